@@ -362,7 +362,7 @@ def __getattr__(name: str) -> object:
         if error := import_module("poplite.poplar.absent").absent("pl", name):
             raise error
         raise import_module("poplite.expr.numpy_names").absent_function("pl", name)
-    with import_module("poplite.jit.build").no_collection():  # what modules make stays
+    with import_module("poplite.jit.build").no_collection():  # the objects of modules live on
         value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value

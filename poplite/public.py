@@ -1,4 +1,6 @@
-"""Public interfaces of packages: `__all__`, `dir()`, errors for arguments that do not fit::
+"""Public interfaces of packages: `__all__`, `dir()`, errors for arguments that do not fit.
+
+Such an error shows the signature, and the closest valid call::
 
     ops.sum(x, dim=0)       ops.sum: got an unexpected keyword argument 'dim'
                               ops.sum(x, dims=None, *, keepdims=False)

@@ -1,5 +1,7 @@
 """Texts for messages: numbers, names, values.
 
+Examples::
+
     amount(1, "tile")                      '1 tile'
     fitted("<ComputeSet '{}' ...>", name)  one line, however long the name is
     clipped(value)                         a value on one line, cut off if it is long

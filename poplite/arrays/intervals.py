@@ -266,7 +266,7 @@ def place(key: object, count: int, noun: str) -> int:
 
 
 def overlay(begin: Int64, end: Int64, breaks: Int64) -> tuple[Int64, Int64, Int64, Int64]:
-    """Cut intervals, none of them empty, wherever a break lies inside them.
+    """Cut non-empty intervals at the breaks inside them.
 
     Segment `k` is `[breaks[k], breaks[k + 1])`; all intervals are within the segments. Returns
     `(source, segment, begin, end)` of the pieces, in the order of the intervals.

@@ -56,7 +56,7 @@ class _Step:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether it is not a loop or a branch."""
+        """Whether it is a single program, not a loop or a branch."""
         return len(self.parts) == 1
 
 

@@ -236,7 +236,7 @@ def host_tensor(tensor: Tensor, layout: ArenaLayout) -> HostTensor:
 
 
 def metadata_position(tensor: Tensor, layout: ArenaLayout) -> int | None:
-    """Return the byte position of a tensor's QUARTER metadata; None where it has none."""
+    """Return the byte position of a tensor's QUARTER metadata; None if it has none."""
     if tensor.metadata is None:
         return None
     return int(layout.byte_positions(addresses(tensor.metadata.view).ravel())[0])

@@ -1,6 +1,6 @@
-"""What a user builds with: variables on tiles, tensors over them, compute sets of vertices.
+"""The parts of a graph: variables on tiles, tensors over them, compute sets of vertices.
 
-As in `poplite`, a name's module is imported when the name is first used: what runs an executable
+As in `poplite`, a name's module is imported when the name is first used: running an executable
 needs few of these modules.
 """
 

@@ -1,8 +1,8 @@
 """The graph: variables spread over tiles, computed by sets of vertices.
 
-A user makes everything that a program works on with the methods of `Graph`. A call checks names,
-types, shapes, tiles and edges at once; what depends on the complete program (elements without a
-tile, races) is checked when the graph is compiled::
+Everything that a program works on is made with the methods of `Graph`. A call checks names,
+types, shapes, tiles and edges immediately; properties of the complete program (elements without a
+tile, races) are checked when the graph is compiled::
 
     graph = Graph(Target(tiles=4))
     x = graph.add_variable(FLOAT, (8,), "x", mapping="linear")
@@ -11,9 +11,9 @@ tile, races) is checked when the graph is compiled::
     for tile in range(4):
         graph.add_vertex(cs, Double, tile=tile, x=x[2 * tile : 2 * tile + 2])
 
-`Graph` only delegates: it owns its parts (`Parts` and the tile numbers), finds the user's line of
-source, and calls the modules beside it: `space` for variables, `tile_mapping` for their tiles,
-`compute_sets` and `connect` for vertices, `host` for streams and remote buffers.
+`Graph` only delegates: it owns its parts (`Parts` and the tile numbers), finds the user's source
+line, and calls the other modules of the package: `space` for variables, `tile_mapping` for their
+tiles, `compute_sets` and `connect` for vertices, `host` for streams and remote buffers.
 
 Semantics: Poplar API reference, "Graph".
 """
@@ -99,13 +99,13 @@ class Parts:
     """The parts of a graph, which its virtual graphs share.
 
     Attributes:
-        names: the names in use of variables, compute sets and functions.
-        compute_sets: in the order in which they were made.
-        operations: in the order in which they were recorded.
-        handles: what the host finds by name.
-        recorded_functions: what `graph_function` made, by function and signature.
-        function_buffers: by the name of their function.
-        working: virtual graphs as operations see them, by the top-level numbers of their tiles.
+        names: the names of variables, compute sets and functions that are in use.
+        compute_sets: the compute sets, in the order in which they were made.
+        operations: the operations, in the order in which they were recorded.
+        handles: the objects that the host finds by name.
+        recorded_functions: the functions made by `graph_function`, by function and signature.
+        function_buffers: the function buffers, by the name of their function.
+        working: virtual graphs in the form for operations, by the top-level numbers of their tiles.
     """
 
     space: Space
@@ -151,7 +151,7 @@ class Graph(Displayed, GraphSpelling):
     def __init__(self, target: Target | Device | None = None, replication_factor: int = 1) -> None:
         machine, replicas = replica_part(checked_target(target), replication_factor)
         self.target, self.replication_factor = machine, CalledInt(replicas)
-        names, tiles = Names(), int(machine.tiles)  # arithmetic is slower on what can be called
+        names, tiles = Names(), int(machine.tiles)  # arithmetic is slower with a `CalledInt`
         self.space = Space(tiles, names, int(machine.memory_bytes))
         self._parts = Parts(self.space, names)
         self._tiles: TileNumbers = AllTiles(tiles)
@@ -168,7 +168,7 @@ class Graph(Displayed, GraphSpelling):
 
     @property
     def operations(self) -> tuple[RecordedOperation, ...]:
-        """What functions of `poplite.ops` recorded, in that order."""
+        """The operations of `poplite.ops`, in the order in which they were recorded."""
         return tuple(self._parts.operations)
 
     @property
@@ -233,7 +233,7 @@ class Graph(Displayed, GraphSpelling):
         >>> Graph(Target(tiles=4)).add_variable("float32", (2, 4), "x", mapping="linear").shape
         (2, 4)
         """
-        at = here(2)  # beyond this function
+        at = here(2)  # the caller of this function
         space, tiles, replicas = self.space, self._tiles, self.replication_factor
         variable = variables.add_variable(
             space, tiles, element_type, shape, name, mapping, initial_value, metadata, replicas, at
@@ -263,7 +263,7 @@ class Graph(Displayed, GraphSpelling):
             metadata: as in `add_variable`.
 
         Raises:
-            ElementTypeError: for an unknown element type, or values of another kind.
+            ElementTypeError: for an unknown element type, or values of the wrong kind.
             TensorMetadataError: for QUARTER without metadata, or another type with metadata.
             TensorCreationError: for an invalid shape, or a wrong number of values.
             SizeOverflowError: for a value outside the range of the element type.
@@ -308,9 +308,9 @@ class Graph(Displayed, GraphSpelling):
     def set_initial_value(
         self, target: Tensor | FieldRef, value: npt.ArrayLike | Mapping[int, npt.ArrayLike]
     ) -> None:
-        """Set what elements hold when a program is loaded, or the value of a state field.
+        """Set the values of elements when a program is loaded, or the value of a state field.
 
-        Elements without an initial value start as zero; strict checks take them for unwritten.
+        Elements without an initial value start as zero; strict checks regard them as unwritten.
 
         Args:
             target: any view of variables; or a state field, `vertex["count"]`.
@@ -321,7 +321,7 @@ class Graph(Displayed, GraphSpelling):
             GraphReplicationError: for a replica that does not exist.
             GraphConnectionError: for a view of a constant, or one that holds an element twice.
             TensorCreationError: for a wrong number of values.
-            ElementTypeError: for values of another kind.
+            ElementTypeError: for values of the wrong kind.
             SizeOverflowError: for a value outside the range of the element type.
 
         >>> from poplite.graph import Graph
@@ -372,11 +372,11 @@ class Graph(Displayed, GraphSpelling):
         tensor: Any,
         name: Any = "",
         method: Any = _SAME_ORDER,
-        *rest: Any,  # of Poplar's order
+        *rest: Any,  # in Poplar's order
         element_type: ElementTypeLike | None = None,
         metadata: Tensor | QuarterMetadata | None = None,
     ) -> Tensor:
-        """Make a new variable with the shape of a tensor, its elements on the same tiles.
+        """Make a new variable with the shape of a tensor and its elements on the same tiles.
 
         The contents are not copied. An element without a tile has none in the clone either. The
         clone of a constant is a variable. The element type, and after it the metadata, may also
@@ -388,7 +388,7 @@ class Graph(Displayed, GraphSpelling):
             method: the order of the elements in memory.
             element_type: element type of the clone; by default the tensor's.
             metadata: for QUARTER, as in `add_variable`; by default the tensor's.
-            *rest: name and method, in Poplar's order behind the element type.
+            *rest: name and method, after the element type in Poplar's order.
 
         Returns:
             A tensor of the tensor's shape over a new variable.
@@ -446,7 +446,7 @@ class Graph(Displayed, GraphSpelling):
             TensorCreationError: for DUPLICATE_BY_TILE_CONTIGUOUS_REGION with a method that does
                 not preserve the order.
             TensorIndexError: when n is negative or not an integer.
-            GraphMemoryAllocationError: for more clones than all tiles together have memory for.
+            GraphMemoryAllocationError: for more clones than fit the memory of all tiles together.
             PopliteError: as in `clone`.
 
         >>> from poplite.graph import Graph
@@ -483,7 +483,7 @@ class Graph(Displayed, GraphSpelling):
         """Return the variable that owns a storage.
 
         Args:
-            storage: the storage below a view: `tensor.view.space`, where it has a single one.
+            storage: the storage below a view: `tensor.view.space`, if it has a single one.
 
         Raises:
             GraphConnectionError: when the storage belongs to another graph.
@@ -553,7 +553,7 @@ class Graph(Displayed, GraphSpelling):
 
         Args:
             tensor: any view. An element that occurs twice in the view is listed twice.
-            require_complete: refuse a tensor with elements that have no tile, or none of this
+            require_complete: refuse a tensor with elements that have no tile, or no tile of this
                 virtual graph; otherwise they count as unmapped.
 
         Returns:
@@ -583,7 +583,7 @@ class Graph(Displayed, GraphSpelling):
 
         Returns:
             For each tile of the graph, intervals over the variable's elements. Elements without
-            a tile, or with none of this virtual graph, are omitted.
+            a tile, or without a tile of this virtual graph, are omitted.
 
         Raises:
             TensorCreationError: when the tensor views no variable, or more than one.
@@ -708,7 +708,7 @@ class Graph(Displayed, GraphSpelling):
             tile = tile_of_pair(self.top_level_graph.target, tile, tile_of_ipu)
         return self.convert_top_level_graph_tile_to_tile(tile)
 
-    # The order of memory
+    # Memory order
 
     def sorted_contiguous_regions(
         self,
@@ -728,8 +728,8 @@ class Graph(Displayed, GraphSpelling):
             intervals: elements of the flattened tensor, in any order: pairs `(begin, end)`, or
                 int64[N, 2]; by default all elements.
             remove_aliased: list an element that occurs several times only once.
-            report_aliases: report which intervals hold the same memory. Intervals are cut so
-                that any two are either the same memory or disjoint. A list, as in Poplar, is
+            report_aliases: report which intervals refer to the same memory. Intervals are cut so
+                that any two refer to the same memory or are disjoint. A list, as in Poplar, is
                 overwritten with the `aliases` of the result.
 
         Raises:
@@ -930,7 +930,7 @@ class Graph(Displayed, GraphSpelling):
 
         Args:
             compute_set: the compute set that the vertex joins.
-            vertex_class: the class of the vertex, or its name where no other class has it. For a
+            vertex_class: the class of the vertex, or its name if that is unique. For a
                 template (`class Add(Vertex, Generic[T])`) either `Add[FLOAT]`, or `Add`, whose
                 element types are deduced from the connected tensors.
             tile: the tile that runs the vertex; without it, use `set_tile_mapping(vertex, tile)`.
@@ -1072,7 +1072,7 @@ class Graph(Displayed, GraphSpelling):
             size: number of rows or values.
 
         Raises:
-            GraphConnectionError: for another kind of field, a field whose size is already set,
+            GraphConnectionError: for a field of any other kind, a field whose size is already set,
                 or a size that does not fit the connected tensor or the field's layout.
             TensorIndexError: when the size is negative or not an integer.
 
@@ -1094,7 +1094,7 @@ class Graph(Displayed, GraphSpelling):
         connect.set_field_size(connect.field_ref(field), size)
 
     def field_size(self, field: _Field) -> int:
-        """Return the number of rows of a list of edges, or of elements of another field or a row.
+        """Return the number of rows of a list of edges, or of elements of any other field or a row.
 
         Args:
             field: `vertex["x"]`, or a row of a list: `vertex["rows"][2]`.
@@ -1157,7 +1157,7 @@ class Graph(Displayed, GraphSpelling):
         """Set the cost of running a vertex once.
 
         Args:
-            vertex: a vertex, or what `add_vertices` returned.
+            vertex: a vertex, or the block that `add_vertices` returned.
             cycles: cycles of the thread that runs the vertex, or an estimate; for a block also an
                 array with a number for each vertex.
             flops: floating-point operations: a number, or for a block also an array.
@@ -1194,7 +1194,7 @@ class Graph(Displayed, GraphSpelling):
             vertex: a vertex of this graph.
 
         Returns:
-            What was set for the vertex, else the result of its class's estimator, else that of
+            The estimate set for the vertex, else the result of its class's estimator, else that of
             its class's method `cycles`, else None.
 
         Raises:
@@ -1259,8 +1259,8 @@ class Graph(Displayed, GraphSpelling):
         Args:
             handle: name of the stream; unique among the graph's streams.
             element_type: type of the elements.
-            num_elements: elements in a block, which is what one Copy transfers.
-            replicated_mode: whether each replica gets blocks of its own, or all get the same.
+            num_elements: elements in a block; a Copy transfers one block.
+            replicated_mode: whether each replica gets its own blocks, or all get the same.
             buffering_depth: number of blocks that a `StreamCallback` may fill in advance.
 
         Raises:
@@ -1286,7 +1286,7 @@ class Graph(Displayed, GraphSpelling):
         Args:
             handle: name of the stream; unique among the graph's streams.
             element_type: type of the elements.
-            num_elements: elements in a block, which is what one Copy transfers.
+            num_elements: elements in a block; a Copy transfers one block.
 
         Raises:
             StreamConnectionError: when the handle is in use.
@@ -1314,7 +1314,7 @@ class Graph(Displayed, GraphSpelling):
         rearrange_on_host: bool = False,
         optimise_memory: bool = False,
     ) -> RemoteBuffer:
-        """Make a buffer of rows on the host, which keep their contents between runs.
+        """Make a buffer of rows on the host, which keeps its contents between runs.
 
         Args:
             handle: name of the buffer; unique among the graph's remote buffers.
@@ -1392,12 +1392,12 @@ class Graph(Displayed, GraphSpelling):
         """Let the host write a tensor by name: `engine.write(handle, array)`.
 
         Args:
-            handle: the name; unique among those for writing.
+            handle: the name; unique among the graph's handles for writing.
             tensor: any view without aliases and constants.
 
         Raises:
             StreamConnectionError: when the handle is in use.
-            GraphConnectionError: when the tensor may not be written, or is of another graph.
+            GraphConnectionError: when the tensor may not be written, or belongs to another graph.
             TensorCreationError: when the handle is not a string.
 
         >>> from poplite.graph import Graph
@@ -1412,12 +1412,12 @@ class Graph(Displayed, GraphSpelling):
         """Let the host read a tensor by name: `engine.read(handle)`.
 
         Args:
-            handle: the name; unique among those for reading.
+            handle: the name; unique among the graph's handles for reading.
             tensor: any view.
 
         Raises:
             StreamConnectionError: when the handle is in use.
-            GraphConnectionError: when the tensor is of another graph.
+            GraphConnectionError: when the tensor belongs to another graph.
             TensorCreationError: when the handle is not a string.
 
         >>> from poplite.graph import Graph
@@ -1450,16 +1450,16 @@ class Graph(Displayed, GraphSpelling):
     deserialize = staticmethod(saving.deserialize)
 
     def output_vertex_graph(self, stream: TextIO, programs: Iterable[Program] = ()) -> None:
-        """Write what reads and writes what in Graphviz's language, as `poplite-viz graph` does.
+        """Write the data flow in Graphviz's language, as `poplite-viz graph` does.
 
         Args:
             stream: a text file, open for writing.
-            programs: what runs, one after the other, for its order and copies.
+            programs: programs that run one after the other, which add order and copies.
 
         Raises:
-            ControlProgramError: when a program is of another graph, or no program, or is not in a
-                list.
-            ElementTypeError: for anything but a file of text.
+            ControlProgramError: when a program belongs to another graph or is not a program, or for
+                anything but a list.
+            ElementTypeError: for anything but a text file.
 
         >>> import sys
         >>> from poplite.graph import Graph

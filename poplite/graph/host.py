@@ -1,6 +1,6 @@
-"""What a graph has for the host, by handle: streams, remote buffers, host functions, tensors.
+"""The host's access to a graph by handle: streams, remote buffers, host functions, tensors.
 
-    images = graph.add_host_to_device_fifo("images", FLOAT, 784)     a block by each Copy
+    images = graph.add_host_to_device_fifo("images", FLOAT, 784)     one block per Copy
     program = Repeat(100, Sequence(Copy(images, x), Execute(train)))
     engine.connect_stream("images", array)                 an array, or
     engine.connect_stream_to_callback("images", fill)      a function that fills one
@@ -51,14 +51,14 @@ else:
 
 
 TypeLike = type[ElementType[Any]] | npt.DTypeLike
-"""An element type, or a NumPy dtype of one."""
+"""An element type, or the NumPy dtype of one."""
 
 MAX_TRANSFER_BYTES = 128 << 20
 """Largest block of a stream, or row of a remote buffer; source: Poplar user guide."""
 
 
 def positive_count(value: object, what: str, of: str) -> int:
-    """Return a positive integer, or refuse it; `of` is its unit in the message."""
+    """Return a positive integer, or refuse the value; `of` is its unit in the message."""
     number = integer_or_none(value)
     if number is None or number < 1:
         raise TensorCreationError(
@@ -69,7 +69,7 @@ def positive_count(value: object, what: str, of: str) -> int:
 
 
 def check_size(what: str, count: int, element: type[ElementType[Any]]) -> None:
-    """Refuse more elements than one transfer moves."""
+    """Refuse more elements than one transfer can move."""
     if count * element.size_bytes > MAX_TRANSFER_BYTES:
         most = MAX_TRANSFER_BYTES // element.size_bytes
         raise StreamMemoryAllocationError(
@@ -135,12 +135,12 @@ class DataStreamType(Enumeration):
     DeviceToHostBuffer = DEVICE_TO_HOST_BUFFER
 
     def __call__(self) -> Self:
-        """Return the direction: `stream.type()` of Poplar's programs is `stream.type`."""
+        """Return the direction: `stream.type()` in Poplar's programs is `stream.type`."""
         return self
 
 
 class ReplicatedStreamMode(Enumeration):
-    """What replicas get from a stream: each a block of its own, or all the same one."""
+    """Whether each replica gets its own block from a stream, or all get the same."""
 
     REPLICATE = "replicate"
     BROADCAST = "broadcast"
@@ -158,7 +158,7 @@ class DataStream(DataStreamSpelling):
         element_type: type of the elements.
         num_elements: number of elements in a block.
         type: direction of the stream.
-        replicated_mode: what replicas get.
+        replicated_mode: whether replicas get the same blocks.
         buffering_depth: number of blocks that may be fetched in advance.
         location: the user's line that made it.
 
@@ -192,7 +192,7 @@ class DataStream(DataStreamSpelling):
 
     @property
     def replication_factor(self) -> CalledInt:
-        """Replicas of its graph."""
+        """Number of replicas of its graph."""
         return self.graph.replication_factor
 
     def __repr__(self) -> str:
@@ -201,7 +201,7 @@ class DataStream(DataStreamSpelling):
 
 
 class StreamCallback:
-    """Base class of callbacks that fill or take the blocks of a stream, perhaps in advance.
+    """Base class of callbacks that fill or take the blocks of a stream, possibly in advance.
 
     For a stream to the device, `prefetch` is called after each block until it has no more or as
     many blocks are ready as the buffering depth allows; the next Copy uses those first. For a
@@ -231,12 +231,12 @@ class StreamCallback:
         """Fill the next block now; for a stream to the host, take it.
 
         Args:
-            array: the block, 1-D. It is valid only during the call: keep a copy.
+            array: the block, 1-D. It is valid only during the call: copy it to keep it.
         """
         raise NotImplementedError(f"{type(self).__name__} has no fetch(self, array)")
 
     def prefetch(self, array: npt.NDArray[Any]) -> bool | StreamCallback.Result:
-        """Fill a block in advance, if possible now.
+        """Fill a block in advance, if that is possible now.
 
         Args:
             array: the block, 1-D.
@@ -267,7 +267,7 @@ def stream_of(
     depth: int,
     at: SourceLocation,
 ) -> DataStream:
-    """Return a stream of checked arguments; its handle is not registered yet."""
+    """Return a stream, after checking its arguments; its handle is not registered yet."""
     what = f"stream {clipped(handle)}"
     mode = checked_member(mode, ReplicatedStreamMode, what)
     element = element_type(like)
@@ -343,7 +343,7 @@ class RemoteBuffer(RemoteBufferSpelling):
 @made_by("graph.add_host_function('sort', inputs, outputs)")
 @frozen(eq=False, repr=False)
 class HostFunction:
-    """A function of the host that a program calls; made by `graph.add_host_function`.
+    """A function on the host that a program calls; made by `graph.add_host_function`.
 
     Attributes:
         graph: the graph.
@@ -393,7 +393,7 @@ def remote_buffer_of(
     optimise_memory: bool,
     at: SourceLocation,
 ) -> RemoteBuffer:
-    """Return a remote buffer of checked arguments; its handle is not registered yet."""
+    """Return a remote buffer, after checking its arguments; its handle is not registered yet."""
     what = f"remote buffer {clipped(handle)}"
     element = transferable_type(like, what)
     count = positive_count(num_elements, what, "elements in a row")
@@ -409,7 +409,7 @@ def remote_buffer_of(
 def host_function_of(
     graph: Graph, handle: str, inputs: object, outputs: object, at: SourceLocation
 ) -> HostFunction:
-    """Return a host function of checked arguments; its handle is not registered yet."""
+    """Return a host function, after checking its arguments; its handle is not registered yet."""
     what = f"host function {clipped(handle)}"
     sides = [signature(side, what) for side in (inputs, outputs)]
     return HostFunction(graph, handle, sides[0], sides[1], at)
@@ -425,7 +425,7 @@ T = TypeVar("T", bound=_Located)
 
 @frozen(eq=False)
 class HostHandle:
-    """A tensor that the host reads or writes by name, and the user's line that says so."""
+    """A tensor that the host reads or writes by name, and the user's line that registered it."""
 
     tensor: Tensor
     location: SourceLocation

@@ -1,17 +1,17 @@
 """Conversion of host values to elements, with checks.
 
-Initial values, constants, state fields and host writes follow one rule. It is NumPy's `same_kind`,
-with an error where NumPy would wrap::
+Initial values, constants, state fields and host writes follow one rule: NumPy's `same_kind`,
+with an error where NumPy would wrap around::
 
-    bool  ->  integer  ->  float      allowed, left to right and within a kind
-    float ->  integer                 refused, as it would round
-    300   ->  a type that ends at 255 refused, as it would wrap
+    bool  ->  integer  ->  float      allowed, from left to right and within a kind
+    float ->  integer                 refused, since it would round
+    300   ->  a type that ends at 255 refused, since it would wrap around
 
     >>> from poplite.types import INT
     >>> element_array(INT, [1, 2], what="'a'")
     array([1, 2], dtype=int32)
 
-Values that all tiles together have no memory for are refused before the host holds them.
+Values that exceed the memory of all tiles together are refused before the host allocates them.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _PACKED: Mapping[type, Mapping[ElementClass, struct.Struct]] = {
     int: _INTS,
     float: {e: packed for e, packed in _INTS.items() if e.is_floating_point},
 }
-"""Converters that round and check a plain number, by its type and the element type."""
+"""Converters that round and check a plain number, by its type and element type."""
 
 _NOT_PACKED: Mapping[ElementClass, struct.Struct] = {}
 
@@ -165,7 +165,7 @@ def scalar(element: ElementClass, value: Number, *, what: str) -> bool | int | f
 
 
 def held_number(element: ElementClass, value: object) -> int | float | None:
-    """Return a plain number as `element` stores it; None where only `scalar` can tell.
+    """Return a plain number as `element` stores it; None if `scalar` must decide.
 
     >>> from poplite.types import INT
     >>> held_number(INT, 3), held_number(INT, 2**31), held_number(INT, 0.5)
@@ -221,7 +221,7 @@ def _values_text(array: npt.NDArray[Any], element: ElementClass) -> str:
 
 
 def _without_objects(element: ElementClass, array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
-    """Return an array of objects, which NumPy makes of integers past 64 bits, as numbers."""
+    """Convert an array of objects, which NumPy makes for integers beyond 64 bits, to numbers."""
     numbers = array.ravel().tolist()
     if not all(isinstance(number, int | float | np.number) for number in numbers):
         return array
@@ -252,11 +252,11 @@ def _limits(element: ElementClass) -> Any:
 
 
 ALWAYS_HELD = 1 << 28
-"""Bytes of values that the host holds however little memory the tiles have."""
+"""Bytes of values that are always allowed on the host, however little memory the tiles have."""
 
 
 def check_room(space: Space, kind: ElementClass, shape: tuple[int, ...], what: str) -> None:
-    """Refuse values that all tiles together have no memory for, before any of them is made.
+    """Refuse values that exceed the memory of all tiles together, before any of them is made.
 
     >>> from poplite.graph.graph import Graph
     >>> from poplite.types import INT

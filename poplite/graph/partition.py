@@ -1,4 +1,4 @@
-"""Partitioners: tensors spread over tiles, work over workers.
+"""Partitioners: distribution of tensors over tiles, and of work over workers.
 
 Every cut into pieces of nearly equal size uses one formula: part `i` of `parts` begins at
 `i * n // parts`. The sizes of parts differ by at most one, nothing is left over, and part `i` does
@@ -18,14 +18,14 @@ connected to::
     for tile, (rows, cols) in enumerate(map_blocks(graph, image, (32, 46))):
         graph.add_vertex(cs, Blur, tile=tile, out=image[rows, cols], ...)
 
-`halo_blocks` returns them cut among the workers of each tile, and what each sees around its own::
+`halo_blocks` cuts them among the workers of each tile, and adds each worker's block with its halo::
 
     for tile, own, around in halo_blocks(image.shape, (32, 46), workers=6):
         graph.add_vertex(cs, Blur, tile=tile, old=image[around], new=blurred[own])
 
-`split_among_workers` returns, of each tile, the intervals of each worker; they are cut by
+`split_among_workers` returns, for each tile, the intervals of each worker, cut by
 `split_regions`. `detect_innermost_grouping` returns the number of elements of the innermost
-dimension that pieces keep together.
+dimension that stay together.
 
 Source: PopLibs `mapTensorLinearly` for the meaning of grain and minimum; `poputil::splitRegions`
 for how regions are split; `poputil::detectInnermostGrouping`.
@@ -67,12 +67,12 @@ Block = tuple[slice, slice]
 
 
 class HaloBlock(NamedTuple):
-    """A part of a block, for one worker, and what it sees.
+    """A part of a block, for one worker, and the halo around it.
 
     Attributes:
-        tile: of the block.
+        tile: the tile of the block.
         own: slices of its rows and columns.
-        around: those with the halo.
+        around: slices of its rows and columns with the halo.
     """
 
     tile: int
@@ -84,7 +84,7 @@ def cut(i: int, n: int, parts: int) -> int:
     """Return the first element of part `i` when `n` elements are cut into `parts`.
 
     Args:
-        i: number of the part; `parts` for the end of the last.
+        i: number of the part; `parts` for the end of the last part.
         n: number of elements.
         parts: number of parts, at least 1.
 
@@ -113,7 +113,7 @@ def spread(
         num_elements: number of elements.
         tiles: number of tiles.
         grain: number of elements that stay together; cuts fall on its multiples.
-        min_elements: minimum number of elements on a tile, as far as there are enough; few
+        min_elements: minimum number of elements on a tile, if there are enough; few
             elements then use fewer tiles.
 
     Returns:
@@ -258,28 +258,28 @@ def grid_blocks(shape: tuple[int, int], grid: tuple[int, int]) -> list[Block]:
 def halo_blocks(
     shape: Sequence[int], grid: tuple[int, int], *, halo: int = 1, workers: int = 1
 ) -> list[HaloBlock]:
-    """Cut the inside of a plane into blocks, and their rows among workers, with what each sees.
+    """Cut the inside of a plane into blocks, and the rows of each block among workers.
 
-    A vertex that computes a cell from its neighbours writes its own cells of one tensor, and reads
-    those cells and a halo around them of another one. Cells within `halo` of the edge of the plane
-    are read only.
+    A vertex that computes a cell from its neighbours writes its own cells in one tensor, and reads
+    those cells and a halo around them in another. Cells within `halo` of the edge of the plane
+    are only read.
 
     Args:
-        shape: of a tensor with the edge, such as `x.shape`; of two or more dimensions, whose first
-            two are cut.
+        shape: shape of a tensor including the edge, such as `x.shape`; it has two or more
+            dimensions, and the first two are cut.
         grid: blocks down and across, as in `map_blocks(graph, x, grid, halo=halo)`, which puts
             block `t` on tile `t`.
-        halo: how many cells a vertex sees beyond its own, on every side.
-        workers: into how many parts the rows of a block are cut, such as `graph.target.workers`;
-            a block of fewer rows is cut into its rows.
+        halo: number of cells that a vertex reads beyond its own, on every side.
+        workers: number of parts that the rows of a block are cut into, such as
+            `graph.target.workers`; a block with fewer rows is cut into single rows.
 
     Returns:
         `(tile, own, around)` for each part, block by block: its tile, the slices of its rows and
-        columns, and those with the halo, all counted in `shape`.
+        columns, and the slices including the halo, all relative to `shape`.
 
     Raises:
         TensorCreationError: for a shape of fewer than two dimensions, for a grid or a halo that
-            does not fit, or for fewer workers than one.
+            does not fit, or for less than one worker.
         ElementTypeError: for a halo or workers that are not whole numbers.
 
     >>> for tile, own, around in halo_blocks((6, 4), (1, 1), workers=2):
@@ -450,7 +450,7 @@ def _check_two(what: str, pair: object) -> None:
 
 
 def _inside(what: str, plane: tuple[int, ...], halo: int) -> tuple[int, int]:
-    """Return the rows and columns that are further than a halo from the edge of a plane."""
+    """Return the numbers of rows and columns of a plane without the halo at its edges."""
     rows, cols = plane
     width = 2 * checked_integer(halo, f"{what}: halo", 0)
     if width and min(rows, cols) <= width:
@@ -463,13 +463,13 @@ def _inside(what: str, plane: tuple[int, ...], halo: int) -> tuple[int, int]:
 
 
 def _shifted(block: Block, halo: int) -> Block:
-    """Return a block of the inside, counted with the halo."""
+    """Return a block of the inside in coordinates of the plane."""
     rows, cols = (slice(each.start + halo, each.stop + halo) for each in block)
     return rows, cols
 
 
 def _to_edges(block: Block, plane: Sequence[int], halo: int) -> Block:
-    """Return a block with the cells of the halo that no block is nearer to."""
+    """Return a block extended by the adjacent cells of the halo."""
     rows, cols = (
         slice(
             0 if each.start == halo else each.start,
@@ -495,16 +495,16 @@ def _first_run(row: View) -> int:
 
 
 def map_round_robin(graph: Graph, tensor: Tensor, *, grain: int = 1, first: int = 0) -> None:
-    """Deal the flattened elements of a tensor out to all tiles in turn.
+    """Distribute the flattened elements of a tensor over all tiles in turn.
 
-    Work that grows or shrinks along a tensor is spread evenly so; but neighbours are on different
-    tiles.
+    Work that grows or shrinks along a tensor is spread evenly in this way, but neighbours are on
+    different tiles.
 
     Args:
         graph: the tensor's graph, or a virtual graph of it.
         tensor: any view.
         grain: number of elements that a tile gets at a time.
-        first: the tile that gets the first ones.
+        first: the tile that gets the first elements.
 
     Raises:
         TensorCreationError: when `grain` is not a positive integer.
@@ -546,14 +546,14 @@ def map_by_weights(
     Args:
         graph: the tensor's graph, or a virtual graph of it.
         tensor: any view of rank 1 or more.
-        weights: what each index weighs, such as the elements of a row of a sparse matrix: as many
-            as the dimension has, not negative. No tile gets more than its share and the largest
-            weight. Without any weight indices are spread evenly.
+        weights: the weight of each index of the dimension, not negative, such as the number of
+            elements in each row of a sparse matrix. No tile gets more than its share plus the
+            largest weight. If all weights are 0, indices are spread evenly.
         dim: the dimension, by default 0; negative ones count from the last.
         axis: NumPy's name for `dim`.
 
     Raises:
-        TensorCreationError: for other weights.
+        TensorCreationError: for invalid weights.
         TensorIndexError: when the tensor has no such dimension.
         ElementTypeError: for anything but a graph and a tensor.
 
@@ -577,7 +577,7 @@ def map_by_weights(
         )
     if not weight.any():
         weight = np.ones(size)
-    middle = np.cumsum(weight) - weight / 2  # an index goes where its middle falls
+    middle = np.cumsum(weight) - weight / 2  # the middle of an index decides its tile
     tiles = graph.target.tiles
     tile = np.minimum((middle * tiles / weight.sum()).astype(np.int64), tiles - 1)
     each = tensor.num_elements // max(size, 1)
@@ -602,16 +602,16 @@ def _weights(weights: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 
 def map_like(graph: Graph, tensor: Tensor, other: Tensor) -> None:
-    """Put each element of a tensor on the tile of the element of another one.
+    """Put each element of a tensor on the tile of the corresponding element of another tensor.
 
     Args:
         graph: the graph of both, or a virtual graph of it.
         tensor: any view.
-        other: of the same shape, or one that NumPy's rule broadcasts to it; with a tile for each
-            element.
+        other: a tensor of the same shape, or of a shape that NumPy's rules broadcast to it; every
+            element has a tile.
 
     Raises:
-        TensorCreationError: for another shape.
+        TensorCreationError: for a shape that does not fit.
         InvalidTileMapping: for elements without a tile.
         ElementTypeError: for anything but a graph and tensors.
 
@@ -650,7 +650,7 @@ def split_regions(
         regions: intervals of elements, `(begin, end)`.
         parts: the largest number of parts.
         grain: number of elements that stay together, counted along all intervals.
-        min_elements: minimum number of elements of a part, as far as there are enough.
+        min_elements: minimum number of elements of a part, if there are enough.
 
     Returns:
         The intervals of each part; no part is empty.
@@ -674,7 +674,7 @@ def split_regions(
 
 
 def checked_regions(what: str, regions: object) -> list[tuple[int, int]]:
-    """Return intervals of elements without those that are empty, or raise.
+    """Return intervals of elements without the empty ones, or raise.
 
     >>> checked_regions("split_regions", [(0, 5), (8, 8)])
     [(0, 5)]
@@ -690,7 +690,7 @@ def checked_regions(what: str, regions: object) -> list[tuple[int, int]]:
 
 
 def cut_regions(held: Sequence[tuple[int, int]], ends: Int64) -> list[list[Interval]]:
-    """Return intervals cut into parts; `ends` count the elements of all intervals, in order."""
+    """Return intervals cut into parts; `ends` are the parts' ends, counted along all intervals."""
     stops = np.cumsum([end - begin for begin, end in held], dtype=np.int64)
     found: list[list[Interval]] = [[] for _ in ends]
     for begin, end in pairwise(sorted({0, *stops.tolist(), *ends.tolist()})):
@@ -702,12 +702,12 @@ def cut_regions(held: Sequence[tuple[int, int]], ends: Int64) -> list[list[Inter
 
 
 class WorkerParts(NamedTuple):
-    """What `split_among_workers` returns; one item for each worker that has elements.
+    """The result of `split_among_workers`: one item for each worker that has elements.
 
     Attributes:
-        tile: int64[n].
-        worker: int64[n], from 0 on each tile.
-        intervals: of each, over the flattened tensor.
+        tile: int64[n], the tile of each worker.
+        worker: int64[n], its number on the tile, from 0.
+        intervals: its intervals over the flattened tensor.
     """
 
     tile: Int64
@@ -718,7 +718,7 @@ class WorkerParts(NamedTuple):
 def split_among_workers(
     graph: Graph, tensor: Tensor, *, grain: int = 1, min_elements: int = 1
 ) -> WorkerParts:
-    """Cut what each tile has of a tensor into parts of nearly equal size, one for each worker.
+    """Cut the elements of a tensor on each tile into parts of nearly equal size, one per worker.
 
     The parts are for `graph.add_vertices`::
 

@@ -1,4 +1,4 @@
-"""Members of Graph that only Poplar has, or that take here what we have no such argument for.
+"""Members of Graph that only Poplar has, or that have arguments here that only Poplar has.
 
     graph.addVertex(cs, Scale, {"x": x})                            connections as a list
     graph.addHostToDeviceFIFO("in", FLOAT, 6, {"bufferingDepth": "2"})   options by name
@@ -52,15 +52,15 @@ def addConstantHalf(
     """Make a constant of HALF from the bits of its values.
 
     Args:
-        graph: where it is made.
+        graph: the graph of the constant.
         element_type: HALF.
         shape: sizes of the dimensions.
         bits: numbers from 0 to 65535; one for all elements, or one each.
         name: as in `add_constant`.
 
     Raises:
-        ElementTypeError: for another element type.
-        TensorCreationError: for anything but such numbers, or another number of them.
+        ElementTypeError: for any other element type.
+        TensorCreationError: for anything but such numbers, or a wrong number of them.
 
     >>> from poplite.graph import Graph
     >>> Graph().addConstantHalf(HALF, [2], [0x3C00, 0xC000])[1].constant_value()
@@ -83,9 +83,9 @@ def setInitialValueHalf(graph: Graph, target: Tensor | FieldRef, bits: npt.Array
         bits: numbers from 0 to 65535; one for all elements, or one each.
 
     Raises:
-        ElementTypeError: for a target of another element type.
+        ElementTypeError: for a target of any element type but HALF.
         TensorCreationError: for anything but such numbers.
-        PopliteError: as `set_initial_value`.
+        PopliteError: as for `set_initial_value`.
 
     >>> from poplite.graph import Graph
     >>> graph = Graph()
@@ -129,14 +129,14 @@ class NoTensor:
 
 
 def findUnbroadcastTensor(graph: Graph, tensor: Tensor) -> Tensor | NoTensor:
-    """C++ spelling of `find_unbroadcast_tensor`, which is None where nothing is broadcast.
+    """C++ spelling of `find_unbroadcast_tensor`, which returns None if nothing is broadcast.
 
     Args:
         graph: the graph of the tensor.
         tensor: any view.
 
     Returns:
-        As there; where nothing is broadcast, what answers `valid()` with false.
+        The same tensor; if nothing is broadcast, an object whose `valid()` is false.
 
     Raises:
         GraphConnectionError: for a tensor of another graph.
@@ -164,10 +164,10 @@ def addVertex(
     """C++ spelling of `add_vertex`.
 
     Args:
-        graph: whose tile numbers are used.
-        compute_set: where it is added.
+        graph: the graph whose tile numbers are used.
+        compute_set: the compute set that the vertex joins.
         vertex_class: its class, or the name of one.
-        connections: the tensors and values of its fields, which Poplar takes as
+        connections: the tensors and values of its fields, in Poplar
             `{{"x", x}, {"y", y}}`: a dictionary, or pairs.
         tile: as in `add_vertex`.
         **fields: as in `add_vertex`.
@@ -175,7 +175,7 @@ def addVertex(
     Raises:
         GraphConnectionError: for a field that is connected twice.
         ElementTypeError: for connections that are neither.
-        PopliteError: as `add_vertex`.
+        PopliteError: as for `add_vertex`.
 
     >>> import poplite as pl
     >>> class Double(pl.Vertex):
@@ -239,9 +239,9 @@ def isConstant(graph: Graph, variable: Variable) -> bool:
 
 
 def hasCodelet(graph: Graph, vertex_class: type[Vertex] | str) -> bool:
-    """Return whether a vertex class is known: every class is, by its name once it was defined.
+    """Return whether a vertex class is known: every class is, by name once it has been defined.
 
-    Several classes may have a name; then it is known, and `addVertex` wants the class itself.
+    A name that several classes share is known, too, but `addVertex` then needs the class itself.
 
     Args:
         graph: any graph.
@@ -269,17 +269,17 @@ def addHostToDeviceFIFO(
     `addHostToDeviceFIFO(handle, type, numElements, [mode,] [options])`
 
     Args:
-        graph: where it is made.
+        graph: the graph of the stream.
         handle: as in `add_host_to_device_fifo`.
         element_type: as there.
         num_elements: as there.
-        replicated_mode: as there; or the options, where they follow the number.
-        options: Poplar's, by name: `bufferingDepth`, and `splitLimit`, which has no effect.
-        buffering_depth: as in `add_host_to_device_fifo`, before the option.
+        replicated_mode: as there; or the options, if they follow the number.
+        options: Poplar's options by name: `bufferingDepth`, and `splitLimit`, which has no effect.
+        buffering_depth: as in `add_host_to_device_fifo`; it takes precedence over the option.
 
     Raises:
         InvalidOption: for an unknown option, or a value that is not a whole number from 0.
-        PopliteError: as `add_host_to_device_fifo`.
+        PopliteError: as for `add_host_to_device_fifo`.
 
     >>> from poplite.graph import Graph
     >>> Graph().addHostToDeviceFIFO("in", "int32", 6, {"bufferingDepth": "3"}).buffering_depth
@@ -309,15 +309,15 @@ def addDeviceToHostFIFO(
     """C++ spelling of `add_device_to_host_fifo`.
 
     Args:
-        graph: where it is made.
+        graph: the graph of the stream.
         handle: as in `add_device_to_host_fifo`.
         element_type: as there.
         num_elements: as there.
-        options: Poplar's, by name; none has an effect.
+        options: Poplar's options by name; none has an effect.
 
     Raises:
-        InvalidOption: as `addHostToDeviceFIFO`.
-        PopliteError: as `add_device_to_host_fifo`.
+        InvalidOption: as for `addHostToDeviceFIFO`.
+        PopliteError: as for `add_device_to_host_fifo`.
 
     >>> from poplite.graph import Graph
     >>> Graph().addDeviceToHostFIFO("out", "int32", 6, {"splitLimit": "0"})
@@ -339,7 +339,7 @@ def _variable_of(graph: Graph, variable: object, call: str) -> Variable:
 
 
 def _pairs(connections: Any) -> Iterable[tuple[str, Any]]:
-    """Return pairs of a field's name and what it is connected to."""
+    """Return pairs of a field's name and its connection."""
     pairs = connections.items() if isinstance(connections, Mapping) else connections
     try:
         found = [(name, value) for name, value in pairs]
@@ -364,7 +364,7 @@ def _pairs(connections: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _halves(bits: npt.ArrayLike, call: str) -> npt.NDArray[np.float16]:
-    """Return the values of bits of HALF."""
+    """Return the HALF values with these bits."""
     try:
         array = np.asarray(unmasked(bits, call))
         found = f"an array of {array.dtype}"
@@ -384,7 +384,7 @@ _STREAM_OPTIONS = ("bufferingDepth", "splitLimit")
 
 
 def _buffering_depth(options: Mapping[str, object] | None, handle: str) -> int:
-    """Return the depth that a stream's options ask for; 1 if none."""
+    """Return the buffering depth in a stream's options; 1 by default."""
     depth = 1
     checked_options(options, f"stream {clipped(handle)}")
     for name, value in (options or {}).items():

@@ -1,20 +1,20 @@
-"""Saving a graph: its file, streams of it, texts of its tensors.
+"""Saving a graph to files and streams, and tensors as text.
 
-A file holds programs too, which are a layer above graphs, so the module that writes and reads it is
-looked up by its name, as `poplite.display` looks up pictures::
+A file also holds programs, which are a layer above graphs, so the module that writes and reads it
+is looked up by name, like pictures in `poplite.display`::
 
     graph.save, graph.serialize     - - by name - -> poplite.executable.graph_file.save
     Graph.load, Graph.deserialize   - - by name - -> poplite.executable.graph_file.load
 
 A stream holds the bytes of the file, or the same as text for Poplar's JSON: base64 in an object.
 
-The text of tensors says which elements of which variables they show, and in which shape, but holds
+The text of tensors describes the elements and variables that they show, and their shape, but holds
 no values::
 
     serialize_tensors(stream, [x, y.T])                        {"tensors": [{"type": "FLOAT", ...
     deserialize_tensors(stream)                                the same tensors, in this graph
 
-Tensors that were written with one graph are read with another that has the same variables.
+Tensors that were written from one graph can be read into another one with the same variables.
 
 Source: Poplar API reference, "Graph::serialize", "Graph::serializeTensors".
 """
@@ -67,10 +67,10 @@ ElementClass = type[ElementType[Any]]
 
 @frozen(eq=False)
 class SavedTensor:
-    """A tensor as its text has it.
+    """The serialised form of a tensor.
 
     Attributes:
-        regions: variable, by its place in `variables`, first element and end of each.
+        regions: for each region, the position of its variable in `variables`, begin and end.
     """
 
     type: ElementClass
@@ -81,7 +81,7 @@ class SavedTensor:
 
 
 def _rows(tensors: Sequence[SavedTensor]) -> Json:
-    # Few tensors are saved, and all graphs are made sooner without the codec.
+    # Tensors are seldom saved, and graphs are made faster without the codec.
     from poplite.codec.codec import Writer, coder_of
 
     return coder_of(tuple[SavedTensor, ...]).encode(tensors, Writer())
@@ -97,7 +97,7 @@ def _saved(rows: Json) -> tuple[SavedTensor, ...]:
 
 
 class SerializationFormat(Enumeration):
-    """How tensors are written."""
+    """Format of serialised tensors."""
 
     JSON = "json"
     BINARY = "binary"
@@ -112,18 +112,18 @@ def serialize_tensors(
     tensors: Sequence[Tensor],
     format: SerializationFormat | str = SerializationFormat.JSON,
 ) -> None:
-    """Write which elements of which variables tensors show, and in which shape, without values.
+    """Write the elements and variables that tensors show, and their shapes, without values.
 
     Args:
-        graph: that of the tensors.
+        graph: the graph of the tensors.
         stream: a file, open for writing text; bytes for BINARY.
         tensors: views of this graph's variables.
         format: JSON, or the same text as bytes.
 
     Raises:
         GraphConnectionError: for a tensor of another graph.
-        ElementTypeError: for anything but a file of such a kind, and a list of tensors.
-        InvalidOption: for another format.
+        ElementTypeError: for anything but a file of that kind, or a list of tensors.
+        InvalidOption: for an unknown format.
 
     >>> import io
     >>> from poplite.graph import Graph
@@ -168,12 +168,12 @@ def deserialize_tensors(
     stream: TextIO | BinaryIO,
     format: SerializationFormat | str = SerializationFormat.JSON,
 ) -> list[Tensor]:
-    """Return the tensors that `serialize_tensors` wrote, of this graph's variables.
+    """Return the tensors that `serialize_tensors` wrote, as views of this graph's variables.
 
     Args:
-        graph: whose variables they are of.
+        graph: the graph with the variables.
         stream: a file, open for reading.
-        format: as it was written; the file itself shows which of the two it is.
+        format: the format; not needed, since the file itself shows which of the two it is.
 
     Raises:
         FileLoadError: when the file holds no tensors, or the graph has no such elements.
@@ -216,7 +216,7 @@ def _tensor(graph: Graph, saved: SavedTensor) -> Tensor:
     size = np.array([whole.num_elements for whole in wholes], np.int64)
     if np.any((begin < 0) | (begin > end) | (end > size[number]) | (number < 0)):
         raise IndexError("ranges outside their variables")
-    # All variables in a row, so that many ranges are cut at once by their arrays.
+    # All variables concatenated, so that many ranges are cut at once as arrays.
     first = (np.cumsum(size) - size)[number]
     joined = concat([_of_type(whole, saved.type) for whole in wholes])
     return concat(Slices(joined, 0, first + begin, first + end)).reshape(saved.shape)
@@ -241,23 +241,23 @@ def save(
     path: str | os.PathLike[str],
     programs: ProgramsLike = (),
 ) -> None:
-    """Write the graph and programs of it to a file, completely or not at all.
+    """Write the graph and programs for it to a file, completely or not at all.
 
-    The file holds all that was built: variables with their tiles and first values, vertices
-    with what they are connected to, streams, and programs. It holds no code: vertex classes
-    are named by module and name. Equal graphs are equal bytes. `poplite-viz` takes such a file
-    for every picture.
+    The file holds everything that was built: variables with their tiles and initial values,
+    vertices with their connections, streams, and programs. It holds no code: vertex classes
+    are identified by module and name. Equal graphs give equal bytes. `poplite-viz` accepts such a
+    file for every picture.
 
-    Estimators of `register_perf_estimator` are functions, and are not saved.
+    Estimators registered by `register_perf_estimator` are functions, and are not saved.
 
     Args:
-        graph: the graph; of a virtual graph, the whole graph that it is a part of.
-        path: the file; one that exists is replaced.
+        graph: the graph; for a virtual graph, its top-level graph is saved.
+        path: the file; an existing one is replaced.
         programs: programs of this graph, as `Engine` takes them; none by default.
 
     Raises:
         FileLoadError: when the file cannot be written, or element types of a template are open.
-        ControlProgramError: if a program is not one, or belongs to another graph.
+        ControlProgramError: when a program is not a program, or belongs to another graph.
 
     >>> import tempfile
     >>> from poplite.graph import Graph
@@ -279,20 +279,20 @@ def load(
     """Read a graph and its programs from a file that `save` wrote.
 
     Nothing in the file is executed, and no name in it is imported. A vertex class is looked
-    for in `vertices`, in its module if that is imported already, and in `poplite.vertices`.
-    Where none has the same fields and the same code, the graph can be drawn and asked, but not
+    up in `vertices`, in its module if that is already imported, and in `poplite.vertices`.
+    If no class with the same fields and code is found, the graph can be drawn and queried, but not
     compiled.
 
     Args:
         path: the file.
-        vertices: vertex classes, and modules that hold some.
+        vertices: vertex classes, and modules that define some.
 
     Returns:
-        The graph, and its programs by name; "0", "1", ... where they had none.
+        The graph, and its programs by name; "0", "1", ... for programs without a name.
 
     Raises:
         FileLoadError: when there is no such file, or it is damaged or of another format.
-        ElementTypeError: when something in `vertices` is neither class nor module.
+        ElementTypeError: when an item of `vertices` is neither a class nor a module.
     """
     return _loaded(path, vertices)
 
@@ -303,16 +303,16 @@ def serialize(
     programs: ProgramsLike | SerializationFormat | str = (),
     format: SerializationFormat | str = SerializationFormat.BINARY,
 ) -> None:
-    """Write to a stream what `save` writes to a file; Poplar's way to save.
+    """Write the contents of a file of `save` to a stream; Poplar's way to save a graph.
 
     Args:
         graph: as for `save`.
-        stream: open for writing bytes, or text for JSON.
+        stream: a file, open for writing bytes, or text for JSON.
         programs: as for `save`; as in Poplar, the format may be given in their place.
         format: the bytes of the file, or JSON that holds them as text.
 
     Raises:
-        PopliteError: as `save`, and for anything but a file of such a kind.
+        PopliteError: as for `save`, and for anything but a file of that kind.
     """
     if isinstance(programs, SerializationFormat | str):
         format = programs
@@ -333,11 +333,11 @@ def deserialize(
     """Read a graph and its programs from a stream that `serialize` wrote.
 
     Args:
-        stream: open for reading, in either format; all that is left of it is read.
+        stream: a file, open for reading, in either format; it is read to its end.
         vertices: as for `load`.
 
     Raises:
-        FileLoadError: as `load`.
+        FileLoadError: as for `load`.
         ElementTypeError: for anything but a file.
 
     >>> import io

@@ -1,4 +1,4 @@
-"""The variables of a graph in one space of element addresses.
+"""The variables of a graph, in one space of element addresses.
 
 Users hold tensors, which are views of variables. The graph makes a variable in every call of
 `add_variable` and `add_constant`. All variables share the space. An unused address follows each, so
@@ -9,10 +9,11 @@ that no run of elements extends from one variable into the next::
     tiles           0 0 1 1 -     2 2 2 -              tiles   0 1 - 2 -
 
 A view of several variables is cut by a table of their tiles. A single table of all variables would
-be remade after every edit, and edits often alternate with queries. So a table is first made of the
-variables below a view only; the full table is made once such tables have cost as much as it does.
+have to be rebuilt after every edit, and edits often alternate with queries. So at first, tables are
+made only for the variables below a view; the full table is made once these tables have cost as much
+as it does.
 
-Names have scopes before them, and a number if already in use, so that they are unambiguous in
+Names get their scopes as a prefix, and a number if already in use, so that they are unambiguous in
 messages, drawings and `poplite-viz tensor NAME`::
 
     with graph.scope("layer1"):
@@ -29,7 +30,7 @@ Each variable of QUARTER codes has metadata: one byte, their format with its sca
     y = graph.add_variable(QUARTER, (64,), "y", metadata=scale)      one that programs may change
 
 Every view of a variable has the variable's metadata. Operations that join or copy codes need the
-same metadata on both sides, since codes with another scale are other values.
+same metadata on both sides, since codes with a different scale represent different values.
 
 Source: Poplar API reference, "Tensor::getMetadata", "Graph::addVariable".
 """
@@ -111,7 +112,7 @@ class Names:
         return unique
 
     def number(self, kind: str, name: str) -> int:
-        """Return how many names of a kind were taken before this one.
+        """Return the number of names of a kind that were taken before this one.
 
         >>> names = Names()
         >>> _ = names.unique("function", "blur"), names.unique("function", "sum")
@@ -121,11 +122,11 @@ class Names:
         return list(self._taken[kind]).index(name)
 
     def full(self, name: str) -> str:
-        """Return a name with the scopes that are open."""
+        """Return a name with the open scopes as a prefix."""
         return "/".join([*self._scopes, name]) if self._scopes else name
 
     def local(self, name: str) -> str:
-        """Return a full name without the scopes that are open.
+        """Return a full name without the open scopes.
 
         >>> names = Names()
         >>> with names.within("conv1"):
@@ -169,15 +170,15 @@ _SEQUENCES = tuple, list, Sequence  # common ones first
 _NONE: Mapping[int, Any] = MappingProxyType({})
 
 COMMON = -1
-"""In place of a replica's number: all replicas without values of their own."""
+"""Key in place of a replica number, for all replicas without values of their own."""
 
 
 @refuse_copies("graph.clone(tensor) makes a variable like another")
 class Variable(Storage):
     """A variable or constant of a graph.
 
-    A graph may have a million of them, so that each is one object: it is the space of its views,
-    and has a mapping of its own only once that is more than one tile.
+    A graph may have a million variables, so each is a single object: it is the space of its views,
+    and has a separate mapping only once it is on more than one tile.
 
     Attributes:
         name: name with its scopes, unique among the graph's variables.
@@ -185,9 +186,9 @@ class Variable(Storage):
         shape: shape of the tensor that the graph returned when it made the variable.
         location: the user's line that made it.
         initial_value: its values when a program is loaded, in its shape; None for zeros.
-        replica_values: the initial values of replicas with different ones, by replica number.
-        with_value: bool[elements], by replica number, `COMMON` for `initial_value`: which elements
-            have an initial value; all others are zeros.  All have one where there is no entry.
+        replica_values: the initial values of replicas that have their own, by replica number.
+        with_value: bool[elements], by replica number (`COMMON` for `initial_value`): which elements
+            have an initial value; all others are zeros.  Without an entry, all elements have one.
         metadata: for QUARTER, the element that holds format and scale.
     """
 
@@ -206,7 +207,7 @@ class Variable(Storage):
     )
 
     def __init__(self, *arguments: object, **named: object) -> None:
-        """Refuse: users have variables of their graph only."""
+        """Refuse: only a graph makes variables."""
         instead = "graph.add_variable(FLOAT, (4,), 'x'), and graph.variable_of(tensor)"
         raise not_called("Variable", instead, is_empty=not arguments and not named)
 
@@ -223,7 +224,7 @@ class Variable(Storage):
         version: Version,
         tile: int,
     ) -> Variable:
-        """Return the variable itself, which `__new__` has made, with all that it has."""
+        """Set all attributes of a variable that `__new__` has made, and return it."""
         Storage.__init__(self, number, base, num_elements, constant)
         self.name, self.element_type, self.shape = name, element_type, shape
         self.location = location
@@ -238,7 +239,7 @@ class Variable(Storage):
 
     @property
     def packed_with_value(self) -> dict[int, npt.NDArray[np.uint8]]:
-        """`with_value` in bits, as `np.packbits` has them, where an element has no value."""
+        """`with_value` as bits (`np.packbits`), without the entries in which all have a value."""
         some = self.with_value
         return {each: np.packbits(some[each]) for each in sorted(some) if not some[each].all()}
 
@@ -251,7 +252,7 @@ class Variable(Storage):
         return self.replica_values.get(replica, self.initial_value)
 
     def hash(self) -> int:
-        """Return the number of the variable in its graph, which no other has."""
+        """Return the number of the variable, which is unique in its graph."""
         return self.id
 
     @property
@@ -261,7 +262,7 @@ class Variable(Storage):
 
     @property
     def storage(self) -> Storage:
-        """Its elements' addresses."""
+        """The addresses of its elements."""
         return self
 
     @property
@@ -273,7 +274,7 @@ class Variable(Storage):
 
     @property
     def only_tile(self) -> int | None:
-        """The tile of all elements, where no other was ever asked for; None says nothing."""
+        """The tile of all elements if only one was ever set; None proves nothing."""
         if self._mapping is not None:
             return self._mapping.only_tile
         return None if self._tile == NO_TILE else self._tile
@@ -291,7 +292,7 @@ def shape_of(shape: ShapeLike, name: str) -> tuple[int, ...]:
             if type(size) is not int or size < 0:
                 break
         else:
-            return shape  # itself: a million variables may have the same
+            return shape  # the same object: a million variables may share it
     sizes: Any = shape if isinstance(shape, _SEQUENCES) else (shape,)
     try:
         extents = tuple(map(whole_number, sizes))
@@ -316,7 +317,7 @@ class Space:
         num_constants: number of constants among them.
         next_base: the first free address.
         version: changes with every edit of a variable's mapping.
-        homes: by the number of a variable that was made with a virtual graph: that graph's tiles.
+        homes: the tiles of the virtual graphs that variables were made with, by variable number.
 
     >>> from poplite.graph.space import Names
     >>> from poplite.types import INT
@@ -369,8 +370,8 @@ class Space:
     ) -> Variable:
         """Make a variable of a checked shape, after all others.
 
-        `name` is within the current scopes; an empty one becomes the default name. It is made
-        at a line, by default the user's.
+        `name` is relative to the current scopes; an empty one becomes the default name. The
+        location is by default the user's line.
         """
         title, base, size = name or self.default_name(constant), self.next_base, math.prod(shape)
         if base + size >= MAX_ADDRESS:
@@ -396,10 +397,10 @@ class Space:
             self.homes[variable.id] = home
 
     def home_of(self, views: Iterable[View]) -> SomeTiles | None:
-        """Return the virtual graph that the variables below views were made with, if it is one.
+        """Return the virtual graph that the variables below views were made with, if any.
 
-        Of several it is the one that has the tiles of all others. Constants and single elements
-        count only where there is nothing else, and then only those made with a virtual graph.
+        Among several, it is the one that has the tiles of all others. Constants and single elements
+        count only if there is nothing else, and then only those made with a virtual graph.
         """
         if not self.homes:
             return None
@@ -421,7 +422,7 @@ class Space:
         return widest if all(np.isin(home.tiles, widest.tiles).all() for home in homes) else None
 
     def default_name(self, constant: bool) -> str:
-        """Return the name of the next variable if the user does not name it."""
+        """Return the default name of the next variable."""
         return f"{'const' if constant else 'var'}{len(self.variables)}"
 
     def take_back(self, variable: Variable) -> None:
@@ -471,7 +472,7 @@ class Space:
         return np.searchsorted(self._bases, addresses, side="right") - 1
 
     def table(self, touched: Sequence[Variable]) -> TileTable:
-        """Return a table of tiles with at least the addresses of some variables, at least one.
+        """Return a table of tiles that covers at least some variables; there is at least one.
 
         >>> from poplite.graph import Graph
         >>> graph = Graph()
@@ -488,7 +489,7 @@ class Space:
         return self.full_table()
 
     def full_table(self) -> TileTable:
-        """Return the table of all addresses; there must be some."""
+        """Return the table of all addresses; there must be at least one."""
         if self._table is not None and self._table_version == self.version.number:
             return self._table
         self._spent = 0
@@ -515,7 +516,7 @@ def variable_named(
     others: Sequence[str] = (),
     missing: str = "the graph has no variable",
 ) -> Variable:
-    """Return the variable or constant with a name, which may omit scopes where it is unambiguous.
+    """Return the variable or constant with a name, which may omit scopes if it is unambiguous.
 
     `call`, `at`, `others` (handles that the call also accepts) and `missing` are for the message.
 
@@ -565,7 +566,7 @@ EXAMPLE = "metadata=pl.QuarterMetadata('F143', scale=0)"
 
 
 def metadata_of(space: Space, view: View) -> View | None:
-    """Return the metadata of a view of QUARTER codes; None without elements, or of other types."""
+    """Return the metadata of a view of QUARTER codes; None without elements, or for other types."""
     below = storages(view)
     return space.variable_of(below[0]).metadata if below else None
 

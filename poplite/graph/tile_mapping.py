@@ -4,18 +4,18 @@
     tile 0     [0, 3) [6, 8)          begin  0, 6, 3
     tile 1     [3, 5)                 end    3, 8, 5
 
-A mapping is three arrays (compressed rows), never a list per tile: the intervals of a tile are two
-slices. The arrays are made on first access; the number of elements on each tile, and whether all
-elements have a tile, can be found without them.
+A mapping is three arrays (compressed rows), never a list per tile: the intervals of a tile are
+slices of two of them. The arrays are made on first access; the number of elements on each tile, and
+whether all elements have a tile, can be found without them.
 
     >>> mapping = TileMapping(2, np.array([0, 1, NO_TILE, 0]), np.array([3, 2, 1, 2]))
     >>> mapping[0], mapping.elements_per_tile.tolist(), mapping.unmapped
     ([Interval(begin=0, end=3), Interval(begin=6, end=8)], [5, 2], [Interval(begin=5, end=6)])
 
-What users give as a mapping is checked here, and becomes arrays (`intervals_of`).
+Users' mappings are checked here, and converted to arrays (`intervals_of`).
 
 Mappings are stored with the tile numbers of the top-level graph; a virtual graph numbers its own
-tiles from 0 again. Its arguments are converted to top-level numbers (`to_top_level`), and its
+tiles from 0. Its arguments are converted to top-level numbers (`to_top_level`), and its
 results from them (`from_top_level`)::
 
     machine               0  1  2  3 | 4  5  6  7        two IPUs of four tiles
@@ -51,15 +51,15 @@ if TYPE_CHECKING:
     from poplite.machine.target import Target
 
 MOST_TILES = 1 << 31
-"""The number of tiles of a mapping is below it."""
+"""Upper bound of the number of tiles of a mapping."""
 
 
 class TileMapping(Displayed):
     """For each tile, the elements of a flattened view that live on it.
 
-    `mapping[t]` reads as a list of intervals, as `set_tile_mapping` takes it; `len(mapping)`
+    `mapping[t]` behaves like a list of intervals, as `set_tile_mapping` takes it; `len(mapping)`
     is the number of tiles of the graph. A mapping is equal to any nested list with the same
-    intervals; tiles beyond the end of the list hold nothing.
+    intervals; tiles beyond the end of the list count as empty.
 
     Args:
         num_tiles: number of tiles of the graph.
@@ -88,7 +88,7 @@ class TileMapping(Displayed):
         self._totals = np.zeros((num_tiles + 1, 2), np.int64)
         try:
             counts = np.bincount(tile + 1, minlength=num_tiles + 1)
-        except ValueError:  # of a tile below NO_TILE
+        except ValueError:  # for a tile below NO_TILE
             raise _unfit_pieces(num_tiles, tile, length) from None
         if len(counts) > num_tiles + 1:
             raise _unfit_pieces(num_tiles, tile, length)
@@ -102,20 +102,20 @@ class TileMapping(Displayed):
 
     @classmethod
     def of(cls, num_tiles: int, cut: Cut) -> TileMapping:
-        """Return the mapping of a cut view, which is computed on first access."""
+        """Return the mapping of a cut view; it is computed on first access."""
         mapping = cls(num_tiles, np.empty(0, np.int64), np.empty(0, np.int64))
         mapping.num_elements, mapping._cut, mapping._rows = cut.num_elements, cut, None
         return mapping
 
     @property
     def _counted(self) -> Int64:
-        """int64[tiles + 1, 2]: intervals and elements; row 0 is what has no tile."""
+        """int64[tiles + 1, 2]: numbers of intervals and elements; row 0 is for no tile."""
         if self._cut is not None and not self._totals.any():
             self._totals = self._cut.totals(len(self))
         return self._totals
 
     def _list(self) -> Int64:
-        """Return begin and end of all intervals, int64[n, 2], first those without a tile."""
+        """Return begin and end of all intervals, int64[n, 2]; those without a tile come first."""
         if self._rows is None:
             assert self._cut is not None, "either the intervals or what they come from"
             self._totals, tile, end = self._cut.pieces(len(self))
@@ -145,7 +145,7 @@ class TileMapping(Displayed):
         return self._list()[self._counted[0, 0] :, 1]
 
     def in_order(self) -> tuple[Int64, Int64, Int64]:
-        """Return begin, end and tile of intervals with elements by rising begin; they are kept.
+        """Return begin, end and tile of non-empty intervals by ascending begin; cached.
 
         >>> mapping = TileMapping(2, np.array([1, 0]), np.array([2, 3]))
         >>> [column.tolist() for column in mapping.in_order()]
@@ -241,7 +241,7 @@ class TileMapping(Displayed):
 def remapped(
     name: str, made_at: SourceLocation, before: TileMapping, after: TileMapping
 ) -> ConstantRemappedWarning | None:
-    """Return the warning for a constant that moves to other tiles; None where nothing moves.
+    """Return the warning for a constant that moves to other tiles; None if nothing moves.
 
     The usual reason is a loop that names the wrong tensor::
 
@@ -282,7 +282,7 @@ def ranges(numbers: Iterable[int], limit: int = 4) -> str:
     >>> ranges([0, 1, 2, 7, 9, 10])
     '0-2, 7, 9-10'
     """
-    if isinstance(numbers, range) and numbers.step == 1:  # of any length, so not listed
+    if isinstance(numbers, range) and numbers.step == 1:  # it may be long, so it is not listed
         parts = [(numbers[0], numbers[-1])] if numbers else []
     else:
         values = np.fromiter(numbers, np.int64)
@@ -295,7 +295,7 @@ def ranges(numbers: Iterable[int], limit: int = 4) -> str:
 
 
 def _check_pieces(num_tiles: object, tile: object, length: object) -> None:
-    """Refuse a number of tiles, or arrays of pieces, that are not whole numbers."""
+    """Refuse a number of tiles or arrays of pieces that are not whole numbers."""
     for pieces in (tile, length):
         unmasked(pieces, "TileMapping")
     is_fit = (
@@ -422,8 +422,8 @@ def unmapped_error(
 ) -> InvalidTileMapping:
     """Return the error for elements without a tile.
 
-    `at` is the line that made the variable, `where` the program step that uses it; `view` tells
-    whether the mapping counts the elements of a view, not of the entire variable.
+    `at` is the line that made the variable, `where` the program step that uses it; with `view`,
+    the mapping is that of a view, not of the entire variable.
 
     >>> answer = TileMapping(4, np.array([0, -1]), np.array([96, 32]))
     >>> print(unmapped_error("bias", answer, 4, None, shape=(128,)))
@@ -457,7 +457,7 @@ def unmapped_error(
 
 
 def _range(begin: int, end: int, shape: tuple[int, ...]) -> str:
-    """Return a range of elements in the indices of a shape; for a vector, as an interval."""
+    """Return a range of elements as indices into a shape; for a vector, as an interval."""
     if len(shape) < 2:
         return f"[{begin}, {end})"
     return element_range("", shape, begin, end).replace("''", "")
@@ -495,17 +495,17 @@ class AllTiles:
     __slots__ = ("num_tiles",)
 
     home: SomeTiles | None = None
-    """The virtual graph whose variables are made with these numbers."""
+    """The virtual graph whose variables are made with these numbers; here None."""
 
     def __init__(self, num_tiles: int) -> None:
         self.num_tiles = num_tiles
 
     def checked(self, tile: object, what: str) -> int:
-        """Return the top-level number of a user's tile, or refuse it; `what` is put there."""
+        """Return the top-level number of a user's tile, or refuse it; `what` is for messages."""
         return tile_number(tile, what, self.num_tiles)
 
     def in_range(self, tile: object) -> int | None:
-        """Return the top-level number of an int that is a tile; None where `checked` must look."""
+        """Return the top-level number of a valid int; None if `checked` must decide."""
         return tile if type(tile) is int and 0 <= tile < self.num_tiles else None
 
     def number_of(self, tile: object, call: str) -> int:
@@ -533,7 +533,7 @@ class AllTiles:
 
 
 class SomeTiles:
-    """The tile numbers of a virtual graph; its repr is the virtual graph's in messages.
+    """The tile numbers of a virtual graph; its repr represents the virtual graph in messages.
 
     `tiles` has the top-level number of each tile, `num_top_level` is the number of top-level tiles.
 
@@ -631,10 +631,10 @@ class SomeTiles:
 
 
 class NearTiles(SomeTiles):
-    """The tile numbers of a virtual graph for its operations, which count other tiles as its own.
+    """The tile numbers of a virtual graph for its operations, which map other tiles to its own.
 
-    Elements on other tiles are read and written from tiles of the graph: those tiles take turns, in
-    the order of the others.
+    Elements on other tiles are read and written from tiles of the graph, which are assigned to the
+    other tiles round-robin.
 
     >>> import poplite as pl
     >>> tiles = NearTiles(SomeTiles(np.array([6, 4]), pl.Graph(pl.Target(tiles=8)), 8))
@@ -651,7 +651,7 @@ class NearTiles(SomeTiles):
         self._own = own
 
     def of_clone(self, tiles: Int64) -> Int64:
-        """Return the top-level tiles of a clone: of elements elsewhere the graph's own."""
+        """Return the top-level tiles of a clone: the graph's own for elements on other tiles."""
         return np.where(tiles == NO_TILE, NO_TILE, self._to[self._from[tiles]])
 
     @property

@@ -1,7 +1,8 @@
 """The tile mapping of one variable, edited by painting.
 
-A mapping is stored as sorted breaks with one tile between each two, so that its size depends on
-how the elements are spread, not on their number; a linear spread is the three numbers of `Linear`.
+A mapping is stored as sorted breaks with one tile between neighbours, so that its size depends on
+the distribution of the elements, not on their number; a linear spread is the three numbers of
+`Linear`.
 
 Setting a mapping only appends to a log. The log is painted over the breaks when the mapping is
 read, the last writer on top, so that 10^6 edits cost one sort.
@@ -59,7 +60,7 @@ NO_TILE = -1
 """Marks a missing tile number."""
 
 CAREFREE_PIECES = 2**26
-"""Up to this number, pieces get memory before they are counted: untouched pages cost nothing."""
+"""Pieces for which memory is reserved without counting them: untouched pages cost nothing."""
 
 MOST_PIECES = 2**28
 """Largest number of pieces that are listed; each takes 28 bytes."""
@@ -122,7 +123,7 @@ class Cut(NamedTuple):
     def totals(self, num_tiles: int) -> Int64:
         """Return the numbers of pieces and elements, int64[num_tiles + 1, 2].
 
-        Row 0 is what has no tile, row `t + 1` is tile `t`.
+        Row 0 is for elements without a tile, row `t + 1` for tile `t`.
         """
         return self._run(num_tiles, np.empty(0, np.int32), np.empty(0, np.int64))[0]
 
@@ -168,7 +169,7 @@ def cut_strided(table: TileTable, digits: Sequence[Digit], first: int) -> Cut:
         )
         size *= extent
     levels += [1, 0, 0, low, high, size]
-    # A run has at most one piece for each break, and one for each element.
+    # A run has at most one piece per break, and at most one per element.
     most = size // run * min(run, len(table.tiles))
     return Cut(table, size, most, cut_strided_kernel, (np.array(levels), len(rest), first))
 
@@ -216,7 +217,7 @@ def split(
 class VariableMapping:
     """The tiles of one variable's elements, edited by painting.
 
-    `tile` is that of all elements, `NO_TILE` where they have none yet; `version` is the graph's.
+    `tile` is the tile of all elements, or `NO_TILE`; `version` is the graph's.
     """
 
     __slots__ = (
@@ -235,7 +236,7 @@ class VariableMapping:
         self.num_elements = num_elements
         # One tile (or `NO_TILE`) for all elements, a linear spread, or breaks and tiles.
         self._below: int | Linear | tuple[Int64, Int32] = tile
-        self._whole: tuple[Int64, Int32] | None = None  # the one piece, where it is one tile
+        self._whole: tuple[Int64, Int32] | None = None  # the only piece, if all are on one tile
         self._log: array[int] | None = None
         self._table: TileTable | None = None
         self._mapped: npt.NDArray[np.bool_] | None = None
@@ -307,7 +308,7 @@ class VariableMapping:
     def _as_pieces(
         self, begin: Int64, end: Int64, tile: Int64
     ) -> tuple[Int64, Int64, Int64] | None:
-        """Return intervals of the log as pieces, if every element is in one of them, once."""
+        """Return the intervals of the log as pieces, if every element is in exactly one."""
         if int((end - begin).sum()) != self.num_elements or not self.num_elements:
             return None
         order = sorted_order(begin)
@@ -450,10 +451,10 @@ class Linear(NamedTuple):
     def over(
         cls, num_elements: int, tiles: int, *, grain: int = 1, min_elements: int = 1
     ) -> Linear:
-        """Spread elements over as many tiles as there are elements for.
+        """Spread elements over as many tiles as there are enough elements for.
 
-        Cuts fall on multiples of `grain`. A tile gets at least `min_elements` as far as there are
-        enough, so that few elements use few tiles.
+        Cuts are at multiples of `grain`. A tile gets at least `min_elements` if there are enough,
+        so that few elements use few tiles.
 
         >>> Linear.over(10, 3, min_elements=4)
         Linear(num_elements=10, tiles=2, grain=1)
@@ -481,7 +482,7 @@ class Linear(NamedTuple):
 
 
 class Version:
-    """A counter that changes with a graph's mappings, so that derived data is known as outdated."""
+    """A counter that changes with a graph's mappings, by which outdated data is recognised."""
 
     __slots__ = ("number",)
 

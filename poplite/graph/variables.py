@@ -1,4 +1,4 @@
-"""Variables of a graph, with constants, clones, initial values.
+"""Variables of a graph, including constants, clones, initial values.
 
     x = graph.add_variable(FLOAT, (8,), "x", initial_value=1)
     taps = graph.add_constant(FLOAT, (3,), [1, 2, 1], "taps", mapping=0)
@@ -173,7 +173,7 @@ def add_clones(
     clones = [_clone(tiles, source, name, like, metadata, one).expand([0]) for _ in range(count)]
     if clones:
         return concat(clones)
-    # No clone has a type of its own: it is that of a variable without elements.
+    # Without clones, the type is that of a variable without elements.
     none = source.expand([0]).broadcast(0, 0)
     if like is None or _element_type(like, name) is source.element_type:
         return none
@@ -213,7 +213,7 @@ def add_number(
     tile: int | None,
     at: SourceLocation,
 ) -> Variable:
-    """Make a scalar constant quickly, for a checked and rounded number connected to a vertex."""
+    """Make a scalar constant, fast, for a checked and rounded number connected to a vertex."""
     variable = space.make("", kind, (), True, NO_TILE if tile is None else tile, at)
     variable.initial_value = value = np.array(number, kind.dtype)
     value.setflags(write=False)
@@ -229,7 +229,7 @@ def add_numbers(
     tile: Int64,
     at: SourceLocation,
 ) -> Variable:
-    """Make a constant of checked and rounded numbers that are connected to many vertices.
+    """Make a constant from checked and rounded numbers that are connected to many vertices.
 
     `begin`, `end` and `tile` are the elements and the tile of each run on one tile. The numbers
     become read-only.
@@ -241,7 +241,7 @@ def add_numbers(
 
 
 def add_metadata(space: Space, name: str, metadata: QuarterMetadata, tile: int) -> Variable:
-    """Make a constant, with this full name, of a QUARTER variable's format and scale."""
+    """Make a constant, with this full name, for the format and scale of a QUARTER variable."""
     variable = space.make(space.names.local(name), QUARTER_METADATA, (), True)
     _fix(variable, np.array(metadata.to_byte(), QUARTER_METADATA.dtype))
     variable.mapping.paint(0, 1, tile)
@@ -263,7 +263,7 @@ def _declared(
     *,
     constant: bool,
 ) -> Variable:
-    """Make a variable of a type and shape from the user, which are checked here."""
+    """Make a variable of the user's type and shape, which are checked here."""
     if isinstance(shape, type) and issubclass(shape, ElementType):
         raise ElementTypeError(
             f"a shape is needed, but {shape!r} is an element type",
@@ -456,9 +456,9 @@ def _write(
 def _stored(
     variable: Variable, replica: int | None, *, is_all: bool
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None]:
-    """Return the initial values of a replica, or (None) of all others, flat and writeable.
+    """Return the initial values of a replica, or (None) of all others, flat and writable.
 
-    Also which elements have one, where not all do; `is_all` says that all get one now.
+    Also returns which elements have a value, if not all do; with `is_all`, all get one now.
     """
     number = COMMON if replica is None else replica
     values, some = variable.initial_value, variable.with_value.get(number)

@@ -1,4 +1,4 @@
-"""Virtual graphs: graphs over some tiles of another one, with tile numbers of their own from 0.
+"""Virtual graphs: graphs over some tiles of another graph, with their own tile numbers from 0.
 
     graph = Graph(Target(ipus=2))
     first = graph.create_virtual_graph(0, 1472)              the tiles of one IPU
@@ -59,10 +59,10 @@ class VirtualGraph(Graph):
 
 
 class WorkingGraph(VirtualGraph):
-    """A virtual graph as its operations see it: all that they read or write has a tile of its own.
+    """A virtual graph for its operations: everything that they access is mapped to its tiles.
 
     Attributes:
-        virtual: the virtual graph, whose tiles the user's mappings count.
+        virtual: the virtual graph, whose tile numbers the user's mappings use.
     """
 
     def __init__(self, given: VirtualGraph) -> None:
@@ -73,7 +73,7 @@ class WorkingGraph(VirtualGraph):
 
 
 def working_graph(graph: Graph) -> Graph:
-    """Return a graph as its operations see it: of one list of tiles always the same."""
+    """Return a graph in the form for operations; always the same for the same list of tiles."""
     if not isinstance(graph, VirtualGraph) or isinstance(graph, WorkingGraph):
         return graph
     assert isinstance(graph._tiles, SomeTiles)
@@ -84,13 +84,13 @@ def working_graph(graph: Graph) -> Graph:
 
 
 def home_graph(graph: Graph, tensors: Iterable[Tensor]) -> Graph:
-    """Return the virtual graph that decides for some tensors; else the graph itself."""
+    """Return the virtual graph that some tensors were made with; else the graph itself."""
     home = graph.space.home_of(tensor.view for tensor in tensors)
     return graph if home is None else VirtualGraph(graph.top_level_graph, home.tiles)
 
 
 def mapping_graph(graph: Graph) -> Graph:
-    """Return the graph whose tiles the user's numbers count where operations see this one."""
+    """Return the graph whose tile numbers the user's mappings use, for a graph of operations."""
     return graph.virtual if isinstance(graph, WorkingGraph) else graph
 
 
@@ -147,7 +147,7 @@ def _refused(parent: Graph, what: str) -> InvalidTileMapping:
 
 
 def _ipus(target: Target, tiles: Int64) -> int:
-    """Return the number of IPUs of tiles; 1 unless all have equally many, one after the other."""
+    """Return the number of IPUs of tiles; 1 unless each has one run of equally many tiles."""
     ipu = tiles // target.tiles_per_ipu
     ends = np.append(np.flatnonzero(np.diff(ipu)) + 1, len(tiles))
     alike = (np.diff(ends, prepend=0) == ends[0]).all()

@@ -252,7 +252,7 @@ class DeviceManager:
         return self._devices[number]
 
     def getChildDeviceIds(self, parent_id: int, num_child_ipus: int = 1) -> list[int]:
-        """Return the numbers of the devices with some number of IPUs that are part of another device.
+        """Return the numbers of the devices with `num_child_ipus` IPUs that are part of another.
 
         Args:
             parent_id: the number of the other device.

@@ -180,7 +180,7 @@ class RuntimeOptions(OptionFlags):
 
 
 def check_value(what: str, value: object, allowed: str | tuple[str, ...]) -> None:
-    """Refuse a value that is not one of the words, or not a number where one is needed."""
+    """Refuse a value that is not one of the words, or not a number if one is needed."""
     text = clipped(value) if isinstance(value, list | tuple) else str(value)
     text = text.lower() if isinstance(value, bool) else text
     if isinstance(allowed, tuple):

@@ -33,7 +33,7 @@ class TargetType(Enumeration):
     """The kind of machine that runs a program."""
 
     IPU = "ipu"
-    """All targets here: programs find the machine that they are written for, and it is simulated."""
+    """All targets here: programs find the machine they are written for, and it is simulated."""
     IPU_MODEL = "ipu model"
     """Poplar's own model; here it is replaced by an IPU."""
     CPU = "cpu"

@@ -374,7 +374,7 @@ class Link:
     """A group of parallel links in one direction.
 
     Attributes:
-        kind: its kind: card, cross, up or down.
+        kind: where it leads: "card", "cross", "up" or "down".
         ipu: the IPU that it leaves.
     """
 

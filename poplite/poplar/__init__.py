@@ -1,4 +1,6 @@
-"""Poplar's C++ interface as data::
+"""Poplar's C++ interface as data.
+
+The modules of this package::
 
     declarations    each member of Poplar's classes as declared, and its counterpart here
     spelling        gives our classes the C++ spelling of their members when they are defined

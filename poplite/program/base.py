@@ -151,7 +151,7 @@ class Program(Displayed):
         return ()
 
     def __enter__(self) -> Any:
-        """Refuse a `with` block: only a Sequence has one, which takes steps."""
+        """Refuse a `with` block: only those of a Sequence and of operations take steps."""
         raise ControlProgramError(
             f"{self!r} cannot be the subject of a `with` statement",
             fix=f"with {self._block_instead}: operations are its steps",

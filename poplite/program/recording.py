@@ -191,7 +191,7 @@ class RecordedSteps(Sequence):
         return around is block
 
     def mark_used(self, at: SourceLocation) -> None:
-        """Note that it became part of something; refused while its block is open."""
+        """Note that it has become part of something; refused while its block is open."""
         if self._blocks:
             raise self._used_while_open(at)
         super().mark_used(at)

@@ -106,7 +106,7 @@ def joined(parts: list[ConcatPart], outer: int, shape: Shape) -> View:
 
 
 def cut(view: View, pieces: list[Piece], shape: Shape, dim: int) -> View:
-    """Join the two or more pieces of a non-empty view whose dimension `dim` `cut_digits` cut.
+    """Join the pieces, at least two, that `cut_digits` made of dimension `dim` of a non-empty view.
 
     >>> from poplite.view.view import all_of
     >>> columns = all_of(Storage(0, 0, 24), (4, 6)).dim_shuffle((1, 0)).reshape((24,))

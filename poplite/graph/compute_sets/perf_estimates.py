@@ -6,7 +6,7 @@
     graph.register_perf_estimator(Axpy, cost)
     graph.set_perf_estimate(vertex, 164)            for one vertex; overrides the estimator
 
-Without either, the method `cycles` of the class is called, which knows only sizes of fields::
+Without either, the method `cycles` of the class is called, which does not see data::
 
     class Axpy(Vertex):
         ...

@@ -348,8 +348,8 @@ class VertexTiles:
     """The tile of each of many vertices.
 
     Attributes:
-        stops: int64[runs], one past the last vertex of each run; None where each vertex has its
-            own number.
+        stops: int64[runs], one past the last vertex of each run; None if each vertex has its own
+            entry.
         tiles: unsigned[runs] or [vertices].
 
     >>> tiles = VertexTiles.of(np.array([0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2]), 4)

@@ -1,11 +1,11 @@
-"""Connecting many vertices in one call, all or nothing.
+"""Connecting many vertices in one atomic call.
 
-The rules are those of single vertices (`poplite.graph.connect.rules`), checked for all at once::
+The rules for single vertices (`poplite.graph.connect.rules`) are checked for all at once::
 
     names, missing fields  ->  number of vertices  ->  tiles  ->  element types
-    ->  field by field  ->  written elements  ->  constants made of numbers  ->  a VertexBlock
+    ->  field by field  ->  written elements  ->  constants for numbers  ->  a VertexBlock
 
-When a rule is broken, it is applied to the first faulty vertex, for which it raises the error.
+When a rule is broken, it is applied to the first faulty vertex, and raises the error for it.
 
 Source: Poplar user guide, "Connecting vertices".
 """
@@ -67,7 +67,7 @@ def block_of(
     tile = listed_tiles(probe, tile)
     first = tile.flat[0] if isinstance(tile, np.ndarray) and tile.size else tile
     if isinstance(first, int | np.integer) and 0 <= first < tiles.num_tiles:
-        # For messages about other faults, before all tiles are checked.
+        # Before all tiles are checked, for messages about other faults.
         probe.vertex.tile = tiles.checked(first, probe.name)
     _check_complete(probe, values)
     probe.count = _common_count(probe, tile, values)
@@ -97,7 +97,7 @@ def block_of(
         for name, each in edges.items()
         if fields[name].element.requires_metadata
     }
-    # Nothing is refused from here on: a call that fails makes no constants.
+    # Nothing is refused from here on, so that a failed call makes no constants.
     constants: list[Tensor] = []
     for name, number in numbers.items():
         made = _constant(probe, fields[name], number, placed)
@@ -105,7 +105,7 @@ def block_of(
         of_each = isinstance(number, np.ndarray)
         edges[name] = _behind(made, placed, of_each=of_each)
     for name, addresses in beside.items():
-        if addresses is None:  # no elements, so any metadata will do
+        if addresses is None:  # no elements, so any metadata is suitable
             made = add_metadata(
                 probe.graph.space,
                 f"{probe.vertex.vertex_class.__name__} {probe.vertex.index}/{name}",
@@ -131,7 +131,7 @@ def _check_complete(probe: Probe, values: Values) -> None:
     for name, value in values.items():
         field = check_declared(probe.vertex, name)
         if name in RESERVED_NAMES:
-            as_state(probe.vertex, field, value)  # refuses it
+            as_state(probe.vertex, field, value)  # this refuses it
     for name, field in probe.vertex.vertex_class.fields.items():
         if name in values or name in RESERVED_NAMES or field.is_implicit:
             continue
@@ -170,7 +170,7 @@ def _common_count(probe: Probe, tile: object, values: Values) -> int:
 
 
 def _typed_fields(probe: Probe, values: Values) -> Mapping[str, Field]:
-    """Deduce the element types of a template, and return the fields."""
+    """Deduce the element types of a template, and return its fields."""
     vertex = probe.vertex
     if vertex.template is not None:
         shown = {
@@ -188,7 +188,7 @@ def _typed_fields(probe: Probe, values: Values) -> Mapping[str, Field]:
 
 
 def _check_items(probe: Probe, field: Field, value: FieldValue) -> None:
-    """Refuse tensors of another graph, element type or rank."""
+    """Refuse tensors with a different graph, element type or rank."""
 
     def check(k: int) -> None:
         _check_item(probe, field, value, k)
@@ -253,7 +253,7 @@ def _check_written(probe: Probe, values: Values, edges: Mapping[str, Edges]) -> 
 
 
 def _metadata(probe: Probe, name: str, value: FieldValue, edges: Edges) -> Series | None:
-    """Return the addresses of the metadata of a QUARTER field; None where any will do."""
+    """Return the addresses of the metadata of a QUARTER field; None if any is suitable."""
     addresses, faulty = metadata_of(probe.graph.space, edges)
 
     def check(k: int) -> None:
@@ -266,11 +266,11 @@ def _metadata(probe: Probe, name: str, value: FieldValue, edges: Edges) -> Serie
     return addresses
 
 
-# -- constants made of numbers ---------------------------------------------------------------------
+# -- constants for numbers -------------------------------------------------------------------------
 
 
 def _constant(probe: Probe, field: Field, number: Any, tiles: VertexTiles) -> Variable:
-    """Make the constant of a number: an element for each vertex, or one on each tile for all."""
+    """Make the constant for a number: an element per vertex, or one per tile for equal numbers."""
     space, at = probe.graph.space, probe.vertex.location
     if isinstance(number, np.ndarray):
         return add_numbers(space, field.element, number, *tiles.runs(), at)
@@ -283,7 +283,7 @@ def _constant(probe: Probe, field: Field, number: Any, tiles: VertexTiles) -> Va
 
 
 def _behind(numbers: Variable, tiles: VertexTiles, *, of_each: bool) -> Edges:
-    """Return the edges of each vertex to its own number, or to the one of its tile."""
+    """Return the edges of each vertex to its own number, or to that of its tile."""
     first = numbers.storage.base
     if of_each:
         return _one_each(counting(first, tiles.count))

@@ -4,14 +4,14 @@ The tensors of one edge field become edges::
 
     a tensor             t.shape == (n, ...)         vertex k gets t[k]
     slices of a tensor   t.slices(array)             vertex k gets slice k, and no tensor is made
-    a list               [t0, t1, ...]               vertex k gets item k; for a list field, a
+    a list               [t0, t1, ...]               vertex k gets item k; for a list of edges, a
                                                      2-D tensor or a list of 1-D tensors
     lists of slices      SliceLists(slices, first)   vertex k gets a list of slices
 
-Numbers and tiles are for all vertices, or one for each::
+Numbers and tiles are given once for all vertices, or one per vertex::
 
     tile=0       tile=[0, 0, 1]
-    k=7          k=[1, 2, 3]                            State or Input of a number
+    k=7          k=[1, 2, 3]                            scalar State or Input
                  v=array of (3, 2)  v=[[1], [], [2, 3]]     State of a Vector
 
 Rules are written for one vertex (`poplite.graph.connect.rules`). A `Probe` represents the vertex
@@ -20,8 +20,8 @@ that a message would name, and raises the rule's own error for it::
     probe.refuse([3, 7, 9], check)      check(3) raises for vertex 3; 7 and 9 are named below
     probe.check_each(check)             the same for all vertices that the rule refuses
 
-Layers of a network cut their tensors in the same way: if view and slices differ only in the
-variable, the edges of the earlier one are reused, moved (`poplite.graph.compute_sets.edge_table`).
+Layers of a network cut their tensors in the same way: if views and slices differ only in the
+variable, the earlier edges are moved and reused (`poplite.graph.compute_sets.edge_table`).
 """
 
 from __future__ import annotations
@@ -68,16 +68,16 @@ if TYPE_CHECKING:
 
 
 Rule = Callable[[int], None]
-"""Takes the position of a vertex among those that are added, and raises its error."""
+"""A check of one vertex, by its position among those added, that raises its error."""
 
 
 class Probe:
-    """One of many vertices that are being added: the one that a message would name.
+    """A representative of the vertices that are being added: the one that a message would name.
 
     Attributes:
-        vertex: represents that one; `move_to` changes its number.
-        count: number of vertices, once it is known.
-        tiles: their tiles, once they are known.
+        vertex: the representative; `move_to` changes its number.
+        count: number of vertices, once known.
+        tiles: their tiles, once known.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Probe:
         return f"vertices {self._first} to {self._first + self.count - 1} of '{self.name}'"
 
     def move_to(self, k: int) -> None:
-        """Make the probe stand for vertex `k`."""
+        """Make the probe represent vertex `k`."""
         self.vertex.index = self._first + k
         if self.tiles is not None and self.count:
             self.vertex.tile = self.tiles.at(k)
@@ -144,9 +144,9 @@ NOBODY = np.zeros(0, np.int64)
 
 
 def doubly_written(space: Space, written: Mapping[str, Edges], constants: Iterable[str]) -> Int64:
-    """Return the positions, ascending, of vertices that write an element twice, or a constant.
+    """Return the ascending positions of vertices that write an element twice, or a constant.
 
-    `constants` are names of written fields that may hold constants.
+    `constants` are the names of written fields that may contain constants.
     """
     filled = [edges for edges in written.values() if edges.num_elements]
     faulty = [_of_constants(space, written[name]) for name in constants]
@@ -188,8 +188,8 @@ def _of_constants(space: Space, edges: Edges) -> Int64:
 def metadata_of(space: Space, edges: Edges) -> tuple[Series | None, Int64]:
     """Return the address of a QUARTER field's metadata for each vertex, and the faulty vertices.
 
-    The addresses are None where no edge has elements. Vertices are faulty whose elements have no
-    metadata, or different ones.
+    The addresses are None if no edge has elements. A vertex is faulty if its elements have no
+    metadata, or different metadata.
     """
     if not edges.num_elements:
         return None, NOBODY
@@ -203,7 +203,7 @@ def metadata_of(space: Space, edges: Edges) -> tuple[Series | None, Int64]:
     kinds = [_first_alike(space, metadata, each) for each in metadata]
     of_run = np.array(kinds)[place if len(used) > 1 else 0]
     least = np.full(edges.num_vertices, len(kinds))
-    most = np.full(edges.num_vertices, -2)  # stays so without elements
+    most = np.full(edges.num_vertices, -2)  # unchanged without elements
     np.minimum.at(least, vertex, of_run)
     np.maximum.at(most, vertex, of_run)
     faulty = (most != -2) & ((most != least) | (least < 0))
@@ -227,7 +227,7 @@ Array = npt.NDArray[Any]
 
 
 def count_of(probe: Probe, field: Field, value: Any) -> int | None:
-    """Return the number of vertices that a value is for; None where it fits any number."""
+    """Return the number of vertices that a value is for; None if it fits any number."""
     if not field.is_edge:
         return _count_of_state(probe, field, value)
     value = as_read(value)
@@ -240,14 +240,14 @@ def count_of(probe: Probe, field: Field, value: Any) -> int | None:
     if isinstance(value, np.ndarray) and field.role == "input" and field.depth == 0:
         return _count_of_array(probe, field, value)
     if not takes_number(field, value):
-        check_tensor(probe.vertex, field, value, field.depth)  # refuses it
+        check_tensor(probe.vertex, field, value, field.depth)  # this refuses it
     return None
 
 
 def _count_of_state(probe: Probe, field: Field, value: Any) -> int | None:
     what = f"{probe.vertex}: field '{field.name}'"
     if isinstance(value, Tensor | Slices | SliceLists):
-        as_state(probe.vertex, field, value)  # refuses it
+        as_state(probe.vertex, field, value)  # this refuses it
     if field.depth and isinstance(value, list | tuple):
         if not all(np.ndim(item) == 1 for item in value):
             unmasked(value, what)
@@ -255,7 +255,7 @@ def _count_of_state(probe: Probe, field: Field, value: Any) -> int | None:
         return len(value)
     try:
         array = np.asarray(unmasked(value, what))
-    except ValueError:  # lists of several lengths
+    except ValueError:  # lists of different lengths
         raise _misshapen(probe, field, f"{clipped(value)} is given") from None
     return _count_of_array(probe, field, array)
 
@@ -281,7 +281,7 @@ def _misshapen(
 
 
 def _for_each_vertex(field: Field, shape: tuple[int, ...]) -> str:
-    """Return a suggestion of how to make one element, row or matrix for each vertex."""
+    """Return a suggestion for a tensor with one element, row or matrix per vertex."""
     depth = field.depth
     if math.prod(shape) == 1:
         part = ("one element", "a row", "a matrix")[depth]
@@ -316,7 +316,7 @@ def tensors_of(value: FieldValue) -> Iterator[object]:
 
 
 def item_of(value: FieldValue, k: int) -> object:
-    """Return what vertex `k` gets: a tensor, or a tuple of the rows of a list."""
+    """Return the value for vertex `k`: a tensor, or a tuple of the rows of a list."""
     item = value[k]
     return tuple(item) if isinstance(item, Slices | list | tuple) else item
 
@@ -334,7 +334,7 @@ def has_constants(value: Tensor | Slices | SliceLists) -> bool:
 
 
 def edges_of(value: FieldValue, field: Field) -> Edges:
-    """Return the edges of a field, whose tensors have been checked.
+    """Return the edges of a field whose tensors have been checked.
 
     >>> import poplite as pl
     >>> t = pl.Graph().add_variable(pl.FLOAT, (8,))
@@ -377,7 +377,7 @@ def _of_list(items: Sequence[object], depth: int) -> Edges:
 
 
 def is_numbers(field: Field, value: Any) -> bool:
-    """Return whether the value of an edge field is plain numbers for a scalar Input."""
+    """Return whether the value of an edge field consists of plain numbers for a scalar Input."""
     if isinstance(value, list | tuple):
         return bool(value) and all(takes_number(field, item) for item in value)
     return isinstance(value, np.ndarray) or takes_number(field, value)
@@ -428,7 +428,7 @@ def _stored(probe: Probe, field: Field, array: Array) -> Array:
 
 
 def listed_tiles(probe: Probe, tile: object) -> object:
-    """Return the user's `tile`, with a list as an array."""
+    """Return the user's `tile`, with a list converted to an array."""
     try:
         given = unmasked(tile, f"{probe.name}: tile")
         return np.asarray(given) if isinstance(given, list | tuple) else given
@@ -441,7 +441,7 @@ def listed_tiles(probe: Probe, tile: object) -> object:
 
 
 def tiles_of(probe: Probe, numbers: TileNumbers, tile: object) -> VertexTiles:
-    """Return the tiles of all vertices, in top-level numbers."""
+    """Return the tiles of all vertices, as top-level numbers."""
     num_tiles, all_tiles = numbers.num_tiles, probe.graph.space.num_tiles
     if tile is None:
         raise InvalidTileMapping(
@@ -471,13 +471,13 @@ def tiles_of(probe: Probe, numbers: TileNumbers, tile: object) -> VertexTiles:
 
 
 MOST_SLICES = 1 << 14
-"""Slices beyond which edges are not remembered: tensors of so many are few."""
+"""Most slices whose edges are remembered: few tensors have more."""
 
 MOST_KNOWN = 256
-"""Edges that are remembered of a graph."""
+"""Most edges that are remembered per graph."""
 
 _known: WeakKeyDictionary[object, dict[Hashable, tuple[Edges, int]]] = WeakKeyDictionary()
-"""By graph: edges, and where their variable begins."""
+"""By graph: edges, and the address where their variable begins."""
 
 
 class SliceCuts(Protocol):
@@ -497,9 +497,9 @@ class SliceCuts(Protocol):
 def edges_of_slices(
     graph: object, view: View, cuts: SliceCuts, lists: Int64 | None, depth: int
 ) -> Edges | None:
-    """Return the edges of slices of a tensor; None where that takes a tensor for each.
+    """Return the edges of slices of a tensor; None if that requires a tensor for each.
 
-    `lists` are the first slices of each list, where vertices get lists of them.
+    `lists` are the positions of the first slice of each list, if vertices get lists of slices.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
@@ -529,13 +529,13 @@ def edges_of_slices(
 
 
 def made_edges(view: View, cuts: SliceCuts, lists: Int64 | None, depth: int) -> Edges | None:
-    """Return edges that are made anew."""
+    """Return the edges, computed without reusing earlier ones."""
     made = _of_slices(view, cuts, depth) if lists is None else _of_lists(view, cuts, lists)
     return paired(made) if made is not None and depth == 2 else made
 
 
 def _of_slices(view: View, cuts: SliceCuts, depth: int) -> Edges | None:
-    """Return the edges of slices without making a tensor of each; None where that is impossible."""
+    """Return the edges of slices without making a tensor for each; None if that is impossible."""
     if cuts.dim or len(view.shape) != max(depth, 1):
         return None
     if cuts.first is None:
@@ -560,7 +560,7 @@ def _of_lists(view: View, cuts: SliceCuts, lists: Int64) -> Edges:
 
 
 def _of_flat(flat: View, length: Series, rows: Series) -> Edges:
-    """Return edges whose elements follow one another in a view."""
+    """Return edges whose elements are consecutive in a view."""
     apart = Edges(rows, length, None, flat)
     # Edges usually resemble each other: if the first shows that elements are not consecutive, no
     # runs are listed; nor are runs cut at the edges if there are more runs than edges.

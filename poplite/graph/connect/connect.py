@@ -1,11 +1,10 @@
-"""Connecting the fields of vertices; each call connects all its fields or none.
+"""Connecting the fields of vertices; each call is atomic.
 
     bind(vertex, {"x": x, "a": 2.0}, at)         edges and state by name
     bind_row(vertex["rows"][2], t, at)           one row of a list of edges
 
-`poplite.graph.connect.rules` says what may be connected to a field. A vertex of a template gets
-its class here, as soon as the connected tensors determine it
-(`poplite.graph.connect.rules`).
+`poplite.graph.connect.rules` has the rules. A vertex of a template gets its class here, as soon as
+the connected tensors determine it.
 
 Source: Poplar user guide, "Connecting vertices".
 """
@@ -59,7 +58,7 @@ from poplite.view import View
 
 
 def vertex_class_of(value: object) -> type[Vertex]:
-    """Return a vertex class, or the one class of a name, after checking that it has `compute`."""
+    """Return a vertex class, given itself or by name, after checking that it has `compute`."""
     if isinstance(value, str):
         value = _class_named(value)
     if not (isinstance(value, type) and issubclass(value, Vertex)):
@@ -81,7 +80,7 @@ def has_codelet(value: object) -> bool:
 
 
 def classes_named(name: str) -> list[type[Vertex]]:
-    """Return the vertex classes with a name that have been defined, and still exist."""
+    """Return the vertex classes with a name that have been defined and still exist."""
     pending, found = [Vertex], dict[type[Vertex], None]()
     while pending:
         below = pending.pop().__subclasses__()
@@ -144,9 +143,9 @@ def field_ref(field: object) -> FieldRef:
 
 
 def bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocation) -> None:
-    """Connect edges and set state of a vertex by field name, all or nothing.
+    """Connect edges and set state of a vertex by field name, atomically.
 
-    Constants are made for numbers, at a line of the user's.
+    Constants are made for numbers, with the user's line `at`.
     """
     check_single(vertex)
     if vertex.template is None:
@@ -220,7 +219,7 @@ def _bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocati
     for name, value in values.items():
         field = fields.get(name)
         if field is None or field.is_implicit:
-            field = check_declared(vertex, name)  # which refuses it
+            field = check_declared(vertex, name)  # this refuses it
         if not field.is_edge:
             if field.variable is None or isinstance(value, Tensor):
                 state[name] = _state(vertex, field, value)
@@ -283,10 +282,10 @@ def _metadata_edges(
             rows = value if isinstance(value, tuple) else (value,)
             views = [row.view for row in rows]
             check_alike(f"{vertex}: field '{name}'", vertex.graph.space, *views)
-            # Rows without elements may have other metadata, which does not matter.
+            # The metadata of rows without elements does not matter.
             filled_first = sorted(rows, key=lambda row: row.view.num_elements == 0)
             metadata = next((row.metadata for row in filled_first if row.has_metadata()), None)
-            if metadata is None:  # no elements, so any metadata will do
+            if metadata is None:  # no elements, so any metadata is suitable
                 any_ = QuarterMetadata("F143")
                 made = add_metadata(
                     vertex.graph.space,
@@ -347,8 +346,8 @@ def _deducing(
 def bind_row(ref: FieldRef, value: object, at: SourceLocation) -> None:
     """Connect one row of a list of edges.
 
-    The field counts as connected once its rows have no gap and are as many as its size, where one
-    was set.
+    The field counts as connected once its rows have no gap and their number is the size that was
+    set, if any.
     """
     check_single(ref.vertex)
     if ref.vertex.template is None:

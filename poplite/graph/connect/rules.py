@@ -1,4 +1,4 @@
-"""The rules about what may be connected to a field, checked at the call.
+"""The rules for connecting values to a field, checked at the call.
 
 An edge takes one tensor, of exactly its element type::
 
@@ -6,8 +6,8 @@ An edge takes one tensor, of exactly its element type::
     Input[Vector[T]]          rank 1
     Input[Vector[Vector[T]]]  rank 2 (its rows), or a list of rank 1
 
-A written tensor may not be constant or hold an element twice, and no two written fields of one
-vertex may overlap, since it would be open which value remains. An Input may overlap an Output of
+A written tensor may not be constant or contain an element twice, and no two written fields of one
+vertex may overlap, since the result would be undefined. An Input may overlap an Output of
 the same vertex: it reads a copy of the values from before the compute set. Overlaps with an InOut,
 and between vertices of a compute set, are checked when everything is connected
 (`poplite.compile.checks`).
@@ -22,7 +22,7 @@ The element types of a template's vertex are deduced from the tensors that are c
 Only tensors determine types; a plain number or a state value takes the type that they determine.
 Every call considers all connected tensors, so the order of the calls does not matter.
 
-Source: Poplar user guide, "Connecting vertices"; PopLibs' tests for the refusals.
+Source: Poplar user guide, "Connecting vertices"; for refusals, PopLibs' tests.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from poplite.view.contiguous_runs import MOST_RUNS
 def check_tensor(vertex: VertexInstance, field: Field, value: object, rank: int) -> None:
     """Refuse a tensor that a field cannot be connected to.
 
-    A field of a type variable takes any element type. `rank` 0 means one element of any rank.
+    A field with a type variable takes any element type. `rank` 0 means one element of any rank.
     """
     if not isinstance(value, Tensor):
         raise ElementTypeError(
@@ -100,7 +100,7 @@ def _wrong_rank(
 
 
 def _of_rank(field: Field, shape: tuple[int, ...], rank: int) -> str:
-    """Return a suggestion of how to make the rank that a field needs."""
+    """Return a suggestion for a tensor of the rank that a field needs."""
     if rank == 0:
         return f"connect one element, or declare {field.name} as a Vector"
     if rank == 1:
@@ -166,7 +166,7 @@ def _flat(tensor: Tensor) -> View:
 
 
 def as_number(vertex: VertexInstance, field: Field, value: object) -> bool | int | float:
-    """Return a plain number in the type of an Input, or refuse anything else."""
+    """Return a plain number converted to the type of an Input, or refuse anything else."""
     if takes_number(field, value):
         held = held_number(field.element, value)
         if held is not None:
@@ -178,7 +178,7 @@ def as_number(vertex: VertexInstance, field: Field, value: object) -> bool | int
 
 
 def takes_number(field: Field, value: object) -> bool:
-    """Return whether a field takes a value as a plain number, which becomes a constant."""
+    """Return whether a value is a plain number that a field takes, as a constant."""
     return field.role == "input" and field.depth == 0 and isinstance(value, _NUMBERS)
 
 
@@ -243,7 +243,7 @@ def _shown(value: object) -> str:
 
 
 class _Seen(NamedTuple):
-    """A tensor connected to a field of a type variable."""
+    """A tensor connected to a field with a type variable."""
 
     field: Field
     tensor: Tensor
@@ -253,7 +253,7 @@ class _Seen(NamedTuple):
 
 
 def deduced(vertex: VertexInstance, values: Mapping[str, object]) -> type[Vertex]:
-    """Return the class of a vertex added with a template; the template while types are open."""
+    """Return the class of a vertex added with a template, or the template if types are open."""
     template = vertex.template
     assert template is not None
     seen: dict[TypeVar, _Seen] = {}
@@ -336,7 +336,7 @@ def _conflict(
 
 
 def check_mapped(graph: AnyGraph, target: object) -> None:
-    """Refuse anything but a tensor or a vertex of a graph, as the target of a mapping."""
+    """Refuse anything but a tensor or a vertex of a graph as the target of a mapping."""
     if not isinstance(target, VertexInstance):
         call = _MAP_FIRST.get(type(target), _MAP_TENSOR)
         check_own(graph, target, "set_tile_mapping", call)

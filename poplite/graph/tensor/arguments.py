@@ -1,9 +1,9 @@
 """Checked arguments for tensors: indices, ranges, dimensions, shapes.
 
 `t[...]` follows NumPy's basic indexing: negative indices count from the end, slices are clamped
-and may have a step (also backwards), `None` adds a dimension, `...` means the dimensions that
-are not named. `t.slice()` and the other methods follow Poplar: integers from 0, and an error for
-anything outside.
+and may have a step (also a negative one), `None` adds a dimension, `...` stands for the remaining
+dimensions. `t.slice()` and the other methods follow Poplar: integers from 0, and an error for
+anything out of range.
 
     t[1:5, ::2]      t[-1]      t[..., None]      t.slice(1, 5)      t[pl.Interval(1, 5)]
     t.dim_shuffle((2, 0, 1))      a permutation of all dimensions
@@ -11,8 +11,8 @@ anything outside.
     t.reshape_partial(1, 3, [12]) a range of dimensions, and their new sizes
 
 Each function returns plain numbers for `View`, or raises or returns an error. Index arrays are
-refused: a view has no gather. A tensor holds no values, so it refuses to be set, or to be a
-number::
+refused, since a view cannot gather. A tensor holds no values, so assignments and conversions to a
+number are refused::
 
     t[0] = 1        graph.set_initial_value(t, value), engine.write(t, value) or Copy
     bool(t)         a tensor has no truth value
@@ -77,7 +77,7 @@ def described(tensor: NamedView) -> str:
 
 
 def number(value: object, what: str, tensor: NamedView) -> int:
-    """Return an argument as an integer from 0, or refuse it; `what` is its name.
+    """Return an argument as a non-negative integer, or refuse it; `what` is its name.
 
     >>> import poplite as pl
     >>> number(np.int32(3), "begin", pl.Graph().add_variable(pl.INT, (4,)))
@@ -105,7 +105,7 @@ def number(value: object, what: str, tensor: NamedView) -> int:
 
 
 def _by_number(*indices: object) -> str:
-    """Return the remedy where an index is known only to the running program, else nothing."""
+    """Return advice for an index that is known only at run time; "" for other indices."""
     if any(isinstance(each, Operand) and each.element_type is BOOL for each in indices):
         return "ops.where(condition, t, 0) chooses; a view has the same elements in each run"
     numbers = [
@@ -119,7 +119,7 @@ def _by_number(*indices: object) -> str:
 
 
 def positive(value: object, what: str, tensor: NamedView, zero: str, fix: str) -> int:
-    """Return an argument as an integer from 1; `zero` and `fix` are the message's for 0."""
+    """Return an argument as a positive integer; `zero` and `fix` are the message for 0."""
     if type(value) is int and value > 0:
         return value
     result = number(value, what, tensor)
@@ -139,7 +139,7 @@ def check_size(size: int, tensor: NamedView, fix: str = "repeat fewer times") ->
 
 
 def numbers(values: Sequence[int], what: str, tensor: NamedView) -> list[int]:
-    """Return an argument as a list of integers from 0, or refuse it."""
+    """Return an argument as a list of non-negative integers, or refuse it."""
     if are_counts(values):
         return list(values)
     if not is_sequence(values):
@@ -152,7 +152,7 @@ def numbers(values: Sequence[int], what: str, tensor: NamedView) -> list[int]:
 
 
 def are_counts(values: object) -> TypeGuard[Sequence[int]]:
-    """Return whether values need no further checks: a list of plain ints from 0."""
+    """Return whether values need no further checks: a list of plain non-negative ints."""
     if not isinstance(values, tuple | list):
         return False
     for value in values:  # noqa: SIM110  (all() takes as long as everything else here)
@@ -164,7 +164,7 @@ def are_counts(values: object) -> TypeGuard[Sequence[int]]:
 def dimension(value: object, tensor: NamedView, axis: object = None) -> int:
     """Return an argument as the number of an existing dimension, or refuse it.
 
-    Negative ones count from the last. It may be given as `axis`, NumPy's name.
+    Negative ones count from the last. The argument may be given as `axis`, NumPy's name.
     """
     if axis is not None:
         value = one_of("dim", value, axis)
@@ -179,12 +179,12 @@ def dimension(value: object, tensor: NamedView, axis: object = None) -> int:
 def dimensions(values: Sequence[int], what: str, tensor: NamedView) -> list[int]:
     """Return an argument as the numbers of existing dimensions, or refuse it."""
     if not is_sequence(values):
-        numbers(values, what, tensor)  # which refuses it
+        numbers(values, what, tensor)  # this refuses it
     return [dimension(each, tensor) for each in values]
 
 
 def one_of(name: str, value: Any, axis: Any) -> Any:
-    """Return an argument that has two names, or None."""
+    """Return the value of an argument with two names, or None."""
     if value is not None and axis is not None:
         raise TensorIndexError(
             "dimensions are given twice",
@@ -205,7 +205,7 @@ def index(value: object, size: int, tensor: NamedView, dim: int) -> int:
 
 
 def outside(what: str, tensor: NamedView, size: int, kind: str) -> PopliteError:
-    """Return the error for a number that is not below a size."""
+    """Return the error for a number that is too large for a size."""
     fix = f"use {kind} 0 to {size - 1}" if size else f"there is no valid {kind}: it has none"
     return TensorIndexError(what, found=described(tensor), fix=fix)
 
@@ -224,7 +224,7 @@ def span(begin: object, end: object, dim: int, tensor: NamedView) -> tuple[int, 
 
 
 def is_sequence(value: object) -> TypeGuard[Sequence[Any]]:
-    """Return whether a value is a list of others.
+    """Return whether a value is a list of values.
 
     >>> is_sequence([1]), is_sequence(np.arange(2)), is_sequence(np.array(2)), is_sequence("12")
     (True, True, False, False)
@@ -285,7 +285,7 @@ def _leading_ranges(
 
 
 def leading_indices(indices: Sequence[int], tensor: NamedView) -> View:
-    """Select one index of each leading dimension, which disappear."""
+    """Select one index of each leading dimension; these dimensions are removed."""
     chosen, shape = numbers(indices, "indices", tensor), tensor.view.shape
     if len(chosen) > len(shape):
         raise outside(
@@ -385,7 +385,7 @@ def _range(view: View, item: slice, dim: int, tensor: NamedView) -> View:
             or "begin, end and step are whole numbers, and step is not 0",
         ) from None
     if step < 0:
-        # Select the same indices upwards, then reverse them.
+        # Select the same indices in ascending order, then reverse them.
         view = view.slice(min(end, begin) + 1, begin + 1, dim).reverse(dim)
     else:
         view = view.slice(begin, end if end > begin else begin, dim)
@@ -393,7 +393,7 @@ def _range(view: View, item: slice, dim: int, tensor: NamedView) -> View:
 
 
 def permutes(values: Iterable[object], rank: int) -> bool:
-    """Return whether a list holds each of the dimensions once, as plain ints.
+    """Return whether a list contains each dimension once, as plain ints.
 
     >>> permutes([1, 0], 2), permutes([1, True], 2), permutes([1], 2)
     (True, False, False)
@@ -438,7 +438,7 @@ def moved(source: Sequence[int], destination: Sequence[int], tensor: NamedView) 
 
 
 def not_a_matrix(tensor: NamedView) -> PopliteError:
-    """Return the error for the transpose of a tensor of another rank than 2."""
+    """Return the error for the transpose of a tensor whose rank is not 2."""
     return TensorCreationError(
         f"transpose of a tensor of rank {len(tensor.view.shape)}, but rank 2 is needed",
         found=described(tensor),
@@ -447,7 +447,7 @@ def not_a_matrix(tensor: NamedView) -> PopliteError:
 
 
 def new_shape(shape: int | Sequence[int], tensor: NamedView) -> tuple[int, ...]:
-    """Return another shape for all elements."""
+    """Return a checked new shape for all elements."""
     count = math.prod(tensor.view.shape)
     given = shape if is_sequence(shape) else (shape,)
     new = tuple(_sizes(given, "shape", count, tensor))  # type: ignore[arg-type]
@@ -502,7 +502,7 @@ def _dims_between(begin: object, end: object, tensor: NamedView) -> tuple[int, i
 
 
 def places(indices: Sequence[int], tensor: NamedView) -> list[int]:
-    """Return checked dimensions before which others are inserted; the rank is allowed too."""
+    """Return checked dimensions to insert others before; the rank is allowed, too."""
     found, rank = numbers(indices, "indices", tensor), len(tensor.view.shape)
     for place in found:
         if place > rank:
@@ -512,7 +512,7 @@ def places(indices: Sequence[int], tensor: NamedView) -> list[int]:
 
 
 def new_dimension(value: object, tensor: NamedView) -> int:
-    """Return an argument as the number that one dimension more will have, or refuse it."""
+    """Return an argument as the number of a new, additional dimension, or refuse it."""
     given, after = integer_or_none(value), len(tensor.view.shape) + 1
     dim = number(value, "dim", tensor) if given is None else given
     if -after <= dim < after:
@@ -521,7 +521,7 @@ def new_dimension(value: object, tensor: NamedView) -> int:
 
 
 def spread_out(values: tuple[Any, ...]) -> Any:
-    """Return numbers that are given one by one, or in one list."""
+    """Return numbers that are given as separate arguments or in one list."""
     return values[0] if len(values) == 1 and is_sequence(values[0]) else values
 
 
@@ -544,7 +544,7 @@ def removed(indices: int | Sequence[int] | None, tensor: NamedView) -> list[int]
 
 
 def _sizes(values: Sequence[int], what: str, count: int, tensor: NamedView) -> list[int]:
-    """Return the sizes of a new shape of `count` elements; one that is -1 is inferred."""
+    """Return the sizes of a new shape of `count` elements; a size of -1 is inferred."""
     if are_counts(values):
         return list(values)
     gaps: list[int] = []
@@ -573,7 +573,7 @@ def _sizes(values: Sequence[int], what: str, count: int, tensor: NamedView) -> l
 def of_other_size(
     new: type[ElementType[Any]], old: type[ElementType[Any]], tensor: NamedView
 ) -> PopliteError:
-    """Return the error for reading the bits as elements of another size."""
+    """Return the error for reinterpreting elements as a type of a different size."""
     return ElementTypeError(
         f"reinterpret {old!r} of {old.size_bytes} bytes as {new!r} of {new.size_bytes}",
         found=described(tensor),
@@ -612,7 +612,7 @@ _ASSIGN = "graph.set_initial_value(t, value), engine.write(t, value), or Copy(so
 def refuse_operators(tensor_class: type[T]) -> type[T]:
     """Add operators and conversions that raise an error to a class.
 
-    They are not written in the class, so that a type checker refuses them without running anything.
+    They are not defined in the class body, so that type checkers refuse them.
     """
     for names, (what, fix) in _REFUSED.items():
         for name in names.split():

@@ -51,7 +51,7 @@ def concat(tensors: Any, other: Any = None, /, dim: Any = None, *, axis: Any = .
         tensors: a list of tensors, or the first of two.
         other: the dimension after a list, or the second tensor.
         dim: the dimension, by default 0; negative ones count from the last.
-        axis: NumPy's name for `dim`; None joins all elements, as there.
+        axis: NumPy's name for `dim`; None joins the flattened tensors, as in NumPy.
 
     Returns:
         A tensor that views all of them, in order.
@@ -142,7 +142,7 @@ def stack(tensors: Any, dim: int | None = None, *, axis: int | None = None) -> T
 
 
 def _one_of(what: str, *given: Any) -> Any:
-    """Return the dimension that is given by one of its names, 0 if by none."""
+    """Return the dimension that is given by one of its names; 0 by default."""
     named = [each for each in given if each is not None and each is not ...]
     if len(named) > 1:
         raise repeated_argument(what, "dim", named[0], named[1])
@@ -150,7 +150,7 @@ def _one_of(what: str, *given: Any) -> Any:
 
 
 def _concat_slices(slices: Slices, axis: int) -> Tensor | None:
-    """Join slices by their arrays; None where each is itself a concatenation across the axis."""
+    """Join slices by their arrays; None if each is itself a concatenation across the axis."""
     tensor, dim = slices.tensor, slices.dim
     size = slices.sizes()
     if axis != dim:
@@ -181,7 +181,7 @@ def append(
         A tensor that views both.
 
     Raises:
-        TensorCreationError: when the shapes do not fit.
+        TensorCreationError: when the shapes do not match.
         ElementTypeError: for different element types, or anything but tensors.
         TensorIndexError: when there is no such dimension.
 

@@ -1,4 +1,4 @@
-r"""Tiles of tensors: the runs of a view, painted on the mappings of the variables below it.
+r"""Tiles of tensors: the runs of a view are painted onto the mappings of the variables below it.
 
 Each variable has a mapping; tensors are views of any number of variables. Setting a tensor's tiles
 divides the intervals of the flattened view among the variables; reading collects them again::
@@ -35,7 +35,7 @@ from poplite.view.contiguous_runs import FEW, few_runs
 from poplite.view.view import NOWHERE
 
 MANY_PIECES = 2**13
-"""Pieces of a variable's mapping above which compiled code cuts even a view of one run."""
+"""Pieces of a variable's mapping from which compiled code cuts even a view of one run."""
 
 Nested = TileMapping | Sequence[Sequence[tuple[int, int]]]
 """For each tile, intervals over a flattened view."""
@@ -54,7 +54,7 @@ def paint_view(space: Space, view: View, tile: int) -> None:
             return
         few = few_runs(view)
         if few is None:
-            # On one tile the order does not matter: a transposed matrix is a single run.
+            # With one tile the order does not matter: a transposed matrix is a single run.
             view = in_memory_order(view)
             few = few_runs(view)
         if few is not None:
@@ -113,7 +113,7 @@ def paint_linearly(
 ) -> None:
     """Spread the flattened elements of a view evenly and in order over all tiles of a graph.
 
-    `grain` elements stay together; a tile gets at least `min_elements`, as far as there are enough.
+    `grain` elements stay together; a tile gets at least `min_elements`, if there are enough.
 
     >>> import poplite as pl
     >>> from poplite.graph.tile_mapping import AllTiles
@@ -206,7 +206,7 @@ def pieces_of(space: Space, view: View) -> tuple[Int64, Int64]:
 
 
 def pieces_of_runs(space: Space, view: View, begin: Int64, length: Int64) -> tuple[Int64, Int64]:
-    """Return the same as `pieces_of` for runs of addresses in the variables of a view."""
+    """Return the result of `pieces_of` for runs of addresses in the variables of a view."""
     return _pieces(space, _cut_runs(space, view, begin, length))
 
 
@@ -221,7 +221,7 @@ def _pieces(space: Space, cut: Cut | tuple[Int64, Int64]) -> tuple[Int64, Int64]
 
 
 def _cut(space: Space, view: View) -> Cut | tuple[Int64, Int64]:
-    """Cut a view by tile: a `Cut`, or tiles and lengths at once where there are few pieces."""
+    """Cut a view by tile: a `Cut`, or directly tiles and lengths if there are few pieces."""
     storage = view.space
     if isinstance(storage, Storage) and storage is not NOWHERE:
         mapping = space.variable_of(storage).mapping

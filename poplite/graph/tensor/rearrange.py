@@ -1,19 +1,19 @@
-"""Tensors in another order of memory: clones, and tensors rearranged to have few regions.
+"""Tensors in a different memory order: clones, tensors rearranged to have few regions.
 
 A clone is a new variable for the elements of a view, in the memory order of a method::
 
-    t = x.T[::2]                            elements of x, in some order, perhaps repeated
+    t = x.T[::2]                            elements of x, in some order, possibly repeated
     graph.clone(t)                          new elements, in the order that x has them in memory
     graph.clone(t, method=CREATE_NEW_ORDER) new elements, in the order of t
 
-It has the shape and the tiles of its source, but not its contents. It holds only the
+It has the shape and the tiles of its source, but not its contents. Its variable holds only the
 elements that the source reads, without the gaps between them::
 
     memory of x    a . b . c d        t reads  d a b
     memory of t's clone      a b d
 
 Elementwise work may be done in any order that is the same for all tensors. So the written tensor is
-put in the order of its memory, and the others follow::
+put in its memory order, and the others are rearranged in the same way::
 
     out = x.T                       x.T reads    0 3 1 4 2 5    six regions
     out, a = graph.reorder_to_simplify(out, [a])
@@ -21,7 +21,7 @@ put in the order of its memory, and the others follow::
     a                               now reads its former elements  0 2 4 1 3 5
 
 The dimensions of strided tensors are sorted by stride, which takes microseconds at any size; the
-pieces of concatenations are then put in the order of memory one by one.
+pieces of concatenations are then put in memory order one by one.
 
 Semantics: Poplar API reference, `Graph::clone`, `TensorCloneMethod`,
 `TensorCloneDuplicationMethod`, `Graph::reorderToSimplify`, `Graph::findUnbroadcastTensor`,
@@ -71,16 +71,16 @@ class TensorCloneMethod(Enumeration):
     """Order of a clone's elements in memory."""
 
     PRESERVE_ORDER_AND_ALIASES = "preserve order and aliases"
-    """As in the source; aliases stay."""
+    """As in the source; aliases are kept."""
 
     PRESERVE_ORDER_UNLESS_ALIASES = "preserve order unless aliases"
-    """As in the source; if that has aliases, row-major with an element for each occurrence."""
+    """As in the source; if it has aliases, row-major with an element for each occurrence."""
 
     CREATE_NEW_ORDER = "create new order"
     """Row-major, with an element for each occurrence."""
 
     GATHER_AND_PRESERVE_TILE_ORDER_AND_ALIASES = "gather and preserve tile order and aliases"
-    """All elements of a tile side by side, on each tile as in the source."""
+    """Grouped by tile; within a tile as in the source."""
 
 
 class TensorCloneDuplicationMethod(Enumeration):
@@ -90,7 +90,7 @@ class TensorCloneDuplicationMethod(Enumeration):
     """One after the other, like n clones."""
 
     DUPLICATE_BY_TILE_CONTIGUOUS_REGION = "duplicate by tile contiguous region"
-    """Side by side for each contiguous range of memory on one tile."""
+    """Adjacent copies of each contiguous range of memory on one tile."""
 
 
 def check_keeps_order(source: Tensor, method: TensorCloneMethod) -> None:
@@ -144,7 +144,7 @@ def layout(source: Tensor, method: TensorCloneMethod) -> CloneLayout:
 
 
 def interleaved(source: Tensor, single: CloneLayout, copies: int) -> CloneLayout:
-    """Return the layout of copies of a clone, side by side for each range of memory on one tile.
+    """Return the layout of copies of a clone, adjacent for each range of memory on one tile.
 
     Its view has a new first dimension.
     """
@@ -200,7 +200,7 @@ def _reshaped(shape: tuple[int, ...]) -> _Made:
 
 
 def _kept(view: View) -> tuple[_Memory, _Made]:
-    """Return the order of the source, without gaps."""
+    """Return the memory order of the source, without gaps."""
     space = view.space
     if isinstance(space, Storage):
         return _closed_up(view) or _listed(view)
@@ -238,7 +238,7 @@ def _on(below: View, shape: tuple[int, ...], dims: tuple[Dim, ...], off: int) ->
 
 
 def _closed_up(view: View) -> tuple[_Memory, _Made] | None:
-    """Return the order of a view whose digits nest, with the gaps closed; None for others."""
+    """Return the memory order of a view whose digits nest, with gaps closed; None for others."""
     nested = sorted([(abs(s), e) for e, s in _digits(view.shape, view.dims) if s])
     steps, size, reach = {0: 0}, 1, 0
     for stride, extent in nested:
@@ -257,7 +257,7 @@ def _closed_up(view: View) -> tuple[_Memory, _Made] | None:
 
 
 def _listed(view: View) -> tuple[_Memory, _Made]:
-    """Return the order of any view from its runs; overlapping or adjacent runs are one range."""
+    """Return the memory order of any view from its runs; runs that overlap or touch are joined."""
     begin, length = runs(view)
     order = np.argsort(begin, kind="stable")
     low, seen = begin[order], np.maximum.accumulate((begin + length)[order])
@@ -323,7 +323,7 @@ class TensorRearranger:
             concatenation of the original slices. Each is within one original interval.
 
         Raises:
-            TensorCreationError: for another number of elements, or another kind of argument.
+            TensorCreationError: for a wrong number of elements, or any other kind of argument.
 
         >>> import poplite as pl
         >>> graph = pl.Graph()
@@ -348,7 +348,7 @@ class TensorRearranger:
             As in `rearrange`.
 
         Raises:
-            TensorCreationError: for another number of elements, or another kind of argument.
+            TensorCreationError: for a wrong number of elements, or any other kind of argument.
 
         >>> import poplite as pl
         >>> graph = pl.Graph()
@@ -361,7 +361,7 @@ class TensorRearranger:
     undoRearrangement = undo
 
     def valid(self) -> bool:
-        """Return true: in C++ a rearranger that nothing was assigned to is invalid."""
+        """Return true: in C++, a rearranger without an assigned value is invalid."""
         return True
 
     def _through(self, what: object, name: str) -> Tensor | Intervals:
@@ -380,7 +380,7 @@ class TensorRearranger:
             raise _wrong_size(
                 f"{name}: {amount(len(bounds), 'interval')}", int(breaks[-1]), self.num_elements
             )
-        # Walk the positions of elements, as a view of a storage of their own.
+        # Rearrange the positions of elements, as a view of a separate storage.
         numbers = all_of(Storage(-1, 0, self.num_elements), (self.num_elements,))
         begin, length = runs(walk(numbers, self._steps, forward=forward))
         _, source, begin, end = overlay(begin, begin + length, breaks)
@@ -392,7 +392,7 @@ class TensorRearranger:
 
 
 def checked_others(others: Sequence[Tensor], call: str) -> Sequence[Tensor]:
-    """Return the tensors that are rearranged with another one, or refuse anything but a list."""
+    """Return the tensors to rearrange with another one, or refuse anything but a list."""
     if is_sequence(others):
         return others
     raise ElementTypeError(
@@ -416,7 +416,7 @@ def reordered(
 
 
 def unbroadcast(tensor: Tensor) -> Tensor | None:
-    """Return the tensor that is broadcast along the dimensions of another; None if none is."""
+    """Return the tensor that gives a tensor by broadcasting; None if nothing is broadcast."""
     view = tensor.view
     if view.space is NOWHERE:
         return None

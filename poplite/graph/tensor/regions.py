@@ -1,13 +1,13 @@
-"""Regions of a tensor: ranges of variables in its own order, or in the order of memory.
+"""Regions of a tensor: ranges of variables, in its own order or in memory order.
 
-Ranges of variables are arrays that read as a list of `VariableInterval`::
+Ranges of variables are arrays that behave like a list of `VariableInterval`::
 
     t of shape (2, 6)        t[:, 2:4] reads       t [2, 4)  t [8, 10)
                              as arrays             number 0 0, begin 2 8, end 4 10
 
 A tensor may read millions of ranges, and most programs use only the arrays.
 
-In the order of memory, regions are those of all tiles together or of each tile. Work on a tile is
+In memory order, regions are found for all tiles together or for each tile, since work on a tile is
 divided by ranges of its memory, not of the tensor. A *group* is a list of intervals of the
 flattened tensor that together, one after the other, are one contiguous range of memory::
 
@@ -15,7 +15,7 @@ flattened tensor that together, one after the other, are one contiguous range of
                                         t         0 2 4 1 3 5
     graph.sorted_contiguous_regions(t)  one group of the intervals [0, 1) [2, 3) [4, 5) [1, 2) ...
 
-Groups and their intervals are arrays (compressed rows), never a list for each group.
+Groups and their intervals are arrays (compressed rows), never a list per group.
 
 Semantics: Poplar API reference, `Graph::getSortedContiguousRegions`; for its use, see
 `ContiguousRegionsByTile` in PopLibs' `popops`.
@@ -47,12 +47,12 @@ if TYPE_CHECKING:
 
 
 SHOWN = 6
-"""Ranges, or parts that are ranges of one variable, that a repr lists."""
+"""Most ranges, or parts with ranges of one variable, that a repr lists."""
 
 MOST_VIEWS = 64
-"""Intervals that are views of their own: of more, all runs from the first to the last are listed.
+"""Most intervals that become separate views; for more, all runs from first to last are listed.
 
-Kept since two intervals of a large transposed tensor could not be listed so.
+Needed since two intervals of a large transposed tensor could not be listed in that way.
 """
 
 
@@ -110,7 +110,7 @@ class VariableInterval(_Elements):
 
 @made_by("tensor.var_regions()")
 class VarRegions(Sequence[VariableInterval]):
-    """Ranges of variables, in the order of a tensor; reads and compares as a list.
+    """Ranges of variables, in the order of a tensor; behaves and compares like a list.
 
     Attributes:
         variables: the variables read, by ascending address.
@@ -179,7 +179,7 @@ class VarRegions(Sequence[VariableInterval]):
         ]
 
     def _of_one_variable(self) -> Iterator[VarRegions]:
-        """Yield the longest parts that are ranges of one variable."""
+        """Yield the longest parts with ranges of one variable."""
         ends = [*(np.flatnonzero(np.diff(self.number)) + 1).tolist(), len(self)]
         return (self[a:b] for a, b in pairwise([0, *ends]) if a < b)
 
@@ -224,7 +224,7 @@ def var_regions(space: Space, view: View) -> VarRegions:
 
 
 def region_chunks(space: Space, view: View, most: int) -> Iterator[VarRegions]:
-    """Yield the same in parts of at most `most` ranges."""
+    """Yield the result of `var_regions` in parts of at most `most` ranges."""
     owners = _Owners(space, view)
     return (owners.regions(begin, length) for begin, length in chunks(view, most))
 
@@ -237,8 +237,8 @@ class SortedRegions(LikeList[Intervals]):
         ptr: int64[groups + 1]; the intervals of group `g` are `ptr[g]` to `ptr[g + 1]`.
         begin: int64[n], first elements of the intervals.
         length: int64[n], numbers of elements of the intervals; read-only.
-        aliases: int64[n], for each interval the beginning of the first interval with the same
-            memory; None unless requested.
+        aliases: int64[n], for each interval the begin of the first interval with the same memory;
+            None unless requested.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
@@ -329,7 +329,7 @@ class TileRegions(OnAccess[SortedRegions]):
 
 
 def _intervals(regions: SortedRegions) -> str:
-    """Return how many intervals there are, and the first of them as groups at regular distances."""
+    """Return the number of intervals, and the first of them as groups at regular distances."""
     begin = regions.begin
     count = amount(len(begin), "interval")
     return f"{count}: {strided_text(begin, begin + regions.length)}" if len(begin) else count
@@ -409,7 +409,7 @@ def _parts(
     flat = tensor.flatten()
     if not is_sequence(intervals):
         raise no_interval(intervals, flat)
-    asked: Any = flat.slices(intervals)  # `Slices`, for its arrays
+    asked: Any = flat.slices(intervals)  # a `Slices`, for its arrays
     some = asked.end > asked.begin
     begin, end = asked.begin[some], asked.end[some]
     if len(begin) > MOST_VIEWS:

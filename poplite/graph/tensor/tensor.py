@@ -1,7 +1,7 @@
 """Tensors: views of variables.
 
-A tensor is a graph, an element type and a view; it holds no values. Every operation returns
-another view of the same variables in about a microsecond, at any size, and copies nothing::
+A tensor consists of a graph, an element type and a view; it holds no values. Every operation
+returns another view of the same variables, in about a microsecond at any size, and copies nothing::
 
     image = graph.add_variable(FLOAT, (480, 640))
     image[1:-1, ::2]                     NumPy's basic indexing
@@ -14,12 +14,12 @@ Queries visit no elements, except those that list regions::
     image[:, 2:4].var_regions()          image[2, 4), image[642, 644), ...
     image.broadcast(2, 0).contains_aliases()    True: every element occurs twice
 
-Many slices of a tensor are arrays, a list of tensors, each made on access; a list of intervals in
-it is one tensor, the concatenation of its slices::
+Many slices of a tensor are kept as arrays; they behave like a list of tensors, each made on access.
+A list of intervals as an item is one tensor, the concatenation of its slices::
 
     t.slices([(0, 4), (2, 3)])[1]        the slice [2, 3)
     t.slices(intervals)                  intervals: int64[N, 2]
-    pl.concat(t.slices(intervals))       never makes a tensor for each
+    pl.concat(t.slices(intervals))       does not make a tensor for each
 
 The class delegates: `arguments` checks arguments, `tensor_text` makes texts, `concat` joins
 tensors. Method names are Poplar's, also in their C++ spelling (`dimShuffle`). Methods raise an
@@ -111,7 +111,7 @@ class UpsampleMethod(Enumeration):
 
 
 class Origin(NamedTuple):
-    """The name of the tensor that another was cut from, and its QUARTER metadata, if any."""
+    """The name of the tensor that a tensor was cut from, and its QUARTER metadata, if any."""
 
     name: str
     metadata: View | None
@@ -182,7 +182,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         return CalledText(tensor_text.name(self))
 
     def _in_formula(self) -> str:
-        """Return what formulas call it: its name, with `.T` where it is a transpose as a whole."""
+        """Return its name in formulas, with `.T` if it is the transpose of a variable."""
         is_whole = self.rank > 1 and tensor_text.is_transpose(self)
         return f"{self.name}.T" if is_whole else self.name or "tensor"
 
@@ -224,7 +224,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
 
     def _of(self, view: View) -> Tensor:
         """Return a tensor of this graph and element type."""
-        made = Tensor.__new__(Tensor)  # `__init__` looks at what users give it
+        made = Tensor.__new__(Tensor)  # `__init__` checks users' arguments
         made.graph, made.element_type, made.view = self.graph, self.element_type, view
         space = view.space
         if space is NOWHERE:
@@ -363,7 +363,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         return slices_of(self, intervals, d)
 
     def index(self, indices: Sequence[int]) -> Tensor:
-        """Select one index of each leading dimension, which disappear.
+        """Select one index of each leading dimension; these dimensions are removed.
 
         Raises:
             TensorIndexError: for an index outside its dimension, or too many indices.
@@ -396,7 +396,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
 
     @property
     def T(self) -> Tensor:  # NumPy's spelling
-        """The tensor with its dimensions in opposite order.
+        """The tensor with its dimensions in reverse order.
 
         >>> import poplite as pl
         >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
@@ -437,7 +437,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         return self._of(self.view.dim_shuffle(permutation))
 
     def dim_shuffle_partial(self, source: Sequence[int], destination: Sequence[int]) -> Tensor:
-        """Move some dimensions; the others keep their order around them.
+        """Move some dimensions; the others keep their order.
 
         Args:
             source: dimensions to move.
@@ -470,14 +470,14 @@ class Tensor(Displayed, Operand, TensorSpelling):
         return self.dim_shuffle_partial([arguments.dimension(dim, self, axis)], [new_index])
 
     def transpose(self, *permutation: SupportsIndex | Sequence[int]) -> Tensor:
-        """Swap the dimensions of a tensor of rank 2, or permute those of any other.
+        """Swap the dimensions of a tensor of rank 2, or permute those of any tensor.
 
         Args:
             permutation: dimension k of the result is dimension `permutation[k]` of this tensor;
                 negative ones count from the last.
 
         Raises:
-            TensorCreationError: without a permutation, for another rank; with one, unless it has
+            TensorCreationError: without a permutation, for any rank but 2; with one, unless it has
                 all dimensions.
 
         >>> import poplite as pl
@@ -501,7 +501,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
                 them may be -1, and is inferred.
 
         Raises:
-            TensorCreationError: for another number of elements.
+            TensorCreationError: for a different number of elements.
 
         >>> import poplite as pl
         >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")  # [[0, 1, 2], [3, 4, 5]]
@@ -518,7 +518,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         Args:
             begin: first dimension to replace.
             end: one past the last; if equal to `begin`, dimensions of size 1 are inserted.
-            new_dims: the new sizes, with the same product as those replaced.
+            new_dims: the new sizes, with the same product as the sizes they replace.
 
         Raises:
             TensorIndexError: unless begin <= end <= rank.
@@ -623,7 +623,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
 
         Raises:
             TensorIndexError: when there is no such dimension, or the scale is negative.
-            TensorCreationError: for another method.
+            TensorCreationError: for any other method.
             SizeOverflowError: for more than 2**62 elements.
 
         >>> import poplite as pl
@@ -637,10 +637,10 @@ class Tensor(Displayed, Operand, TensorSpelling):
         return self._of(self.view.upsample(count, d))
 
     def reinterpret(self, element_type_: ElementTypeLike) -> Tensor:
-        """Read the same bits as another element type of equal size.
+        """Read the same bits as a different element type of equal size.
 
         Raises:
-            ElementTypeError: for a type of another size.
+            ElementTypeError: for a type of a different size.
             TensorMetadataError: for QUARTER, unless the variables below are of QUARTER and
                 have the same metadata.
 
@@ -739,7 +739,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         return var_regions(self.graph.space, self.view)
 
     def region_chunks(self, most: int = 2**20) -> Iterator[VarRegions]:
-        """Yield what `var_regions` returns in parts, for tensors with very many regions.
+        """Yield the result of `var_regions` in parts, for tensors with very many regions.
 
         Args:
             most: largest number of regions in a part, at least 1; a region takes 64 bytes while
@@ -762,8 +762,8 @@ class Tensor(Displayed, Operand, TensorSpelling):
     def constant_value(self) -> np.generic | None:
         """Return the value of a constant of one element; None for anything else.
 
-        The result is None also for `add_replication_index_constant`, whose value differs by
-        replica.
+        The result is also None for `add_replication_index_constant`, whose value differs between
+        replicas.
 
         >>> import poplite as pl
         >>> pl.Graph().add_constant(pl.INT, (2,), [7, 8])[1].constant_value()
@@ -784,14 +784,14 @@ class Tensor(Displayed, Operand, TensorSpelling):
     # Text
 
     def explain(self) -> Explanation:
-        """Describe what the tensor reads, in which order, and what follows from that.
+        """Describe the elements that the tensor reads, their order, and the consequences.
 
         The description has the operations that make the tensor, the steps of each dimension,
         variables, layers, regions and tiles, and whether the tensor is contiguous and can be
         written in parallel (or why not).
 
         Returns:
-            At most 24 lines of 80 columns, which the prompt shows as they are.
+            At most 24 lines of 80 columns; the prompt shows them unquoted.
 
         >>> import poplite as pl
         >>> pl.Graph().add_variable(pl.FLOAT, (3, 6), "x").T[:4].explain()
@@ -879,7 +879,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
     _kind = "a tensor"
 
     def _is_same(self, other: Operand) -> bool | None:
-        """Return whether both show the same elements; None beside an expression."""
+        """Return whether both show the same elements; None for an expression."""
         if not isinstance(other, Tensor):
             return None
         return (
@@ -891,7 +891,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
     def __hash__(self) -> int:
         try:
             return self._hash
-        except AttributeError:  # nobody has asked yet
+        except AttributeError:  # not computed yet
             view = self.view
             self._hash = hash((id(self.graph), self.element_type, view.shape, views.sample(view)))
         return self._hash
@@ -903,7 +903,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         raise no_values("a tensor is not a NumPy array", self)
 
     def valid(self) -> bool:
-        """Return true: in C++ a tensor that nothing was assigned to is invalid."""
+        """Return true: in C++, a tensor without an assigned value is invalid."""
         return True
 
 
@@ -925,7 +925,7 @@ class AnyGraph(Protocol):
 
 
 def check_own(graph: AnyGraph, tensor: object, what: str, call: str = "") -> None:
-    """Refuse anything but a tensor of a graph; `what` is the method, `call` how it is written."""
+    """Refuse anything but a tensor of a graph; `what` is the method, `call` an example call."""
     if not isinstance(tensor, Tensor):
         raise no_tensor(what, tensor, call)
     if tensor.graph is not graph.top_level_graph:
@@ -946,7 +946,7 @@ class Slices(LikeList["Tensor"]):
         begin: int64[P], first indices.
         end: int64[P], one past the last.
         first: int64[N + 1], position of each item's first interval in `begin` and `end`; None
-            where every item is one interval.
+            if every item is one interval.
 
     >>> import poplite as pl
     >>> t = pl.Graph().add_variable(pl.FLOAT, (6,), "t")
@@ -995,10 +995,10 @@ class Slices(LikeList["Tensor"]):
 
 
 class SliceLists(OnAccess[list["Tensor"]]):
-    """Lists of slices of a vector, as arrays: what many vertices get for a list of vectors.
+    """Lists of slices of a vector, as arrays: values of many vertices for a list of vectors.
 
     Attributes:
-        slices: all of them, one interval each.
+        slices: all slices, one interval each.
         first: int64[N + 1], position of each list's first slice.
 
     >>> import poplite as pl
@@ -1023,7 +1023,7 @@ class SliceLists(OnAccess[list["Tensor"]]):
 
 
 def slices_of(tensor: Tensor, items: Sequence[Any] | npt.NDArray[Any], dim: int) -> Slices:
-    """Return the slices that a list asks for; see `Tensor.slices`.
+    """Return the slices for the items of a list; see `Tensor.slices`.
 
     >>> import poplite as pl
     >>> t = pl.Graph().add_variable(pl.FLOAT, (6,))
@@ -1046,7 +1046,7 @@ def slices_of(tensor: Tensor, items: Sequence[Any] | npt.NDArray[Any], dim: int)
 
 
 def _plain(items: Sequence[Any] | npt.NDArray[Any]) -> tuple[Int64, Int64] | None:
-    """Return unchecked begins and ends where all items are intervals, or all are indices."""
+    """Return unchecked begins and ends if all items are intervals, or all are indices."""
     if isinstance(items, Intervals):
         return items.begin, items.end
     if isinstance(items, np.ndarray):

@@ -1,4 +1,4 @@
-"""Texts about a tensor: its name, its one-line repr, its expression, its explanation.
+"""Texts that describe a tensor: its name, one-line repr, expression, explanation.
 
     <Tensor 'weights' float32[64, 128] on 32 tiles (0-31), 32,768 B>
     <Tensor 'weights'.T float32[128, 64] on 32 tiles (0-31), 32,768 B>
@@ -9,9 +9,9 @@
 A repr must be fast, since debuggers and error messages use it: tiles are looked up only for views
 of few runs, or of an entire variable.
 
-An explanation takes one screen: what a tensor reads, in which order, and what follows. Many regions
-are counted but not listed, and slow queries are skipped, so that a tensor of 10^9 elements is
-explained as fast as one of ten.
+An explanation fits one screen: the elements that a tensor reads, their order, and the consequences.
+Many regions are counted but not listed, and slow queries are skipped, so that a tensor of 10^9
+elements is explained as fast as one of ten.
 """
 
 from __future__ import annotations
@@ -54,20 +54,20 @@ FEW_RUNS = 2**17
 """Largest number of runs whose tiles a repr looks up, in some tens of milliseconds."""
 
 MANY_RUNS = 1_000_000
-"""Number of runs above which an error does not look for the elements at fault."""
+"""Number of runs above which an error does not search for the elements at fault."""
 
 LONGEST_EXPRESSION = 100_000
-"""Characters of an expression that are written."""
+"""Most characters of an expression that are written."""
 
 LONGEST_SOURCE = 60
-"""Characters of the operations, without names, that make a tensor."""
+"""Most characters of the operations that make a tensor, without names."""
 
 SHOWN_NAMES = 3
 SHOWN_RANGES = 3
 
 
 def name(tensor: Tensor) -> str:
-    """Return the name of the variable below a tensor, or `concat(...)` of several."""
+    """Return the name of the variable below a tensor, or `concat(...)` for several."""
     space = tensor.view.space
     if isinstance(space, Storage) and space.num_elements:  # the common case
         return tensor.graph.variable_of(space).name
@@ -78,7 +78,7 @@ def name(tensor: Tensor) -> str:
 
 
 def _names_below(tensor: Tensor) -> tuple[list[str], int]:
-    """Return the names of the first variables below a tensor, and how many more there are."""
+    """Return the names of the first variables below a tensor, and the number of others."""
     space = tensor.view.space
     below = space.storages if isinstance(space, Cat) else storages(tensor.view)
     names = [tensor.graph.variable_of(storage).name for storage in below[:SHOWN_NAMES]]
@@ -91,7 +91,7 @@ def type_and_shape(tensor: Tensor) -> str:
 
 
 def one_line(tensor: Tensor) -> str:
-    """Return the repr of a tensor: how it is made, shape, tiles, and bytes of storage."""
+    """Return the repr of a tensor: its construction, shape, tiles, and bytes of storage."""
     if not tensor.num_elements:
         origin = "'{}' " if tensor.name else ""
         return fitted(f"<Tensor {origin}{type_and_shape(tensor)}, no elements>", tensor.name)
@@ -122,7 +122,7 @@ def size(tensor: Tensor, regions: int) -> str:
 
 
 def _num_distinct(tensor: Tensor, regions: int) -> int | None:
-    """Return the number of elements without repeats, or None where counting would take long."""
+    """Return the number of distinct elements, or None if counting would take long."""
     view = once(tensor.view)
     if regions > FEW_RUNS and not isinstance(view.space, Storage):
         return None
@@ -135,7 +135,7 @@ def _num_distinct(tensor: Tensor, regions: int) -> int | None:
 
 
 def made_from(tensor: Tensor) -> str:
-    """Return how a tensor that has elements is made of its variables, or in how many regions.
+    """Return how a non-empty tensor is made from its variables, or its number of regions.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
@@ -147,7 +147,7 @@ def made_from(tensor: Tensor) -> str:
 
 
 def _made(tensor: Tensor) -> tuple[str, list[str]]:
-    """Return how a tensor is made, with `{}` for each name, and the names."""
+    """Return the construction of a tensor, with `{}` for each name, and the names."""
     names: list[str] = []
 
     def variable(storage: Storage) -> tuple[str, tuple[int, ...]]:
@@ -171,7 +171,7 @@ def _made(tensor: Tensor) -> tuple[str, list[str]]:
 
 
 def is_transpose(tensor: Tensor) -> bool:
-    """Return whether a tensor is a variable with its dimensions in reverse.
+    """Return whether a tensor is a variable with its dimensions in reverse order.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
@@ -190,7 +190,7 @@ def is_transpose(tensor: Tensor) -> bool:
 
 
 def placement(tensor: Tensor, regions: int, most: int) -> str:
-    """Return the tiles of a tensor that has elements; empty if it has too many regions.
+    """Return the tiles of a non-empty tensor as text; empty if it has too many regions.
 
     `regions` is an upper bound of their number, `most` the limit.
 
@@ -245,7 +245,7 @@ def _tiles(mapping: TileMapping) -> str:
 
 
 def element_text(variables: Sequence[Variable], begin: int, end: int) -> str:
-    """Return addresses [begin, end) of one variable as its elements, in its indices.
+    """Return the addresses [begin, end) of one variable as an indexed range of it.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.INT, (4,), "x")
@@ -277,7 +277,7 @@ def shared(a: Tensor, b: Tensor) -> str:
 
 
 def repeated_elements(tensor: Tensor) -> str:
-    """Return the elements that occur more than once in a tensor that has such.
+    """Return the elements that occur more than once in a tensor; there is at least one.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.INT, (4,), "x")
@@ -307,7 +307,7 @@ def _once(tensor: Tensor) -> tuple[Int64, Int64]:
 
 
 def why_not_writeable(tensor: Tensor) -> tuple[str, str]:
-    """Return why a tensor is not parallel writeable: in words, and the elements at fault.
+    """Return why a tensor is not parallel writeable: the reason, and the elements at fault.
 
     >>> import poplite as pl
     >>> why_not_writeable(pl.Graph().add_constant(pl.INT, (4,), 0, "zeros"))
@@ -362,7 +362,7 @@ def expression(tensor: Tensor) -> str:
 def _expression(tensor: Tensor, view: View) -> str:
     words: list[str] = []
     room = LONGEST_EXPRESSION
-    # A view that many parts share is written each time: 2^n times below n concatenations.
+    # A shared view is written each time it occurs: 2^n times below n concatenations.
     stack: list[Iterator[str | View]] = [iter([view])]
     while stack:
         word = next(stack[-1], None)
@@ -379,7 +379,7 @@ def _expression(tensor: Tensor, view: View) -> str:
 
 
 def _words(tensor: Tensor, view: View) -> Iterator[str | View]:
-    """Yield the text of a view, with the views below it in place of theirs."""
+    """Yield the text of a view, with the views below it in place of their texts."""
     if not view.num_elements:
         yield "no elements"
         return
@@ -407,7 +407,7 @@ SHOWN_LAYERS = 3
 LONGEST_NAME = 32
 
 MOST_READ = 2**24
-"""Largest number of elements of a concatenation, read in any order, whose regions are counted."""
+"""Largest number of elements of a reordered concatenation whose regions are counted."""
 
 MOST_MEASURED = 100_000
 """Largest number of regions that are listed to compare their lengths, in some milliseconds."""
@@ -489,7 +489,7 @@ def _facts(tensor: Tensor) -> list[tuple[str, str]]:
 
 
 def _below(view: View, regions: int | None) -> tuple[Storage, ...]:
-    """Return the storages read; those of the entire space where the exact answer takes long."""
+    """Return the storages read; those of the entire space if the exact answer would take long."""
     if isinstance(view.space, Storage) or (regions is not None and regions <= MOST_MEASURED):
         return storages(view)
     return view.space.storages
@@ -515,7 +515,7 @@ def _layers(view: View) -> str:
 
 
 def _count(view: View) -> int | None:
-    """Return the number of regions, or None where counting would take long."""
+    """Return the number of regions, or None if counting would take long."""
     space = view.space
     jumps = isinstance(space, Cat) and view.flat_digits() != [(space.num_elements, 1)]
     return None if jumps and view.num_elements > MOST_READ else num_runs(view)
