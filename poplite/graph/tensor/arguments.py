@@ -169,10 +169,12 @@ def dimension(value: object, tensor: NamedView, axis: object = None) -> int:
     if axis is not None:
         value = one_of("dim", value, axis)
     rank = len(tensor.view.shape)
-    given = value if type(value) is int else integer_or_none(value)
-    dim = number(value, "dim", tensor) if given is None or isinstance(value, np.ndarray) else given
+    if type(value) is int and 0 <= value < rank:
+        return value
+    given = None if isinstance(value, np.ndarray) else integer_or_none(value)
+    dim = number(value, "dim", tensor) if given is None else given
     if -rank <= dim < rank:
-        return dim if dim >= 0 else dim + rank
+        return dim % rank
     raise outside(f"dimension {number_text(dim)} of a tensor of rank {rank}", tensor, rank, "dim")
 
 
