@@ -1,13 +1,15 @@
 """Operations over tensors: expressions, and the steps that store them.
 
+For example:
+
     with graph.steps() as step:
         ops.assign(w, w - rate * gradient)           one vertex class, in place
         loss = ops.map(ops.sum((x - y) ** 2))        nothing of the size of x is stored
 
-Operators of tensors and most functions here return an expression: a formula, which takes no time
-and no memory on a device. `map`, `assign`, `lower`, `fill`, `zero`, `copy`, `sort`, `top_k`,
+Operators on tensors and most functions here return an expression: a formula, which takes no time
+or memory on a device. `map`, `assign`, `lower`, `fill`, `zero`, `copy`, `sort`, `top_k`,
 `convolution` and others that take `program=` record steps; `roll`, `pad`, `tile` and
-`repeat_elements` are views. Tensors may have any shape and lie on any tiles.
+`repeat_elements` return views. Tensors may have any shape and any mapping.
 """
 
 from typing import TYPE_CHECKING

@@ -1,12 +1,12 @@
-"""Operations on elements, as expressions: nothing is computed until `ops.map` records it.
+"""Elementwise operations as expressions: nothing is computed until `ops.map` records it.
 
-Operands are tensors and expressions of one element type, and numbers of Python's, which take it;
-shapes are broadcast as NumPy does. Many of these functions are also Python operators. They
-mean what NumPy means; where PopLibs means something else, there is a function of that meaning.
+Operands are tensors and expressions of the same element type, and Python numbers, which take that
+type; shapes are broadcast as in NumPy. Many of these functions are also Python operators. They
+behave as in NumPy; where PopLibs behaves differently, there is a separate function.
 
-All raise ElementTypeError for operands of different types or of one that the operation does not
-take, SizeOverflowError for a number that the type cannot hold, and TensorCreationError for shapes
-that cannot be broadcast.
+All raise ElementTypeError for operands of different types or of a type that the operation does not
+support, SizeOverflowError for a number that the type cannot hold, and TensorCreationError for
+shapes that cannot be broadcast.
 
 Source: NumPy's functions of these names; PopLibs, `popops/ElementWise.hpp`.
 """
@@ -65,7 +65,7 @@ def multiply(a: Operand | float, b: Operand | float) -> Expr:
 
 
 def divide(a: Operand | float, b: Operand | float) -> Expr:
-    """Return `a / b` of floats; by 0 it is an infinity or NaN.
+    """Return `a / b` for floats; division by 0 gives an infinity or NaN.
 
     Integers are refused: `//` rounds down, `divide_trunc` towards zero.
 
@@ -80,7 +80,7 @@ def divide(a: Operand | float, b: Operand | float) -> Expr:
 
 
 def floor_divide(a: Operand | float, b: Operand | float) -> Expr:
-    """Return `a // b`, rounded down; integers by 0 give 0.
+    """Return `a // b`, rounded down; for integers, division by 0 gives 0.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
@@ -91,7 +91,7 @@ def floor_divide(a: Operand | float, b: Operand | float) -> Expr:
 
 
 def remainder(a: Operand | float, b: Operand | float) -> Expr:
-    """Return `a % b`, which has the sign of `b`; integers by 0 give 0.
+    """Return `a % b`, which has the sign of `b`; for integers, division by 0 gives 0.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
@@ -102,7 +102,7 @@ def remainder(a: Operand | float, b: Operand | float) -> Expr:
 
 
 def divide_trunc(a: Operand | float, b: Operand | float) -> Expr:
-    """Return the quotient of integers, rounded towards zero; by 0 it is 0.
+    """Return the quotient of integers, rounded towards zero; division by 0 gives 0.
 
     PopLibs: `Divide, of integers`.
 
@@ -115,7 +115,7 @@ def divide_trunc(a: Operand | float, b: Operand | float) -> Expr:
 
 
 def remainder_trunc(a: Operand | float, b: Operand | float) -> Expr:
-    """Return what `a` leaves when divided by `b`, with the sign of `a`, as C's `%` and `fmod`.
+    """Return the remainder of `a` divided by `b`, with the sign of `a`, as C's `%` and `fmod`.
 
     PopLibs: `Remainder`.
 
@@ -130,9 +130,9 @@ def remainder_trunc(a: Operand | float, b: Operand | float) -> Expr:
 def power(a: Operand | float, b: Operand | float) -> Expr:
     """Return `a ** b`.
 
-    A power by 2 or 3 is products, and of integers one up to 64; by 0.5 it is `sqrt`, by -1
-    `reciprocal`, and by other numbers the kernel of powers, within 1.5 ulp. Of integers, a negative
-    power is 0, and refused where it is a number.
+    A square or cube is computed by products, as are powers of integers up to 64; for 0.5 it is
+    `sqrt`, for -1 `reciprocal`, and for other exponents the power kernel, within 1.5 ulp. For
+    integers, a negative exponent gives 0, and is refused if it is a Python number.
 
     PopLibs: `Power`.
 
@@ -171,7 +171,7 @@ def negative(a: Operand) -> Expr:
 
 
 def absolute(a: Operand) -> Expr:
-    """Return `abs(a)`; the least integer stays what it is.
+    """Return `abs(a)`; the least integer is unchanged.
 
     PopLibs: `Absolute`.
 
@@ -184,7 +184,7 @@ def absolute(a: Operand) -> Expr:
 
 
 def reciprocal(a: Operand) -> Expr:
-    """Return `1 / a` of floats.
+    """Return `1 / a` for floats.
 
     PopLibs: `Inverse`.
 
@@ -221,7 +221,7 @@ def sign_popops(a: Operand) -> Expr:
 
 
 def maximum(a: Operand | float, b: Operand | float) -> Expr:
-    """Return the greater element; NaN is the greatest.
+    """Return the greater element; NaN counts as the greatest.
 
     PopLibs: `Maximum`.
 
@@ -234,7 +234,7 @@ def maximum(a: Operand | float, b: Operand | float) -> Expr:
 
 
 def minimum(a: Operand | float, b: Operand | float) -> Expr:
-    """Return the lesser element; NaN is the least.
+    """Return the lesser element; NaN counts as the least.
 
     PopLibs: `Minimum`.
 
@@ -262,7 +262,7 @@ def clamp(x: Operand | float, lower: Operand | float, upper: Operand | float) ->
 def clip(
     x: Operand | float, min: Operand | float | None = None, max: Operand | float | None = None
 ) -> Expr:
-    """Return `x`, raised to `min`, then lowered to `max`: NumPy's `clamp`, which may leave one out.
+    """Return `x`, raised to `min`, then lowered to `max`: NumPy's `clamp` with optional bounds.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
@@ -305,9 +305,9 @@ def inv_std_dev_to_variance(inv_std_dev: Operand | float, epsilon: Operand | flo
 
 
 # -- comparisons -----------------------------------------------------------------------------------
-# Comparisons and logic of elements, as expressions of BOOL.
+# Elementwise comparisons and logic, as expressions of BOOL.
 #
-# NaN is unequal to everything, and no comparison with it holds.
+# NaN is unequal to everything, and all other comparisons with it are false.
 
 
 def equal(a: Operand | float, b: Operand | float) -> Expr:
@@ -434,7 +434,7 @@ def is_nan(a: Operand) -> Expr:
 
 
 def logical_and(a: Operand | float, b: Operand | float) -> Expr:
-    """Return where both are true, of BOOL.
+    """Return where both elements are true, for BOOL.
 
     PopLibs: `LogicalAnd`.
 
@@ -448,7 +448,7 @@ def logical_and(a: Operand | float, b: Operand | float) -> Expr:
 
 
 def logical_or(a: Operand | float, b: Operand | float) -> Expr:
-    """Return where one or both are true, of BOOL.
+    """Return where at least one of the elements is true, for BOOL.
 
     PopLibs: `LogicalOr`.
 
@@ -462,7 +462,7 @@ def logical_or(a: Operand | float, b: Operand | float) -> Expr:
 
 
 def logical_xor(a: Operand | float, b: Operand | float) -> Expr:
-    """Return where exactly one is true, of BOOL.
+    """Return where exactly one of the elements is true, for BOOL.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
@@ -474,7 +474,7 @@ def logical_xor(a: Operand | float, b: Operand | float) -> Expr:
 
 
 def logical_not(a: Operand) -> Expr:
-    """Return where an element of BOOL is false.
+    """Return where an element is false, for BOOL.
 
     PopLibs: `LogicalNot`.
 
@@ -487,14 +487,14 @@ def logical_not(a: Operand) -> Expr:
 
 
 # -- bits ------------------------------------------------------------------------------------------
-# Operations on the bits of integers, as expressions.
+# Bitwise operations on integers, as expressions.
 #
-# A shift by the width of the type or more, or by a negative amount, leaves no bit: 0, or -1 where a
-# negative number is shifted to the right.
+# A shift by the width of the type or more, or by a negative amount, shifts out all bits: the result
+# is 0, or -1 if a negative number is shifted to the right.
 
 
 def bitwise_and(a: Operand | float, b: Operand | float) -> Expr:
-    """Return `a & b`, of integers or BOOL.
+    """Return `a & b`, for integers or BOOL.
 
     PopLibs: `BitwiseAnd`.
 
@@ -507,7 +507,7 @@ def bitwise_and(a: Operand | float, b: Operand | float) -> Expr:
 
 
 def bitwise_or(a: Operand | float, b: Operand | float) -> Expr:
-    """Return `a | b`, of integers or BOOL.
+    """Return `a | b`, for integers or BOOL.
 
     PopLibs: `BitwiseOr`.
 
@@ -520,7 +520,7 @@ def bitwise_or(a: Operand | float, b: Operand | float) -> Expr:
 
 
 def bitwise_xor(a: Operand | float, b: Operand | float) -> Expr:
-    """Return `a ^ b`, of integers or BOOL.
+    """Return `a ^ b`, for integers or BOOL.
 
     PopLibs: `BitwiseXor`.
 
@@ -533,7 +533,7 @@ def bitwise_xor(a: Operand | float, b: Operand | float) -> Expr:
 
 
 def bitwise_xnor(a: Operand | float, b: Operand | float) -> Expr:
-    """Return the bits in which `a` and `b` agree, of integers or BOOL.
+    """Return the bits in which `a` and `b` agree, for integers or BOOL.
 
     PopLibs: `BitwiseXnor`.
 
@@ -546,7 +546,7 @@ def bitwise_xnor(a: Operand | float, b: Operand | float) -> Expr:
 
 
 def bitwise_not(a: Operand) -> Expr:
-    """Return `~a`, of integers; of BOOL, the negation.
+    """Return `~a` for integers; for BOOL, the logical negation.
 
     PopLibs: `BitwiseNot`.
 
@@ -585,7 +585,7 @@ def shift_right(a: Operand | float, amount: Operand | float) -> Expr:
 
 
 def shift_right_logical(a: Operand | float, amount: Operand | float) -> Expr:
-    """Return `a` shifted to the right, with zeros from the left.
+    """Return `a` shifted to the right, filled with zeros from the left.
 
     PopLibs: `ShiftRight`.
 
@@ -598,7 +598,7 @@ def shift_right_logical(a: Operand | float, amount: Operand | float) -> Expr:
 
 
 def popcount(a: Operand) -> Expr:
-    """Return how many bits are set, in the type of `a`.
+    """Return the number of set bits, in the type of `a`.
 
     PopLibs: `Popcount`.
 
@@ -611,7 +611,7 @@ def popcount(a: Operand) -> Expr:
 
 
 def count_leading_zeros(a: Operand) -> Expr:
-    """Return how many bits before the first one are 0; of 0, all.
+    """Return the number of zero bits before the first set bit; for 0, all bits.
 
     PopLibs: `CountLeadingZeros`.
 
@@ -624,7 +624,7 @@ def count_leading_zeros(a: Operand) -> Expr:
 
 
 # -- choices ---------------------------------------------------------------------------------------
-# Choosing between elements, converting them, and counting positions, as expressions.
+# Selection of elements, conversion, and positions, as expressions.
 
 
 def select(a: Operand | float, b: Operand | float, predicate: Operand) -> Expr:
@@ -633,7 +633,7 @@ def select(a: Operand | float, b: Operand | float, predicate: Operand) -> Expr:
     PopLibs: `Select`, with the predicate last; `where` has NumPy's order.
 
     Raises:
-        ElementTypeError: for a predicate that is not BOOL, two numbers, and as `ops.add`.
+        ElementTypeError: for a predicate that is not BOOL, two numbers, and as in `ops.add`.
         TensorCreationError: for shapes that cannot be broadcast.
 
     >>> import poplite as pl
@@ -645,11 +645,11 @@ def select(a: Operand | float, b: Operand | float, predicate: Operand) -> Expr:
 
 
 def where(predicate: Operand, a: Operand | float, b: Operand | float) -> Expr:
-    """Return `a` where the predicate is true, else `b`: NumPy's order of `select`.
+    """Return `a` where the predicate is true, else `b`: `select` in NumPy's order.
 
     Raises:
-        ElementTypeError: as `select`.
-        TensorCreationError: as `select`.
+        ElementTypeError: as in `select`.
+        TensorCreationError: as in `select`.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
@@ -660,18 +660,18 @@ def where(predicate: Operand, a: Operand | float, b: Operand | float) -> Expr:
 
 
 def cast(x: Operand | float, element_type: ElementTypeLike) -> Expr:
-    """Return elements in another type.
+    """Return elements converted to another type.
 
-    Floats lose their fraction on the way to integers, and stop at -2^63 and 2^63 - 1, to
-    UNSIGNED_LONGLONG at -2^63 and 2^64 - 1; NaN gives 0. Integers keep the low bits that the type
-    has; to BOOL, all but 0 is true; to floats, numbers round to nearest.
+    A conversion from floats to integers truncates, and saturates at -2^63 and 2^63 - 1, for
+    UNSIGNED_LONGLONG at -2^63 and 2^64 - 1; NaN gives 0. Integers keep the low bits that fit the
+    type; for BOOL, all values but 0 are true; for floats, numbers are rounded to nearest.
 
     Args:
-        x: a tensor or expression of any type but QUARTER, or a number, which must fit.
-        element_type: the type, or the NumPy dtype of one.
+        x: a tensor or expression of any type except QUARTER, or a number, which must fit.
+        element_type: the new type, or its NumPy dtype.
 
     Raises:
-        ElementTypeError: for an unknown type, and for QUARTER.
+        ElementTypeError: for an unknown type, or QUARTER.
         SizeOverflowError: for a number that does not fit.
 
     >>> import poplite as pl
@@ -685,16 +685,16 @@ def cast(x: Operand | float, element_type: ElementTypeLike) -> Expr:
 def iota(
     shape: int | Iterable[int], element_type: ElementTypeLike = INT, *, start: int = 0
 ) -> Expr:
-    """Return whole numbers by position in row-major order: start, start + 1, ...
+    """Return consecutive integers by position in row-major order: start, start + 1, ...
 
     Args:
         shape: sizes of the dimensions; a number is a shape of rank 1.
-        element_type: of numbers.
-        start: the first.
+        element_type: a numeric type.
+        start: the first number.
 
     Raises:
-        SizeOverflowError: when the last number does not fit the type.
-        TensorCreationError: for a size or a start that is not a whole number, and for QUARTER.
+        SizeOverflowError: if the last number does not fit the type.
+        TensorCreationError: for a size or a start that is not a whole number, or for QUARTER.
 
     >>> iota((2, 3))
     <Expr iota([2, 3]) int32[2, 3]>
@@ -703,13 +703,13 @@ def iota(
 
 
 def arg(index: int) -> Expr:
-    """Return a place for a tensor, so that an expression can be used for several.
+    """Return a placeholder for a tensor, so that an expression can be used for several tensors.
 
     Args:
-        index: 0 for the first of the tensors that `ops.map` gets.
+        index: 0 for the first of the tensors that are passed to `ops.map`.
 
     Raises:
-        TensorIndexError: when it is not a whole number from 0.
+        TensorIndexError: if it is not a whole number from 0.
 
     >>> 0.9 * arg(0) + 0.1 * arg(1)
     <Expr 0.9 * arg(0) + 0.1 * arg(1)>
@@ -719,12 +719,12 @@ def arg(index: int) -> Expr:
 
 # -- mathematical functions ------------------------------------------------------------------------
 # HALF is computed in float32 and rounded once. Results are those of `compute`
-# (docs/arithmetic.md), with equal bits on every processor: `sqrt` and the functions that round are
+# (docs/arithmetic.md), with the same bits on every processor: `sqrt` and the rounding functions are
 # exact, `exp` is within 1 unit in the last place of float32, and the others within 0.51.
 
 
 def sqrt(x: Operand) -> Expr:
-    """Return the square root of floats; NaN below 0.
+    """Return the square root of floats; NaN for negative numbers.
 
     PopLibs: `Sqrt, of floats`.
 
@@ -737,7 +737,7 @@ def sqrt(x: Operand) -> Expr:
 
 
 def sqrt_trunc(x: Operand) -> Expr:
-    """Return the square root of integers, rounded down; 0 below 0.
+    """Return the square root of integers, rounded down; 0 for negative numbers.
 
     PopLibs: `Sqrt, of integers`.
 
@@ -802,7 +802,7 @@ def exp2(x: Operand) -> Expr:
 
 
 def expm1(x: Operand) -> Expr:
-    """Return `exp(x) - 1`, exact also near 0.
+    """Return `exp(x) - 1`, accurate even near 0.
 
     PopLibs: `ExponentMinusOne`.
 
@@ -850,7 +850,7 @@ def log10(x: Operand) -> Expr:
 
 
 def log1p(x: Operand) -> Expr:
-    """Return `log(1 + x)`, exact also near 0.
+    """Return `log(1 + x)`, accurate even near 0.
 
     PopLibs: `LogarithmOnePlus`.
 
@@ -937,7 +937,7 @@ def atan(x: Operand) -> Expr:
 
 
 def atan2(y: Operand | float, x: Operand | float) -> Expr:
-    """Return the angle in radians of the point (x, y).
+    """Return the angle of the point (x, y), in radians.
 
     PopLibs: `Atan2`.
 
@@ -999,7 +999,7 @@ def erf(x: Operand) -> Expr:
 
 
 def erfc(x: Operand) -> Expr:
-    """Return 1 less the error function.
+    """Return 1 minus the error function.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
@@ -1036,7 +1036,7 @@ def ceil(x: Operand) -> Expr:
 
 
 def trunc(x: Operand) -> Expr:
-    """Return x without its fraction, as a float.
+    """Return x rounded towards zero, as a float.
 
     PopLibs: `Trunc`.
 
@@ -1049,7 +1049,7 @@ def trunc(x: Operand) -> Expr:
 
 
 def round(x: Operand) -> Expr:  # noqa: A001  (NumPy's name)
-    """Return the nearest whole number as a float, of two the even one.
+    """Return the nearest whole number as a float; ties go to the even one.
 
     PopLibs: `NearbyInt`.
 
@@ -1062,7 +1062,7 @@ def round(x: Operand) -> Expr:  # noqa: A001  (NumPy's name)
 
 
 def round_half_away(x: Operand) -> Expr:
-    """Return the nearest whole number as a float, of two the one away from zero.
+    """Return the nearest whole number as a float; ties go away from zero.
 
     PopLibs: `Round`.
 
@@ -1077,8 +1077,8 @@ def round_half_away(x: Operand) -> Expr:
 def sigmoid(x: Operand) -> Expr:
     """Return `1 / (1 + exp(-x))`.
 
-    Below 0 it is computed as `exp(x) / (1 + exp(x))`, which loses nothing where `exp(-x)` is too
-    large. Error: at most 2.5 units in the last place. PopLibs: `Sigmoid`.
+    Below 0 it is computed as `exp(x) / (1 + exp(x))`, which is accurate even if `exp(-x)`
+    overflows. Error: at most 2.5 units in the last place. PopLibs: `Sigmoid`.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
@@ -1115,10 +1115,10 @@ def softplus(x: Operand) -> Expr:
 
 
 def swish(x: Operand) -> Expr:
-    """Return `x * sigmoid(x)`, which goes to -0.0 far below.
+    """Return `x * sigmoid(x)`, which tends to -0.0 for large negative x.
 
-    Computed as `sigmoid`. Error: at most 3.5 units in the last place, and 60 below -87, where
-    `exp(x)` is not a normal number.
+    It is computed as in `sigmoid`. Error: at most 3.5 units in the last place, and 60 below -87,
+    where `exp(x)` is subnormal.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
@@ -1131,9 +1131,9 @@ def swish(x: Operand) -> Expr:
 def gelu(x: Operand) -> Expr:
     """Return the Gaussian error linear unit, by its approximation with tanh.
 
-    `0.5 * x * (1 + tanh(u))` for `u = sqrt(2 / pi) * (x + 0.044715 * x ** 3)`, computed as the same
-    `x * sigmoid(2 * u)`. Error: at most 4 units in the last place above -1; below, it grows to 250
-    at -10, where the result is 1e-38.
+    `0.5 * x * (1 + tanh(u))` for `u = sqrt(2 / pi) * (x + 0.044715 * x ** 3)`, computed in the
+    equivalent form `x * sigmoid(2 * u)`. Error: at most 4 units in the last place above -1; below,
+    it grows to 250 at -10, where the result is 1e-38.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
@@ -1146,8 +1146,8 @@ def gelu(x: Operand) -> Expr:
 def gelu_erf(x: Operand) -> Expr:
     """Return the Gaussian error linear unit: `x (1 + erf(x / sqrt 2)) / 2`.
 
-    Computed as `0.5 * x * erfc(-x / sqrt 2)`. Error: at most 4 units in the last place above -1;
-    below, it grows to 220 at -13, where the result is 1e-37. PopLibs: `GeluErf`.
+    It is computed as `0.5 * x * erfc(-x / sqrt 2)`. Error: at most 4 units in the last place above
+    -1; below, it grows to 220 at -13, where the result is 1e-37. PopLibs: `GeluErf`.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")

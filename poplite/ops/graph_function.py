@@ -1,10 +1,12 @@
-"""Python functions of tensors as functions of the graph, recorded once for each signature.
+"""Python functions of tensors as graph functions, recorded once for each signature.
+
+The steps of a call:
 
     first call    parameters = clones of the arguments; the body is recorded once
     every call    Copy argument -> parameter, Call, Copy parameter -> argument of `inout`,
                   Copy result -> a new tensor, which is returned
 
-As poputil::graphfn: results of one call are not overwritten by the next.
+As in poputil::graphfn, the results of a call are not overwritten by the next call.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ R = TypeVar("R")
 
 @frozen
 class _Recorded:
-    """What one signature of a function became."""
+    """The recorded function for one signature."""
 
     function: Function
     parameters: dict[str, Tensor]
@@ -71,13 +73,13 @@ class GraphFunction(Generic[P, R]):
         """Append copies of the arguments, a call, and copies of the results.
 
         Raises:
-            ControlProgramError: outside of any steps, when no argument is a tensor, an argument
-                is not hashable, something other than tensors is returned, or two that are copied
-                back share elements.
-            ElementTypeError: when an argument or a result is an expression, and for arguments that
-                do not fit the function.
-            GraphRecursionError: when the function calls itself.
-            PopliteError: for tensors of several graphs, and as the body.
+            ControlProgramError: outside of any steps, if no argument is a tensor, if an argument is
+                not hashable, if something other than tensors is returned, or if two arguments that
+                are copied back share elements.
+            ElementTypeError: if an argument or a result is an expression, or arguments do not match
+                the function's parameters.
+            GraphRecursionError: if the function calls itself.
+            PopliteError: for tensors of different graphs, and the errors of the body.
         """
         try:
             bound = self._signature.bind(*args, **kwargs)
@@ -134,7 +136,7 @@ class GraphFunction(Generic[P, R]):
         self, graph: Graph, bound: inspect.BoundArguments, tensors: dict[str, Tensor]
     ) -> _Recorded:
         key = self, graph, tuple(self._keys(bound.arguments))
-        functions = graph._parts.recorded_functions  # kept there, they live as long as the graph
+        functions = graph._parts.recorded_functions  # stored there, they live as long as the graph
         known = functions.get(key)
         if known is None:
             known = functions[key] = self._record(graph, bound, tensors)
@@ -158,7 +160,7 @@ class GraphFunction(Generic[P, R]):
                     found=of_type(value),
                     fix="pass each tensor as an argument of its own, and a tuple instead of a list",
                 ) from None
-            # 1, 1.0 and True are equal, and so are 0.0 and -0.0.
+            # 1, 1.0 and True are equal, and so are 0.0 and -0.0: the key must tell them apart.
             yield name, type(value), value, repr(value) if isinstance(value, float) else ""
 
     def _record(
@@ -213,21 +215,21 @@ def graph_function(
     *, inout: tuple[str, ...] = ()
 ) -> Callable[[Callable[P, R]], GraphFunction[P, R]]: ...
 def graph_function(body: Any = None, *, inout: tuple[str, ...] = ()) -> Any:
-    """Turn a Python function of tensors into a function of the graph.
+    """Turn a Python function of tensors into a graph function.
 
     The body is recorded once for each signature: the shapes, element types and tile mappings of
-    the tensors among the arguments, and the values of the others; and for each virtual graph over
-    whose tiles it works. A call within `graph.steps`
-    copies the tensors to the function's parameters, runs it, and copies its results to new
-    tensors. What the body writes to a parameter stays there, unless `inout` names it.
+    the tensors among the arguments, the values of the other arguments, and the virtual graph on
+    whose tiles it works. A call within `graph.steps` copies the tensors to the function's
+    parameters, runs it, and copies its results to new tensors. Values that the body writes to a
+    parameter are not copied back, unless `inout` names it.
 
     Args:
-        body: the function; it returns a tensor, a tuple or list of them, or nothing.
-        inout: names of parameters that are copied back to the arguments after each call.
+        body: the function; it returns a tensor, a tuple or list of tensors, or None.
+        inout: the names of parameters that are copied back to the arguments after each call.
 
     Raises:
-        ControlProgramError: when `inout` names something that is not a parameter, and for a body
-            that is not a function.
+        ControlProgramError: if `inout` contains something that is not the name of a parameter, or
+            the body is not a function.
         ElementTypeError: for an `inout` that is not a list.
 
     >>> import poplite as pl

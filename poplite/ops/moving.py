@@ -1,9 +1,11 @@
-"""Elements in other places: as views, by steps, in expressions.
+"""Operations that move elements: as views, by steps, or in expressions.
 
-roll(x, 1)              a view: x[-1], x[0], x[1], ...
-pad(x, (1, 1))          a view of x and a constant
-tril(x)                 an expression: 0 above the diagonal
-transpose(x)            a step: a copy that lies linearly in its own order
+For example:
+
+    roll(x, 1)              a view: x[-1], x[0], x[1], ...
+    pad(x, (1, 1))          a view of x and a constant
+    tril(x)                 an expression: 0 above the diagonal
+    transpose(x)            a step: a copy that is mapped linearly in its own order
 """
 
 from __future__ import annotations
@@ -42,16 +44,16 @@ concatenate = concat  # NumPy's name
 
 
 def roll(x: Tensor, shift: int | List[int], dim: int | List[int] | None = None) -> Tensor:
-    """Return a view whose elements are moved on along dimensions, the last ones to the front.
+    """Return a view whose elements are shifted along dimensions; the last ones wrap to the front.
 
     Args:
         x: a tensor.
-        shift: by how many places; negative ones move back. A list for a list of dimensions.
-        dim: one or several dimensions; None for all elements in row-major order.
+        shift: the number of places; negative ones shift back. A list for a list of dimensions.
+        dim: one or several dimensions; None means all elements in row-major order.
 
     Raises:
-        ElementTypeError: for anything but a tensor.
-        TensorIndexError: for a dimension that it does not have.
+        ElementTypeError: for an x that is not a tensor.
+        TensorIndexError: for a dimension that x does not have.
         InvalidOption: for shifts that are not whole numbers, or not as many as dimensions.
 
     >>> import poplite as pl
@@ -84,21 +86,21 @@ def pad(
 ) -> Tensor:
     """Return a view with elements added before and after each dimension: `numpy.pad`.
 
-    Nothing is computed or copied: the padding is a constant on tile 0, or elements of the tensor
-    once more. A negative width leaves elements out.
+    Nothing is computed or copied: the padding is a constant on tile 0, or repeats elements of the
+    tensor. A negative width removes elements.
 
     Args:
         x: a tensor.
-        widths: a number for all sides; a pair (before, after) for all dimensions; or a list of a
+        widths: a number for all sides; a pair (before, after) for all dimensions; or a list with a
             pair for each.
         mode: "constant"; "edge", which repeats the first and the last element; or "reflect", which
-            goes back from them, and does not repeat them.
-        value: of the constant.
+            mirrors the elements at them, without repeating them.
+        value: the value of the constant.
 
     Raises:
-        ElementTypeError: for anything but a tensor, and a value of another type.
-        InvalidOption: for another mode, or widths that are not pairs of whole numbers.
-        TensorCreationError: for more elements to reflect, repeat, or leave out than there are.
+        ElementTypeError: for an x that is not a tensor, or a value of another type.
+        InvalidOption: for an unknown mode, or widths that are not pairs of whole numbers.
+        TensorCreationError: if there are too few elements to reflect, repeat, or remove.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -129,13 +131,13 @@ def tile(x: Tensor, repeats: int | List[int]) -> Tensor:
 
     Args:
         x: a tensor.
-        repeats: how often along each dimension, or along the last ones; more numbers than
-            dimensions add dimensions in front.
+        repeats: the count along each dimension, or along the last ones; more numbers than
+            dimensions add leading dimensions.
 
     Raises:
-        ElementTypeError: for anything but a tensor.
+        ElementTypeError: for an x that is not a tensor.
         InvalidOption: for repeats that are not whole numbers.
-        SizeOverflowError: for negative ones.
+        SizeOverflowError: for negative repeats.
 
     >>> import poplite as pl
     >>> tile(pl.Graph().add_variable(pl.FLOAT, (2, 3), "x"), (2, 1, 4)).shape
@@ -158,12 +160,12 @@ def repeat_elements(x: Tensor, repeats: int, dim: int) -> Tensor:
 
     Args:
         x: a tensor.
-        repeats: how often, at least 0.
+        repeats: the count, at least 0.
         dim: the dimension; negative ones count from the last.
 
     Raises:
-        ElementTypeError: for anything but a tensor.
-        TensorIndexError: for a dimension that it does not have, or a negative count.
+        ElementTypeError: for an x that is not a tensor.
+        TensorIndexError: for a dimension that x does not have, or a negative count.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")
@@ -175,11 +177,11 @@ def repeat_elements(x: Tensor, repeats: int, dim: int) -> Tensor:
 
 
 def tril(x: Operand, k: int = 0) -> Expr:
-    """Return the lower triangle of the last two dimensions, and 0 above it: `numpy.tril`.
+    """Return the lower triangle of the last two dimensions, with 0 above it: `numpy.tril`.
 
     Args:
-        x: a tensor or an expression of rank 2 or more, of any type but QUARTER.
-        k: the last diagonal that is kept: above the main one by so many, or below where negative.
+        x: a tensor or an expression of rank 2 or more, of any type except QUARTER.
+        k: the last diagonal that is kept: above the main one, or below it if negative.
 
     Raises:
         TensorCreationError: for a lower rank.
@@ -199,9 +201,9 @@ def tril(x: Operand, k: int = 0) -> Expr:
 
 
 def triu(x: Operand, k: int = 0) -> Expr:
-    """Return the upper triangle of the last two dimensions, and 0 below it: `numpy.triu`.
+    """Return the upper triangle of the last two dimensions, with 0 below it: `numpy.triu`.
 
-    Args and errors as of `tril`; `k` is the first diagonal that is kept.
+    Arguments and errors are those of `tril`; `k` is the first diagonal that is kept.
 
     >>> import poplite as pl
     >>> triu(pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")).shape
@@ -218,19 +220,20 @@ def transpose(
     name: str = "transpose",
     program: Sequence | None = None,
 ) -> Tensor:
-    """Record a copy with permuted dimensions that lies in its own order, linearly over all tiles.
+    """Record a copy with permuted dimensions, mapped linearly over all tiles in its own order.
 
-    `x.T` and `x.dim_shuffle(...)` are views, and cost nothing; but elements that follow each other
-    in them may be on different tiles, and are gathered wherever they are read.
+    `x.T` and `x.dim_shuffle(...)` are views, and cost nothing; but their consecutive elements may
+    be on different tiles, and are gathered whenever they are read.
 
     Args:
         x: a tensor. An expression is stored first.
-        permutation: which dimension each of the result is; left out, all in opposite order.
-        name: of the new variable and of the steps.
+        permutation: the dimension of x for each dimension of the result; by default, in reverse
+            order.
+        name: the name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Raises:
-        TensorIndexError: for anything but a permutation of the dimensions.
+        TensorIndexError: for a `permutation` that is not a permutation of the dimensions.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
@@ -247,7 +250,7 @@ def transpose(
     graph = graph_of(what, given, program)
     if isinstance(given, Expr):
         steps_for(what, graph, name, program)
-        # A variable of this shape, to look at: nothing is added to the graph.
+        # A variable of this shape for inspection: nothing is added to the graph.
         like = Graph(graph.target).add_variable(given.element_type, given.shape, name)
         like.dim_shuffle(order)
         given = stored(given, name=f"{name}/x", program=program)
@@ -262,7 +265,7 @@ def _check_tensor(what: str, x: object) -> None:
 
 
 def _numbers(what: str, name: str, value: Any) -> list[int]:
-    """Return whole numbers of one or of a list."""
+    """Return the whole numbers in a number or a list."""
     try:
         parts = [value] if hasattr(value, "__index__") else list(value)
         return [whole_number(each) for each in parts]
@@ -283,7 +286,7 @@ def _rolled(x: Tensor, shift: int, dim: int) -> Tensor:
 
 
 def _widths(x: Tensor, widths: Any) -> list[tuple[int, int]]:
-    """Return how many elements come before and after each dimension."""
+    """Return the number of elements to add before and after each dimension."""
     if hasattr(widths, "__index__"):
         widths = (widths, widths)
     parts = items_or_none(widths) or []
@@ -299,9 +302,9 @@ def _widths(x: Tensor, widths: Any) -> list[tuple[int, int]]:
 
 
 def _added(x: Tensor, dim: int, count: int, mode: str, value: Any, side: int, of: str) -> Tensor:
-    """Return the padding of one side of a dimension: 0 for the first elements, -1 the last.
+    """Return the padding on one side of a dimension: `side` 0 at the beginning, -1 at the end.
 
-    `of` is the name of the tensor that is padded, for that of constants.
+    `of` is the name of the padded tensor, for the names of constants.
     """
     size = x.shape[dim]
     if not count:
@@ -331,7 +334,7 @@ def _too_many(x: Tensor, dim: int, what: str, size: int) -> TensorCreationError:
 
 
 def _triangle(what: str, x: Operand, k: int) -> tuple[Expr, Expr, int]:
-    """Return the numbers of rows and of columns, and of the diagonal."""
+    """Return the row numbers, the column numbers, and the number of the diagonal."""
     expr = as_expr(x, what)
     check_closed(what, expr)
     shape, by = expr.shape, integer_or_none(k)

@@ -1,4 +1,6 @@
-"""What the arguments of recorded operations have to be: all is checked before anything is recorded.
+"""Checks of the arguments of recorded operations, all before anything is recorded.
+
+For example:
 
     x = operand("ops.sort", x, program)         a tensor, or an expression that can be stored
     check_type("ops.sort", x, ORDERED)
@@ -6,7 +8,7 @@
     place = steps_for("ops.sort", graph_of("ops.sort", x, program), name, program)
     x = stored(x, ...)                          only now does the graph change
 
-A refused call leaves nothing in the graph and the program.
+A refused call leaves the graph and the program unchanged.
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ from poplite.types import (
 )
 
 Given = Tensor | Expr
-"""What an operation is given, and stores first where it is an expression."""
+"""An operand as given: a tensor, or an expression that is stored first."""
 
 FLOATS: tuple[ElementClass, ...] = (FLOAT, HALF)
 
@@ -76,7 +78,7 @@ INTEGERS_32: tuple[ElementClass, ...] = (
 INTEGERS: tuple[ElementClass, ...] = (*INTEGERS_32, LONGLONG, UNSIGNED_LONGLONG)
 
 NUMBERS: tuple[ElementClass, ...] = (*FLOATS, *INTEGERS)
-"""What arithmetic is done with, but QUARTER."""
+"""Element types with arithmetic, except QUARTER."""
 
 INDICES: tuple[ElementClass, ...] = (INT, UNSIGNED_INT)
 
@@ -87,7 +89,7 @@ BITS: dict[int, ElementClass] = {
 
 
 def operand(what: str, x: object, program: Steps | None = None, role: str = "") -> Given:
-    """Return a tensor, or an expression that `ops.map` would store; else raise."""
+    """Return a tensor, or an expression that `ops.map` can store; otherwise raise."""
     x = as_read(x)
     if isinstance(x, Tensor):
         return x
@@ -121,7 +123,7 @@ def operand_beside(
     shape: tuple[int, ...],
     other: tuple[str, Given],
 ) -> Given:
-    """Return an operand of a shape, and of the type of another with a given role, or raise."""
+    """Return an operand of the given shape and of the type of another operand, or raise."""
     made = own_operand(what, graph, x, program, role)
     check_like(what, role, made, shape, other)
     check_placed(made)
@@ -131,7 +133,7 @@ def operand_beside(
 def check_like(
     what: str, role: str, x: Given, shape: tuple[int, ...], other: tuple[str, Given]
 ) -> None:
-    """Refuse an operand of another shape, or of another type than the one with a given role."""
+    """Raise for an operand of another shape, or of another type than the operand `role`."""
     other_role, like = other
     if x.shape != shape or x.element_type is not like.element_type:
         found = f"{other_role} {called(like)} is {described(like)}"
@@ -139,14 +141,14 @@ def check_like(
 
 
 def unfit(what: str, role: str, x: Given, fix: str, found: str = "") -> TensorCreationError:
-    """Return the error for an operand of another type or shape than is asked."""
+    """Return the error for an operand of the wrong type or shape."""
     return TensorCreationError(
         f"{what}: {role} {called(x)} is {described(x)}", found=found, fix=fix
     )
 
 
 def wrong_kind(what: str, value: object, fault: str, fix: str) -> TensorCreationError:
-    """Return the error for an argument of another kind, as `fault` says: "is not a plan"."""
+    """Return the error for an argument of the wrong kind; `fault` says why: "is not a plan"."""
     return TensorCreationError(f"{what}: {clipped(value)} {fault}", found=of_type(value), fix=fix)
 
 
@@ -155,16 +157,16 @@ def _argument(what: str, role: str) -> str:
 
 
 def the_tensor(what: str, role: str, x: object) -> Tensor:
-    """Return a tensor, or raise."""
+    """Return a tensor, or raise if it is not one."""
     if not isinstance(x, Tensor):
         raise no_tensor(f"{what}, {role}", x)
     return x
 
 
 def graph_of(what: str, x: Operand, program: Steps | None, *others: object) -> Graph:
-    """Return the graph over whose tiles an operation works; `others` are its other operands.
+    """Return the graph on whose tiles an operation works; `others` are its other operands.
 
-    It is of the first operand; of an expression without tensors, that of the open block.
+    It is that of the first operand; for an expression without tensors, that of the open block.
     """
     tensors = [*tensors_of(x, *others)]
     if tensors:
@@ -180,7 +182,7 @@ def graph_of(what: str, x: Operand, program: Steps | None, *others: object) -> G
 
 
 def tensors_of(*operands: object) -> Iterator[Tensor]:
-    """Yield the tensors that operands are or read; other things have none."""
+    """Yield the tensors that operands are or read; other objects have none."""
     seen: set[Expr] = set()  # operands may share their parts
     for each in operands:
         if isinstance(each, Expr):
@@ -191,18 +193,18 @@ def tensors_of(*operands: object) -> Iterator[Tensor]:
 
 
 def steps_for(what: str, graph: Graph, name: object, program: Steps | None) -> Steps:
-    """Return what takes the steps of an operation, whose name is checked."""
+    """Return the receiver of the steps of an operation, whose name is checked."""
     check_name(what, name)
     return target(graph, program, what)
 
 
 def check_name(what: str, name: object) -> None:
-    """Refuse a name of an operation that is not text."""
+    """Raise for the name of an operation that is not text."""
     checked_name(name, "step", f'{what.partition("(")[0]}(..., name="first")')
 
 
 def called(x: Operand) -> str:
-    """Return how a message calls an operand: the name of a tensor, an expression as written."""
+    """Return the text for an operand in messages: the name of a tensor, or the formula."""
     if isinstance(x, Tensor):
         return f"'{x.name}'"
     assert isinstance(x, Expr)
@@ -217,7 +219,7 @@ def described(x: Given) -> str:
 
 
 def check_closed(what: str, expr: Expr) -> None:
-    """Refuse an expression whose type or shape is not known."""
+    """Raise for an expression whose type or shape is not known."""
     if isinstance(expr, Weak):
         raise ElementTypeError(
             f"{what}: {clipped(expr.value)} alone has no element type",
@@ -233,14 +235,14 @@ def check_closed(what: str, expr: Expr) -> None:
 
 
 def check_placed(*tensors: Given) -> None:
-    """Refuse a tensor with an element that has no tile."""
+    """Raise for a tensor with an unmapped element."""
     for tensor in tensors:
         if isinstance(tensor, Tensor):
             tensor.graph.tile_mapping(tensor)
 
 
 def check_type(what: str, x: Given, types: Iterable[ElementClass], role: str = "") -> None:
-    """Refuse an operand of another element type."""
+    """Raise for an operand of an element type that is not in `types`."""
     if x.element_type not in types:
         raise ElementTypeError(
             f"{_argument(what, role)}: {called(x)} is {x.element_type!r}",
@@ -250,7 +252,7 @@ def check_type(what: str, x: Given, types: Iterable[ElementClass], role: str = "
 
 
 def check_writeable(what: str, role: str, tensor: Tensor) -> None:
-    """Refuse a tensor whose elements cannot be written at once, each by one vertex."""
+    """Raise for a tensor whose elements cannot be written at once, each by one vertex."""
     if tensor.is_parallel_writeable():
         return
     reason, fact = why_not_writeable(tensor)
@@ -262,7 +264,7 @@ def check_writeable(what: str, role: str, tensor: Tensor) -> None:
 
 
 def writeable(what: str, x: object) -> Tensor:
-    """Return a tensor that is changed in place, or raise."""
+    """Return a tensor to change in place, or raise."""
     tensor = the_tensor(what, "x", x)
     check_writeable(what, "x", tensor)
     return tensor
@@ -299,43 +301,43 @@ def count_of(what: str, name: str, value: object, least: int = 0, end: int | Non
 
 
 def counts_of(what: str, name: str, values: object) -> tuple[int, ...]:
-    """Return the sizes of a list, whole numbers from 0 on."""
+    """Return the sizes in a list, which must be whole numbers from 0."""
     if not isinstance(values, Sequence) or isinstance(values, str):
         raise beside(what, name, values, f"a size for each dimension, such as {name}=(28, 28)")
     return tuple(count_of(what, name, size) for size in values)
 
 
 def beside(what: str, name: str, value: object, asked: str) -> InvalidOption:
-    """Return the error for an argument with a wrong value."""
+    """Return the error for an argument with an invalid value."""
     return InvalidOption(f"{what}: {name} is {clipped(value)}", found=of_type(value), fix=asked)
 
 
 def check_parts(
     plan: str, made_by: str, graph: object, part: str, value: object, kind: type
 ) -> None:
-    """Refuse a plan of anything but a graph and what planning found for it."""
+    """Raise unless the arguments are a graph and the result of planning for it."""
     check_graph(f"ops.{plan}(graph, {part})", graph)
     checked_kind(value, kind, f"ops.{plan}: {part}", f"ops.{made_by}(graph, ...) makes a plan")
 
 
 def bits_of(tensor: Tensor) -> Tensor:
-    """Return a tensor as unsigned numbers of the same bits, for all that only moves elements."""
+    """Return a tensor as unsigned integers with the same bits, to move elements only."""
     element: Any = BITS[tensor.element_type.size_bytes]
     return tensor if tensor.element_type is element else tensor.reinterpret(element)
 
 
 def ordered_bits(x: Tensor) -> Tensor:
-    """Return the elements as integers whose order says that of the elements; floats as signed."""
+    """Return the elements as integers that determine their order; for floats, signed integers."""
     if x.element_type in FLOATS:
         return x.reinterpret(INT if x.element_type is FLOAT else SHORT)
     return x
 
 
-# -- places for tensors in expressions: ops.arg(0), ops.arg(1) -------------------------------------
+# -- placeholders for tensors in expressions: ops.arg(0), ops.arg(1) -------------------------------
 
 
 def argument(index: int) -> Expr:
-    """Return a place for a tensor; see `poplite.ops.arg`."""
+    """Return a placeholder for a tensor; see `poplite.ops.arg`."""
     if isinstance(index, bool) or not isinstance(index, int) or index < 0:
         raise TensorIndexError(
             f"ops.arg({clipped(index)}): arguments are counted from 0",
@@ -346,7 +348,7 @@ def argument(index: int) -> Expr:
 
 
 def bind(expr: Expr, values: Sequence[object], what: str) -> Expr:
-    """Return an expression with tensors in the places of its arguments."""
+    """Return an expression with tensors in place of its arguments."""
     made: dict[Expr, Expr] = {}
 
     def made_of(node: Expr) -> Expr:

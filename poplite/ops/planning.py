@@ -1,13 +1,15 @@
-"""How a plan is chosen: many ways are priced by formulas, the cheapest few may be priced exactly.
+"""How a plan is chosen: formulas price many ways, and the cheapest few may be priced exactly.
 
-    candidates    sizes of the blocks of tiles        an array for each dimension: one way a place
-    rank          bytes too many, cycles, ...         an array for each, the first counts most
+The steps:
+
+    candidates    sizes of the blocks of tiles        an array for each dimension
+    rank          excess bytes, cycles, ...           an array for each, the first counts most
     cheapest      the layouts of the first few        those that fit the memory of a tile
-    best_priced   of these the cheapest by the        in the order of lower bounds, until no other
-                  cost model                          one can be cheaper
+    best_priced   the cheapest of these by the        in the order of lower bounds, until no
+                  cost model                          other one can be cheaper
 
-An operation says its candidates and their rank, and makes the layout of a way. What vertices read
-is priced by the cost model without a graph: where operands lie follows from the layout.
+An operation defines its candidates and their rank, and makes the layout of a way. What vertices
+read is priced by the cost model without a graph: the mapping of operands follows from the layout.
 """
 
 from __future__ import annotations
@@ -34,11 +36,11 @@ Layout = TypeVar("Layout")
 
 
 MOST_WAYS = 100_000
-"""Ways that are priced at most."""
+"""Most ways that are priced."""
 
 
 def parts_of(size: int, passes: int, grain: int, most: int) -> tuple[Int64, Int64]:
-    """Return sizes of equal parts of a pass, in complete grains, and how many of each there are.
+    """Return sizes of equal parts of a pass, in complete grains, and the number of parts for each.
 
     >>> [numbers.tolist() for numbers in parts_of(100, 1, 16, 1000)]
     [[16, 32, 48, 64, 100], [7, 4, 3, 2, 1]]
@@ -49,10 +51,10 @@ def parts_of(size: int, passes: int, grain: int, most: int) -> tuple[Int64, Int6
 
 
 def blocks_of_all(sizes: Sequence[int], grains: Sequence[int], most: int) -> tuple[Any, ...]:
-    """Return the sizes of blocks of all ways, an array for each dimension.
+    """Return the block sizes of all ways, an array for each dimension.
 
-    `most` are the parts of a dimension. Of long lists some are taken, at equal ratios, so many that
-    the ways are no more than `MOST_WAYS`.
+    `most` are the most parts of a dimension. Long lists are thinned out at equal ratios, so that
+    there are no more than `MOST_WAYS` ways.
     """
     lists = [parts_of(size, 1, grain, most)[0] for size, grain in zip(sizes, grains, strict=True)]
     longest = max(map(len, lists))
@@ -71,7 +73,7 @@ def _thinned(parts: Int64, most: int) -> Int64:
 
 
 def part_edges(size: int | Int64, parts: int, grain: int | Int64) -> Int64:
-    """Return where parts of some sizes begin and end, int64[..., parts + 1], in complete grains.
+    """Return the bounds of parts of the given sizes, int64[..., parts + 1], in complete grains.
 
     >>> part_edges(np.array([10, 3]), 3, 4).tolist()
     [[0, 4, 8, 10], [0, 0, 0, 3]]
@@ -83,13 +85,13 @@ def part_edges(size: int | Int64, parts: int, grain: int | Int64) -> Int64:
 
 @frozen
 class EqualParts:
-    """Parts of equal size of a dimension that is cut.
+    """Parts of equal size in a dimension.
 
     Attributes:
-        begin: of the first.
-        end: of the last.
-        part: size of each.
-        first: number of the first.
+        begin: the begin of the first part.
+        end: the end of the last part.
+        part: the size of each part.
+        first: the number of the first part.
     """
 
     begin: int
@@ -99,17 +101,17 @@ class EqualParts:
 
     @property
     def size(self) -> int:
-        """Size of all of them."""
+        """The total size of the parts."""
         return self.end - self.begin
 
     @property
     def count(self) -> int:
-        """How many parts."""
+        """The number of parts."""
         return self.size // self.part
 
 
 def segments(size: int, part: int) -> tuple[EqualParts, ...]:
-    """Return where parts of a dimension are complete, and the rest.
+    """Return the complete parts of a dimension, and the rest.
 
     >>> segments(7, 3)
     (EqualParts(begin=0, end=6, part=3, first=0), EqualParts(begin=6, end=7, part=1, first=2))
@@ -134,8 +136,8 @@ class PricedWays(Generic[Layout]):
     """Ways to share an operation among tiles, priced by formulas.
 
     Attributes:
-        rank: what they are compared by, int64[ways] each: first the bytes of a tile where these are
-            too many, else 0.
+        rank: the numbers by which they are compared, int64[ways] each: the first is the excess of a
+            tile's memory in bytes, else 0.
         layout: makes the layout of a way.
     """
 
@@ -144,7 +146,7 @@ class PricedWays(Generic[Layout]):
 
 
 class Ranked(NamedTuple):
-    """A way, and what it is compared by: the lower the better."""
+    """A way, and its rank: the lower the better."""
 
     rank: tuple[int, ...]
     layout: Any
@@ -156,7 +158,7 @@ class Ranked(NamedTuple):
 
 
 def cheapest(several: Sequence[PricedWays[Any]], count: int = KEPT) -> list[Ranked]:
-    """Return the first few of all ways by their ranks, in order; of equal ones the first."""
+    """Return the best few of all ways by their ranks, in order; among equals, the first."""
     columns = [np.concatenate(each) for each in zip(*(ways.rank for ways in several), strict=True)]
     first = np.cumsum([0, *(len(ways.rank[0]) for ways in several)])
     chosen = _first(columns, count)
@@ -170,12 +172,12 @@ def cheapest(several: Sequence[PricedWays[Any]], count: int = KEPT) -> list[Rank
 
 
 def _first(rank: Sequence[Int64], count: int) -> Int64:
-    """Return the numbers of the ways that are first by their ranks, in order.
+    """Return the indices of the best ways by their ranks, in order.
 
     >>> _first((np.array([0, 0, 1, 0]), np.array([5, 3, 1, 3])), 3).tolist()
     [1, 3, 0]
     """
-    # Few are sorted: those that the first number chooses in which ways differ.
+    # Only a few are sorted: those chosen by the first rank in which ways differ.
     some = np.arange(len(rank[0]))
     for column in rank:
         if len(some) <= count:
@@ -191,10 +193,10 @@ def _first(rank: Sequence[Int64], count: int) -> Int64:
 def best_priced(
     ways: Sequence[Layout], least: Callable[[Layout], int], exact: Callable[[Layout], int]
 ) -> tuple[Layout, int]:
-    """Return the way of the fewest exact cycles, of equal ones the first, and these cycles.
+    """Return the way with the fewest exact cycles, the first among equals, and these cycles.
 
-    `least` returns cycles that a way takes at least: one that cannot be cheaper than the best so
-    far is not priced exactly.
+    `least` returns a lower bound on the cycles of a way: one that cannot be cheaper than the best
+    so far is not priced exactly.
     """
     (_, first), *others = sorted((least(way), number) for number, way in enumerate(ways))
     best = exact(ways[first]), first
@@ -217,28 +219,28 @@ def received_cycles(target: Target, received: Int64, times: Int64 | float = 1) -
 
 
 def received_cycles(target: Target, received: Any, times: Any = 1) -> Any:
-    """Return the cycles of exchanges by the bytes that a tile receives in them."""
+    """Return the cycles of exchanges from the bytes that a tile receives in them."""
     start = target.cost("sync_cycles") + target.cost("latency_cycles")
     return times * start + received / target.exchange_bytes_per_cycle
 
 
 def exchanged(target: Target, received: Any, times: Any = 1) -> Int64:
-    """Return the complete cycles of exchanges, 0 where nothing is received."""
+    """Return the cycles of exchanges, rounded up; 0 where nothing is received."""
     cycles = np.ceil(received_cycles(target, received, times))
     moved: Int64 = np.where(received > 0, cycles, 0).astype(np.int64)
     return moved
 
 
-# -- what vertices read ----------------------------------------------------------------------------
+# -- reads of vertices -----------------------------------------------------------------------------
 
 
 class Reads(NamedTuple):
     """A range of elements of a variable for each of some vertices.
 
     Attributes:
-        mapping: of the variable.
-        size_bytes: of an element.
-        tile: int64[n], of the vertex.
+        mapping: the mapping of the variable.
+        size_bytes: the size of an element.
+        tile: int64[n], the tile of the vertex.
         begin: int64[n], the first element.
         end: int64[n], one past the last.
     """
@@ -251,10 +253,10 @@ class Reads(NamedTuple):
 
 
 def cycles_of_reads(target: Target, several: Sequence[Reads], *, once: bool = False) -> int:
-    """Return the cycles by the cost model until all vertices have what they read.
+    """Return the cycles by the cost model until all vertices have received their inputs.
 
-    Each of `several` is of a variable of its own, and the ranges of a tile do not overlap; with
-    `once`, none of any two tiles do.
+    Each of `several` is for a different variable, and the ranges of a tile do not overlap; with
+    `once`, the ranges of different tiles do not overlap either.
     """
     found, base = [], 0
     for reads in several:
@@ -270,9 +272,9 @@ def cycles_of_reads(target: Target, several: Sequence[Reads], *, once: bool = Fa
 
 
 def _moved(reads: Reads, base: int) -> tuple[cost.MovedPieces, cost.CopiedRows]:
-    """Return the elements from other tiles, and those put between them.
+    """Return the elements from other tiles, and the tile's own elements copied between them.
 
-    `base` is the place of the variable's first element.
+    `base` is the address of the variable's first element.
     """
     order = np.lexsort((reads.begin, reads.tile))
     tile, begin, end = (column[order] for column in reads[2:])
@@ -286,7 +288,7 @@ def _moved(reads: Reads, base: int) -> tuple[cost.MovedPieces, cost.CopiedRows]:
     low = np.maximum(low[piece], begin[vertex])
     size, at = np.minimum(high[piece], end[vertex]) - low, low + place[piece]
     width, is_own = np.full(len(to), reads.size_bytes), source == to
-    # A piece beside an element of the own tile does not land directly behind the piece before.
+    # A piece next to one of the tile's own elements is not contiguous with the piece before.
     follows = (to[1:] == to[:-1]) & (low[1:] == (low + size)[:-1])
     jumps = np.zeros(len(to), np.bool_)
     jumps[1:] = follows & is_own[:-1]
@@ -300,7 +302,7 @@ def _moved(reads: Reads, base: int) -> tuple[cost.MovedPieces, cost.CopiedRows]:
 
 
 def _places(owner: Int64, size: Int64) -> Int64:
-    """Return where pieces begin in memory: those of a tile lie together, in their order."""
+    """Return where pieces begin in memory: those of a tile are contiguous, in their order."""
     order = np.argsort(owner, kind="stable")
     places = np.empty_like(size)
     places[order] = np.cumsum(size[order]) - size[order]
@@ -313,7 +315,7 @@ def _by_source(target: Target, several: Sequence[cost.MovedPieces]) -> cost.Move
     order = sorted_order(every.to * target.tiles + every.source)
     every = every.ordered(order)
     variable = np.repeat(np.arange(len(several)), [len(pieces.to) for pieces in several])[order]
-    for number in range(len(several)):  # the first piece of each lands in a place of its own
+    for number in range(len(several)):  # the first piece of each variable has its own address
         own = np.flatnonzero(variable == number)
         every.jumps[own[np.diff(every.to[own], prepend=-1) != 0]] = True
     return every
@@ -323,7 +325,7 @@ def _by_source(target: Target, several: Sequence[cost.MovedPieces]) -> cost.Move
 
 
 def cycles_of_graph(graph: Graph, copies: Sequence[TensorCopy]) -> int:
-    """Return the cycles by the cost model of all compute sets and of copies, each of them once."""
+    """Return the cycles by the cost model of all compute sets and of copies, each executed once."""
     cycles = 0
     for step in cost.step_costs(graph, graph.compute_sets, edge_table, copies):
         slots = [each.slots for each in step.vertices if each.slots is not None]
@@ -344,7 +346,7 @@ def too_large(
     terms: Sequence[str],
     tries: Sequence[str],
 ) -> GraphMemoryAllocationError:
-    """Return the error for what takes more of a tile's memory than its share, for each term."""
+    """Return the error for exceeding the share of a tile's memory, with each term."""
     whole, least = target.tile_memory_bytes, sum(held)
     parts = [(name, size) for name, size in zip(terms, held, strict=True) if size]
     largest, most = max(parts, key=lambda part: part[1])
@@ -358,18 +360,18 @@ def too_large(
 
 
 def by(numbers: Sequence[int]) -> str:
-    """Return sizes as a plan shows them."""
+    """Return sizes as text for a plan."""
     return " x ".join(f"{n:,}" for n in numbers)
 
 
 def cycles_text(cycles: tuple[int, int, int], *, has_partials: bool) -> str:
-    """Return the cycles of a way by its formulas, as a plan shows them."""
+    """Return the cycles of a way by its formulas, as text for a plan."""
     names = ("exchange", "products", "sums") if has_partials else ("exchange", "products")
     return " + ".join(f"{name} {n:,}" for name, n in zip(names, cycles, strict=False))
 
 
 def others_text(others: Sequence[tuple[str, str, int]]) -> list[str]:
-    """Return lines for ways that were not taken: how tiles share them, cycles, and bytes."""
+    """Return lines for the alternatives: how tiles share them, cycles, and bytes."""
     starts = ["or", *("  " for _ in others)]
     return [
         f"  {start}       {shared}: {cycles}, {held:,} B"
@@ -378,5 +380,5 @@ def others_text(others: Sequence[tuple[str, str, int]]) -> list[str]:
 
 
 def held_text(names: Sequence[str], held: Sequence[int]) -> str:
-    """Return what the memory of a tile is for, as a plan shows it."""
+    """Return the memory of a tile by purpose, as text for a plan."""
     return " + ".join(f"{n} {b:,}" for n, b in zip(names, held, strict=True) if b)

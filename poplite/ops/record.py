@@ -1,4 +1,4 @@
-"""Records expressions: `map`, `assign`, `lower` make steps that store them."""
+"""Recording of expressions: `map`, `assign`, `lower` make steps that store them."""
 
 from __future__ import annotations
 
@@ -76,37 +76,37 @@ def map(  # noqa: A001  (the name that PopLibs has)
 ) -> Tensor:
     """Record the steps that compute an expression, and return the tensor that will hold it.
 
-    One vertex class is made for each structure of an expression: other tensors, numbers, shapes
-    or mappings of the same structure compile nothing. Reductions within the expression are steps
-    of their own.
+    One vertex class is generated for each structure of an expression: other tensors, numbers,
+    shapes or mappings with the same structure need no compilation. Reductions within the
+    expression are separate steps.
 
     Args:
-        expr: of any shape. A tensor is copied.
+        expr: an expression of any shape. A tensor is copied.
         tensors: the values of `ops.arg(0)`, `ops.arg(1)`, ... in the expression.
-        out: where the result goes: a tensor of the element type, and of the shape or one that the
-            shape is broadcast to. It may be a tensor of the expression itself, which is then
-            changed in place, but not share elements with one in another order or place.
-            Elements without a tile get one. Left out, a new variable.
-        mapping: of the new variable, as in `graph.add_variable` of the graph whose `steps()` it
-            is. Left out, it lies as the operand of the result's shape whose fullest tile has
-            least; or linearly over all tiles, where operands are broadcast or use less than half
-            of the tiles, or where its fullest tile would have half as much then and that takes
-            fewer cycles. In the block of a virtual graph, or with operands that were all made with
-            one, these are its tiles.
-        name: of the new variable and of the steps; left out, the name of the operation.
+        out: the tensor for the result: of the same element type, and of the same shape or one to
+            which it can be broadcast. It may be a tensor of the expression itself, which is then
+            changed in place, but may not share elements with one in another order or position.
+            Unmapped elements are mapped. By default, a new variable.
+        mapping: the mapping of the new variable, as in `graph.add_variable` of the graph whose
+            `steps()` it is. By default, that of the operand of the result's shape whose fullest
+            tile has least; or linear over all tiles, if operands are broadcast or use less than
+            half of the tiles, or if its fullest tile would then have half as much and that takes
+            fewer cycles. In the block of a virtual graph, or with operands that were all created
+            with one, these are its tiles.
+        name: the name of the new variable and of the steps; by default, that of the operation.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         The result: `out`, or the new variable.
 
     Raises:
-        ElementTypeError: for something that is not an expression, an argument that is not given,
+        ElementTypeError: for something that is not an expression, a missing argument,
             `tensors` that are not a list, or an `out` of another type.
-        TensorCreationError: for an `out` of another shape, or one that shares elements with a
-            tensor of the expression in another order or place.
-        GraphConnectionError: for tensors of different graphs, and an `out` that cannot be
+        TensorCreationError: for an `out` of an unsuitable shape, or one that shares elements with a
+            tensor of the expression in another order or position.
+        GraphConnectionError: for tensors of different graphs, or an `out` that cannot be
             written.
-        InvalidTileMapping: when an element of the expression has no tile.
+        InvalidTileMapping: if an element of the expression is not mapped.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
@@ -129,10 +129,10 @@ def assign(
     """Record the steps that store an expression in a tensor: `ops.map(expr, out=target)`.
 
     Args:
-        target: of the element type of the expression, and of its shape or one that it is
-            broadcast to. A number is stored in all elements.
+        target: a tensor of the element type of the expression, and of its shape or one to which it
+            can be broadcast. A number is stored in all elements.
         expr: the expression, which may read the target.
-        name: of the steps; left out, they are called after the target's variable.
+        name: the name of the steps; by default, that of the target's variable.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -171,7 +171,7 @@ def store(
 
 
 def _name_below(target: Tensor) -> str:
-    """Return the own name of a target's variable; "assign" for one of several variables."""
+    """Return the last part of the name of a target's variable; "assign" for several variables."""
     is_one = len(storages(target.view)) == 1
     return target.name.rpartition("/")[2] if is_one else "assign"
 
@@ -179,19 +179,19 @@ def _name_below(target: Tensor) -> str:
 def lower(
     graph: Graph, roots: Sequence[Root | Operand], program: Steps | None = None
 ) -> list[Tensor]:
-    """Record the steps of several expressions, with one decision on the values to store.
+    """Record the steps of several expressions, deciding jointly which values to store.
 
     Args:
-        graph: of all tensors.
-        roots: expressions, or `ops.Root`s with where they go. They are stored one after the
-            other: each sees what those before it stored.
+        graph: the graph of all tensors.
+        roots: expressions, or `ops.Root`s with the tensors for them. They are stored in order:
+            each sees the results of those before it.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         The tensors of the roots.
 
     Raises:
-        the errors of `ops.map`, but that an `out` which shares elements with a tensor of the
+        the errors of `ops.map`, except that an `out` which shares elements with a tensor of the
         expression is stored through a temporary tensor.
     """
     check_graph("lower(graph, roots, program)", graph)
@@ -207,7 +207,7 @@ def lower(
 
 
 def _line(root: Root) -> SourceLocation:
-    """Return the user's line of a root, or refuse it."""
+    """Return the user's line for a root, or raise."""
     if root.at is not None and not isinstance(root.at, SourceLocation):
         raise ElementTypeError(
             f"ops.lower: {clipped(root.at)}, at= of a root, is not a line of a program",
@@ -218,14 +218,14 @@ def _line(root: Root) -> SourceLocation:
 
 
 def explain(result: Tensor) -> str:
-    """Return what was done to compute a result of `ops.map`, `ops.assign` or `ops.lower`.
+    """Return how a result of `ops.map`, `ops.assign` or `ops.lower` was computed.
 
     Args:
         result: the tensor that one of them returned.
 
     Returns:
-        A line for each part that was stored, reduced or computed again, with the reason; below
-        it what the vertex computes of each element: of tensors `a0`, ... and numbers `k0`, ...
+        A line for each part that was stored, reduced or computed again, with the reason, followed
+        by what the vertex computes for each element: from tensors `a0`, ... and numbers `k0`, ...
 
     Raises:
         TensorCreationError: for a tensor that is not a result.
@@ -273,7 +273,7 @@ def _lower(
 
 
 def _typed(root: Root, usage: str) -> Root:
-    """Give a number that is stored the element type of the tensor that takes it."""
+    """Convert a number to the element type of the tensor in which it is stored."""
     if not isinstance(root.expr, Weak) or not isinstance(root.out, Tensor):
         return root
     called = usage.partition("(")[0]
@@ -281,7 +281,7 @@ def _typed(root: Root, usage: str) -> Root:
 
 
 def _graph(roots: Sequence[Root], program: Steps | None, usage: str, graph: Graph | None) -> Graph:
-    """Return the graph that is named, or of the tensors; else of the block that takes the steps."""
+    """Return the given graph, or that of the tensors; otherwise that of the block."""
     is_placed = any(root.mapping is not None for root in roots)
     tensors = [*tensors_of(*(root.expr for root in roots))]
     outs = [root.out for root in roots if isinstance(root.out, Tensor)]
@@ -293,7 +293,7 @@ def _graph(roots: Sequence[Root], program: Steps | None, usage: str, graph: Grap
 
 
 def _check(mappings: Mappings, root: Root, usage: str, seen: set[Expr]) -> None:
-    """Refuse what cannot be stored; `seen` are the parts of earlier roots."""
+    """Raise for expressions that cannot be stored; `seen` are the parts of earlier roots."""
     graph, at = mappings.graph, here()
     check_name(usage, root.name)
     parts = [*new_parts(root.expr, seen)]
@@ -301,14 +301,14 @@ def _check(mappings: Mappings, root: Root, usage: str, seen: set[Expr]) -> None:
         if isinstance(part, Leaf):
             check_own(graph, part.tensor, usage)
             assert isinstance(part.tensor, Tensor)
-            mappings.of(distinct(part.tensor))  # raises where an element has no tile
+            mappings.of(distinct(part.tensor))  # raises if an element is not mapped
     check_closed(usage, root.expr)
     for part in parts:
         if isinstance(part, IotaExpr):
             called = f"'{root.name}'" if root.name else usage.partition("(")[0]
             check_room(graph.space, part.element_type, part.shape, called)
         if isinstance(part, Contraction) and not is_dot(part):
-            layout_of(graph, part)  # raises where none fits
+            layout_of(graph, part)  # raises if no layout fits
     out = root.out
     if out is None:
         return
@@ -346,7 +346,7 @@ def _fits(shape: tuple[int, ...], out: tuple[int, ...]) -> bool:
 
 
 def _check_overlap(root: Root, out: Tensor, usage: str) -> None:
-    """Refuse an `out` that shares elements with a tensor that is not the same view."""
+    """Raise for an `out` that shares elements with a tensor that is not the same view."""
     for tensor in root.expr.leaves:
         assert isinstance(tensor, Tensor)
         if tensor != out and tensor.intersects_with(out):
@@ -400,16 +400,16 @@ def fill(
     """Record a step that stores a number in all elements of a tensor.
 
     Args:
-        target: of any type but QUARTER.
+        target: a tensor of any type except QUARTER.
         value: a number of its type.
-        name: of the step.
-        program: where it goes; by default, the open block of `graph.steps()`.
+        name: the name of the step.
+        program: where the step goes; by default, the open block of `graph.steps()`.
 
     Returns:
         The target.
 
     Raises:
-        ElementTypeError: for a number of another kind.
+        ElementTypeError: for a number that does not match the type, such as 0.5 for INT.
         SizeOverflowError: for a number that does not fit.
 
     >>> import poplite as pl
@@ -447,9 +447,9 @@ def copy(
 
     Args:
         source: the tensor to copy.
-        target: of the same type, and of its shape or one that it is broadcast to.
-        name: of the step.
-        program: where it goes; by default, the open block of `graph.steps()`.
+        target: a tensor of the same type, and of its shape or one to which it can be broadcast.
+        name: the name of the step.
+        program: where the step goes; by default, the open block of `graph.steps()`.
 
     Returns:
         The target.
@@ -472,9 +472,9 @@ def copy(
 
 @contextmanager
 def one_operation(graph: Graph, name: str, place: Steps) -> Iterator[None]:
-    """Record steps as one operation of a name, which begins those of its variables."""
+    """Record steps as one named operation, whose name prefixes those of its variables."""
     if isinstance(place, Together):
-        place.close_levels()  # as its loops run at their own place
+        place.close_levels()  # since its loops run at their own place
     record, steps = OperationRecord(graph), RecordedSteps(graph, name)
     with steps, graph.scope(name):
         yield
@@ -492,7 +492,7 @@ class OperationCall:
         self.what, self.name, self.program = what, name, program
 
     def operands(self, *given: tuple[Operand, str]) -> list[Given]:
-        """Return operands of one graph and one type of floats."""
+        """Return operands of the same graph and the same float type."""
         (x, role), *others = given
         first = operand(self.what, x, self.program, role)
         self.graph: Graph = graph_of(self.what, first, self.program, *(each for each, _ in others))
@@ -503,7 +503,7 @@ class OperationCall:
         return found
 
     def another(self, x: Operand, role: str, first: Given) -> Given:
-        """Return an operand of the same graph, and of the type of the first one."""
+        """Return an operand of the graph and the type of the first operand."""
         found = own_operand(self.what, self.graph, x, self.program, role)
         check_placed(found)
         if found.element_type is not first.element_type:
@@ -521,6 +521,6 @@ class OperationCall:
         return x
 
     def zeros(self, element: ElementClass, shape: tuple[int, ...], name: str) -> Tensor:
-        """Return a new tensor, and record the steps that make its elements 0, if it has some."""
+        """Return a new tensor, and record the steps that set its elements, if any, to 0."""
         made = self.graph.add_variable(element, shape, name, mapping="linear")
         return zero(made, name=name, program=self.program) if made.num_elements else made

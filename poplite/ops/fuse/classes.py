@@ -1,4 +1,4 @@
-"""The vertex classes of recipes: their names, their texts, each made once while it is in use."""
+"""The vertex classes for recipes: their names, their texts, each generated once while in use."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from poplite.vertices.estimators.poplibs import MapOperation
 from poplite.vertices.reduce import FEW
 
 # -- names -----------------------------------------------------------------------------------------
-# What generated vertex classes are called where users read it: by what they compute.
+# Generated vertex classes are named, where users read the name, after what they compute.
 #
 #     (x0 - x1) * k0 + k1                 a map; its fields are tensors x0, x1 and numbers k0, k1
 #     out * k0 + x1 [HALF]                one that replaces its first operand, of HALF
-#     x0 - x1 (x1 a row)                  one whose vertices go through rows
+#     x0 - x1 (x1 a row)                  one whose vertices iterate over rows
 #     sum(x0 * x1) of rows                a reduction that computes what it adds up
 #     sum(slices) + x1                    the sum of a product's slices, and what follows from it
 #
-# The class keeps a name of letters and digits too, as files and C++ need it (`class_text`).
+# The class also has a name of letters and digits, as files and C++ need one (`class_text`).
 
 
 _MOST_NODES, _MOST_LEVELS = 40, 20
-"""What of a formula is written in a name."""
+"""Limits on the formula in a name."""
 
 _PARTS = {
     OperandPart.ROWS: "rows",
@@ -50,11 +50,11 @@ _PARTS = {
     OperandPart.COLUMN: "a column",
     OperandPart.NUMBER: "a number",
 }
-"""A vertex's part of a tensor, if it is not a plain range of elements."""
+"""Descriptions of a vertex's part of a tensor, where it is not a plain range of elements."""
 
 
 def display_name(recipe: Recipe) -> str:
-    """Return what the class of a recipe is called in reports, messages and pictures.
+    """Return the name of a recipe's class in reports, messages and pictures.
 
     >>> from poplite.ops.fuse.recipe import Line
     >>> lines = Line("subtract", FLOAT, ("a0", "a1")), Line("multiply", FLOAT, ("v0", "k0"))
@@ -82,7 +82,7 @@ def display_name(recipe: Recipe) -> str:
 
 
 def _formula(body: Body, fields: dict[str, str]) -> str:
-    """Return the result of a body, written with the names of its tensors."""
+    """Return the formula for the result of a body, in terms of the names of its tensors."""
 
     def with_precedence(name: str, written: Writer) -> tuple[str, int]:
         if name[0] != "v":
@@ -114,17 +114,17 @@ def _shapes(fields: list[str], parts: tuple[OperandPart, ...]) -> str:
 # -- texts -----------------------------------------------------------------------------------------
 # The lines of an expression as the text of a vertex class.
 #
-# A vertex of a map goes through a range of elements, or through rows of them, where operands are
-# broadcast or the elements of a tile lie in several places::
+# A vertex of a map iterates over a range of elements, or over rows of them where operands are
+# broadcast or the elements of a tile are not contiguous::
 #
 #     Elements    x0, x1   vectors as long as out     x2   one number
 #     Rows        x0       a list of rows, as out     x1   one row for all rows
 #                 x2       one number for each row    x3   one number
 #
-# One that adds up slices of a product goes through them by lanes; all workers of a tile share it.
+# A vertex that adds up slices of a product processes them in lanes shared by all workers of a tile.
 #
 # Fields `x0`, ... are the tensors of the expression, `k0`, ... its numbers. The text is ordinary
-# code of a vertex: it can be read, interpreted, and exported.
+# vertex code: it can be read, interpreted, and exported.
 
 
 class ClassText(NamedTuple):
@@ -144,11 +144,11 @@ _FIELDS = {
 
 
 LANES = "from poplite.vertex.compute import lanes"
-"""What methods of elements are called with."""
+"""The import of `lanes`, with which methods for elements are called."""
 
 
 def class_text(recipe: Recipe) -> ClassText:
-    """Return the class of a recipe.
+    """Return the text of the class for a recipe.
 
     >>> from poplite.ops.fuse.recipe import Line
     >>> from poplite.types import FLOAT
@@ -186,7 +186,7 @@ def class_text(recipe: Recipe) -> ClassText:
 
 
 def _numbers(body: Body) -> tuple[list[str], list[str]]:
-    """Return the fields of the numbers of a body, and the lines that read them."""
+    """Return the fields for the numbers of a body, and the lines that read them."""
     fields = [f"k{n}: State[{each.__name__}]" for n, each in enumerate(body.numbers)]
     return fields, [f"k{n} = self.k{n}" for n in range(len(body.numbers))]
 
@@ -286,7 +286,7 @@ def _module(
     imports: Sequence[str] = (),
     base: str = "Vertex",
 ) -> ClassText:
-    """Return the text of a module; its name says what it computes, so that equal ones are one."""
+    """Return the text of a module, named by a hash of it, so that equal modules are shared."""
     elements = {name for line in fields for name in re.findall(r"[A-Z][A-Z_]+", line)} | body.types
     roles = sorted({line.split(": ")[1].split("[")[0] for line in fields})
     vector = ["Vector"] if any("Vector[" in line for line in fields) else []
@@ -313,7 +313,7 @@ def _module(
     return ClassText("\n".join([*text, "", "", f"class {name}({base}):", *lines, ""]), name)
 
 
-# -- products of matrices --------------------------------------------------------------------------
+# -- matrix products -------------------------------------------------------------------------------
 
 
 def _sum(recipe: SumRecipe, lines: WrittenLines) -> ClassText:
@@ -337,7 +337,7 @@ def _sum(recipe: SumRecipe, lines: WrittenLines) -> ClassText:
     passed_text = ", ".join(passed)
 
     def summed(count: str) -> list[str]:
-        """Return the lines that add up so many elements and store what follows from the sums."""
+        """Return the lines that add up `count` elements, and store what follows from the sums."""
         return [
             f"total = self.slices[0].lanes(at, {count})",
             "for j in range(1, len(self.slices)):",
@@ -387,7 +387,7 @@ def _sum(recipe: SumRecipe, lines: WrittenLines) -> ClassText:
 
 
 def _cost(recipe: SumRecipe) -> list[str]:
-    """Return the method that prices a sum: PopLibs' formula, and the work on each sum."""
+    """Return the method that prices a sum: PopLibs' formula, and the operations on each sum."""
     body, total = recipe.body, recipe.total
     slots = 0.0
     for step in walked(body, [KINDS[part] for part in recipe.parts]):
@@ -408,7 +408,7 @@ _PASSED = {
     OperandPart.COLUMN: "a{0}",
     OperandPart.NUMBER: "a{0}",
 }
-"""The text of a tensor in formulas with lanes of sums."""
+"""The text for a tensor in formulas on lanes of sums."""
 
 
 # -- reductions ------------------------------------------------------------------------------------
@@ -421,11 +421,11 @@ FOLDS = {
     "logical_and": "all",
     "logical_or": "any",
 }
-"""A number of lanes, as the vertices of `poplite.vertices.reduce` make it."""
+"""The method that reduces lanes to a number, as in the vertices of `poplite.vertices.reduce`."""
 
 
 def _reduction(recipe: ReductionRecipe, lines: WrittenLines) -> ClassText:
-    """Return the class that joins elements in the order of `poplite.vertices.reduce`.
+    """Return the class that combines elements in the order of `poplite.vertices.reduce`.
 
     A separate function computes an element, and is called for each lane.
     """
@@ -482,7 +482,7 @@ def _reduction(recipe: ReductionRecipe, lines: WrittenLines) -> ClassText:
 
 
 def _price(recipe: ReductionRecipe, price: Computed, of: str, length: str) -> list[str]:
-    """Return the method that prices a reduction, with what it computes of each element."""
+    """Return the method that prices a reduction, including the computation for each element."""
     sizes = f"len(self.out), {length}" + ", self.stride" * recipe.is_columns
     adds = f", adds={recipe.how == 'add'}" * recipe.is_columns
     return [
@@ -495,7 +495,7 @@ def _price(recipe: ReductionRecipe, price: Computed, of: str, length: str) -> li
 
 
 Lanes = Callable[[str, str], str]
-"""Writes the lanes of so many elements from the first on."""
+"""Returns the text for the lanes of a number of elements, from the first on."""
 
 
 def _rows_reduced(lanes: Lanes, length: str, join: str, fold: str) -> list[str]:
@@ -515,7 +515,7 @@ def _rows_reduced(lanes: Lanes, length: str, join: str, fold: str) -> list[str]:
         f"            total = {join.format('total', 'more')}",
         f"        more = {lanes('end - rest', 'rest')}",
         f"        total = {join.format('total', 'more')}",
-        f"        self.out[row] = total.{fold}()",  # of 64 lanes, which compiled code knows here
+        f"        self.out[row] = total.{fold}()",  # of 64 lanes, a constant for compiled code
     ]
 
 
@@ -559,7 +559,7 @@ _recipes: WeakKeyDictionary[type[Vertex], Recipe] = WeakKeyDictionary()
 
 
 def class_of(recipe: Recipe) -> type[Vertex]:
-    """Return the vertex class of a recipe."""
+    """Return the vertex class for a recipe."""
     cls = _made.get(recipe)
     if cls is None:
         text, name = class_text(recipe)
@@ -570,5 +570,5 @@ def class_of(recipe: Recipe) -> type[Vertex]:
 
 
 def recipe_of(cls: type[Vertex]) -> Recipe | None:
-    """Return what a class was made of; None for one that a user wrote."""
+    """Return the recipe that a class was generated from; None for a class that a user wrote."""
     return _recipes.get(cls)

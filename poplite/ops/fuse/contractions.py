@@ -1,10 +1,10 @@
-"""Products of matrices within expressions.
+"""Matrix products within expressions.
 
     maximum(a @ b + bias, 0)     products     slices of k, each on tiles of its own
                                  sums         adds up the slices, adds the bias, ...
 
 An expression around a product is computed where its sums are made, by the vertices that make them.
-Where k is not cut it is a map in the place of the product.
+Where k is not cut, the expression is a map that follows the product.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def as_matrices(node: Contraction, left: Tensor, right: Tensor) -> tuple[Tensor,
         left = left.reshape((1, *left.shape))
     if right.rank == 1:
         right = right.reshape((*right.shape, 1))
-    if right.rank == 2:  # all groups have the same right matrix: they are one with more rows
+    if right.rank == 2:  # all groups share the right matrix: one product with more rows
         rows = math.prod(left.shape[:-1])
         return left.reshape((1, rows, left.shape[-1])), right.reshape((1, *right.shape))
     one, other = node.operands
@@ -59,7 +59,7 @@ def as_matrices(node: Contraction, left: Tensor, right: Tensor) -> tuple[Tensor,
 
 
 def layout_of(graph: Graph, node: Contraction) -> tuple[Graph, products.ProductLayout]:
-    """Return how tiles share a product, and the graph of the tiles; raises if they cannot."""
+    """Return how tiles share a product, and the graph for these tiles; raises if they cannot."""
     one, other = (each.shape for each in node.operands)
     columns = other[-1] if len(other) > 1 else 1
     if len(other) > 2:
@@ -72,7 +72,7 @@ def layout_of(graph: Graph, node: Contraction) -> tuple[Graph, products.ProductL
 
 
 def made_where(layout: products.ProductLayout) -> str:
-    """Return where a product is made."""
+    """Return a description of where a product is made."""
     pm, pk, pn = layout.grid
     sets = f"{layout.sets} sets of " if layout.sets > 1 else ""
     passes = f", {layout.num_passes} passes" if layout.num_passes > 1 else ""
@@ -123,7 +123,7 @@ def epilogue_of(
 def _operand(
     tensor: Tensor, shape: Shape, layout: products.ProductLayout
 ) -> tuple[OperandPart, Tensor]:
-    """Return what vertices have of an operand of a product's shape, and that as a vector."""
+    """Return the part of an operand that vertices read, and the operand as a vector."""
     request = layout.request
     view = tensor.reshape((1,) * (len(shape) - tensor.rank) + tensor.shape)
     has_columns = bool(shape) and request.n == shape[-1] and request.n > 1
@@ -145,7 +145,7 @@ def _operand(
 def _cut(
     part: OperandPart, tensor: Tensor, layout: products.ProductLayout, parts: products.BlockParts
 ) -> Tensor | Slices:
-    """Return what each vertex has of an operand."""
+    """Return the slice of an operand for each vertex."""
     blocks = layout.product
     if part is OperandPart.NUMBER:
         return tensor.broadcast(len(parts.low), 0)
@@ -162,10 +162,10 @@ def _cut(
 def products_of_epilogues(
     parts: Sequence[Expr], roots: Sequence[Expr], kept: set[Expr]
 ) -> dict[Expr, list[Contraction]]:
-    """Return the products that nothing reads but the vertices of one expression of their shape.
+    """Return the products that are read only by the vertices of one expression of the same shape.
 
     Args:
-        parts: of the roots, and these themselves.
+        parts: all parts of the roots, including the roots themselves.
         roots: the expressions that are stored.
         kept: the parts that are stored.
     """
@@ -189,7 +189,7 @@ def products_of_epilogues(
 def _readers(
     node: Expr, parents: Mapping[Expr, Sequence[Expr]], roots: Container[Expr], kept: set[Expr]
 ) -> set[Expr]:
-    """Return the stored expressions whose vertices read what stores a node."""
+    """Return the stored expressions whose vertices read a node directly."""
     found: set[Expr] = set()
     seen, waiting = {node}, [node]
     while waiting:
@@ -203,7 +203,7 @@ def _readers(
 
 
 def _replaced(expr: Expr, by: Mapping[Expr, Expr], kept: set[Expr]) -> Expr:
-    """Return an expression with others in the place of some of its nodes."""
+    """Return an expression in which some nodes are replaced by others."""
     made: dict[Expr, Expr] = dict(by)
     for node in in_order(expr, kept):
         if node in made:
@@ -216,24 +216,24 @@ def _replaced(expr: Expr, by: Mapping[Expr, Expr], kept: set[Expr]) -> Expr:
 
 
 # -- products by one row or one column -------------------------------------------------------------
-# Products by one row or one column, as the sums that they are.
+# Products by one row or one column, expressed as sums.
 #
 #     p @ q                         sum(p * q)
-#     ops.matmul(row, column)       the same, of shape (1, 1); of several pairs, as many sums
+#     ops.matmul(row, column)       the same, of shape (1, 1); for several pairs, as many sums
 #     a @ v, v @ b                  sum(a * v, 1), sum(v[:, None] * b, 0)
 #
-# Each is a sum where that is cheaper, with what becomes of the product (`UseOfProduct`).
-# The unit that multiplies matrices would be used for one of its rows or columns; a sum reads both
-# operands once, where they lie. HALF is multiplied and added in FLOAT, and rounded once, at the
-# end.
+# Each becomes a sum where that is cheaper, taking into account how the product is used
+# (`UseOfProduct`). The unit that multiplies matrices would use only one of its rows or columns; a
+# sum reads both operands once, where they are mapped. HALF is multiplied and added in FLOAT, and
+# rounded once, at the end.
 
 
 class ProductPrices(NamedTuple):
-    """Cycles of a product by one row or column, with its operands where they lie.
+    """Cycles of a product by one row or column, for operands in their current mapping.
 
     Attributes:
-        multiplied: as its plan has it.
-        summed: as a sum.
+        multiplied: cycles with the plan of the product.
+        summed: cycles as a sum.
         fits: whether the sum needs no more memory than the product may take.
     """
 
@@ -243,7 +243,7 @@ class ProductPrices(NamedTuple):
 
     @property
     def is_sum(self) -> bool:
-        """Whether the product is to be a sum."""
+        """Whether the product should be computed as a sum."""
         return self.fits and self.summed.cycles < self.multiplied.cycles
 
     def __str__(self) -> str:
@@ -252,9 +252,9 @@ class ProductPrices(NamedTuple):
 
 
 def with_dots(roots: Sequence[Expr]) -> list[Expr]:
-    """Return expressions with sums in the place of products of one row by one column.
+    """Return expressions in which products of one row by one column are replaced by sums.
 
-    Sums of several share their steps, and are cheaper than any plan; one by itself is priced.
+    Several sums share their steps, and are cheaper than any plan; a single one is priced.
     """
     several = [each for each in all_parts(roots) if isinstance(each, Contraction | Reduction)]
     if len(several) < 2:
@@ -263,23 +263,23 @@ def with_dots(roots: Sequence[Expr]) -> list[Expr]:
 
 
 def is_vector_product(node: Contraction) -> bool:
-    """Return whether a product is by one row or column, and nothing is asked of its plan."""
+    """Return whether a product is by one row or column, without options for its plan."""
     return min(_ends(node)) == 1 and _may_be_sum(node)
 
 
 def is_dot(node: Contraction) -> bool:
-    """Return whether a product is by one row and one column, and nothing is asked of its plan."""
+    """Return whether a product is of one row by one column, without options for its plan."""
     return max(_ends(node)) == 1 and _may_be_sum(node)
 
 
 def _ends(node: Contraction) -> tuple[int, int]:
-    """Return the rows of the left operand of a product, and the columns of the right one."""
+    """Return the number of rows of a product's left operand, and of columns of its right one."""
     one, other = (each.shape for each in node.operands)
     return one[-2] if len(one) > 1 else 1, other[-1] if len(other) > 1 else 1
 
 
 def _may_be_sum(node: Contraction) -> bool:
-    """Return whether a plan may be any, with partial sums of FLOAT, and there are such sums."""
+    """Return whether the plan is free, partial sums are FLOAT, and the product can be a sum."""
     how, has_sums = node.how, node.operands[0].shape[-1] > 0
     if not isinstance(how, products.Options):
         return has_sums and how is None
@@ -308,14 +308,14 @@ def as_sum(node: Expr) -> Reduction:
 
 
 class UseOfProduct(NamedTuple):
-    """What becomes of a product: it is stored, or something is computed of it.
+    """How a product is used: stored as it is, or as an operand of a further computation.
 
     Attributes:
-        mappings: where tensors are.
-        product: stands for the product, and lies nowhere.
-        out: what takes the result, if that is there already.
+        mappings: the mappings of tensors.
+        product: a placeholder for the product, without a mapping.
+        out: the tensor for the result, if it exists already.
         element: the element type of the result.
-        body: what is computed of the product; None where it is stored as it is.
+        body: the computation on the product; None where the product is stored unchanged.
     """
 
     mappings: Mappings
@@ -333,7 +333,7 @@ class UseOfProduct(NamedTuple):
         behind: Expr | None,
         stored: Mapping[Expr, Tensor],
     ) -> UseOfProduct:
-        """Return the use of a product, with what is computed behind it of what is stored."""
+        """Return the use of a product, including the computation that follows it."""
         if out is not None and (out.contains_aliases() or not mappings.is_complete(out)):
             out = None
         made = Graph(mappings.graph.target).add_variable(node.element_type, node.shape, "product")
@@ -344,23 +344,23 @@ class UseOfProduct(NamedTuple):
 
     @property
     def key(self) -> object:
-        """All that its price depends on besides the product; None for what is not remembered."""
+        """Everything that the price depends on besides the product; None if it cannot be cached."""
         read = [*self._read, *([] if self.out is None else [self.out])]
         lies = self.mappings.key(*read)
         return None if lies is None else (lies, self.out is None, self.body and self.body.body)
 
     @property
     def _read(self) -> list[Tensor]:
-        """The tensors that are read besides the product."""
+        """The tensors that are read in addition to the product."""
         tensors = [] if self.body is None else self.body.tensors
         return [each for each in tensors if each is not self.product]
 
     def behind_sum(self, lies: TileMapping) -> float:
-        """Return the cycles of what follows a sum, whose result lies there."""
+        """Return the cycles of what follows a sum with this mapping."""
         return 0 if self.body is None else self._map(self._trial(lies), self.body, self.out)
 
     def behind_plan(self, layout: products.ProductLayout) -> float:
-        """Return the cycles of what follows a product as a plan has it, or is computed with it."""
+        """Return the cycles of what follows a product made by its plan, or is fused with it."""
         body, target = self.body, self.mappings.graph.target
         by_rows = any(each.num_elements > 1 for each in self._read)
         joins = layout.has_partials and not (by_rows and products.rows_cost_more(target, layout))
@@ -379,7 +379,7 @@ class UseOfProduct(NamedTuple):
         return cycles
 
     def _map(self, trial: Mappings, body: Straight, out: Tensor | None) -> float:
-        """Return the cycles of a map in a step of its own."""
+        """Return the cycles of a map in a separate step."""
         if out is None:
             out = trial.graph.add_variable(self.element, self.product.shape, "out")
             place(trial, out, out.shape, body.tensors)
@@ -389,7 +389,7 @@ class UseOfProduct(NamedTuple):
         return sent_to(trial, out, body.tensors).cycles + computed
 
     def _trial(self, lies: TileMapping) -> Mappings:
-        """Return mappings by which the product lies there."""
+        """Return mappings in which the product has this mapping."""
         trial = Mappings(self.product.graph)
         trial.suppose(self.product, lies)
         for each in (*self._read, *([] if self.out is None else [self.out])):
@@ -431,7 +431,7 @@ def _fits_as_sum(
     left: Tensor,
     right: Tensor,
 ) -> bool:
-    """Return whether what a sum needs takes no more of tiles than a plan may."""
+    """Return whether the memory that a sum needs is within the limit for a plan."""
     whole = mappings.graph.target.tile_memory_bytes
     if not fused.is_in_one:
         return fused.stored_bytes() <= share * whole
@@ -446,10 +446,10 @@ def sent_to_sums(
     left: Tensor,
     right: Tensor,
 ) -> float:
-    """Return the cycles of sending tiles what their elements of a matrix are multiplied by."""
-    if left.num_elements == right.num_elements:  # which are sent element by element
+    """Return the cycles of sending each tile the factors for its elements of a matrix."""
+    if left.num_elements == right.num_elements:  # the vector is sent element by element
         return 0 if fused.is_spread else sent_to(mappings, fused.main, fused.body.tensors).cycles
-    is_down = _ends(node)[1] > 1  # a row by a matrix, down whose columns it goes
+    is_down = _ends(node)[1] > 1  # a row by a matrix, whose columns are traversed
     vector, matrix = (left, right) if is_down else (right, left)
     lies, target = mappings.of(matrix), mappings.graph.target
     if len(lies.tiles) == 1 and mappings.of(vector).tiles.tolist() == lies.tiles.tolist():
@@ -463,11 +463,11 @@ def sent_to_sums(
 def put_together_for_sums(
     mappings: Mappings, node: Contraction, left: Tensor, right: Tensor
 ) -> tuple[int, int]:
-    """Return bytes of a matrix on its fullest tile, and most bytes of the other factor there.
+    """Return the bytes of a matrix on its fullest tile, and of the other factor there at most.
 
     The other factor is the row or column that multiplies it, repeated for the vertices.
-    Workers that go along rows have one of two numbers of them, and all with as many read one copy,
-    of what the tile has itself: what comes from other tiles is read as it comes.
+    Workers that process rows have one of two numbers of rows, and all with the same number read one
+    copy of the tile's own elements; elements from other tiles are read as they arrive.
     """
     is_down = _ends(node)[1] > 1
     vector, matrix = (left, right) if is_down else (right, left)
@@ -479,23 +479,23 @@ def put_together_for_sums(
     return most * matrix.element_type.size_bytes, int(repeated * vector.element_type.size_bytes)
 
 
-# -- what products take whose operands lie elsewhere -----------------------------------------------
-# The cycles of a product of matrices whose operands lie elsewhere than its plan has them.
+# -- products whose operands are mapped elsewhere --------------------------------------------------
+# The cycles of a matrix product whose operands are not mapped as its plan expects.
 #
-#     block (i, j) of the left matrix, for tile t     has a part of it itself, which is put in place
-#                                                     receives the rest from others
+#     block (i, j) of the left matrix, for tile t     the part on the tile itself is copied
+#                                                     the rest is received from other tiles
 #
 # Products and sums are those of the plan (`poplite.ops.products.matmul`).
 
 
 class Arrivals(NamedTuple):
-    """What an operand takes, by tile.
+    """The cost of gathering an operand, by tile.
 
     Attributes:
         received: float64[tiles], bytes from other tiles.
-        pieces: float64[tiles], in which they come.
-        sent: float64[tiles], bytes for other tiles, each for all of them at once.
-        copied: float64[tiles], cycles of putting its own part in place.
+        pieces: float64[tiles], the number of contiguous pieces that arrive.
+        sent: float64[tiles], bytes for other tiles; what several tiles receive is sent once.
+        copied: float64[tiles], cycles of copying the tile's own part into place.
     """
 
     received: Slots
@@ -507,7 +507,7 @@ class Arrivals(NamedTuple):
 def bounds_of_product(
     mappings: Mappings, layout: products.ProductLayout, left: Tensor, right: Tensor
 ) -> Iterator[Bound]:
-    """Yield the cycles of products of matrices, [groups, m, k] and [groups, k, n], as they lie."""
+    """Yield bounds of the cycles of a product of [groups, m, k] and [groups, k, n] as mapped."""
     (_, product, sums), passes = layout.cycles, layout.num_passes
     yield Bound(passes * (product + sums))
     target, (tall, _, wide) = mappings.graph.target, layout.grid
@@ -531,7 +531,7 @@ def bounds_of_product(
         (one.pieces + other.pieces) / passes,
         (one.sent + other.sent) / passes,
     )
-    if received.any():  # a tile that only sends goes on with nothing
+    if received.any():  # a tile that only sends does not wait
         multiplies = np.zeros(target.tiles, np.bool_)
         multiplies[of_left] = True
         cycles += passes * exchange_cycles(target, received, pieces, np.where(multiplies, sent, 0))
@@ -542,7 +542,7 @@ def bounds_of_product(
 def _arrivals(
     mappings: Mappings, blocks: products.MatrixBlocks, matrices: Tensor, tiles: Int64
 ) -> Arrivals:
-    """Return what blocks of matrices take that tiles use, int64[blocks, copies]."""
+    """Return the cost of gathering the blocks of matrices that tiles use, int64[blocks, copies]."""
     target, size = mappings.graph.target, matrices.element_type.size_bytes
     begin, end = blocks.spans(*blocks.all())
     whole, copies = (end - begin)[:, None], tiles.shape[1]
@@ -571,7 +571,7 @@ def _arrivals(
 
 
 def _copied(target: Target, matrices: Tensor, own: Slots, whole: Int64, width: Int64) -> Slots:
-    """Return the cycles of putting in place what tiles have of blocks with rows of some width."""
+    """Return the cycles of copying the tiles' own parts of blocks into place."""
     digits = matrices.view.flat_digits()
     length, stride = digits[-1] if digits else (1, 1)
     is_one = (width == matrices.shape[2]) & (length == matrices.num_elements) & (stride == 1)

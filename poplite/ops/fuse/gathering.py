@@ -1,11 +1,11 @@
-"""The cycles of putting together what vertices read in several places of their tile.
+"""The cycles of gathering what vertices read from several places of their tile.
 
 Elements are copied row by row, as `poplite.cost.moved_data` prices it; so are
-repeated elements, for each vertex that has others of them::
+repeated elements, once for each vertex that reads different ones::
 
     two columns of rows of five              0 1 | 5 6 | 10 11         rows of two
     a column next to a matrix of 2 columns   0 | 0 1 | 1 2 | 2         rows of two
-    next to one of 4 columns                 0 | 0 | 0 | 0 1 | 1 | 1   rows of one and two, by turns
+    next to one of 4 columns                 0 | 0 | 0 | 0 1 | 1 | 1   rows of 1 and 2 alternately
     a matrix, transposed                     0 | 5 | 10 | 1 | 6 | 11   single elements at distances
 """
 
@@ -25,13 +25,13 @@ from poplite.vertices.estimators.reductions import Slots
 
 
 class HeldShare(NamedTuple):
-    """How much of a tensor is on the tiles that read it.
+    """The share of a tensor that is on the tiles that read it.
 
     Attributes:
-        share: of all of it, on the tile that has most.
-        tiles: that have some; None where each has what it reads.
-        read: bytes of the tile that reads most, of a tensor that tiles read in different amounts.
-        mapping: where its own elements lie; None where each has what it reads.
+        share: the largest share of the tensor on one tile.
+        tiles: the tiles that hold some of it; None where each tile holds what it reads.
+        read: the most bytes that a tile reads, for tensors that tiles read in different amounts.
+        mapping: the mapping of its own elements; None where each tile holds what it reads.
     """
 
     share: float
@@ -51,13 +51,13 @@ class HeldShare(NamedTuple):
 
 
 def held_elements(mapping: TileMapping, tile: Int64, begin: Int64, end: Int64) -> Int64:
-    """Return how many elements of intervals of a tensor are on the tile of each.
+    """Return how many elements of each interval of a tensor are on the tile given for it.
 
     >>> mapping = TileMapping(2, np.array([0, 1, 0]), np.array([2, 3, 4]))
     >>> held_elements(mapping, np.array([0, 0, 1]), np.array([0, 1, 2]), np.array([2, 6, 4]))
     array([2, 2, 2])
     """
-    room = mapping.num_elements + 1  # the elements of a tile follow those of the one before
+    room = mapping.num_elements + 1  # the elements of a tile follow those of the tile before
     owner = room * np.repeat(np.arange(len(mapping)), np.diff(mapping.ptr))
     first, last = owner + mapping.begin, owner + mapping.end
     before = np.append(0, np.cumsum(last - first))
@@ -74,9 +74,9 @@ def held_elements(mapping: TileMapping, tile: Int64, begin: Int64, end: Int64) -
 def exchange_cycles(
     target: Target, received: Slots | float, pieces: Slots | float, sent: Slots | float = 0
 ) -> float:
-    """Return the cycles of an exchange, by the bytes of tiles and the pieces that they receive.
+    """Return the cycles of an exchange, given the bytes of a tile and the pieces that it receives.
 
-    A tile turns to the sender of each piece.
+    For each piece, a tile must switch to the sender.
 
     >>> start = Target().cost("sync_cycles") + Target().cost("latency_cycles")
     >>> [exchange_cycles(Target(), 400, pieces) - start for pieces in (1, 100)]
@@ -88,12 +88,12 @@ def exchange_cycles(
 
 
 class MovedElements(NamedTuple):
-    """What goes from tile to tile, by tile.
+    """The elements exchanged between tiles, by tile.
 
     Attributes:
-        sent: elements for others.
-        received: elements from others.
-        pieces: in which they come.
+        sent: elements for other tiles.
+        received: elements from other tiles.
+        pieces: the number of contiguous pieces received.
     """
 
     sent: Slots
@@ -104,7 +104,7 @@ class MovedElements(NamedTuple):
 def moves_of(
     tiles: int, owner: Int64, begin: Int64, end: Int64, breaks: Int64, tile: Int64
 ) -> MovedElements:
-    """Return what goes from the owners of intervals to the tiles that want it, break to break.
+    """Return the traffic from the owners of intervals to the tiles of the ranges between breaks.
 
     >>> breaks = np.array([0, 2, 4])
     >>> moves_of(2, np.array([0]), np.array([1]), np.array([4]), breaks, np.arange(2)).received
@@ -123,7 +123,7 @@ def moves_of(
 
 
 def common_share(one: TileMapping, other: TileMapping) -> float:
-    """Return how many elements of two tensors of a shape are on the same tile, of all of them.
+    """Return the share of elements that two tensors of the same shape have on the same tile.
 
     >>> one, other = (TileMapping(3, np.array([0, k]), np.array([2, 2])) for k in (1, 2))
     >>> common_share(one, other)
@@ -141,9 +141,9 @@ class ReadOperand(NamedTuple):
     Attributes:
         digits: extent and stride of each digit, the outermost first.
         size_bytes: of an element.
-        share: how much of what it reads a tile has itself; what others send is put in its place.
-        tiles: that have some; None for all.
-        mapping: where its elements are, one by one; None where `share` says enough.
+        share: the share of what it reads that a tile holds itself; the rest is received in place.
+        tiles: the tiles that hold some of it; None for all.
+        mapping: the mapping of its elements; None where `share` is enough.
     """
 
     digits: tuple[Digit, ...]
@@ -169,7 +169,7 @@ class VectorReads(NamedTuple):
     end: Int64
 
     def held(self, mapping: TileMapping) -> tuple[VectorReads, Slots]:
-        """Return the vectors of which their tiles have elements, and how much of each they have.
+        """Return the vectors with elements on their tiles, and the share of each that is there.
 
         >>> zero, two = np.zeros(2, np.int64), np.full(2, 2)
         >>> reads = VectorReads(np.arange(2), np.arange(3), zero, two + 2)
@@ -190,7 +190,7 @@ class VectorReads(NamedTuple):
         return VectorReads(self.tile[vectors], ptr, self.begin[some], self.end[some])
 
     def in_memory(self, mapping: TileMapping) -> VectorReads:
-        """Return where the elements lie in the memory of their tiles, which hold no others.
+        """Return where the elements are in the memory of their tiles, which hold nothing else.
 
         >>> zeros, every = np.zeros(3, np.int64), np.arange(0, 6, 2)
         >>> columns = TileMapping(2, np.array([0, 1] * 3), np.ones(6, np.int64))
@@ -206,7 +206,7 @@ class VectorReads(NamedTuple):
 
 
 def gathering_cycles(target: Target, operands: Sequence[tuple[VectorReads, ReadOperand]]) -> float:
-    """Return the cycles of the tile that takes longest to put together what its vertices read.
+    """Return the most cycles in which a tile gathers what its vertices read.
 
     >>> one, three = np.zeros(1, np.int64), np.array([3])
     >>> column = VectorReads(one, np.array([0, 1]), one, three), ReadOperand(((3, 100),), 4)
@@ -222,7 +222,7 @@ def gathering_cycles(target: Target, operands: Sequence[tuple[VectorReads, ReadO
 def _of_operand(target: Target, reads: VectorReads, operand: ReadOperand) -> Slots:
     """Return float64[tiles], the cycles of copying what vertices read of an operand.
 
-    Vertices of a tile that read the same have one copy.
+    Vertices of a tile that read the same elements share one copy.
     """
     share: Slots | float = operand.share
     if operand.tiles is not None:
@@ -243,7 +243,7 @@ def _of_operand(target: Target, reads: VectorReads, operand: ReadOperand) -> Slo
     runs[1:] -= (vector[1:] == vector[:-1]) & (begin[1:] == end[:-1]) & (begin[1:] % length > 0)
     pieces, elements = (_totals(vector, each, count) for each in (runs, end - begin))
     taken = copied_cycles(target, pieces, elements, operand)
-    taken *= share  # local elements are copied into place, next to those that arrive
+    taken *= share  # local elements are copied into place, adjacent to those that arrive
     taken[(elements == 1) | (share == 1) & (pieces == 1) & (stride == 1)] = 0
     first = np.arange(count)
     if any(each == 0 for _, each in operand.digits):
@@ -252,7 +252,7 @@ def _of_operand(target: Target, reads: VectorReads, operand: ReadOperand) -> Slo
 
 
 def _totals(of: Int64, values: Slots | Int64, count: int) -> Slots:
-    """Return float64[count], the sums of the values of each number."""
+    """Return float64[count], the sum of the values for each number in `of`."""
     return np.bincount(of, values, count).astype(np.float64)
 
 
@@ -260,7 +260,7 @@ def copied_cycles(target: Target, runs: Slots, elements: Slots, operand: ReadOpe
     """Return the cycles of copying vectors, each of elements in some runs of a digit."""
     cost = target.cost
     word = cost("data_path_bytes") / cost("strided_copy_bytes_per_cycle")
-    new = cost("copy_piece_cycles") + 1 - word  # for a row at another distance than the one before
+    new = cost("copy_piece_cycles") + 1 - word  # for a row at a different distance
     strides = [each for _, each in operand.digits] or [0]
     if strides[-1] == 1:
         size = np.ceil(elements / runs * operand.size_bytes / cost("data_path_bytes"))
@@ -275,9 +275,9 @@ def copied_cycles(target: Target, runs: Slots, elements: Slots, operand: ReadOpe
 
 
 def _distinct(reads: VectorReads, digits: Sequence[Digit], is_within: Mask) -> Int64:
-    """Return one of the vectors of each tile that have the same elements of an operand.
+    """Return one vector of each set on a tile that has the same elements of an operand.
 
-    `is_within` says for which vectors all intervals are within runs.
+    `is_within` marks the vectors whose intervals are all within runs.
     """
     period = _period(digits)
     length, stride = digits[-1]
@@ -292,7 +292,7 @@ def _distinct(reads: VectorReads, digits: Sequence[Digit], is_within: Mask) -> I
 
 
 def _period(digits: Sequence[Digit]) -> int:
-    """Return after how many elements an operand begins again.
+    """Return the number of elements after which an operand repeats.
 
     >>> _period([(5, 0), (3, 2), (2, 0)])
     6

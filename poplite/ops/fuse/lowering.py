@@ -1,7 +1,9 @@
 """Lowers expressions to steps.
 
-x - mean(x)       1  mean: reduced, and stored where the reduction puts it
-                  2  map:  x - mean, one vertex class
+For example:
+
+    x - mean(x)       1  mean: reduced, and stored where the reduction puts it
+                      2  map:  x - mean, in one vertex class
 """
 
 from __future__ import annotations
@@ -77,7 +79,7 @@ from poplite.program.recording import Recorder
 from poplite.view import storages
 
 _PRICES = Remembered[ProductPrices](most=64)
-"""Of products by one row or column, by what they depend on."""
+"""Prices of products by one row or column, by what they depend on."""
 
 MOST_REDUCED = 64
 """Most lines of an operand that is reduced without being stored: its class has each 25 times."""
@@ -85,13 +87,13 @@ MOST_REDUCED = 64
 
 @dataclass(slots=True, eq=False)
 class Lowering:
-    """Makes the steps of some roots.
+    """Records the steps for some roots.
 
     Attributes:
-        recorder: what takes the steps.
-        mappings: where tensors are.
-        stored: the tensors of what has been stored so far.
-        notes: what was done.
+        recorder: receives the steps.
+        mappings: the mappings of tensors.
+        stored: the tensors that hold the expressions stored so far.
+        notes: notes on what was done.
     """
 
     recorder: Recorder
@@ -104,8 +106,8 @@ class Lowering:
     _prices: dict[Contraction, ProductPrices] = field(default_factory=dict)
     _sums: dict[Reduction, reductions.FusedReduction] = field(
         default_factory=dict
-    )  # priced, not yet made
-    _first: int = 0  # the number of the first variable that is made here
+    )  # priced, not yet recorded
+    _first: int = 0  # the number of the first variable that is created here
 
     @property
     def graph(self) -> Graph:
@@ -113,10 +115,10 @@ class Lowering:
         return self.recorder.graph
 
     def lower(self, roots: Sequence[Root]) -> list[Tensor]:
-        """Store the roots, one after the other: each sees what those before it stored.
+        """Store the roots in order: each sees the results of the roots before it.
 
-        Values stored for a tensor are forgotten when a root writes it; a root without `out` shares
-        nothing with tensors that are there, so that a later write changes no result.
+        Values stored for a tensor are discarded when a root writes it; a root without `out` does
+        not alias existing tensors, so a later write does not change its result.
         """
         exprs = [root.expr for root in roots]
         has_products = any(isinstance(node, Contraction) for node in all_parts(exprs))
@@ -166,7 +168,7 @@ class Lowering:
         return made
 
     def _at_once(self, roots: Sequence[Root], exprs: Sequence[Expr]) -> dict[int, Tensor]:
-        """Store what does not depend on each other together; return the roots that are stored."""
+        """Store independent parts in shared steps; return the roots that are stored."""
         made: dict[int, Tensor] = {}
         copied = [self._is_copied(root, expr) for root, expr in zip(roots, exprs, strict=True)]
         for tasks in levels(exprs, self._kept - self._left, copied):
@@ -175,7 +177,7 @@ class Lowering:
             before, fresh = self.stored, dict(self.stored)
             for expr, number, is_root in sorted(tasks, key=is_view):
                 steps.begin()
-                # Views show what the level stored; other tasks run with it, and do not read it.
+                # Views show what the level stored; its other tasks do not read it.
                 is_shown = isinstance(expr, ViewExpr) and not (is_root and copied[number])
                 self.stored = fresh if is_shown else dict(before)
                 root = roots[number]
@@ -192,7 +194,7 @@ class Lowering:
         return made
 
     def _overwritten(self, out: Tensor) -> None:
-        """Forget stored parts whose tensors have changed since."""
+        """Discard stored parts whose tensors have been overwritten since."""
         for node in [*self.stored]:
             leaves = [each for each in all_parts([node]) if isinstance(each, Leaf)]
             if any(_tensor(each).intersects_with(out) for each in leaves):
@@ -210,7 +212,7 @@ class Lowering:
         return self._result(root, expr)
 
     def _result(self, root: Root, expr: Expr) -> Tensor:
-        """Store a root whose parts are stored, in a tensor that is its own."""
+        """Store a root whose parts are stored, in a tensor that it does not share."""
         is_copied = self._is_copied(root, expr) and expr not in self.stored
         if isinstance(expr, ViewExpr) and is_copied:
             self.stored[expr] = self._viewed(expr)
@@ -219,13 +221,13 @@ class Lowering:
         return self._store(expr, root)
 
     def _is_copied(self, root: Root, expr: Expr) -> bool:
-        """Return whether a root is a view that is wanted elsewhere, or shows what may change."""
+        """Return whether a root is a view with its own mapping, or whose source may change."""
         if not isinstance(expr, ViewExpr):
             return False
         return root.out is not None or root.mapping is not None or self._shows_others(expr)
 
     def _shows_others(self, view: ViewExpr) -> bool:
-        """Return whether a view shows tensors that are not made here, and no constants."""
+        """Return whether a view shows tensors, other than constants, that are not created here."""
         shown: list[Expr] = [view]
         while shown:
             node = shown.pop()
@@ -236,7 +238,7 @@ class Lowering:
         return False
 
     def _is_own(self, tensor: Tensor) -> bool:
-        """Return whether nothing but the steps that are made here writes a tensor."""
+        """Return whether only the steps recorded here write a tensor."""
         owners = map(self.graph.variable_of, storages(tensor.view))
         return all(each.constant or each.id >= self._first for each in owners)
 
@@ -250,7 +252,7 @@ class Lowering:
         return None
 
     def _store(self, expr: Expr, root: Root) -> Tensor:
-        """Store a node whose parts are stored, as far as they are to be."""
+        """Store a node whose parts are stored, if it is to be stored itself."""
         if isinstance(expr, Reduction):
             made = self._reduced(expr, root)
         elif isinstance(expr, Contraction):
@@ -300,7 +302,7 @@ class Lowering:
         return out
 
     def _multiplied(self, expr: Contraction, root: Root) -> Tensor:
-        """Store a product: where its plan makes it, or in a tensor that is there."""
+        """Store a product: where its plan makes it, or in an existing tensor."""
         root = self._with_variable(root)
         if (total := self._as_sum(expr, root.out)) is not None:
             return self._reduced(total, root)
@@ -316,14 +318,14 @@ class Lowering:
         return made if root.out is None else self._copied(root, made)
 
     def _with_variable(self, root: Root) -> Root:
-        """Return a root with the variable that its mapping asks for."""
+        """Return a root with the variable for the mapping that it requests."""
         if root.out is not None or root.mapping is None:
             return root
         out = self._variable(root.expr.element_type, root.expr.shape, root)
         return Root(root.expr, out, name=root.name)
 
     def _variable(self, element: ElementClass, shape: Shape, root: Root) -> Tensor:
-        """Return a new variable, which lies where the user placed it, or nowhere yet."""
+        """Return a new variable, mapped where the user placed it, or not mapped yet."""
         if root.mapping is None:
             return self.graph.add_variable(element, shape, root.name)
         graph = mapping_graph(self.graph)
@@ -350,8 +352,8 @@ class Lowering:
 
         Args:
             expr: the product.
-            out: what takes it, or what is computed of it; None for a new tensor.
-            behind: what is computed of it: by a map behind its sum, or where its plan adds up.
+            out: the tensor for the product, or for the computation on it; None for a new tensor.
+            behind: the computation on the product: a map after its sum, or where its plan adds up.
         """
         if not is_vector_product(expr) or not expr.num_elements:
             return None
@@ -371,12 +373,12 @@ class Lowering:
         return total
 
     def _planned(self, expr: Contraction, layout: products.ProductLayout) -> str:
-        """Return where a product is made, and why it is not a sum."""
+        """Return a description of where a product is made, and why it is not a sum."""
         prices = self._prices.get(expr)
         return made_where(layout) + (f"; {prices}" if prices else "")
 
     def _operands(self, expr: Contraction) -> list[Tensor]:
-        """Return the operands of a product, which are stored."""
+        """Return the stored operands of a product."""
         return [
             _tensor(each) if isinstance(each, Leaf) else self.stored[each] for each in expr.operands
         ]
@@ -396,7 +398,7 @@ class Lowering:
         return made
 
     def _with_products(self, root: Root, expr: Expr, nodes: Sequence[Contraction]) -> Tensor:
-        """Store an expression around products that nothing else reads, where sums are made."""
+        """Store an expression around products with no other reader, where their sums are made."""
         left: list[Contraction] = []
         for each in nodes:
             is_alone = each is nodes[-1] and not left
@@ -432,7 +434,7 @@ class Lowering:
     def _summed(
         self, root: Root, expr: Expr, node: Contraction, work: products.Multiplication
     ) -> Tensor | None:
-        """Store an expression that the vertices compute which add up slices of k, if that pays."""
+        """Store an expression in the vertices that add up slices of k, if that is cheaper."""
         layout, out = work.layout, root.out
         if not layout.has_partials or not node.num_elements:
             return None
@@ -489,7 +491,7 @@ class Lowering:
         return out.reshape(tuple(size for d, size in sizes if d not in expr.dims))
 
     def _reduced_in_one(self, expr: Reduction, root: Root) -> Tensor | None:
-        """Reduce an expression that is not stored; None where that cannot be, or costs more."""
+        """Reduce an expression that is not stored; None where that is impossible, or costs more."""
         fused = self._sums.pop(expr, None) or self._fused(expr, root.out)
         if fused is None or not fused.is_in_one:
             return None
@@ -501,7 +503,7 @@ class Lowering:
     def _fused(self, expr: Reduction, out: Tensor | None) -> reductions.FusedReduction | None:
         """Return a reduction of an expression that need not be stored.
 
-        None where it lies as none of its tensors, or is long: storing it costs little then.
+        None if no tensor of it has its mapping, or if it is long: storing it then costs little.
         """
         operand = expr.operands[0]
         if operand.num_elements < 2:
@@ -552,7 +554,7 @@ class Lowering:
         return out
 
     def _filled(self, expr: Number | IotaExpr, root: Root) -> Tensor:
-        """Store numbers that no tensor takes part in."""
+        """Store numbers that are computed without any tensor."""
         out = root.out
         if out is None:
             out = self._variable(expr.element_type, expr.shape, root)
@@ -570,7 +572,7 @@ class Lowering:
         return out
 
     def _copied_from_constant(self, expr: Number | IotaExpr, root: Root) -> Tensor:
-        """Store numbers by a copy, from the tiles of the result where they have its shape."""
+        """Store numbers by copying a constant, mapped like the result if the shapes agree."""
         out, why = root.out, "numbers by position"
         assert out is not None
         if isinstance(expr, Number):
@@ -597,7 +599,7 @@ class Lowering:
 
 
 def _is_same(a: Reduction, b: Reduction) -> bool:
-    """Return whether two reductions have the same elements; their shapes may differ by ones."""
+    """Return whether two reductions are equal except for kept dimensions of size 1."""
     one, other = ((each.how, each.dims, each.element_type) for each in (a, b))
     return a.operands[0] is b.operands[0] and one == other
 

@@ -1,7 +1,7 @@
-"""The compute set of a map: an expression of every element, each where its result lies.
+"""The compute set for a map: an elementwise expression, computed where its result is mapped.
 
 Dimensions of the result are joined where all operands traverse them in the same way. The result
-is a vector, or matrices of which operands have rows, one row, one column, or one number::
+is a vector, or a list of matrices; their operands have rows, one row, one column, or one number::
 
     (x - b) * c      x (10000, 1000)    b (1000,)     c (10000, 1)
                      rows               one row       a column
@@ -44,8 +44,8 @@ class Grid(NamedTuple):
 
     Attributes:
         sizes: int[3].
-        parts: a vertex's part of each operand.
-        tensors: the operands in that form: the dimensions of a part follow the first.
+        parts: the part of each operand that a vertex reads.
+        tensors: the operands in that form: a list, with the dimensions of the part.
     """
 
     sizes: tuple[int, int, int]
@@ -61,12 +61,12 @@ class Grid(NamedTuple):
 def add_map(mappings: Mappings, compute_set: ComputeSet, body: Straight, out: Tensor) -> str:
     """Add the vertices of a map to a compute set, and return the name of their class.
 
-    The elements of `out` have tiles. An operand that is exactly `out` is replaced in place.
+    All elements of `out` must be mapped. An operand that is exactly `out` is replaced in place.
     """
     in_place = next((n for n, each in enumerate(body.tensors) if each == out), None)
     grid = _grid(body.tensors, out.shape)
     if in_place is not None and grid.parts[in_place] is OperandPart.NUMBER:
-        grid.parts[in_place] = OperandPart.ELEMENTS  # one element, which is changed
+        grid.parts[in_place] = OperandPart.ELEMENTS  # a single element, which is written
     graph = mappings.graph
     found = cuts(*held(mappings.of(out)), graph.target.workers, grain_of(out.element_type))
     if not grid.is_vector:
@@ -82,15 +82,15 @@ def map_cycles(
     target: Target,
     shares: Sequence[HeldShare],
 ) -> float:
-    """Return the cycles of a map by those of its fullest tile; 0 where an operation has no price.
+    """Return the cycles of a map on its slowest tile; 0 where an operation has no price.
 
     Args:
-        body: what it computes.
-        shape: of its result.
-        element: the element type of that.
-        mapping: where that lies.
+        body: the expression that it computes.
+        shape: the shape of the result.
+        element: the element type of the result.
+        mapping: the mapping of the result.
         target: the machine.
-        shares: how much of each operand its tiles have themselves.
+        shares: the share of each operand that its tiles hold themselves.
     """
     grid = _grid(body.tensors, shape)
     priced = _priced(body, grid, element)
@@ -118,7 +118,7 @@ def map_cycles(
 def least_map_cycles(
     body: Straight, shape: Shape, element: ElementClass, mapping: TileMapping, target: Target
 ) -> float:
-    """Return cycles that a map takes at least: its loops over the elements of its fullest tile."""
+    """Return a lower bound for the cycles of a map: the loops on its fullest tile."""
     priced = _priced(body, _grid(body.tensors, shape), element)
     if priced is None:
         return 0
@@ -130,7 +130,7 @@ def least_map_cycles(
 def _priced(
     body: Straight, grid: Grid, element: ElementClass
 ) -> tuple[list[MapOperation], list[ElementClass]] | None:
-    """Return the operations of a map that all have a price, and the element types that it loads."""
+    """Return the operations of a map if all have a price, and the element types that it loads."""
     steps = steps_of(body.body, [KINDS[part] for part in grid.parts])
     if steps is None:
         return None
@@ -139,9 +139,9 @@ def _priced(
 
 
 def _slow_tiles(mapping: TileMapping, grid: Grid, shares: Sequence[HeldShare]) -> set[int]:
-    """Return the fullest tile, that of an operand on one, and the fullest with parts of rows.
+    """Return the fullest tile, that of an operand on one tile, and the fullest with partial rows.
 
-    The ranges of workers are more rectangles there.
+    There, the ranges of workers consist of more rectangles.
     """
     begin, end, count = mapping.begin, mapping.end, mapping.elements_per_tile
     columns = grid.sizes[2]
@@ -156,7 +156,7 @@ def _slow_tiles(mapping: TileMapping, grid: Grid, shares: Sequence[HeldShare]) -
 def _gathering_tiles(
     mapping: TileMapping, grid: Grid, shares: Sequence[HeldShare], target: Target, grain: int
 ) -> set[int]:
-    """Return the tiles with most of what their vertices read of an operand spread elsewhere."""
+    """Return the tiles where most of what their vertices read of an operand is on other tiles."""
     found = where = None
     tiles = set()
     for tensor, part, own in zip(grid.tensors, grid.parts, shares, strict=True):
@@ -210,9 +210,9 @@ def _rows(grid: Grid, found: Cuts, workers: int) -> list[tuple[int, ...]]:
 def _reads(
     grid: Grid, found: Cuts, target: Target, tile: int, shares: Sequence[HeldShare]
 ) -> Iterator[tuple[VectorReads, ReadOperand]]:
-    """Yield the vectors that the vertices of a tile have of the operands that it has itself.
+    """Yield the vectors that the vertices of a tile read of operands on the tile itself.
 
-    A tile that has a part of a column has it for its own rows, as a rule.
+    A tile that has a part of a column usually has it for its own rows.
     """
     where = None if grid.is_vector else rects(found, *grid.sizes[1:], target.workers)
     for tensor, part, own in zip(grid.tensors, grid.parts, shares, strict=True):
@@ -229,7 +229,7 @@ def _reads(
 def add_copy(
     recorder: Recorder, mappings: Mappings, source: Tensor, out: Tensor, name: str
 ) -> None:
-    """Record a copy of a tensor that is broadcast; compute sets alone get vertices that copy."""
+    """Record a copy of a broadcast tensor; where only compute sets are recorded, vertices copy."""
     if recorder.takes_programs:
         recorder.add(Copy(broadcast_to(source, out.shape), out))
     else:
@@ -246,7 +246,7 @@ def _add_vectors(
     found: Cuts,
 ) -> str:
     parts = grid.parts
-    # Where no list of rows says how long those of the result are, each range has a vertex.
+    # Where no list of rows gives the lengths of those of the result, each range has a vertex.
     first = found.first if OperandPart.ELEMENTS in parts else np.arange(len(found.vertex))
     tile, count = found.tile[first], len(first)
     is_listed = count < len(found.vertex)  # some vertices have several ranges
@@ -288,14 +288,14 @@ def _add_matrices(
 
 
 def _cut(tensor: Tensor, part: OperandPart, where: Rects) -> Slices | SliceLists:
-    """Return what each rectangle has of an operand."""
+    """Return the slice of an operand for each rectangle."""
     begin, end, first = _ranges(tensor, part, where)
     ranges = Slices(tensor.flatten(), 0, begin, end)
     return ranges if first is None else SliceLists(ranges, first)
 
 
 def _ranges(tensor: Tensor, part: OperandPart, where: Rects) -> tuple[Int64, Int64, Int64 | None]:
-    """Return the ranges of an operand that rectangles have, and the first of each that has rows."""
+    """Return the ranges that rectangles read of an operand, and the first of each with rows."""
     matrix, top, bottom, left, right = where[1:]
     if part is OperandPart.NUMBER:
         return matrix, matrix + 1, None
@@ -377,11 +377,11 @@ _PARTS = {
     (False, True): OperandPart.ROW,
     (False, False): OperandPart.NUMBER,
 }
-"""By whether an operand has the rows, and the columns."""
+"""The part of an operand, by whether it has the rows, and the columns."""
 
 
 def broadcast_to(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Return a tensor stretched to a shape, by NumPy's rule."""
+    """Return a tensor broadcast to a shape as in NumPy."""
     view = tensor.reshape((1,) * (len(shape) - tensor.rank) + tensor.shape)
     for d, size in enumerate(shape):
         if view.shape[d] != size:

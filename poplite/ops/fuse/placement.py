@@ -1,19 +1,19 @@
-"""Where a result lies that nobody placed.
+"""The mapping of a result that nobody placed.
 
-It is mapped as the operand of its shape whose fullest tile holds least, the first of equals: so
-most elements are on the tile that reads them. It is spread linearly over all tiles where all
-operands are broadcast; where that operand uses less than half of the tiles that a linear mapping
-would use; and where the fullest tile holds twice as much as it would then, and spreading takes
+It is mapped like the operand of its shape whose fullest tile holds least, or the first of several:
+then most elements are on the tile that reads them. It is spread linearly over all tiles if all
+operands are broadcast; if that operand uses less than half of the tiles that a linear mapping
+would use; or if the fullest tile holds twice as much as in a linear mapping, and spreading takes
 fewer cycles:
 
-    x[:n/2] + x[n/2:]        x on tiles 0 to 7, so an operand on 0 to 3, the other on 4 to 7
-    as the first             tiles 0 to 3 get all of the other and add n/8 elements each
-    spread                   all tiles get as much, a part of either, and add n/16 each
+    x[:n/2] + x[n/2:]        x on tiles 0 to 7, so one operand on 0 to 3, the other on 4 to 7
+    like the first           tiles 0 to 3 receive all of the other and add n/8 elements each
+    spread                   all tiles receive equal parts of both, and add n/16 elements each
 
-Over a virtual graph these are its tiles, and operands elsewhere count as if they lay on them.
+With a virtual graph these are its tiles, and operands elsewhere count as if they were on them.
 
-Source: PopLibs, `poputil::createOutputForElementWiseOp`, for the choice among operands; that
-operands on few tiles are not followed is ours.
+Source: PopLibs, `poputil::createOutputForElementWiseOp`, for the choice among operands; the
+exception for operands on few tiles is ours.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ from poplite.types import BOOL
 from poplite.vertices import filling as library
 
 VECTOR_BYTES = 8
-"""What one load of a tile takes at once; cuts fall on multiples of as many elements."""
+"""Bytes of one load; cuts are at multiples of as many elements."""
 
 LEAST_BYTES = 128
-"""What a tile has at least of a tensor that is spread linearly."""
+"""Least bytes of a linearly spread tensor on each tile."""
 
 MOST_INTERVALS = 1 << 14
-"""Intervals of mappings that keys have: those of many pieces would fill the memory."""
+"""Most intervals of mappings in a key: those of many pieces would fill the memory."""
 
 
 class Sending(NamedTuple):
-    """The cycles of an exchange: a tile goes on once it has received and sent all of its own.
+    """The cycles of an exchange: a tile continues once it has received and sent all of its data.
 
     Attributes:
-        received: until all tiles have that go on.
-        sent: until all tiles have sent theirs.
+        received: cycles until all receiving tiles are done.
+        sent: cycles until all sending tiles are done.
     """
 
     received: float = 0
@@ -62,7 +62,7 @@ class Sending(NamedTuple):
 
     @property
     def cycles(self) -> float:
-        """Until all is sent and received."""
+        """Cycles until everything is sent and received."""
         return max(self)
 
 
@@ -74,14 +74,14 @@ class Mappings:
         self._known: dict[Tensor, TileMapping] = {}
 
     def of(self, tensor: Tensor) -> TileMapping:
-        """Return the mapping of a tensor; raises where an element has no tile."""
+        """Return the mapping of a tensor; raises if an element is not mapped."""
         found = self._known.get(tensor)
         if found is None:
             found = self._known[tensor] = self.graph.tile_mapping(tensor)
         return found
 
     def key(self, *tensors: Tensor) -> object:
-        """Return what says how tensors lie, where each is one range of memory and it is short."""
+        """Return a key for the mappings of tensors; None if they are long or not contiguous."""
         lies = [self.of(each) for each in tensors]
         is_short = sum(len(each.begin) for each in lies) <= MOST_INTERVALS
         if not is_short or not all(each.is_contiguous() for each in tensors):
@@ -100,33 +100,33 @@ class Mappings:
         )
 
     def lay(self, tensor: Tensor, mapping: TileMapping) -> None:
-        """Put a tensor on tiles."""
+        """Map a tensor to tiles."""
         self.graph.set_tile_mapping(tensor, mapping)
         self._known[tensor] = mapping
 
     def suppose(self, tensor: Tensor, mapping: TileMapping) -> None:
-        """Take a tensor to lie on other tiles than it does, for vertices that write it there."""
+        """Assume another mapping for a tensor, for vertices that write it there."""
         self._known[tensor] = mapping
 
     def is_complete(self, tensor: Tensor) -> bool:
-        """Return whether all elements have tiles."""
+        """Return whether all elements are mapped."""
         if tensor in self._known:
             return True
         return not len(self.graph.tile_mapping(tensor, require_complete=False).unmapped)
 
 
 def grain_of(element: ElementClass) -> int:
-    """Return the elements of one load."""
+    """Return the number of elements in one load."""
     return max(1, VECTOR_BYTES // element.size_bytes)
 
 
 def _least_of(element: ElementClass) -> int:
-    """Return the elements that a tile has at least."""
+    """Return the least number of elements on each tile."""
     return max(1, LEAST_BYTES // element.size_bytes)
 
 
 def place(mappings: Mappings, out: Tensor, shape: Shape, operands: Sequence[Tensor]) -> str:
-    """Put a tensor without tiles on tiles; return where it is."""
+    """Map a tensor without a mapping, and return a description of the mapping."""
     graph, chosen = mappings.graph, _chosen(mappings, shape, operands, out.element_type)
     if chosen is None:
         element = out.element_type
@@ -139,7 +139,7 @@ def place(mappings: Mappings, out: Tensor, shape: Shape, operands: Sequence[Tens
 def variable(
     mappings: Mappings, element: ElementClass, shape: Shape, name: str, operands: Sequence[Tensor]
 ) -> Tensor:
-    """Return a new variable where `place` puts it; none is made where an operand has no tile."""
+    """Return a new variable mapped by `place`; none is created if an operand is not mapped."""
     like(mappings, shape, operands)
     made = mappings.graph.add_variable(element, shape, name)
     place(mappings, made, made.shape, operands)
@@ -147,7 +147,7 @@ def variable(
 
 
 def complete(mappings: Mappings, out: Tensor, operands: Sequence[Tensor]) -> None:
-    """Put elements that have no tile where `place` would put them; the others stay."""
+    """Map the unmapped elements as `place` would; the others stay."""
     if mappings.is_complete(out):
         return
     graph = mappings.graph
@@ -169,7 +169,7 @@ def complete(mappings: Mappings, out: Tensor, operands: Sequence[Tensor]) -> Non
 def _chosen(
     mappings: Mappings, shape: Shape, operands: Sequence[Tensor], element: ElementClass
 ) -> Tensor | None:
-    """Return the operand that the result lies with; None for a linear mapping."""
+    """Return the operand whose mapping the result takes; None for a linear mapping."""
     best = like(mappings, shape, operands)
     if best is None:
         return None
@@ -189,9 +189,9 @@ def _chosen(
 def spread(
     mappings: Mappings, shape: Shape, operands: Sequence[Tensor], element: ElementClass
 ) -> tuple[TileMapping, Sending] | None:
-    """Return where a new result lies that follows none of its operands; else None.
+    """Return the mapping of a new result that follows none of its operands; otherwise None.
 
-    With it comes the sending of what the operands have elsewhere to its tiles.
+    The second value is the exchange that brings the operands to its tiles.
     """
     if _chosen(mappings, shape, operands, element) is not None:
         return None
@@ -200,15 +200,15 @@ def spread(
 
 
 def sent_to(mappings: Mappings, main: Tensor, operands: Sequence[Tensor]) -> Sending:
-    """Return the sending of what operands have elsewhere to the tiles of one of their shape."""
+    """Return the exchange that brings operands to the tiles of one of their shape."""
     tile, begin, _ = _in_order(mappings.of(main))
     read = [each for each in operands if each.num_elements == main.num_elements]
     return _sending(mappings, read, np.append(begin, main.num_elements), tile)
 
 
 def share_of(mappings: Mappings, tensor: Tensor, main: Tensor) -> HeldShare:
-    """Return how much of a tensor is on the tiles of another of its shape, or stretched."""
-    if tensor.contains_aliases():  # as if all were there: to look could take long
+    """Return the share of a tensor that is on the tiles of `main`, to whose shape it broadcasts."""
+    if tensor.contains_aliases():  # as if all were there: a search could take long
         return HeldShare(1)
     mapping, lies = mappings.of(tensor), mappings.of(main)
     tiles = tuple(mapping.tiles.tolist())
@@ -226,14 +226,14 @@ def share_of(mappings: Mappings, tensor: Tensor, main: Tensor) -> HeldShare:
 def spread_evenly(
     mappings: Mappings, count: int, read: Sequence[Tensor], element: ElementClass
 ) -> tuple[TileMapping, Sending]:
-    """Return a mapping over all tiles, and the sending of what they read elsewhere."""
+    """Return a mapping over all tiles, and the exchange that brings the operands to them."""
     breaks, tile = _linear(mappings.graph, count, element)
     mapping = TileMapping(mappings.graph.target.tiles, tile, np.diff(breaks))
     return mapping, _sending(mappings, read, breaks, tile)
 
 
 def _linear(graph: Graph, count: int, element: ElementClass) -> tuple[Int64, Int64]:
-    """Return where tiles begin in elements that are spread over all tiles, and the tiles."""
+    """Return where tiles begin in linearly spread elements, and the tiles."""
     tiles, least = graph.target.tiles, _least_of(element)
     return Linear.over(count, tiles, grain=grain_of(element), min_elements=least).pieces()
 
@@ -248,9 +248,9 @@ def _in_order(mapping: TileMapping) -> tuple[Int64, Int64, Int64]:
 def _cycles(
     mappings: Mappings, operands: Sequence[Tensor], breaks: Int64, tile: Int64, size: int
 ) -> float:
-    """Return the cycles of a map whose result lies on tiles from break to break.
+    """Return the cycles of a map whose result is on the given tiles, from break to break.
 
-    What operands have elsewhere is sent, and each tile loads and stores by words.
+    Elements of operands on other tiles are sent, and each tile loads and stores by words.
     """
     loaded = size + sum(each.element_type.size_bytes for each in operands)
     most = int(np.bincount(tile, np.diff(breaks)).max())
@@ -259,7 +259,7 @@ def _cycles(
 
 
 def _sending(mappings: Mappings, operands: Sequence[Tensor], breaks: Int64, tile: Int64) -> Sending:
-    """Return the sending of what operands have elsewhere to tiles from break to break."""
+    """Return the exchange that brings operands to the given tiles, from break to break."""
     target = mappings.graph.target
     sent, received, pieces = np.zeros((3, target.tiles))
     for operand in operands:
@@ -276,14 +276,14 @@ def _sending(mappings: Mappings, operands: Sequence[Tensor], breaks: Int64, tile
 
 
 def _sent_bytes(target: Target, operand: Tensor) -> int:
-    """Return the bytes in which an element is sent: a word, where its neighbours lie apart."""
+    """Return the bytes sent for an element: a word if its neighbours are not adjacent in memory."""
     size, digits = operand.element_type.size_bytes, operand.view.flat_digits()
     is_apart = bool(digits) and digits[-1][1] != 1
     return max(size, int(target.cost("word_bytes"))) if is_apart else size
 
 
 def like(mappings: Mappings, shape: Shape, operands: Sequence[Tensor]) -> Tensor | None:
-    """Return the operand of a shape whose fullest tile holds least; None for none of that shape."""
+    """Return the operand of a shape whose fullest tile holds least; None if there is none."""
     best: Tensor | None = None
     fewest = 0
     for operand in operands:
@@ -301,10 +301,10 @@ def held(mapping: TileMapping) -> tuple[Int64, Int64, Int64]:
 
 
 # -- cuts ------------------------------------------------------------------------------------------
-# Which elements each worker of each tile computes: arrays, no graph.
+# Which elements each worker of each tile computes, as arrays without a graph.
 #
-# A tile's elements are cut evenly among its workers, at multiples of the grain, in the order in
-# which they lie. How they are cut depends on the mapping and the target alone::
+# A tile's elements are divided evenly among its workers, at multiples of the grain, in the order
+# of the elements. The cuts depend only on the mapping and the target::
 #
 #     tile 0 holds [0, 20)       grain 2, 6 workers       [0, 4) [4, 8) [8, 12) [12, 16) [16, 20)
 #     tile 1 holds [20, 24) and [40, 44)                  [20, 22) [22, 24) [40, 42) [42, 44)
@@ -314,8 +314,8 @@ class Cuts(NamedTuple):
     """Ranges of elements, sorted by tile and worker; all int64[n].
 
     Attributes:
-        tile: where they are.
-        vertex: which vertex computes them, from 0, rising.
+        tile: the tile of each range.
+        vertex: the vertex that computes it, from 0, rising.
         begin: the first element.
         end: one past the last.
     """
@@ -340,7 +340,7 @@ def cuts(tile: Int64, begin: Int64, end: Int64, workers: int, grain: int) -> Cut
     """
     length = end - begin
     ends = np.cumsum(length)
-    place = ends - length  # of each interval, when all are concatenated
+    place = ends - length  # of each interval, if all are concatenated
     is_new = np.ones(len(tile), np.bool_)
     is_new[1:] = tile[1:] != tile[:-1]
     new = np.flatnonzero(is_new)
@@ -359,11 +359,11 @@ def cuts(tile: Int64, begin: Int64, end: Int64, workers: int, grain: int) -> Cut
 
 
 class Rects(NamedTuple):
-    """Ranges of rows and columns of matrices, of one vertex each; all int64[n].
+    """Ranges of rows and columns of matrices, each of one vertex; all int64[n].
 
     Attributes:
-        tile: where they are.
-        matrix: which matrix.
+        tile: the tile of each range.
+        matrix: the number of the matrix.
         top: the first row.
         bottom: one past the last row.
         left: the first column.
@@ -381,8 +381,8 @@ class Rects(NamedTuple):
 def rects(found: Cuts, rows: int, columns: int, workers: int) -> Rects:
     """Cut ranges of elements of concatenated matrices into rectangles.
 
-    A range becomes the end of a row, rows from end to end, and the begin of a row. Where a tile has
-    more of them than workers, the largest come first: small ones then fill the remaining time.
+    A range becomes the end of a row, a block of whole rows, and the beginning of a row. If a tile
+    has more of them than workers, the largest come first: small ones then fill the remaining time.
 
     >>> one = Cuts(*(np.array([k]) for k in (7, 0, 3, 14)))
     >>> [column.tolist() for column in rects(one, rows=4, columns=4, workers=6)]
@@ -397,7 +397,7 @@ def rects(found: Cuts, rows: int, columns: int, workers: int) -> Rects:
     matrix = matrix[source] + np.arange(len(source)) - np.repeat(np.cumsum(count) - count, count)
     low = np.maximum(found.begin[source] - matrix * size, 0)
     high = np.minimum(found.end[source] - matrix * size, size)
-    whole, top = -(-low // columns), high // columns  # rows that are there from end to end
+    whole, top = -(-low // columns), high // columns  # rows that are complete
     is_within = whole > top  # a part of one row, cut at both ends
     tile, parts = found.tile[source], []
     for chosen, first, last, left, right in (
@@ -418,29 +418,29 @@ def rects(found: Cuts, rows: int, columns: int, workers: int) -> Rects:
 
 
 # -- filling ---------------------------------------------------------------------------------------
-# Numbers that no tensor takes part in: each worker makes its own, so that nothing is sent.
+# Numbers that do not depend on a tensor: each worker makes its own, so nothing is sent.
 #
 #     zero of x[4, 10] on two tiles       Fill      out = x[0, 0:4], ...
 #     of its columns 2 to 5               FillRows  out = [x[0, 2:5], x[1, 2:5]], ...
 #
-# Source: PopLibs, `lib/popops/Fill.cpp`: what has up to 4 B is a copy of a constant.
+# Source: PopLibs, `lib/popops/Fill.cpp`: results of up to 4 B are copies of a constant.
 
 
 FEW_BYTES = 4
-"""What PopLibs copies from a constant."""
+"""Bytes up to which PopLibs copies a constant."""
 
 EXACT = 1 << 24
-"""Whole numbers up to here are float32, so that counting on in it rounds nothing."""
+"""Integers up to this limit are exact in float32, so that counting in it rounds nothing."""
 
 
 def is_made_in_place(expr: Number | IotaExpr, out: Tensor) -> bool:
-    """Return whether vertices store the numbers; the others are copied from a constant."""
+    """Return whether vertices store the numbers; otherwise they are copied from a constant."""
     if isinstance(expr, Number):
         return out.num_elements * out.element_type.size_bytes > FEW_BYTES
     largest = max(abs(expr.start), abs(expr.start + expr.num_elements))
     if expr.element_type is BOOL or (expr.element_type.is_floating_point and largest > EXACT):
         return False
-    is_long = 2 * out.num_regions() <= out.num_elements  # else each number is a row of its own
+    is_long = 2 * out.num_regions() <= out.num_elements  # otherwise each number is a row of its own
     return is_long and 0 < expr.num_elements == out.num_elements
 
 
@@ -478,7 +478,7 @@ def positions(expr: IotaExpr) -> npt.NDArray[Any]:
 
 
 def _counted(expr: IotaExpr, places: Int64) -> npt.NDArray[Any]:
-    """Return the numbers at some places; those of integers wrap on their way, not at its end."""
+    """Return the numbers at some positions; integers wrap at every step, not only at the end."""
     dtype: np.dtype[Any] = expr.element_type.dtype
     if dtype.kind == "f":
         return (places + float(expr.start)).astype(dtype)

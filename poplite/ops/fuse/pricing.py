@@ -1,10 +1,10 @@
-"""What the lines of a body take on the machine, by the prices of PopLibs' own vertices.
+"""The cost of the lines of a body, from the prices of PopLibs' own vertices.
 
     v0 = a0 * a1        ("multiply", FLOAT, FLOAT, "vv")      both operands are vectors
     v1 = v0 + k0        ("add", FLOAT, FLOAT, "vn")           the second is one number
 
-Maps, sums of products and the choice of stored values (`poplite.ops.fuse.storing`) take them
-from here. Operations without a published price have none: vertices with one are estimated from
+Maps, sums of products and the choice of stored values (`poplite.ops.fuse.storing`) use these
+prices. Operations without a published price have none: vertices with one are estimated from
 their compiled code.
 """
 
@@ -47,7 +47,7 @@ _NAMES = {
     "sign_popops": "sign",
     "sqrt_trunc": "sqrt",
 }
-"""Operations whose names in PopLibs' tables differ."""
+"""Operations with other names in PopLibs' tables."""
 
 _OF_BOOL = {
     "bitwise_and": "and",
@@ -56,10 +56,10 @@ _OF_BOOL = {
     "bitwise_xnor": "equal",
     "bitwise_xor": "not_equal",
 }
-"""Operations on bits, as they are called for truth values."""
+"""The names of bitwise operations on truth values."""
 
 UNKNOWN_SLOTS = 100
-"""Of an operation that PopLibs' tables do not have: those that remain are functions."""
+"""Slots of an operation that is not in PopLibs' tables: those left are function calls."""
 
 KINDS = {
     OperandPart.ELEMENTS: "v",
@@ -68,13 +68,13 @@ KINDS = {
     OperandPart.COLUMN: "c",
     OperandPart.NUMBER: "n",
 }
-"""What an operand is to `poplite.vertices.estimators.poplibs.MapOperation`."""
+"""The letter for an operand in `poplite.vertices.estimators.poplibs.MapOperation`."""
 
 
 def step_of(
     operation: str, element: ElementClass, result: ElementClass, operands: str
 ) -> MapOperation | None:
-    """Return an operation as PopLibs' tables call it; None where they have no price.
+    """Return an operation under its name in PopLibs' tables; None if it has no price.
 
     >>> from poplite.types import FLOAT
     >>> step_of("negative", FLOAT, FLOAT, "v").operation
@@ -94,7 +94,7 @@ def step_of(
 def walked(body: Body, kinds: Sequence[str]) -> Iterator[MapOperation]:
     """Yield the lines of a body as steps, with the names of `poplite.ops`.
 
-    `kinds` says of each tensor what a vertex has of it, as letters of `KINDS`.
+    `kinds` has a letter of `KINDS` for each tensor: the part of it that a vertex reads.
     """
     types = body.types()
     known = {f"a{n}": kind for n, kind in enumerate(kinds)}
@@ -107,7 +107,7 @@ def walked(body: Body, kinds: Sequence[str]) -> Iterator[MapOperation]:
 
 
 def steps_of(body: Body, kinds: Sequence[str]) -> list[MapOperation] | None:
-    """Return the lines of a body as PopLibs' tables call them; None where one has no price.
+    """Return the lines of a body as operations of PopLibs' tables; None if one has no price.
 
     >>> from poplite.ops.fuse.recipe import Line
     >>> from poplite.types import FLOAT
@@ -128,7 +128,7 @@ def steps_of(body: Body, kinds: Sequence[str]) -> list[MapOperation] | None:
 def slots_of(operation: str, element: ElementClass, result: ElementClass, operands: str) -> float:
     """Return the slots of an operation for 64 bits of its operands, without their loads.
 
-    Types that PopLibs has no vertices of count as INT.
+    Types for which PopLibs has no vertices count as INT.
 
     >>> from poplite.types import FLOAT
     >>> slots_of("add", FLOAT, FLOAT, "vv"), slots_of("acos", FLOAT, FLOAT, "v")
@@ -142,16 +142,16 @@ def slots_of(operation: str, element: ElementClass, result: ElementClass, operan
     return UNKNOWN_SLOTS
 
 
-# -- what reductions compute of an element ---------------------------------------------------------
-# The slots of a reduction's work on an element, besides joining it.
+# -- computation of reduced elements ---------------------------------------------------------------
+# The slots of a reduction's work on an element, besides combining it.
 #
-#     sum(x * y)      one load of x or y, besides the one that the reduction has; one multiplication
-#     sum(x ** 2)     nothing besides: PopLibs' `SQUARE_ADD` takes as long as its `ADD`
-#     x @ y of HALF   one load and one multiplication of four elements, not made FLOAT first
+#     sum(x * y)      one load of x or y, besides that of the reduction; one multiplication
+#     sum(x ** 2)     nothing more: PopLibs' `SQUARE_ADD` takes as long as its `ADD`
+#     x @ y of HALF   one load and one multiplication of four elements, without a cast to FLOAT
 #
-# Operands are loaded once, by 64-bit words; operations take their own slots of a map
-# (`poplite.ops.fuse.pricing`). What PopLibs' tables do not have has no price here: vertices with
-# such operations are priced by their compiled code.
+# Operands are loaded once, by 64-bit words; operations take the slots that they take in a map
+# (`poplite.ops.fuse.pricing`). Operations that are not in PopLibs' tables have no price here:
+# vertices with them are priced by their compiled code.
 
 
 WORD = 8
@@ -159,12 +159,12 @@ WORD = 8
 
 
 class Computed(NamedTuple):
-    """A reduction's work on each element, besides joining it.
+    """A reduction's work on each element, besides combining it.
 
     Attributes:
-        joined: the element type that is joined, which accumulators square or widen by themselves.
-        slots: of an element.
-        flops: of an element.
+        joined: the element type that is combined, which accumulators square or widen themselves.
+        slots: slots for an element.
+        flops: operations for an element.
     """
 
     joined: ElementClass
@@ -173,12 +173,12 @@ class Computed(NamedTuple):
 
     @property
     def with_join(self) -> float:
-        """Slots of an element that is joined, too."""
+        """Slots for an element, including combining it."""
         return self.slots + _joined(self.joined) / WORD
 
 
 def computed_of(recipe: ReductionRecipe) -> Computed | None:
-    """Return what a reduction computes of each element; None where no table has all of it.
+    """Return the computation for each element of a reduction; None if an operation has no price.
 
     >>> from poplite.ops.fuse.recipe import Body
     >>> lines = Line("subtract", FLOAT, ("a0", "a1")), Line("square", FLOAT, ("v0",))
@@ -203,9 +203,9 @@ def computed_of(recipe: ReductionRecipe) -> Computed | None:
 
 
 def _before_accumulators(body: Body, steps: list[MapOperation]) -> tuple[list[MapOperation], str]:
-    """Return the operations before what accumulators do by themselves, and what they join.
+    """Return the operations that accumulators do not do themselves, and the operation that they do.
 
-    They square what they add, add HALF to FLOAT, and add products of HALF (`f16v4cmac`).
+    Accumulators square what they add, add HALF to FLOAT, and add products of HALF (`f16v4cmac`).
     """
     lines, types, joined = [*body.lines], body.types(), body.result
     for is_done in (_squares, _widens):
@@ -220,7 +220,7 @@ def _before_accumulators(body: Body, steps: list[MapOperation]) -> tuple[list[Ma
 
 
 def _widened(lines: Sequence[Line], types: Mapping[str, ElementClass]) -> dict[str, str]:
-    """Return the casts from HALF that only the product of the last line uses, by name there."""
+    """Return the casts from HALF that only the product in the last line uses, by name there."""
     *others, last = lines
     casts = {f"v{n}": line.operands[0] for n, line in enumerate(others) if _widens(line, types)}
     read = {name for line in others for name in line.operands}
@@ -242,19 +242,19 @@ def _widens(line: Line, types: Mapping[str, ElementClass]) -> bool:
 
 
 def _joined(element: ElementClass) -> int:
-    """Return the bytes of an element that a reduction loads; other types are joined one by one."""
+    """Return the bytes of an element that a reduction loads; other types are combined singly."""
     return element.size_bytes if element in (FLOAT, HALF) else WORD
 
 
 def _loads(recipe: ReductionRecipe, joined: ElementClass) -> float:
-    """Return the slots of loading an element of each operand, besides the load of a reduction."""
+    """Return the slots for loading an element of each operand, besides the reduction's own load."""
     tensors = enumerate(recipe.body.tensors)
     loaded = sum(each.size_bytes for n, each in tensors if n not in recipe.scalars)
     return max(0, loaded - _joined(joined)) / WORD
 
 
 def _slots(step: MapOperation) -> float | None:
-    """Return the slots of an operation for an element; one of numbers alone is made once."""
+    """Return the slots of an operation for an element; one on numbers alone is done only once."""
     found, target = step_of(*step), Target(tiles=1)
     if found is None:
         return None
@@ -263,12 +263,12 @@ def _slots(step: MapOperation) -> float | None:
     return own_slots(found, target) / target.vector_width(found.element)
 
 
-# -- which of two ways takes fewer cycles ----------------------------------------------------------
-# Prices take long to find, so each way says at first what it takes at least, then ever more nearly.
+# -- the cheaper of two ways -----------------------------------------------------------------------
+# Exact prices are expensive, so each way yields a lower bound first, then ever tighter ones.
 
 
 class Remembered(Generic[Found]):
-    """What was found before, by all that it depends on; some of it is kept.
+    """A bounded cache of results, by everything that they depend on.
 
     >>> known = Remembered[int](most=1)
     >>> [known.of(key, [].__len__) for key in ("a", "a", "b", None)]
@@ -280,7 +280,7 @@ class Remembered(Generic[Found]):
         self._found: dict[object, Found] = {}
 
     def of(self, key: object, find: Callable[[], Found]) -> Found:
-        """Return the cached value of a key, or compute it; for None nothing is kept."""
+        """Return the cached value of a key, or compute it; nothing is cached for None."""
         if key is None:
             return find()
         found = self._found.get(key)
@@ -292,13 +292,13 @@ class Remembered(Generic[Found]):
 
 
 class Bound(NamedTuple):
-    """Cycles that a way takes at least; `is_exact` says whether these are all."""
+    """A lower bound on the cycles of a way; `is_exact` if it is exact."""
 
     cycles: float
     is_exact: bool = False
 
     def and_also(self, cycles: float) -> Bound:
-        """Return the bound of a way that takes some cycles more."""
+        """Return the bound of a way that takes additional cycles."""
         return self._replace(cycles=self.cycles + cycles)
 
     def __str__(self) -> str:
@@ -306,18 +306,18 @@ class Bound(NamedTuple):
 
 
 def followed(bounds: Iterator[Bound], cycles: Callable[[], float]) -> Iterator[Bound]:
-    """Yield bounds of a way that another step follows, whose cycles the exact one has, too."""
+    """Yield the bounds of a way followed by a step, whose cycles are added to the exact bound."""
     for each in bounds:
         yield each.and_also(cycles()) if each.is_exact else each
 
 
 def compared(one: Iterator[Bound], other: Iterator[Bound]) -> tuple[Bound, Bound]:
-    """Return the cycles of two ways, as nearly as it takes to know which are fewer.
+    """Return bounds on the cycles of two ways, tight enough to know which takes fewer.
 
     Args:
-        one: rising bounds of the first, which counts as cheaper where both take as many; the last
-            bound is exact.
-        other: those of the second.
+        one: rising bounds of the first way, which counts as cheaper in a tie; the last bound is
+            exact.
+        other: those of the second way.
 
     >>> ways = [Bound(3), Bound(4, True)], [Bound(2), Bound(5), Bound(9, True)]
     >>> [str(each) for each in compared(*map(iter, ways))]

@@ -1,9 +1,9 @@
-"""What a generated vertex class computes, as plain data that a file can hold.
+"""The computation of a generated vertex class, as plain data that a file can hold.
 
-A class that operations make is in no module. So the file of an executable holds its recipe, and
-whoever loads the file makes the class anew, from the same recipe with the same code: no text of a
-file is ever run. All that a recipe says is a name of a table, an element type, or an earlier line,
-and is checked as such (`fault_of`).
+A generated class is not in any module. So the file of an executable holds its recipe, and
+loading the file generates the class again, from the same recipe with the same code: text from a
+file is never run. Every entry of a recipe is a name in a table, an element type, or an earlier
+line, and is checked as such (`fault_of`).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from poplite.types import BOOL, FLOAT, HALF, LONGLONG, UNSIGNED_LONGLONG, Elemen
 
 
 MOST_LINES = 1 << 14
-"""Lines of a recipe that a file may hold."""
+"""Most lines of a recipe in a file."""
 
 
 class OperandPart(Enum):
-    """What a vertex has of an operand."""
+    """The part of an operand that a vertex reads."""
 
     ELEMENTS = "elements"
     ROWS = "rows"
@@ -45,7 +45,7 @@ class Line:
 
     Attributes:
         operation: its name in `OPERATIONS`, or "cast".
-        element_type: of the result.
+        element_type: the element type of the result.
         operands: names of tensors, numbers, and lines before this one.
     """
 
@@ -56,7 +56,7 @@ class Line:
 
 @frozen
 class Body:
-    """An expression as lines, in an order in which they can run.
+    """An expression as lines, in an order in which they can be executed.
 
     Attributes:
         lines: `v0`, `v1`, ...
@@ -82,10 +82,10 @@ class MapRecipe:
     """The vertex class of a map.
 
     Attributes:
-        body: what it computes of each element.
-        parts: what a vertex has of each tensor.
+        body: the computation for each element.
+        parts: the part of each tensor that a vertex reads.
         out: the element type of the result.
-        in_place: the number of the tensor that the result replaces; None for none.
+        in_place: the index of the tensor that the result replaces, or None.
     """
 
     body: Body
@@ -96,14 +96,14 @@ class MapRecipe:
 
 @frozen
 class ReductionRecipe:
-    """The vertex class that computes elements and joins them.
+    """The vertex class that computes elements and combines them.
 
     Attributes:
-        body: what it computes of each element.
-        scalars: numbers of the tensors of one element, rising.
-        how: how elements are joined: a name of `JOINS`.
+        body: the computation for each element.
+        scalars: indices of the tensors with a single element, rising.
+        how: how elements are combined: a name in `JOINS`.
         out: the element type of the result.
-        is_columns: whether rows are joined element by element (`poplite.vertices.reduce`).
+        is_columns: whether rows are combined element by element (`poplite.vertices.reduce`).
     """
 
     body: Body
@@ -115,13 +115,13 @@ class ReductionRecipe:
 
 @frozen
 class SumRecipe:
-    """The vertex class that adds up slices of a product, and computes something of each sum.
+    """The vertex class that adds up slices of a product, and computes an expression of each sum.
 
     Attributes:
-        body: what it computes.
-        parts: what a vertex has of each tensor; the sum counts as elements.
+        body: the expression.
+        parts: the part of each tensor that a vertex reads; the sum counts as elements.
         out: the element type of the result.
-        total: the number of the tensor for the sum; its type is that of the slices.
+        total: the index of the tensor for the sum; its type is that of the slices.
     """
 
     body: Body
@@ -140,11 +140,11 @@ JOINS = {
     "logical_and": "{0} & {1}",
     "logical_or": "{0} | {1}",
 }
-"""Lanes of two, as the vertices of `poplite.vertices.reduce` join them."""
+"""Two lanes, as the vertices of `poplite.vertices.reduce` combine them."""
 
 
 def fault_of(recipe: Recipe) -> str | None:
-    """Return what a recipe from a file says that no expression makes; None for a sound one.
+    """Return the first invalid part of a recipe from a file; None for a valid recipe.
 
     >>> from poplite.types import FLOAT
     >>> body = Body((Line("negative", FLOAT, ("a1",)),), "v0", (FLOAT,), ())
@@ -218,7 +218,7 @@ def _is_sound(
     operands: list[type[ElementType[Any]]],
     result: type[ElementType[Any]],
 ) -> bool:
-    """Return whether an operation takes operands of these types, and gives that one."""
+    """Return whether an operation on operands of these types gives a result of that type."""
     if len(operands) != operation.arity:
         return False
     same = operands[:2] if operation.name == "select" else operands
@@ -233,15 +233,15 @@ def _is_sound(
 
 
 # -- trees as lines --------------------------------------------------------------------------------
-# A tree as numbered lines, in which equal parts occur once.
+# A tree as numbered lines, in which equal subtrees occur once.
 #
 #     (x - y) ** 2 * 0.5          v0 = a0 - a1
 #                                 v1 = v0 * v0
 #                                 v2 = v1 * k0
 #
-# Whatever differs between expressions of one structure is outside: tensors `a0`, `a1`, ... and
-# numbers `k0`, `k1`, ..., which are fields of the vertex. So another learning rate compiles
-# nothing.
+# Everything that differs between expressions of one structure is kept outside: tensors `a0`, `a1`,
+# ... and numbers `k0`, `k1`, ..., which are fields of the vertex. So a different learning rate does
+# not require recompilation.
 
 
 UNSIGNED = {
@@ -251,16 +251,16 @@ UNSIGNED = {
     "INT": "UNSIGNED_INT",
     "LONGLONG": "UNSIGNED_LONGLONG",
 }
-"""The unsigned types of signed ones; others are unchanged."""
+"""The unsigned type for each signed type; others are unchanged."""
 
 
 class Straight(NamedTuple):
-    """An expression as lines, and the meaning of its names.
+    """An expression as lines, with the operands that the names refer to.
 
     Attributes:
         body: the lines.
-        tensors: the leaves, `a0` first.
-        numbers: `k0` first.
+        tensors: the leaves, beginning with `a0`.
+        numbers: the numbers, beginning with `k0`.
     """
 
     body: Body
@@ -269,7 +269,7 @@ class Straight(NamedTuple):
 
 
 def straight(root: Expr, stored: Mapping[Expr, Tensor]) -> Straight:
-    """Return the lines of a tree; nodes in `stored`, but for the root itself, are leaves.
+    """Return the lines of a tree; nodes in `stored`, except the root itself, are leaves.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
@@ -300,7 +300,7 @@ def straight(root: Expr, stored: Mapping[Expr, Tensor]) -> Straight:
 
 
 def in_order(root: Expr, stored: Container[Expr]) -> list[Expr]:
-    """Return the nodes of a tree, each once, after its operands; none below a stored one."""
+    """Return the nodes of a tree, each once, after its operands; nothing below a stored node."""
     found: list[Expr] = []
     seen: set[Expr] = set()
     waiting: list[tuple[Expr, bool]] = [(root, False)]
@@ -317,7 +317,7 @@ def in_order(root: Expr, stored: Container[Expr]) -> list[Expr]:
 
 
 class WrittenLines(NamedTuple):
-    """Lines as `compute` has them.
+    """Lines as statements of `compute`.
 
     Attributes:
         lines: assignments to `v0`, `v1`, ...
@@ -340,7 +340,7 @@ def written(body: Body) -> WrittenLines:
 
 
 def _text(line: Line, source: ElementClass, made: WrittenLines) -> str:
-    """Return what a line computes of operands of a type, stored in its own."""
+    """Return the expression of a line on operands of a type, rounded to its own type."""
     operation, element = OPERATIONS.get(line.operation, CAST), line.element_type
     text = cast_text(source, element) if operation is CAST else operation.text_for(source)
     assert text is not None, line
@@ -357,43 +357,43 @@ def _text(line: Line, source: ElementClass, made: WrittenLines) -> str:
 
 
 def _is_stored_so(element: ElementClass) -> bool:
-    """Return whether every operation gives numbers of the type already."""
+    """Return whether the result of every operation is already a number of the type."""
     return element in (FLOAT, BOOL, LONGLONG, UNSIGNED_LONGLONG)
 
 
 def helper_texts(names: set[str]) -> list[str]:
-    """Return the functions that lines call, and those that these call."""
+    """Return the text of the helper functions that lines call, and of those that these call."""
     needed = {name for name in HELPERS if any(name in HELPERS[each] for each in names)}
     return [HELPERS[name].strip("\n") for name in HELPERS if name in needed | names]
 
 
-# -- notes of what was done ------------------------------------------------------------------------
-# What was done with the parts of expressions, for `ops.explain`.
+# -- notes -----------------------------------------------------------------------------------------
+# Notes on the parts of expressions, for `ops.explain`.
 
 
 What = Literal["stored", "reduced", "multiplied", "computed again", "copied", "filled"]
 
 SHOWN = 80
-"""Characters of a formula; `x + y` has three parts in five of them."""
+"""Most characters of a formula; `x + y` has three parts in five characters."""
 
 LINES_SHOWN = 40
-"""Lines of a vertex."""
+"""Most lines of a vertex."""
 
 
 @made_by("ops.explain(tensor)")
 @frozen(eq=False)
 class Note:
-    """What was done with a part of an expression.
+    """How a part of an expression was lowered.
 
     Attributes:
         what: "stored", "reduced", "multiplied", "computed again", "copied" or "filled".
         formula: the part.
         why: the reason, with its numbers.
         vertex: the name of the vertex class; empty for none.
-        bytes: of the tensor that holds it.
-        body: what the vertex computes of each element; None without one.
-        origin: what another layer made the part for; None for none.
-        result: the name of the tensor that holds it; empty for none.
+        bytes: the size of the tensor that holds it.
+        body: the computation of the vertex for each element; None without one.
+        origin: the operation of another layer that it belongs to, or None.
+        result: the name of the tensor that holds it, or empty.
     """
 
     what: What
@@ -416,7 +416,7 @@ class Note:
         body: Body | None = None,
         result: str = "",
     ) -> Note:
-        """Return a note of an expression, with as much of its formula as is shown."""
+        """Return a note for an expression, with its formula cut to the length that is shown."""
         name = f"{expr.label} = " if expr.label else ""
         shown = name + formula(expr, SHOWN // 2)
         return cls(what, shown, why, vertex, size, body, expr.origin, result)
@@ -431,4 +431,4 @@ class Note:
 
 
 NOTES: WeakKeyDictionary[Graph, dict[tuple[str, Shape], list[Note]]] = WeakKeyDictionary()
-"""What was done for each result, by name and shape; no tensor, which would keep the graph."""
+"""The notes for each result, by name and shape: a tensor would keep the graph alive."""

@@ -1,16 +1,17 @@
-"""Which parts of expressions are stored: others are recomputed where they are read.
+"""Which parts of expressions are stored; the others are recomputed where they are read.
 
-Results of reductions are stored. Of what several vertices read, or one with more elements, a part
-is stored if computing it again would take longer, in slots of a worker for a vector of 64 bits::
+Results of reductions are stored. A part that several vertices read, or that one vertex with more
+elements reads, is stored if computing it again would take longer, in slots of a worker for a
+vector of 64 bits::
 
     n g (c + l)  >  (c + l) + 2 + n
 
-    n   how many readers there are             g   how many times more elements they have
-    c   the operations of the part             l   its tensors, one load each
+    n   the number of readers                  g   how many times more elements they have
+    c   the operations of the part             l   the loads of its tensors
 
 The slots are the prices of the vertices (`poplite.ops.fuse.pricing`); the 2 are `OWN_STEP`. So
-`x - y` that is read twice is computed twice; `exp(x - b)` read by a sum and a division is stored,
-as is whatever is broadcast to many rows.
+`x - y` is computed twice if it is read twice; `exp(x - b)` read by a sum and a division is stored,
+as is everything that is broadcast to many rows.
 """
 
 from __future__ import annotations
@@ -48,22 +49,22 @@ from poplite.source import SourceLocation
 from poplite.types import FLOAT, HALF
 
 OWN_STEP = 2
-"""Slots for each vector that is stored, besides computing it: an assumption, no vertex has them.
+"""Slots for each vector that is stored, besides computing it: an assumption, not a vertex's price.
 
-They represent the start of a separate step and the memory of its result, which have no
-slots. Without them a sum of two tensors would be stored for two readers.
+They represent the start of a separate step and the memory for its result, which have no
+slots. Without them, a sum of two tensors would be stored for two readers.
 """
 
 WORTH_STORING = OWN_STEP + 2
-"""c + l of a part that two readers with as many elements compute again: 2 s <= s + OWN_STEP + 2."""
+"""The limit of c + l where two readers of the same size recompute: 2 s <= s + OWN_STEP + 2."""
 
 
 class Decision(NamedTuple):
-    """Whether a part is stored, with the numbers of the rule.
+    """Whether a part is stored, with the values in the rule.
 
     Attributes:
         expr: the part.
-        is_stored: what was decided.
+        is_stored: the decision.
         readers: n.
         growth: g.
         slots: c + l.
@@ -89,18 +90,18 @@ class Decision(NamedTuple):
 def decide(groups: Sequence[Expr], stored: set[Expr]) -> list[Decision]:
     """Add further stored parts to `stored`, and return the decision for each part.
 
-    `groups` are the roots and the operands of reductions: each is computed by one class of
-    vertices.
+    `groups` are the roots and the operands of reductions: each group is computed by one vertex
+    class.
     """
     made: list[Decision] = []
     decided: set[Expr] = set()
     found = _Groups(groups, stored)
-    # Outer parts come first: a stored part takes its own parts along, as a separate group.
+    # Outer parts come first: when a part is stored, its own parts move into its group.
     for number, root in enumerate(found.roots):
         for node in [*found.parts[number]]:
             if node in decided or node is root or not isinstance(node, Applied):
                 continue
-            if node not in found.parts[number]:  # it is below a part that is stored by now
+            if node not in found.parts[number]:  # it is now below a stored part
                 continue
             readers, growth = len(found.readers[node]), found.growth(node)
             if readers == 1 and growth == 1:
@@ -116,12 +117,13 @@ def decide(groups: Sequence[Expr], stored: set[Expr]) -> list[Decision]:
 
 
 class _Groups:
-    """Which groups compute which parts, while parts become groups of their own.
+    """Which groups compute which parts, while stored parts become groups of their own.
 
     Attributes:
-        roots: of the groups.
-        parts: of each group, from the root downwards: how many parts of the group read each.
-        readers: of each part, the numbers of the groups that compute it.
+        roots: the root of each group.
+        parts: the parts of each group, from the root downwards, each with its number of readers
+            in the group.
+        readers: for each part, the numbers of the groups that compute it.
     """
 
     def __init__(self, groups: Sequence[Expr], stored: set[Expr]) -> None:
@@ -140,7 +142,7 @@ class _Groups:
         return max(1.0, most / node.num_elements)
 
     def store(self, node: Expr) -> None:
-        """Take a part, and what nothing else reads, out of its groups; it becomes one itself."""
+        """Move a part, and its parts without other readers, into a group of its own."""
         for number in self.readers.pop(node):
             if self.roots[number] is node:
                 continue
@@ -166,9 +168,9 @@ class _Groups:
 
 
 def _below(root: Expr, stored: set[Expr]) -> dict[Expr, int]:
-    """Return the nodes of a group from its root downwards, none below a stored one.
+    """Return the nodes of a group from its root downwards, without those below a stored node.
 
-    With each, how often others of the group read it.
+    The value of each is the number of times that nodes of the group read it.
     """
     found = {root: 0}
     waiting = [root]
@@ -184,7 +186,7 @@ def _below(root: Expr, stored: set[Expr]) -> dict[Expr, int]:
 
 
 MOST_FIELDS = 128
-"""Tensors and numbers of a vertex of a map: the time to compile it grows with their square."""
+"""Most tensors and numbers of a map vertex: its compile time grows with their square."""
 
 
 def cut(groups: Sequence[Expr], stored: set[Expr]) -> list[Expr]:
@@ -208,7 +210,7 @@ def cut(groups: Sequence[Expr], stored: set[Expr]) -> list[Expr]:
 
 
 def is_worth_storing(part: Expr) -> bool:
-    """Return whether the rule stores a part for two readers with as many elements."""
+    """Return whether the rule stores a part that two readers of the same size have."""
     slots, leaves = 0.0, set[object]()
     seen, waiting = {part}, [part]
     while waiting and slots + len(leaves) <= WORTH_STORING:
@@ -225,7 +227,7 @@ def is_worth_storing(part: Expr) -> bool:
 
 
 def _slots(part: Expr, stored: set[Expr]) -> float:
-    """Return c + l of the rule."""
+    """Return c + l for the rule."""
     total, leaves = 0.0, set()
     for node in _below(part, stored):
         if isinstance(node, Applied):
@@ -264,7 +266,7 @@ def all_parts(roots: Sequence[Expr]) -> list[Expr]:
 
 
 def interned(roots: Sequence[Expr]) -> list[Expr]:
-    """Return expressions in which equal parts are one node, and so known by identity."""
+    """Return expressions in which equal parts are one node, so that identity is equality."""
     made: dict[Expr, Expr] = {}
     known: dict[tuple[object, ...], Expr] = {}
     waiting: list[tuple[Expr, bool]] = [(root, False) for root in reversed(roots)]
@@ -285,9 +287,9 @@ def interned(roots: Sequence[Expr]) -> list[Expr]:
 
 
 def _operand_key(node: Expr) -> object:
-    """Return what makes operands equal: the bits of a number, else the node itself.
+    """Return the key by which operands are equal: the bits of a number, otherwise the node itself.
 
-    A number stays a node of its own: which numbers are equal does not change the structure.
+    Numbers remain separate nodes: which numbers are equal does not change the structure.
     """
     if isinstance(node, Number):
         return node.element_type, node.value.tobytes()
@@ -295,7 +297,7 @@ def _operand_key(node: Expr) -> object:
 
 
 def _identity(node: Expr) -> tuple[object, ...]:
-    """Return what makes two nodes of the same operands equal."""
+    """Return the key by which nodes with the same operands are equal."""
     if isinstance(node, Leaf):
         return Leaf, node.tensor
     if isinstance(node, Reduction):
@@ -313,7 +315,7 @@ Kind = TypeVar("Kind", bound=Expr)
 
 
 def rebuilt(roots: Sequence[Expr], kind: type[Kind], changed: Callable[[Kind], Expr]) -> list[Expr]:
-    """Return expressions in which each node of a kind, with its operands changed, is changed."""
+    """Return expressions in which `changed` replaces each node of a kind, operands first."""
     if not any([isinstance(each, kind) for each in all_parts(roots)]):
         return list(roots)
     made: dict[Expr, Expr] = {}
@@ -332,7 +334,7 @@ def rebuilt(roots: Sequence[Expr], kind: type[Kind], changed: Callable[[Kind], E
 
 
 def with_operands(node: Expr, operands: tuple[Expr, ...]) -> Expr:
-    """Return a node with other operands: itself, where they are the same."""
+    """Return a node with other operands, or the node itself if they are the same."""
     if all(a is b for a, b in zip(operands, node.operands, strict=True)):
         return node
     if isinstance(node, Reduction):
@@ -351,23 +353,23 @@ def with_operands(node: Expr, operands: tuple[Expr, ...]) -> Expr:
 
 
 # -- reductions along repeated dimensions ----------------------------------------------------------
-# Reductions along repeated dimensions: each element is read once.
+# Reductions along repeated dimensions, in which each element is read only once.
 #
 #     max(x.broadcast(n, 0), 0)      max(x)
-#     sum(x.broadcast(n, 0), 0)      sum(x) * n, of HALF in FLOAT and rounded once
-#     prod(x.broadcast(n, 0), 0)     prod(x) ** n, by squares
-#     argmax(x.broadcast(n, 0), 0)   argmax(x), the first of equal ones
+#     sum(x.broadcast(n, 0), 0)      sum(x) * n; for HALF in FLOAT, rounded once
+#     prod(x.broadcast(n, 0), 0)     prod(x) ** n, by repeated squaring
+#     argmax(x.broadcast(n, 0), 0)   argmax(x), the first of several maxima
 #
-# So neither time nor memory grows with n. A dimension counts as repeated, or a part of one, where
-# all operands of the expression are.
+# Neither time nor memory grows with n. A dimension counts as repeated, entirely or in part, if
+# it is repeated in all operands of the expression.
 
 
 class DimensionParts(NamedTuple):
     """The parts of a dimension, the outermost first.
 
     Attributes:
-        sizes: of each.
-        are_read: which have different elements; the others repeat them.
+        sizes: the size of each part.
+        are_read: whether each part has different elements; the others repeat them.
     """
 
     sizes: tuple[int, ...]
@@ -375,17 +377,17 @@ class DimensionParts(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Elements that differ."""
+        """The number of distinct elements."""
         return math.prod(compress(self.sizes, self.are_read))
 
     @property
     def times(self) -> int:
-        """How often each is repeated."""
+        """How often each element is repeated."""
         return math.prod(self.sizes) // self.size
 
     @property
     def step(self) -> int:
-        """From the first of one element to that of the next; 0 where that is not always as far."""
+        """The distance between the first occurrences of successive elements; 0 if it varies."""
         read = [n for n, is_read in enumerate(self.are_read) if is_read]
         if read and len(read) <= read[-1] - read[0]:
             return 0
@@ -393,12 +395,12 @@ class DimensionParts(NamedTuple):
 
 
 def read_once(roots: Sequence[Expr]) -> list[Expr]:
-    """Return expressions whose reductions read no element again along what they reduce."""
+    """Return expressions whose reductions do not read repeated elements again."""
     return rebuilt(roots, Reduction, _once)
 
 
 def distinct(tensor: Tensor) -> Tensor:
-    """Return a view of what a tensor shows, without what it repeats along dimensions.
+    """Return a view of a tensor without the elements that it repeats along dimensions.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (2, 3), "x")
@@ -420,7 +422,7 @@ def _parts(tensor: Tensor, d: int) -> DimensionParts:
 
 
 def _first(tensor: Tensor, d: int, parts: DimensionParts) -> Tensor:
-    """Return what a dimension of a tensor repeats, once."""
+    """Return a tensor without the repetitions along a dimension."""
     before, after = tensor.shape[:d], tensor.shape[d + 1 :]
     split = tensor.reshape((*before, *parts.sizes, *after))
     for k, is_read in enumerate(parts.are_read):
@@ -430,9 +432,9 @@ def _first(tensor: Tensor, d: int, parts: DimensionParts) -> Tensor:
 
 
 def _once(node: Reduction) -> Expr:
-    """Return a reduction, or its equivalent where elements are repeated."""
+    """Return a reduction, or its equivalent without repeated elements."""
     operand = node.operands[0]
-    if not operand.num_elements or node.how.startswith("arg"):  # positions of repeated ones differ
+    if not operand.num_elements or node.how.startswith("arg"):  # positions depend on repetitions
         return node
     leaves, dims = _leaves(operand), [each - operand.rank for each in node.dims or ()]
     along = _repeated(leaves, dims)
@@ -455,10 +457,10 @@ def _once(node: Reduction) -> Expr:
 
 
 def first_of_repeated(operand: Expr, dims: Sequence[int]) -> tuple[Expr, list[int]]:
-    """Return an expression that has the elements of another along dimensions once.
+    """Return an expression without the repetitions of another one along dimensions.
 
-    With it the steps, for each of the dimensions, from one element to the next where they were. A
-    dimension whose elements were not at even distances has all of them.
+    The list has the original distance between successive elements for each of the dimensions. A
+    dimension with uneven distances keeps all of its elements.
     """
     leaves, rank = _leaves(operand), operand.rank
     along = _repeated(leaves, [d - rank for d in dims]) if operand.num_elements else {}
@@ -468,7 +470,7 @@ def first_of_repeated(operand: Expr, dims: Sequence[int]) -> tuple[Expr, list[in
 
 
 def _repeated(leaves: Sequence[Expr], dims: Sequence[int]) -> dict[int, DimensionParts]:
-    """Return the parts of those dimensions, counted from the end, that repeat elements."""
+    """Return the dimensions of `dims` with repeated elements, counted from the end, as parts."""
     found = {d: _common(leaves, d) for d in dims}
     return {d: parts for d, parts in found.items() if parts.times > 1}
 
@@ -488,7 +490,7 @@ def _leaves(root: Expr) -> list[Expr]:
 
 
 def _common(leaves: Sequence[Expr], d: int) -> DimensionParts:
-    """Return the parts of a dimension, counted from the end; one where operands' differ."""
+    """Return the parts of a dimension, counted from the end; one part if the operands differ."""
     sizes: tuple[int, ...] | None = None
     are_read: list[bool] = []
     size = 1
@@ -514,7 +516,7 @@ def _common(leaves: Sequence[Expr], d: int) -> DimensionParts:
 
 
 def _reading(root: Expr, leaves: Sequence[Expr], along: Mapping[int, DimensionParts]) -> Expr:
-    """Return an expression that reads the first of repeated elements."""
+    """Return an expression that reads only the first of repeated elements."""
     made: dict[Expr, Expr] = {}
     below = {*leaves}
     for node in in_order(root, below):
@@ -539,21 +541,21 @@ def _reading(root: Expr, leaves: Sequence[Expr], along: Mapping[int, DimensionPa
 
 
 # -- positions -------------------------------------------------------------------------------------
-# Positions used with tensors that are reduced, as two short tensors instead of one of their size.
+# Positions combined with tensors in reductions, as two short tensors instead of one of full size.
 #
 #     iota(10,000,000)     high: 0, 3163, 6326, ...    each repeated 3163 times, as a view
 #                          low:  0, 1, ... 3162        repeated 3162 times, as a view
 #                          high + low, computed where it is read
 #
-# Positions by themselves are stored: each tile makes its own.
+# Positions alone are stored: each tile computes its own.
 
 
 MOST_STORED = 256
-"""Positions that are stored one by one."""
+"""Most positions that are stored one by one."""
 
 
 def split_positions(mappings: Mappings, roots: Sequence[Expr]) -> list[Expr]:
-    """Return expressions whose reductions of tensors read long positions as two short ones."""
+    """Return expressions whose reductions of tensors read long positions as two short tensors."""
     seen: set[Expr] = set()
     nodes = (node for root in roots for node in new_parts(root, seen))
     if not any(isinstance(node, IotaExpr) and _is_long(node) for node in nodes):
@@ -578,12 +580,12 @@ def split_positions(mappings: Mappings, roots: Sequence[Expr]) -> list[Expr]:
 
 
 def _has_tensor(operand: Expr) -> bool:
-    """Return whether an operand of a reduction has the mapping of one of its tensors."""
+    """Return whether a reduced operand takes the mapping of one of its tensors."""
     return any(tensor.shape == operand.shape for tensor in operand.leaves)
 
 
 def _is_long(positions: IotaExpr) -> bool:
-    """Return whether sums of two are exact, and there are many."""
+    """Return whether there are many positions, and sums of two parts are exact."""
     last = abs(positions.start) + positions.num_elements
     is_exact = positions.element_type is FLOAT and last <= EXACT
     is_exact |= kind_of(positions.element_type) == "int"
@@ -610,31 +612,31 @@ def _split(mappings: Mappings, positions: IotaExpr) -> Expr:
 
 
 # -- the levels of steps ---------------------------------------------------------------------------
-# What does not depend on each other runs in shared compute sets.
+# Independent steps share compute sets.
 #
-#     sum(x) and sum(y)     tiles, tiles, final, final      by themselves
-#                           tiles, final                    at once: half of the synchronisations
+#     sum(x) and sum(y)     tiles, tiles, final, final      separately
+#                           tiles, final                    together: half of the synchronisations
 #
-# All orders of steps follow from these rules:
+# The order of steps follows from these rules:
 #
-#     a step runs in a level after those of the steps that make its inputs
-#     a view of stored tensors is not a step: it is there when the last of these is
-#     a copy of a view is a step: a root that is a view, and has a place of its own or shows tensors
+#     a step is in a level after those of the steps that make its inputs
+#     a view of stored tensors is not a step: it exists as soon as the last of these does
+#     a copy of a view is a step: a root that is a view, and has its own mapping or shows tensors
 #     that others may write, is copied in a level after the tensors that it shows
 #     roots that write tensors are stored one after the other (`Lowering.lower`)
 
 
 @frozen(eq=False)
 class Root:
-    """An expression that is stored, and where.
+    """An expression to store, and the tensor or the mapping for it.
 
     Attributes:
         expr: the expression to store.
-        out: the tensor that takes it, of its shape or one that it is broadcast to; None for a new
+        out: the tensor for the result, of its shape or one that it is broadcast to; None for a new
             one.
         mapping: of a new tensor, as in `graph.add_variable`; None for the rule of `ops.map`.
-        name: of a new tensor and of its steps.
-        at: the user's line.
+        name: the name of a new tensor and of its steps.
+        at: the user's source line.
     """
 
     expr: Expr
@@ -645,10 +647,10 @@ class Root:
 
 
 class IndependentSteps(Recorder):
-    """The steps of tasks that do not depend on each other: the first ones of all, the second ...
+    """Merges the steps of independent tasks: all first steps, then all second steps, ...
 
     Args:
-        around: what takes the steps when all tasks are recorded.
+        around: receives the steps when all tasks are recorded.
     """
 
     def __init__(self, around: Recorder) -> None:
@@ -657,7 +659,7 @@ class IndependentSteps(Recorder):
         self._level = 0
 
     def begin(self) -> None:
-        """Record another task."""
+        """Begin the next task."""
         self._level = 0
 
     def compute_set(self, name: str) -> ComputeSet:
@@ -668,7 +670,7 @@ class IndependentSteps(Recorder):
         return sets[0]
 
     def add(self, program: Program) -> None:
-        """Add another step of a task."""
+        """Add the next step of a task."""
         self._next()[1].append(program)
 
     def _next(self) -> tuple[list[ComputeSet], list[Program]]:
@@ -685,12 +687,12 @@ class IndependentSteps(Recorder):
 
 
 class Task(NamedTuple):
-    """A part of expressions that is stored.
+    """A part of expressions to store.
 
     Attributes:
         expr: the part.
-        number: of the root that it is, or of the first one that has it.
-        is_root: whether it is one.
+        number: the number of the root that it is, or of the first root that contains it.
+        is_root: whether it is a root.
     """
 
     expr: Expr
@@ -703,8 +705,8 @@ def levels(roots: Sequence[Expr], kept: set[Expr], copied: Sequence[bool]) -> li
 
     Args:
         roots: the expressions that are stored.
-        kept: the parts that are stored, each by steps of its own; a view by none.
-        copied: of each root, whether it is a view that is copied, by a step.
+        kept: the parts that are stored, each by steps of its own; views need none.
+        copied: for each root, whether it is a view that a step copies.
     """
     found: list[list[Task]] = []
     level_of: dict[Expr, int] = {}
@@ -725,7 +727,7 @@ def levels(roots: Sequence[Expr], kept: set[Expr], copied: Sequence[bool]) -> li
                     deepest[node] = before
                 continue
             if node not in level_of:
-                # A view takes no step: it is there as soon as what it shows is.
+                # A view takes no step: it exists as soon as the tensors that it shows do.
                 level_of[node] = max(before - isinstance(node, ViewExpr), 0)
                 add(level_of[node], Task(node, number, node is root and not copied[number]))
             if node in kept:

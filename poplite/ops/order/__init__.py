@@ -1,1 +1,1 @@
-"""Sorting, the largest elements, running sums and products."""
+"""Sorting, the largest elements, and running sums and products."""

@@ -1,10 +1,12 @@
 """Running sums or products along a dimension.
 
-totals    TotalSum         each part of a row but the last
-before    CumulativeSum    the totals of a row
-running   CumulativeSum    each part
+A row is cut into parts, in three steps:
 
-Parts depend on the size of the dimension alone, and so do the bits of a result.
+    totals    TotalSum         each part of a row except the last
+    before    CumulativeSum    the totals of a row
+    running   CumulativeSum    each part
+
+The parts depend only on the size of the dimension, and so do the bits of a result.
 """
 
 from __future__ import annotations
@@ -58,27 +60,27 @@ def cumulative_sum(
     name: str = "cumulative_sum",
     program: Sequence | None = None,
 ) -> Tensor:
-    """Record steps that add up the elements along a dimension, as far as each of them.
+    """Record steps that add up the elements along a dimension, up to and including each of them.
 
-    A row of n elements is cut into parts of max(64, sqrt(n)) elements, the root rounded up. Sums
-    within a part go from its first element to each; the totals of parts are added in order; and
-    the total before a part is added to the sums within it. So the bits of a float sum depend on the
-    size of the dimension alone, not on tiles: `poplite.vertices.scans.running_reference` has them
-    in NumPy. HALF is added up in FLOAT and rounded once; integers wrap.
+    A row of n elements is cut into parts of max(64, sqrt(n)) elements, the root rounded up. Within
+    a part, sums run from its first element to each; the totals of parts are added in order; and
+    the total before a part is added to the sums within it. So the bits of a float sum depend only
+    on the size of the dimension, not on tiles: `poplite.vertices.scans.running_reference` computes
+    them in NumPy. HALF is added up in FLOAT and rounded once; integers wrap.
 
     Args:
-        x: of any numbers but QUARTER, and any shape. An expression is stored first.
-        dim: the dimension; negative ones count from the last. None is for all elements in row-major
-            order, and the result has rank 1.
-        exclusive: whether each sum is of the elements before it, the first one 0.
-        name: of the new variable and of the steps.
+        x: numbers of any type except QUARTER, of any shape. An expression is stored first.
+        dim: the dimension; negative ones count from the last. None means all elements in row-major
+            order, with a result of rank 1.
+        exclusive: whether each sum is of the elements before it; the first is then 0.
+        name: the name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        A new tensor of the shape and type of x, whose parts are spread over the tiles.
+        A new tensor with the shape and type of x, whose parts are spread over the tiles.
 
     Raises:
-        ElementTypeError: for other elements.
+        ElementTypeError: for an x of an unsupported element type.
         TensorIndexError: for a dimension that x does not have.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
@@ -104,7 +106,7 @@ def cumulative_product(
     name: str = "cumulative_product",
     program: Sequence | None = None,
 ) -> Tensor:
-    """Record steps that multiply the elements along a dimension, as far as each of them.
+    """Record steps that multiply the elements along a dimension, up to and including each of them.
 
     The order is that of `cumulative_sum`; exclusive products begin with 1.
 
@@ -142,7 +144,7 @@ def _running(
     tile = np.arange(len(row)) * rows.graph.target.tiles // max(len(row), 1)
     out = rows.variable(rows.element_type, "", tile, size)
     wide = FLOAT if rows.element_type is HALF else rows.element_type
-    inner = max(parts - 1, 0)  # parts of a row that others follow
+    inner = max(parts - 1, 0)  # parts of a row that are not the last
     ones = np.ones(rows.count * inner, np.int64)
     before = rows.variable(wide, "/before", tile[part > 0], ones)
     if len(ones):
@@ -185,15 +187,15 @@ def _running(
 
 
 SHARE = 4
-"""A quarter of a tile's memory, at most, is for a part of the elements."""
+"""A quarter of a tile's memory, the most for a part of the elements."""
 
 
 class Unique(NamedTuple):
-    """What `unique_sorted` returns.
+    """The results of `unique_sorted`.
 
     Attributes:
-        values: the distinct elements, and 0 after them; of the size of x.
-        length: how many there are, a number that is known when the program has run: UNSIGNED_INT[].
+        values: the distinct elements, followed by zeros; as many as x has.
+        length: the number of distinct elements, known when the program has run: UNSIGNED_INT[].
     """
 
     values: Tensor
@@ -205,20 +207,20 @@ def unique_sorted(
 ) -> Unique:
     """Record steps that pack the elements that differ from the one before.
 
-    Of a sorted tensor these are its distinct elements. 0.0 and -0.0 are equal (the first
+    For a sorted tensor these are its distinct elements. 0.0 and -0.0 are equal (the first
     is kept), and so are any two NaNs.
 
     Args:
         x: FLOAT, HALF, or integers of up to 32 bits; rank 1. An expression is stored first.
-        name: of the new variables and of the steps.
+        name: the name of the new variables and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         Values and length.
 
     Raises:
-        ElementTypeError: for other elements.
-        TensorCreationError: for another rank.
+        ElementTypeError: for an x of any other element type.
+        TensorCreationError: for an x whose rank is not 1.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
@@ -251,7 +253,7 @@ def unique_sorted(
 
 
 def _packed(graph: Graph, x: Tensor, name: str, steps: Sequence) -> Unique:
-    """Record that blocks pack their new elements, and that each tile takes its part of these."""
+    """Record steps in which blocks pack their new elements, and each tile takes its part."""
     values = variable(Mappings(graph), x.element_type, x.shape, name, [x])
     zero(values, name=f"{name}/zero", program=steps)
     none = graph.add_constant(UNSIGNED_INT, (1,), 0, f"{name}/none", mapping=0)
@@ -273,7 +275,7 @@ def _packed(graph: Graph, x: Tensor, name: str, steps: Sequence) -> Unique:
 def _fronts(
     graph: Graph, x: Tensor, block: int, name: str, steps: Sequence
 ) -> tuple[Tensor, Tensor]:
-    """Record that blocks move their new elements to the front; return these, and their number."""
+    """Record a move of new elements to the front of blocks; return these, and their number."""
     begin = np.arange(0, x.num_elements, block)
     end = np.minimum(begin + block, x.num_elements)
     tiles = graph.target.tiles
@@ -306,7 +308,7 @@ def _take(
     name: str,
     steps: Sequence,
 ) -> None:
-    """Record that tiles take their elements of some blocks."""
+    """Record steps in which tiles take their elements from some blocks."""
     size, workers = values.num_elements, graph.target.workers
     mapping, grain = graph.tile_mapping(values), grain_of(values.element_type)
     found = pieces(mapping, size, workers, grain)
@@ -327,18 +329,18 @@ def _take(
 
 @lru_cache(maxsize=256)
 def best_blocks(target: Target, size: int, element_bytes: int) -> int:
-    """Return into how many blocks elements are cut that are packed at first: the cheapest number.
+    """Return the number of blocks in which elements are packed first: the cheapest number.
 
     Args:
         target: the machine.
-        size: of how many elements, at least one.
-        element_bytes: of an element.
+        size: the number of elements, at least one.
+        element_bytes: the size of an element.
     """
     workers, tiles = target.workers, target.tiles
     most = max(1, min(size, tiles * workers, target.tile_memory_bytes // SHARE // 8))
 
     def cycles(blocks: int) -> float:
-        """Return the modelled cycles of packing, of ranks, and of what tiles receive and take."""
+        """Return the modelled cycles of packing, of ranks, and of receiving and copying."""
         turns = -(-blocks // (tiles * workers))
         part = min(part_length(blocks), blocks)
         runs = pack_slots(-(-size // blocks)) * turns + running_slots(part) * (1 + (blocks > part))

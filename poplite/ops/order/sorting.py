@@ -57,33 +57,33 @@ from poplite.vertices.order import (
 from poplite.vertices.slices import TakePart
 
 ORDERED: tuple[ElementClass, ...] = (*FLOATS, *INTEGERS_32)
-"""What can be sorted."""
+"""The element types that can be sorted."""
 
 
 class Rows:
     """Rows of a tensor along a dimension, and the operation on them.
 
-    Arguments are checked when it is made; `begin` records the first steps, once callers have
+    The constructor checks the arguments; `begin` records the first steps, after callers have
     checked theirs.
 
     Args:
         what: the call, for messages.
-        x: an expression is stored first, by `begin`.
+        x: the operand; an expression is stored by `begin`.
         dim: the dimension; None for all elements in row-major order.
-        types: those that are allowed.
-        name: of the steps.
+        types: the element types that are allowed.
+        name: the name of the steps.
         program: where the steps go; None for the open block.
-        others: its other operands.
+        others: the other operands of the call.
 
     Attributes:
-        given: the expression that is stored first, or the tensor.
-        shape: of x; of rank 1 where there is no dimension.
+        given: the operand, as a tensor or an expression.
+        shape: the shape of x; of rank 1 if there is no dimension.
         dim: the dimension, not negative.
-        count: number of rows.
-        size: length of a row.
-        x: the tensor, from `begin` on, as are these:
+        count: the number of rows.
+        size: the length of a row.
+        x: the tensor; set by `begin`, as are the following.
         rows: Tensor [count, size].
-        recorder: what takes the steps.
+        recorder: receives the steps.
     """
 
     x: Tensor
@@ -121,7 +121,7 @@ class Rows:
         self.recorder = recorder(self.graph, self._target)
 
     def of(self, tensor: Tensor) -> Tensor:
-        """Return the rows of a tensor of this shape, but for the size of the dimension."""
+        """Return the rows of a tensor of this shape, whose dimension may have another size."""
         last = tensor.rank - 1
         return tensor.dim_roll(self.dim, last).reshape((self.count, tensor.shape[self.dim]))
 
@@ -131,7 +131,7 @@ class Rows:
         return rows.reshape((*others, rows.shape[1])).dim_roll(len(others), self.dim)
 
     def variable(self, element_type: ElementClass, part: str, tile: Int64, length: Int64) -> Tensor:
-        """Return a new variable of rank 1: so many elements on each of some tiles, in order."""
+        """Return a new variable of rank 1, with the given lengths on the given tiles, in order."""
         mapping = TileMapping(self.graph.target.tiles, tile, length)
         shape = (int(length.sum()),)
         return self.graph.add_variable(element_type, shape, f"{self.name}{part}", mapping=mapping)
@@ -152,9 +152,9 @@ class RowRanges(NamedTuple):
     """Ranges of rows, one for each vertex; all int64[n].
 
     Attributes:
-        tile: where they are.
-        row: which row.
-        begin: the first element, in the row.
+        tile: the tile of each range.
+        row: the row of each range.
+        begin: the first element, counted from the start of the row.
         end: one past the last.
     """
 
@@ -165,7 +165,7 @@ class RowRanges(NamedTuple):
 
 
 def pieces(mapping: TileMapping, size: int, workers: int, grain: int) -> RowRanges:
-    """Cut rows of so many elements at tiles, workers and the ends of rows."""
+    """Cut rows of `size` elements at the boundaries of tiles, workers and rows."""
     if not mapping.num_elements:
         return RowRanges(*(np.empty(0, np.int64) for _ in range(4)))
     found = cuts(*held(mapping), workers, grain)
@@ -188,11 +188,11 @@ def ranges(x: Tensor, begin: Int64, length: Int64) -> Slices:
 
 
 LEAST = 8
-"""Words of a worker, at least, where several share those of a tile."""
+"""Least words of a worker, if several share those of a tile."""
 
 
 def check_positions(rows: Rows) -> None:
-    """Refuse rows that are too long for positions."""
+    """Raise an error for rows that are too long for positions."""
     if rows.size > POSITIONS:
         raise SizeOverflowError(
             f"{rows.what}: {rows.size:,} elements along dimension {rows.dim} of "
@@ -204,9 +204,9 @@ def check_positions(rows: Rows) -> None:
 def write(
     rows: Rows, words: Tensor, count: int, rule: KeyRule | None, *, positions: bool = True
 ) -> list[Tensor]:
-    """Record the values (with a rule) and the positions of the first words of each row.
+    """Record the values (given a rule) and the positions of the first words of each row.
 
-    Words are [rows, at least count]; a tile writes those that it has.
+    Words are [rows, at least count]; a tile writes the results for the words on it.
     """
     first = words[:, :count]
     mapping = rows.graph.tile_mapping(first)
@@ -237,12 +237,12 @@ def write(
 
 
 # -- plans -----------------------------------------------------------------------------------------
-# How rows are cut for sorting: the way of the fewest modelled cycles.
+# How rows are cut for sorting: the choice with the fewest modelled cycles.
 #
-# A row is cut into blocks, one a tile, and a block into runs, which workers sort. Sorted blocks
+# A row is cut into blocks, one per tile, and a block into runs, which workers sort. Sorted blocks
 # become lists of two blocks, of four, and so on, in `levels` merges; then the lists are sorted by a
-# network, in which two of them are merged at a time. Merges to ever longer lists are few stages,
-# but each of their tiles receives both lists; a network has more stages of shorter lists::
+# network, which merges two lists at a time. Merges to ever longer lists take few stages, but each
+# of their tiles receives both lists; a network has more stages on shorter lists::
 #
 #     blocks  levels  merged                                            then exchanged
 #     8       3       0+1 2+3 4+5 6+7, 01+23 45+67, 0123+4567           nothing
@@ -251,14 +251,14 @@ def write(
 
 
 BYTES_A_WORD = 64
-"""Of a tile's memory, for each word of a row that one tile sorts."""
+"""Bytes of a tile's memory for each word of a row that is sorted on one tile."""
 
 WORD = 8
-"""Bytes of a word."""
+"""Bytes in a word."""
 
 SHARE = 4
-"""A quarter of a tile's memory, at most, is for lists that come from other tiles; no more than half
-of what elements to sort leave free on the fullest tile, as that holds sorted words, too."""
+"""A quarter of a tile's memory, the most for lists from other tiles; and no more than half of what
+the unsorted elements leave free on the fullest tile, since it also holds sorted words."""
 
 
 @frozen
@@ -266,12 +266,12 @@ class SortPlan:
     """How each row is sorted.
 
     Attributes:
-        blocks: of a row, a multiple of those of a list where there are several lists.
-        run: words of a run.
+        blocks: the blocks of a row, a multiple of those of a list if there are several lists.
+        run: the words in a run.
         levels: merges of blocks before lists are exchanged; a list has `2 ** levels` blocks.
-        alternates: whether a block moves from one tile to another one and back: then all its
-            elements come from other tiles, and nothing is copied on its own.
-        cycles: by the cost model.
+        alternates: whether a block moves from one tile to another and back: then all its elements
+            come from other tiles, and nothing is copied within a tile.
+        cycles: the cycles predicted by the cost model.
     """
 
     blocks: int
@@ -289,10 +289,10 @@ def sort_plan(
 
     Args:
         target: the machine.
-        count: number of rows, at least one.
-        size: elements of a row, at least one.
-        element_bytes: of an element.
-        held_bytes: of the memory of a tile, what elements to sort take at most.
+        count: the number of rows, at least one.
+        size: the number of elements in a row, at least one.
+        element_bytes: the size of an element.
+        held_bytes: the most memory that the unsorted elements take on a tile.
     """
     pricing = _Pricing(target, count, size, element_bytes, held_bytes)
     found = [pricing.plan(*way) for way in pricing.ways()]
@@ -300,7 +300,7 @@ def sort_plan(
 
 
 class _Pricing:
-    """The cycles of plans for equal rows."""
+    """The cycles of plans for rows of equal length."""
 
     def __init__(
         self, target: Target, count: int, size: int, element_bytes: int, held_bytes: int
@@ -309,7 +309,7 @@ class _Pricing:
         self.held_bytes = held_bytes
 
     def ways(self) -> Iterator[tuple[int, int, bool]]:
-        """Yield numbers of blocks and levels, and whether blocks alternate, that fit the memory."""
+        """Yield numbers of blocks and levels that fit the memory, and whether blocks alternate."""
         target, size = self.target, self.size
         least = -(-size // max(1, target.tile_memory_bytes // BYTES_A_WORD))
         here = target.tiles_per_ipu  # links between IPUs are far slower than an exchange
@@ -352,7 +352,7 @@ class _Pricing:
         return self.target.workers
 
     def _block(self, block: int, a_tile: int, runs: int) -> tuple[int, int]:
-        """Return the cycles of sorting the blocks of a tile, each in so many runs, and the run."""
+        """Return the cycles of sorting the blocks of a tile, in `runs` runs each, and the run."""
         run = -(-block // runs)
         runs = -(-block // run)
         cycles = self._received(a_tile * block * self.bytes)
@@ -365,27 +365,27 @@ class _Pricing:
         return cycles, run
 
     def _merged(self, block: int, length: int, a_tile: int, *, alternates: bool) -> int:
-        """Return the cycles of a stage that makes blocks of two lists of so many words."""
+        """Return the cycles of a stage that makes blocks from two lists of `length` words."""
         cost = self.target.cost
         cycles = a_tile * self._merge(block, length)
-        if length == block and not alternates:  # one list is there
+        if length == block and not alternates:  # there is only one list
             return cycles + self._received(a_tile * WORD * length)
         if not alternates:
             copied = math.ceil(WORD * block / cost("memcpy_bytes_per_cycle"))
             cycles += int(cost("worker_call") + a_tile * (cost("copy_piece_cycles") + copied))
-        both = 2 * length / (cost("pair_tiles") if length > block else 1)  # what neighbours share
+        both = 2 * length / (cost("pair_tiles") if length > block else 1)  # shared by a pair
         return cycles + self._received(a_tile * WORD * both)
 
     def _merge(self, words: int, length: int) -> int:
-        """Return the cycles of a vertex that makes so many words of two such lists."""
+        """Return the cycles of a vertex that makes `words` words from two such lists."""
         return self._workers * merge_slots(-(-words // self._workers), length)
 
     def _received(self, size: float) -> int:
         return math.ceil(received_cycles(self.target, size))
 
 
-# -- rows of words that may lie on several tiles ---------------------------------------------------
-# A row is cut into blocks of equal size, one a tile, and a block into runs, as a plan says::
+# -- rows of words on several tiles ----------------------------------------------------------------
+# A row is cut into blocks of equal size, one per tile, and a block into runs, as a plan says::
 #
 #     sort        SortElements    each run of each block
 #     merge 0     MergeWords      neighbouring runs of a block: 6 -> 3 -> 2 -> 1
@@ -393,9 +393,9 @@ class _Pricing:
 #     exchange 0  MergeWords      two lists: the lesser half of their words, and the others
 #
 # The exchanges are those of Batcher's odd-even merge sort, in which a comparison of two elements
-# becomes a merge of two lists. Each tile makes the words of its own block of what two lists become,
+# becomes a merge of two lists. Each tile computes the words of its own block of the merged lists,
 # and reads both. Every block has two places, and moves from one to the other whenever it takes
-# part, as no vertex may write what another one of its compute set reads.
+# part, as no vertex may write what another one in its compute set reads.
 #
 # Source: D. Knuth, "The Art of Computer Programming", volume 3, 5.2.2, algorithm M, for any number
 # of elements; 5.3.4, exercise 38, for blocks.
@@ -405,7 +405,7 @@ NO_TILES = np.empty(0, np.int64)
 
 
 def exchanges(count: int) -> Iterator[tuple[Int64, Int64]]:
-    """Yield the stages of a network that sorts: of each, the lower and the higher places.
+    """Yield the stages of a sorting network: the lower and the higher places of each.
 
     >>> [(low.tolist(), high.tolist()) for low, high in exchanges(4)]
     [([0, 1], [2, 3]), ([0, 2], [1, 3]), ([1], [2])]
@@ -439,7 +439,7 @@ def sorted_words(rows: Rows, rule: KeyRule) -> Tensor:
 
 
 class NetworkBlocks:
-    """The blocks of all rows, and their two places each."""
+    """The blocks of all rows, with two places each."""
 
     def __init__(self, rows: Rows, rule: KeyRule, plan: SortPlan) -> None:
         self.rows, self.rule, self.plan = rows, rule, plan
@@ -457,7 +457,7 @@ class NetworkBlocks:
         lengths = np.full(2 * count, self.size)
         self.words = rows.variable(LONGLONG, "/words", self.tile, lengths)
         self.place = np.zeros(count, np.int64)
-        """Which of its places a block is in: 0 or 1."""
+        """The place of each block: 0 or 1."""
 
     def sort(self) -> Tensor:
         """Record all stages; return the words [count, at least size]."""
@@ -470,7 +470,7 @@ class NetworkBlocks:
         for number in range(plan.levels):
             begin = np.arange(0, self.blocks, 2 << number)
             middle, end = (np.minimum(begin + (k << number), self.blocks) for k in (1, 2))
-            other = np.minimum(middle, self.blocks - 1)  # a list without another one moves, too
+            other = np.minimum(middle, self.blocks - 1)  # a list without a partner moves, too
             self._join(begin, middle, other, other + end - middle, f"/join {number}")
         list_size = 1 << plan.levels
         for number, (low, high) in enumerate(exchanges(-(-self.blocks // list_size))):
@@ -501,7 +501,7 @@ class NetworkBlocks:
         )
 
     def _merge_runs(self, length: int, level: int) -> None:
-        """Record merges of neighbouring runs of so many words within all blocks."""
+        """Record merges of adjacent runs of `length` words within all blocks."""
         pairs = -(-self.size // (2 * length))
         block, pair = np.divmod(np.arange(self.count * pairs), pairs)
         begin = pair * 2 * length
@@ -518,14 +518,14 @@ class NetworkBlocks:
         self.place = 1 - self.place
 
     def _join(self, begin: Int64, end: Int64, other: Int64, last: Int64, part: str) -> None:
-        """Record that two lists of blocks of each row are merged; each block takes its words.
+        """Record a merge of two lists of blocks of each row; each block receives its words.
 
         Args:
-            begin: the first block of the first lists, of row 0.
-            end: where these lists end.
-            other: the first block of the second lists.
-            last: where these end.
-            part: name of the step.
+            begin: the first block of each first list, in row 0.
+            end: one past the last block of each first list.
+            other: the first block of each second list.
+            last: one past the last block of each second list.
+            part: the name of the step.
         """
         blocks = end - begin + last - other
         pair = np.repeat(np.arange(len(begin)), blocks)
@@ -557,7 +557,7 @@ class NetworkBlocks:
         out: tuple[Int64, Int64],
         first: Int64,
     ) -> None:
-        """Record a step of merges; each range of words is its begin and its length."""
+        """Record a step of merges; each range of words is given by its begin and its length."""
         workers = self.rows.graph.target.workers
         self.rows.execute(
             part,
@@ -571,7 +571,7 @@ class NetworkBlocks:
         )
 
     def _at(self, block: Int64, *, moved: bool = False) -> Int64:
-        """Return where blocks begin, in the place they are in or the other one."""
+        """Return where blocks begin, in their current place or the other one."""
         begin: Int64 = self._number(block, moved) * self.size
         return begin
 
@@ -586,13 +586,13 @@ class NetworkBlocks:
 
 
 # -- elements by positions -------------------------------------------------------------------------
-# These are known when the program runs.
+# The positions are known only when the program runs.
 
 
 MOVED: tuple[ElementClass, ...] = (*NUMBERS, BOOL)
 
 ROW_SHARE = 4
-"""A quarter of a tile's memory, at most, is for a part of a row."""
+"""A quarter of a tile's memory, the most for a part of a row."""
 
 
 def take_along_axis(
@@ -606,25 +606,26 @@ def take_along_axis(
     """Record steps that take elements along a dimension: `numpy.take_along_axis`.
 
     Args:
-        x: of any type but QUARTER and CHAR. An expression is stored first.
-        indices: INT or UNSIGNED_INT, read when the program runs; of the shape of x, but for the
-            size of the dimension. Negative ones count from the end.
-        dim: the dimension; negative ones count from the last. None is for all elements in row-major
+        x: a tensor or an expression of any type except QUARTER and CHAR. An expression is stored
+            first.
+        indices: INT or UNSIGNED_INT, read when the program runs; of the shape of x, except for
+            the size of the dimension. Negative ones count from the end.
+        dim: the dimension; negative ones count from the last. None means all elements in row-major
             order.
-        name: of the new variable and of the steps.
+        name: the name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        A new tensor of the shape of `indices`, which lies as they do. Every tile gets the rows that
-        it takes elements of, a part at a time where they are long.
+        A new tensor with the shape and the mapping of `indices`. Every tile receives the rows from
+        which it takes elements; long rows come in parts.
 
     Raises:
-        ElementTypeError: for other elements or indices.
+        ElementTypeError: for a QUARTER or CHAR x, or indices that are not INT or UNSIGNED_INT.
         TensorIndexError: for a dimension that x does not have.
-        TensorCreationError: for indices of another shape.
+        TensorCreationError: for indices of the wrong shape.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
-    When the program runs, an index outside of a row is an IndexError.
+    When the program runs, an index out of range of a row raises an IndexError.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -662,7 +663,7 @@ def take_along_axis(
 
 
 def _taken(rows: Rows, which: Tensor) -> Tensor:
-    """Record the steps."""
+    """Record the steps, and return the taken elements."""
     graph, count = rows.graph, which.shape[rows.dim]
     out = variable(rows.mappings, rows.element_type, which.shape, rows.name, [which])
     mine, wanted = rows.of(out), rows.of(which)
@@ -690,11 +691,11 @@ def _taken(rows: Rows, which: Tensor) -> Tensor:
 
 
 class Sorted(NamedTuple):
-    """What `sort_key_value` returns.
+    """The results of `sort_key_value`.
 
     Attributes:
-        keys: in order.
-        values: as the keys lie.
+        keys: the sorted keys.
+        values: the values in the order of the keys.
     """
 
     keys: Tensor
@@ -711,7 +712,7 @@ def sort(
 ) -> Tensor:
     """Record steps that sort the elements along a dimension.
 
-    Sorting is stable: 0.0 and -0.0, which are equal, stay in order. A NaN is larger than all
+    Sorting is stable: 0.0 and -0.0 are equal, so they stay in order. A NaN is larger than all
     numbers, as in NumPy.
 
     Args:
@@ -719,15 +720,15 @@ def sort(
         dim: the dimension; negative ones count from the last. None sorts all elements in row-major
             order, and the result has rank 1.
         descending: whether the largest come first.
-        name: of the new variable and of the steps.
+        name: the name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        A new tensor of the shape of x. A row lies in blocks, each on a tile: in as many as have the
-        fewest modelled cycles. Every NaN is stored as the same one.
+        A new tensor with the shape of x. A row is cut into blocks on separate tiles, in the number
+        with the fewest modelled cycles. All NaNs are stored with the same bits.
 
     Raises:
-        ElementTypeError: for other elements.
+        ElementTypeError: for an x of any other element type.
         TensorIndexError: for a dimension that x does not have.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
@@ -751,18 +752,18 @@ def argsort(
     name: str = "argsort",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that find where the elements along a dimension are in sorted order.
+    """Record steps that find the positions of the elements along a dimension in sorted order.
 
     Args:
-        x: as of `sort`.
-        dim: as of `sort`.
+        x: as in `sort`.
+        dim: as in `sort`.
         descending: whether the largest come first; equal elements are in rising order of positions
-            in any case.
-        name: of the new variable and of the steps.
+            in either case.
+        name: the name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        Positions along the dimension, UNSIGNED_INT, of the shape of x.
+        Positions along the dimension, UNSIGNED_INT, with the shape of x.
 
     Raises:
         the errors of `ops.sort`.
@@ -790,21 +791,21 @@ def sort_key_value(
     name: str = "sort_key_value",
     program: Steps | None = None,
 ) -> Sorted:
-    """Record steps that sort keys along a dimension, and move values as the keys move.
+    """Record steps that sort keys along a dimension, and rearrange values with them.
 
     Args:
-        keys: as of `sort`.
-        values: of the shape of the keys, and of any type but QUARTER and CHAR.
-        dim: as of `sort`.
+        keys: as x in `sort`.
+        values: a tensor of the shape of the keys, of any type except QUARTER and CHAR.
+        dim: as in `sort`.
         descending: whether the largest keys come first.
-        name: of the new variables and of the steps.
+        name: the name of the new variables and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         Keys and values.
 
     Raises:
-        TensorCreationError: for values of another shape.
+        TensorCreationError: for values of another shape than the keys.
         the errors of `ops.sort`.
 
     >>> import poplite as pl

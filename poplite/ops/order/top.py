@@ -1,12 +1,14 @@
 """The largest or least elements of rows, in stages.
 
-elements    LeastElements, one vertex for each piece of a row that a worker has
-tiles       LeastWords, of the pieces of a row on one tile
-across 0    LeastWords, of some tiles' words, until each row has one list
-values      Values and Positions, on the tile where the row's list is
+The stages in order:
 
-Where the modelled cycles of sorting are fewer, rows are sorted. How rows are cut changes no bits:
-see `vertices/order.py`.
+    elements    LeastElements, one vertex for each piece of a row that a worker has
+    tiles       LeastWords, on the pieces of a row on one tile
+    across 0    LeastWords, on some tiles' words, until each row has one list
+    values      Values and Positions, on the tile of the row's list
+
+Rows are sorted instead where that takes fewer modelled cycles. How rows are cut does not change
+any bits: see `vertices/order.py`.
 """
 
 from __future__ import annotations
@@ -50,20 +52,20 @@ from poplite.vertices.order import (
 )
 
 MOST_KEPT = 512
-"""Words that a vertex keeps; for more of them rows are sorted."""
+"""Most words that a vertex keeps; for more of them, rows are sorted."""
 
 MOST_MERGED = 4096
-"""Words that a vertex takes at once, where all lists of a row become one."""
+"""Words that a vertex takes at once, if all lists of a row become one."""
 
 MOST_STAGES = 4
-"""Stages across tiles: more of them are not tried."""
+"""Most stages across tiles that are tried."""
 
 
 class Top(NamedTuple):
-    """What `top_k` returns.
+    """The results of `top_k`.
 
     Attributes:
-        values: the elements.
+        values: the k largest or least elements.
         indices: their positions along the dimension, UNSIGNED_INT.
     """
 
@@ -75,9 +77,9 @@ class Lists(NamedTuple):
     """Lists of words, sorted by row and tile; all int64[n].
 
     Attributes:
-        row: whose elements they are of.
-        tile: where they are.
-        length: how many words.
+        row: the row of each list.
+        tile: the tile of each list.
+        length: the number of words in each list.
     """
 
     row: Int64
@@ -86,7 +88,7 @@ class Lists(NamedTuple):
 
 
 Cut = tuple[Lists, Int64, Int64]
-"""The first lists, and the elements that they are made of: first and end, in their rows."""
+"""The first lists, and the ranges of elements that they are made from, within their rows."""
 
 
 def top_k(
@@ -99,28 +101,28 @@ def top_k(
     name: str = "top_k",
     program: Sequence | None = None,
 ) -> Top:
-    """Record steps that find the k largest elements along a dimension, and where they are.
+    """Record steps that find the k largest elements along a dimension, and their positions.
 
-    Of equal elements the first ones are taken, and come first. A NaN is larger than all numbers,
-    as in NumPy's sort, and -0.0 as large as 0.0.
+    Among equal elements, the first ones are taken, and come first. A NaN is larger than all
+    numbers, as in NumPy's sort, and -0.0 as large as 0.0.
 
     Args:
         x: FLOAT, HALF, or integers of up to 32 bits; any shape. An expression is stored first.
-        k: how many, from 0 to the size of the dimension.
+        k: the number of elements, from 0 to the size of the dimension.
         dim: the dimension; negative ones count from the last.
-        largest: whether the largest are wanted, or the least.
+        largest: whether to find the largest elements, or the least.
         sorted: whether they are in order, the best first; otherwise in any order.
-        name: of the new variables and of the steps.
+        name: the name of the new variables and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        Values and indices, of the shape of x with k in the dimension. Those of a row lie on one
-        tile, or in blocks where it is sorted. Every NaN is returned as the same one.
+        Values and indices, with the shape of x except for k in the dimension. Those of a row are on
+        one tile, or in blocks if the row is sorted. All NaNs are returned with the same bits.
 
     Raises:
-        ElementTypeError: for other elements.
+        ElementTypeError: for an x of any other element type.
         TensorIndexError: for a dimension that x does not have.
-        SizeOverflowError: for more elements than there are.
+        SizeOverflowError: for a k above the size of the dimension.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
@@ -153,7 +155,7 @@ def top_k(
 
 
 def _words(rows: Rows, k: int, rule: KeyRule, *, in_order: bool) -> Tensor:
-    """Record what finds the words, [count, at least k]: lists of the least, or sorting."""
+    """Record the computation of the words, [count, at least k]: by lists, or by sorting."""
     if k > MOST_KEPT:
         return sorted_words(rows, rule)
     cut = _pieces(rows, k)
@@ -169,13 +171,13 @@ def _words(rows: Rows, k: int, rule: KeyRule, *, in_order: bool) -> Tensor:
 
 
 class TopStage(NamedTuple):
-    """A stage that makes a list of each group of lists.
+    """A stage that merges each group of lists into one.
 
     Attributes:
-        level: its name.
-        lists: what there is before.
+        level: the name of the stage.
+        lists: the lists before the stage.
         group: int64[n], where groups begin.
-        made: the lists that it makes.
+        made: the resulting lists.
     """
 
     level: str
@@ -187,9 +189,9 @@ class TopStage(NamedTuple):
 def _ways(
     target: Target, lists: Lists, taken: Int64, k: int
 ) -> Iterator[tuple[float, int, list[TopStage]]]:
-    """Yield stages that leave each row one list, their modelled cycles first, and their number.
+    """Yield stages that leave one list per row, preceded by their modelled cycles and their number.
 
-    One list of many takes as long as there are words, and each stage the start of an exchange.
+    The time for merging lists grows with their words, and each stage starts an exchange.
     """
     most = int(np.bincount(lists.row[_starts(lists.row, lists.tile)]).max())
     for number in range(1, MOST_STAGES + 1):
@@ -200,7 +202,7 @@ def _ways(
 
 
 def _stages(lists: Lists, k: int, fan_in: int) -> list[TopStage]:
-    """Return the stages that leave each row one list: first those that are on one tile join."""
+    """Return the stages that leave one list per row; lists on the same tile are merged first."""
     stages: list[TopStage] = []
     rows = len(np.unique(lists.row))
     group, level, across = _starts(lists.row, lists.tile), "/tiles", 0
@@ -216,7 +218,7 @@ def _stages(lists: Lists, k: int, fan_in: int) -> list[TopStage]:
 
 
 def _cycles(target: Target, lists: Lists, taken: Int64, stages: list[TopStage]) -> float:
-    """Return the modelled cycles of lists that are made of so many elements, and of stages."""
+    """Return the modelled cycles of making the first lists from their elements, and of stages."""
     slots = least_slots(taken, lists.length, makes=True)
     cycles = float(slowest_tile(lists.tile, slots, target))
     for stage in stages:
@@ -266,7 +268,7 @@ def _merge(rows: Rows, stage: TopStage, words: Tensor, *, in_order: bool) -> Ten
 
 
 def _pieces(rows: Rows, k: int) -> Cut:
-    """Cut rows among workers, where they are if that makes few pieces; with ranges in rows."""
+    """Cut rows among workers: in place if that makes few pieces; return ranges within rows."""
     target = rows.graph.target
     workers = target.tiles * target.workers
     if not (rows.count and k):

@@ -1,7 +1,7 @@
-"""Reductions, with their stages.
+"""Reductions and their stages.
 
-These names are for expressions around reductions, which use `poplite.ops.reductions` whole: a map
-without a reduction loads none of it.
+These names are for expressions with reductions, which import `poplite.ops.reductions` as a
+whole: a map without a reduction loads none of it.
 """
 
 from typing import TYPE_CHECKING

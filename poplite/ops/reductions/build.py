@@ -1,11 +1,11 @@
-"""The compute sets of one reduction.
+"""The compute sets for one reduction.
 
-Each makes fewer elements of those that are left: `pieces` of the tensor, then of partial results.
+Each leaves fewer elements to combine: first `pieces` of the tensor, then of partial results.
 
-    tiles       joins what each tile holds of an output
-    workers     joins what the workers of a tile came to, where they share an output
-    groups      joins the results of groups of tiles, in as many steps as `levels` finds cheapest
-    final       joins the rest
+    tiles       combines what each tile holds of an output
+    workers     combines the results of the workers of a tile, if they share an output
+    groups      combines the results of groups of tiles, in the number of steps that is cheapest
+    final       combines the rest
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ from poplite.vertices.reduce import (
 
 
 class ReduceOperation(NamedTuple):
-    """A way of making one element of many.
+    """A way of combining many elements into one.
 
     Attributes:
-        rows: the vertex for elements that lie together.
-        columns: the vertex for elements that lie apart.
+        rows: the vertex for elements that are adjacent.
+        columns: the vertex for elements at a stride.
         columns_of_tile: the same, for all workers of a tile.
-        identity: what it makes of no elements; of integers an infinity is the limit of the type.
-        widens: whether HALF is joined in FLOAT.
+        identity: the result for no elements; for integers, an infinity is the limit of the type.
+        widens: whether HALF is combined in FLOAT.
     """
 
     rows: type[Vertex]
@@ -99,20 +99,20 @@ OPERATIONS = {
     "logical_and": ReduceOperation(AllRows, AllColumns, AllColumnsOfTile, True),
     "logical_or": ReduceOperation(AnyRows, AnyColumns, AnyColumnsOfTile, False),
 }
-"""By name, as in poplibs' `popops::Operation`."""
+"""The operations by name, as in poplibs' `popops::Operation`."""
 
 
 class Builder:
-    """Makes the compute sets of one reduction.
+    """Creates the compute sets for one reduction.
 
     Args:
-        graph: where they go.
+        graph: the graph of the compute sets.
         way: the operation.
-        order: the tensor.
-        output: the result, where it is on tiles already.
-        result_type: the element type of another one.
-        recorder: what takes the steps.
-        fused: an expression that is reduced, which lies as the tensor; None for the tensor itself.
+        order: the tensor, in the order in which it is reduced.
+        output: the tensor for the result, if it exists already.
+        result_type: the element type of a new result.
+        recorder: receives the steps.
+        fused: an expression to reduce, mapped like the tensor; None for the tensor itself.
     """
 
     def __init__(
@@ -137,11 +137,11 @@ class Builder:
 
     @cached_property
     def _mapping(self) -> TileMapping:
-        """The tiles of the operand."""
+        """The mapping of the operand."""
         return self.graph.tile_mapping(self.order.tensor)
 
     def build(self, result: Tensor) -> None:
-        """Make them, and put the result on tiles."""
+        """Create the compute sets, and map the result."""
         graph, self._result = self.graph, self.order.result(result)
         plan = self._plan
         for each in plan.stages:
@@ -156,14 +156,14 @@ class Builder:
     def ways(
         self, fused: Fused, stored: Order, here: Sending, mapping: TileMapping, there: Sending
     ) -> tuple[ReductionWay, ReductionWay]:
-        """Return the expression computed where it is reduced, and stored first.
+        """Return two ways: the expression computed where it is reduced, and stored first.
 
         Args:
             fused: the expression, whose elements have a price.
             stored: the order of a tensor that holds it.
-            here: the sending of the operands to these tiles, where the map is on others.
-            mapping: where a map puts that tensor.
-            there: the sending of the operands to the tiles of the map, where these are others.
+            here: the exchange of the operands to these tiles, if the map is on others.
+            mapping: the mapping of that tensor by a map.
+            there: the exchange of the operands to the tiles of the map, if these are others.
         """
         adds = self.way is OPERATIONS["add"]
         problem = self._stored(stored, mapping)
@@ -203,7 +203,7 @@ class Builder:
 
     @cached_property
     def _problem(self) -> Problem:
-        """The problem of the plan."""
+        """The problem to plan."""
         order, fused = self.order, self._fused
         element = order.tensor.element_type
         tensors = [order.tensor] if fused is None else [*fused.tensors.values()]
@@ -219,7 +219,7 @@ class Builder:
         )
 
     def _stored(self, order: Order, mapping: TileMapping) -> Problem:
-        """Return the reduction of a new tensor on some tiles, as `reduce_into` will have it."""
+        """Return the reduction of a new tensor with a mapping, as `reduce_into` will see it."""
         tensors = []
         if not order.is_row_major:  # priced as if it had the layout of the operand
             tensors, mapping = [order.tensor], self.graph.tile_mapping(order.tensor)
@@ -228,14 +228,14 @@ class Builder:
         return Problem(mapping, self._wanted(order), order.reduced, order.inner, types, breaks)
 
     def _wanted(self, order: Order) -> TileMapping | None:
-        """Return where the result is to be, in an order."""
+        """Return the mapping that the result has already, in an order."""
         return None if self._output is None else self.graph.tile_mapping(order.result(self._output))
 
     def _breaks(self, tensors: Sequence[Tensor], mapping: TileMapping, inner: int) -> Int64 | None:
-        """Return where ranges of the memory of a tile end, in tensors and in a mapping.
+        """Return where contiguous ranges of a tile's memory end, in tensors and in a mapping.
 
-        None where rows follow each other anyway; and where they lie apart, or tensors on other
-        tiles: of those each vertex would get a copy, with what lies between its rows.
+        None if rows are adjacent anyway; and if they are far apart, or tensors are on other tiles:
+        then each vertex would get a copy that includes the elements between its rows.
         """
         if inner == 1 or any(each.num_regions() > each.num_elements // inner for each in tensors):
             return None
@@ -245,7 +245,7 @@ class Builder:
         return distinct(np.concatenate([mapping.end, *ends]))
 
     def _partials(self, made: Stage) -> Tensor | None:
-        """Return a variable for partial results, or None for none."""
+        """Return a variable for partial results; None if there are none."""
         if not len(made.length):
             return None
         mapping = TileMapping(self.graph.target.tiles, made.tile, made.length)
@@ -275,9 +275,9 @@ class Builder:
                     self._add_vertices(compute_set, vertex, out, work, chosen)
 
     def _targets(self, work: StageWork, partials: Tensor | None) -> list[tuple[Tensor, Mask, int]]:
-        """Return the tensors that vertices write, which do, and the offset of partial results.
+        """Return the tensors to write, the vertices that do, and the offset of partial results.
 
-        It is one tensor where the types are equal.
+        There is only one tensor if the types are equal.
         """
         result, final = self._result, work.is_final
         if partials is None or final.all():
@@ -296,7 +296,7 @@ class Builder:
         work: StageWork,
         chosen: Int64,
     ) -> None:
-        """Add those vertices of a stage that are of one class and write one tensor."""
+        """Add those vertices of a stage that have the same class and write to the same tensor."""
         source, copy = repeated(np.diff(work.ptr)[chosen])
         reads = work.ptr[chosen][source] + copy
         first = np.searchsorted(source, np.arange(len(chosen) + 1))
@@ -325,34 +325,34 @@ class Builder:
 
 
 # -- fused -----------------------------------------------------------------------------------------
-# Reductions of expressions: the first stage computes the elements that it joins.
+# Reductions of expressions: the first stage computes the elements that it combines.
 #
 #     sum((x - y) ** 2)     a worker reads its elements of x and y, and writes one partial sum
 #
-# Nothing of the size of the expression is stored, unless that takes fewer cycles. The elements lie
-# as one of its tensors, so they are joined in the order in which that tensor would be; but as
-# elements that are computed take longer, workers share shorter rows of them.
+# Nothing of the size of the expression is stored, unless that takes fewer cycles. The elements are
+# mapped like one of its tensors, so they are combined in the order of that tensor; but as computed
+# elements take longer, workers share shorter rows of them.
 
 
 class Fused:
-    """An expression that is reduced.
+    """An expression to reduce.
 
     Args:
-        body: its lines.
-        element_type: of its elements.
+        body: the lines of the expression.
+        element_type: the type of its elements.
         how: the reduction.
-        main: a tensor of its shape, which lies as it.
-        order: in which its elements are joined.
-        operands: the tensors of `body`, stretched to the shape of the expression, or of one
+        main: a tensor of its shape, whose mapping it takes.
+        order: the order in which its elements are combined.
+        operands: the tensors of `body`, stretched to the shape of the expression, or with a single
             element.
-        shares: of each, how much of it is on the tiles of `main`.
+        shares: for each operand, its share on the tiles of `main`.
 
     Attributes:
-        element_type: of its elements.
-        body: its lines.
-        tensors: the operands of many elements by field, flattened in that order.
-        read: the operands that are on the tiles that read them, at least a part of one.
-        computed: what they compute of each element; None where no table has its price.
+        element_type: the type of its elements.
+        body: the lines of the expression.
+        tensors: the operands with many elements, by field, flattened in that order.
+        read: the operands that are at least partly on the tiles that read them.
+        computed: the computation for each element; None if an operation has no price.
     """
 
     def __init__(
@@ -376,23 +376,23 @@ class Fused:
         self.computed = computed_of(self._recipe(element_type, is_columns=False))
 
     def vertex(self, out: ElementClass, *, is_columns: bool) -> type[Vertex]:
-        """Return the class that joins rows, or columns, and writes elements of a type."""
+        """Return the class that combines rows, or columns, and writes elements of a type."""
         return class_of(self._recipe(out, is_columns=is_columns))
 
     @property
     def is_sent(self) -> bool:
-        """Whether an operand of many elements is on other tiles than `main`, or a part of it."""
+        """Whether an operand with many elements is at least partly on other tiles than `main`."""
         return any(self._shares[int(name[1:])].share < 1 for name in self.tensors)
 
     @property
     def slots(self) -> float:
-        """Slots of computing and joining an element; 0 where no table has them."""
+        """Slots for computing and combining an element; 0 if there is no price."""
         return 0 if self.computed is None else self.computed.with_join
 
     def map_cycles(self, mapping: TileMapping, target: Target, *, is_sent: bool) -> float:
-        """Return the cycles of a map that stores the expression on some tiles.
+        """Return the cycles of a map that stores the expression with a mapping.
 
-        `is_sent` says that these are others than those of the operands of its shape.
+        `is_sent` says that operands of its shape are on other tiles.
         """
         elsewhere = [is_sent and each.shape == self._shape for each in self.body.tensors]
         shares = [
@@ -401,7 +401,7 @@ class Fused:
         return map_cycles(self.body, self._shape, self.element_type, mapping, target, shares)
 
     def least_map_cycles(self, mapping: TileMapping, target: Target) -> float:
-        """Return cycles that such a map takes at least, by the elements of its fullest tile."""
+        """Return a lower bound for the cycles of such a map, from its fullest tile."""
         return least_map_cycles(self.body, self._shape, self.element_type, mapping, target)
 
     def _recipe(self, out: ElementClass, *, is_columns: bool) -> ReductionRecipe:
@@ -409,7 +409,7 @@ class Fused:
         return ReductionRecipe(self.body.body, scalars, self._how, out, is_columns)
 
     def numbers(self, count: int) -> dict[str, Any]:
-        """Return the fields of single elements and numbers, for so many vertices."""
+        """Return the fields for single elements and numbers, for `count` vertices."""
         made: dict[str, Any] = {
             name: tensor.reshape((1,)).broadcast(count, 0) for name, tensor in self._scalars.items()
         }
@@ -417,39 +417,39 @@ class Fused:
 
 
 def _read(own: HeldShare, tensor: Tensor, arranged: Tensor) -> ReadOperand:
-    """Return what vertices read of a tensor, whose elements are arranged for them."""
+    """Return the elements that vertices read of a tensor, which is arranged for them."""
     digits = arranged.view.flat_digits()
-    is_repeated = any(stride == 0 for _, stride in digits)  # and its elements are fewer
+    is_repeated = any(stride == 0 for _, stride in digits)  # it then has fewer elements
     is_in_order = not is_repeated and digits == tensor.view.flat_digits()
     return own.of(digits, tensor.element_type.size_bytes, is_in_order=is_in_order)
 
 
 _IN_ONE = Remembered[bool](most=64)
-"""Whether reductions of expressions are computed in one, by what their prices depend on."""
+"""The decisions whether to fuse a reduction, by everything that their prices depend on."""
 
 
 class FusedReduction:
-    """A reduction of an expression that is to be computed where it is reduced, or stored first.
+    """A reduction of an expression, computed where it is reduced or stored first.
 
     Args:
-        recorder: what takes the steps.
+        recorder: receives the steps.
         fused: the expression.
-        main: a tensor of its shape, which lies as it.
-        order: in which its elements are joined.
+        main: a tensor of its shape, whose mapping it takes.
+        order: the order in which its elements are combined.
         dims: the dimensions that are reduced.
         how: the reduction.
-        output: what takes the result; None for a new tensor of `result_type`.
-        result_type: of a new one.
-        sent: the sending of the operands to the tiles of `main`, where a tensor that would hold the
+        output: the tensor for the result; None for a new tensor of `result_type`.
+        result_type: the element type of a new result.
+        sent: the exchange of the operands to the tiles of `main`, if a tensor that would hold the
             expression is on others.
-        stored: the tiles of such a tensor, and the sending of the operands to these.
-        key: how the operands lie, as `Mappings.key` has it.
+        stored: the mapping of such a tensor, and the exchange of the operands to it.
+        key: the key for the mappings of the operands, from `Mappings.key`.
 
     Attributes:
-        main: a tensor of its shape, which lies as it.
+        main: a tensor of its shape, whose mapping it takes.
         body: the lines of the expression.
-        is_spread: whether its price has the sending of its operands of that shape.
-        key: all that its price depends on; None for one that is not remembered.
+        is_spread: whether its price includes the exchange of its operands of that shape.
+        key: a key of everything that its price depends on; None if it cannot be cached.
     """
 
     def __init__(
@@ -479,7 +479,7 @@ class FusedReduction:
 
     @cached_property
     def _ways(self) -> tuple[ReductionWay, ReductionWay]:
-        """The expression in one, and stored."""
+        """The two ways: with the expression fused, and stored."""
         return self._builder.ways(self._fused, self._stored_order, self._sent, *self._stored)
 
     @cached_property
@@ -488,14 +488,14 @@ class FusedReduction:
 
     @cached_property
     def is_in_one(self) -> bool:
-        """Whether it takes no more cycles than storing the expression."""
+        """Whether the fused way takes no more cycles than storing the expression."""
         if self._fused.computed is None:
             return True
         target = self._graph.target
         return _IN_ONE.of(self.key, lambda: is_cheaper_in_one(target, *self._ways))
 
     def bounds(self) -> Iterator[Bound]:
-        """Yield cycles of the cheaper way: at least, and as they are, which takes plans."""
+        """Yield bounds on the cycles of the cheaper way; the last is exact, and needs plans."""
         target = self._graph.target
         if self._fused.computed is None:
             yield Bound(0)
@@ -504,7 +504,7 @@ class FusedReduction:
         yield Bound(self._ways[0 if self.is_in_one else 1].total(target), is_exact=True)
 
     def lies(self) -> TileMapping:
-        """Return where the cheaper way puts a new result."""
+        """Return the mapping of a new result in the cheaper way."""
         target = self._graph.target
         order = self._builder.order if self.is_in_one else self._stored_order
         made = Graph(target).add_variable(self._type, self._kept, "result")
@@ -514,7 +514,7 @@ class FusedReduction:
         return made.graph.tile_mapping(made)
 
     def stored_bytes(self) -> int:
-        """Return the bytes of the expression on its fullest tile, if it is stored."""
+        """Return the bytes of the stored expression on its fullest tile."""
         mapping, _ = self._stored
         return int(mapping.elements_per_tile.max()) * self._fused.element_type.size_bytes
 
@@ -525,7 +525,7 @@ class FusedReduction:
         return tuple([size for d, size in sizes if d not in self._dims])
 
     def build(self, name: str) -> Tensor:
-        """Record the steps that compute it in one, and return the result."""
+        """Record the steps of the fused way, and return the result."""
         result = self._output
         if result is None:
             result = self._graph.add_variable(self._type, self._kept, name)
@@ -535,22 +535,22 @@ class FusedReduction:
 
 
 # -- reductions ------------------------------------------------------------------------------------
-# Reductions of tensors: sums, products, extremes, and truth along dimensions.
+# Reductions of tensors: sums, products, extremes, and logical operations along dimensions.
 #
-# Elements stay where they are as long as that helps.  First each tile joins what it holds of every
-# output; then what tiles came to is joined on one of them, in as many steps as are cheapest where
-# an output has elements on many tiles (`levels`)::
+# Elements stay where they are as long as that helps. First, each tile combines what it holds of
+# every output; then the results of the tiles are combined on one of them, in the cheapest number of
+# steps if an output has elements on many tiles (`levels`)::
 #
 #     tile 0   0 0 0 0 1 1    ->   p0 p1
 #     tile 1   1 1 1 1 1 1    ->      p1     ->   p0, and p1 + p1 + p1
 #     tile 2   1 1 1 1 1 1    ->      p1
 #
-# The order of joining follows from the shape, the mapping and the target alone, so float
-# sums and products have the same bits in every run; with another mapping their last bits may
-# differ (`poplite.vertices.reduce` says in which order a vertex goes).  Nothing else depends on it.
+# The order of combination depends only on the shape, the mapping and the target, so float sums and
+# products have the same bits in every run; with another mapping, their last bits may differ
+# (`poplite.vertices.reduce` documents the order within a vertex). Nothing else depends on it.
 #
-# Semantics: poplibs, `popops::reduce`.  How the elements lie is found by the strides of the view,
-# as poplibs does with its grouping of regions; the plan is made by `pieces`, `ranges` and `stage`.
+# Semantics: poplibs, `popops::reduce`. The layout of the elements is found from the strides of the
+# view, as poplibs does with its grouping of regions; `pieces`, `ranges` and `stage` make the plan.
 
 
 def reduce_into(
@@ -562,9 +562,9 @@ def reduce_into(
     name: str,
     element: ElementClass | None = None,
 ) -> Tensor:
-    """Reduce dimensions of a tensor, which were checked, and return the result.
+    """Reduce dimensions of a tensor, already checked, and return the result.
 
-    A new result is of the type of the tensor where no `element` is named.
+    A new result has the type of the tensor if no `element` is given.
     """
     graph, result, made = recorder.graph, output, element or tensor.element_type
     if result is None:
@@ -586,7 +586,7 @@ def reduce_into(
 
 
 def _fill(recorder: Recorder, way: ReduceOperation, result: Tensor, has_tiles: bool) -> None:
-    """Record the step that fills a result that no element takes part in."""
+    """Record the step that fills a result to which no element contributes."""
     if not result.num_elements:
         return
     graph = recorder.graph
@@ -598,7 +598,7 @@ def _fill(recorder: Recorder, way: ReduceOperation, result: Tensor, has_tiles: b
 
 
 def _in_range(value: float, element: type[ElementType[Any]]) -> float:
-    """Return a number, or for an infinity that integers have not their least or greatest."""
+    """Return a number, with an infinity replaced by the limit of an integer type."""
     if math.isfinite(value) or element.is_floating_point:
         return value
     limits: Any = np.iinfo(element.dtype)

@@ -1,4 +1,4 @@
-"""Reductions by the name of their operation, as in popops.
+"""Reductions selected by the name of their operation, as in popops.
 
     ops.reduce(x, 0, "square_add", scale=0.5)            0.5 * sum(x ** 2, 0)
     ops.reduce(x, 0, "add", scale=rate, update=old)      rate * sum(x, 0) + old
@@ -35,10 +35,10 @@ OPERATIONS = (
     "logical_or",
     "log_add",
 )
-"""By the names of `popops::Operation`."""
+"""The operations by the names of `popops::Operation`."""
 
 SCALED = ("add", "square_add", "log_add")
-"""Those that take a scale and an update."""
+"""The operations that take a scale and an update."""
 
 
 def reduce(
@@ -50,31 +50,31 @@ def reduce(
     scale: Operand | float | None = None,
     update: Operand | float | None = None,
 ) -> Expr:
-    """Return the elements along dimensions, joined by an operation.
+    """Return the elements along dimensions, combined by an operation.
 
-    HALF is joined in FLOAT, squares and the scale and the update included, and rounded once.
+    HALF is computed in FLOAT, including squares, the scale and the update, and rounded once.
     Integers wrap.
 
     Args:
         x: a tensor or an expression. "logical_and" and "logical_or" take BOOL, "log_add" floats,
-            the others all numbers but QUARTER.
+            the others all numbers except QUARTER.
         dims: a dimension, a list of them, or None for all; negative ones count from the last.
         op: "add", "square_add" (the sum of squares), "mul", "min", "max", "logical_and",
-            "logical_or", or "log_add": `ops.log_sum_exp`. Of no elements "add" and "square_add"
-            make 0, "mul" 1, "min" the greatest number of the type or infinity, "max" the least,
+            "logical_or", or "log_add": `ops.log_sum_exp`. Without elements, "add" and "square_add"
+            give 0, "mul" 1, "min" the greatest number of the type or infinity, "max" the least,
             "logical_and" true and "logical_or" false; "log_add" is refused.
         keepdims: whether the dimensions stay, with size 1.
-        scale: of "add" and "square_add": a factor of the result, a number, or a tensor
-            or expression of one element; of "log_add": a term added to it.
-        update: of the same operations: a term added to the scaled result, of its shape or one
-            that is broadcast to it; for "log_add" `log(exp(result) + exp(update))`.
+        scale: for "add" and "square_add", a factor for the result: a number, or a tensor
+            or expression with one element; for "log_add", a term added to it.
+        update: for the same operations, a term added to the scaled result, of its shape or one
+            that is broadcast to it; for "log_add", `log(exp(result) + exp(update))`.
 
     Raises:
-        TensorCreationError: for an unknown operation, a scale or an update of another shape, and
-            "log_add" of no elements.
+        TensorCreationError: for an unknown operation, a scale or an update of the wrong shape, or
+            "log_add" without elements.
         TensorIndexError: for a dimension that does not exist or is listed twice.
-        ElementTypeError: for elements that cannot be reduced so, and a scale or an update of an
-            operation that takes none, or of another type.
+        ElementTypeError: for elements to which the operation does not apply, or a scale or an
+            update of another type, or for an operation that takes none.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
@@ -110,10 +110,10 @@ def reduce(
 def log_sum_exp(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
     """Return the logarithm of the sum of exponentials of floats along dimensions.
 
-    The greatest element is subtracted first, so that nothing overflows: of FLOAT the result is
+    The greatest element is subtracted first, so that nothing overflows: for FLOAT, the result is
     within a few units in the last place of itself or of the greatest element, whichever is
-    larger. Of nothing but -inf it is -inf, with an inf it is inf, and with a NaN NaN. That of
-    HALF is made in FLOAT and rounded once. PopLibs: `LOG_ADD`.
+    larger. If all elements are -inf it is -inf; with an inf it is inf, with a NaN it is NaN. For
+    HALF it is computed in FLOAT and rounded once. PopLibs: `LOG_ADD`.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
@@ -139,7 +139,7 @@ _OTHER_NAMES = {
     "any": "logical_or",
     "log_sum_exp": "log_add",
 }
-"""What NumPy and the functions of `ops` call these operations."""
+"""The names of these operations in NumPy and `ops`."""
 
 
 def _checked_name(op: str) -> str:
@@ -194,7 +194,7 @@ def _fitting(update: Operand | float, result: Expr, called: str) -> Expr:
 
 
 def _of_type(value: Expr, result: Expr) -> Expr:
-    """Return floats in the type in which a result is made; the others as they are."""
+    """Return floats in the type in which a result is computed; other values unchanged."""
     if isinstance(value, Weak):
         return value
     if value.is_open:
@@ -208,7 +208,7 @@ def _of_type(value: Expr, result: Expr) -> Expr:
 
 
 def _logarithms_added(a: Expr, b: Expr) -> Expr:
-    """Return `log(exp(a) + exp(b))`, right where one of them is infinite."""
+    """Return `log(exp(a) + exp(b))`, correct even if one of them is infinite."""
     most = apply("maximum", a, b)
     least = apply("minimum", a, b)
     both = apply("add", most, apply("log1p", apply("exp", apply("subtract", least, most))))
@@ -219,13 +219,13 @@ def _finite_or_0(x: Expr) -> Expr:
     return apply("select", x, 0, apply("is_finite", x))
 
 
-# -- many at once ----------------------------------------------------------------------------------
+# -- several at once -------------------------------------------------------------------------------
 # Several reductions whose stages share compute sets.
 #
 #     low, high = ops.reduce_many([("min", x, 0), ("max", x, 0)])
 #
-#     compute set 1      what each tile holds of x, for the least and for the greatest
-#     compute set 2      what the workers of a tile came to, for both; and so on
+#     compute set 1      what each tile holds of x, for the minimum and for the maximum
+#     compute set 2      the results of the workers of a tile, for both; and so on
 #
 # Source: PopLibs, `popops::reduceMany`.
 
@@ -242,26 +242,26 @@ def reduce_many(
     name: str = "reduce_many",
     program: Steps | None = None,
 ) -> list[Tensor]:
-    """Record reductions that do not depend on each other, stage by stage in the same compute sets.
+    """Record independent reductions stage by stage, in shared compute sets.
 
-    One synchronisation serves a stage of all of them; by themselves each would have its own.
+    A stage of all of them takes one synchronisation, instead of one for each.
 
     Args:
         reductions: `(operation, x, dims)`, as `ops.reduce` takes them, or expressions with a
             reduction in them.
-        outputs: a tensor for each result; none makes new variables.
-        mapping: of each new variable, as in `graph.add_variable`; left out, results are where
-            reductions put them.
-        name: of the steps; the results have names that begin with it.
+        outputs: a tensor for each result; by default, new variables.
+        mapping: the mapping of each new variable, as in `graph.add_variable`; by default, results
+            stay where reductions put them.
+        name: the name of the steps, and the prefix of the names of results.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A tensor for each reduction: its output, or the new variable.
 
     Raises:
-        TensorCreationError: for another number of outputs, a mapping as well as outputs, and as
-            `ops.reduce` and `ops.map`.
-        ElementTypeError: for an entry that is not a reduction, and as `ops.reduce`.
+        TensorCreationError: for the wrong number of outputs, a mapping together with outputs, and
+            as in `ops.reduce` and `ops.map`.
+        ElementTypeError: for an entry that is not a reduction, and as in `ops.reduce`.
         GraphCycleError: for an output that another of the reductions reads or writes.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
@@ -317,7 +317,7 @@ def reduce_many(
 
 
 def _expr(entry: tuple[str, Operand, Dims] | Expr, number: int) -> Expr:
-    """Return an entry as an expression with a reduction."""
+    """Return an entry as an expression that contains a reduction."""
     if isinstance(entry, tuple) and len(entry) == 3:
         op, x, dims = entry
         return reduce(x, dims, op)

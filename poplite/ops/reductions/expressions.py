@@ -1,15 +1,15 @@
 """Reductions as expressions.
 
     ops.sum((x - y) ** 2)                         one number; nothing of the size of x is stored
-    x - ops.mean(x, 1, keepdims=True)             each row less its mean
+    x - ops.mean(x, 1, keepdims=True)             each row minus its mean
 
-`dims` is a dimension, a list of them, or left out for all; negative ones count from the last. A
-dimension that is reduced disappears, or stays with size 1 with `keepdims`. Sums and products of
-HALF are made in FLOAT and rounded once; those of integers wrap. In which order floats are added
-follows from the mapping and the target, so that the bits of a result are the same in every run.
+`dims` is a dimension, a list of them, or by default all; negative ones count from the last. A
+reduced dimension disappears, or stays with size 1 with `keepdims`. Sums and products of HALF are
+computed in FLOAT and rounded once; those of integers wrap. The order in which floats are added
+depends only on the mapping and the target, so that a result has the same bits in every run.
 
 All raise TensorIndexError for a dimension that does not exist or is listed twice, and
-ElementTypeError for elements that cannot be reduced so.
+ElementTypeError for elements that cannot be reduced in this way.
 
 Source: NumPy's functions of these names; PopLibs, `popops/Reduce.hpp`.
 """
@@ -41,7 +41,7 @@ from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import FLOAT, HALF, UNSIGNED_INT
 
 MOST_POSITIONS = (1 << 32) - 1
-"""The largest number of elements with positions: the next number means no position."""
+"""The largest number of elements with positions: the next number means "no position"."""
 
 Dims = int | Sequence[int] | None
 
@@ -71,7 +71,7 @@ def prod(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
 def mean(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
     """Return the mean of floats along dimensions: the sum, divided by the number of elements.
 
-    That of HALF is made in FLOAT and rounded once, so that the sum may be larger than HALF holds.
+    For HALF it is computed in FLOAT and rounded once, so the sum may exceed the range of HALF.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 8), "x")
@@ -86,18 +86,18 @@ def mean(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
 def variance(x: Operand, dims: Dims = None, *, ddof: float = 0, keepdims: bool = False) -> Expr:
     """Return the variance of floats along dimensions: the mean of squared distances to the mean.
 
-    The mean is made first, and the elements are read again, so that no digits cancel. That of
-    HALF is made in FLOAT and rounded once.
+    The mean is computed first, and the elements are read again, so that no digits cancel. For
+    HALF it is computed in FLOAT and rounded once.
 
     Args:
         x: a tensor or an expression.
-        dims: as of all reductions.
-        ddof: a number subtracted from the number of elements that divides: 1 for samples. Where
+        dims: as in all reductions.
+        ddof: a number subtracted from the number of elements in the divisor: 1 for samples. If
             nothing remains, the result is infinity or NaN, as in NumPy.
         keepdims: whether the dimensions stay, with size 1.
 
     Raises:
-        ElementTypeError: for elements that are not floats, and a `ddof` that is not a number.
+        ElementTypeError: for elements that are not floats, or a `ddof` that is not a number.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 8), "x")
@@ -118,21 +118,21 @@ def variance(x: Operand, dims: Dims = None, *, ddof: float = 0, keepdims: bool =
 
 
 def norm(x: Operand, dims: Dims = None, *, ord: float = 2, keepdims: bool = False) -> Expr:  # noqa: A002
-    """Return the norm of floats along dimensions, all of them as one vector.
+    """Return the norm of floats along dimensions, taken together as one vector.
 
-    That of HALF is made in FLOAT and rounded once. Squares that FLOAT does not hold make the norm
+    For HALF it is computed in FLOAT and rounded once. Squares that overflow FLOAT make the norm
     infinite, as in NumPy.
 
     Args:
         x: a tensor or an expression.
-        dims: as of all reductions.
+        dims: as in all reductions.
         ord: 1, the sum of absolute values; 2, the root of the sum of squares; or `math.inf`, the
             greatest absolute value.
         keepdims: whether the dimensions stay, with size 1.
 
     Raises:
         ElementTypeError: for elements that are not floats.
-        TensorCreationError: for another `ord`, and the greatest of no elements.
+        TensorCreationError: for any other `ord`, or the greatest value of no elements.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 8), "x")
@@ -168,20 +168,20 @@ def argmin(x: Operand, dim: int | None = None, *, keepdims: bool = False) -> Exp
 def argmax(x: Operand, dim: int | None = None, *, keepdims: bool = False) -> Expr:
     """Return the position of the greatest element, as UNSIGNED_INT.
 
-    It is the first of equal ones, and the first NaN if there is any. One pass over the rows of a
-    tensor of FLOAT or HALF finds it, two over columns, integers and expressions; nothing of their
+    It is the first of several maxima, and the first NaN if there is any. It takes one pass over
+    rows of a FLOAT or HALF tensor, two over columns, integers and expressions; nothing of their
     size is stored.
 
     Args:
         x: a tensor or an expression of numbers.
-        dim: the dimension along which positions are counted, from 0; left out, all elements in
+        dim: the dimension along which positions are counted, from 0; by default, all elements in
             row-major order.
         keepdims: whether the dimensions stay, with size 1.
 
     Raises:
-        TensorIndexError: for anything but a dimension of x.
-        TensorCreationError: for the position in no elements.
-        SizeOverflowError: for positions past 2^32.
+        TensorIndexError: for a `dim` that is not a dimension of x.
+        TensorCreationError: for an x without elements.
+        SizeOverflowError: for positions beyond 2^32.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()
@@ -197,7 +197,7 @@ def argmax(x: Operand, dim: int | None = None, *, keepdims: bool = False) -> Exp
 
 
 def min(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # noqa: A001
-    """Return the least element along dimensions; NaN is the least.
+    """Return the least element along dimensions; NaN counts as the least.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
@@ -208,7 +208,7 @@ def min(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # no
 
 
 def max(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # noqa: A001
-    """Return the greatest element along dimensions; NaN is the greatest.
+    """Return the greatest element along dimensions; NaN counts as the greatest.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
@@ -245,14 +245,14 @@ def _mean(wide: Expr, dims: Dims, keepdims: bool, called: str) -> Expr:
 
 
 def _sum_and_count(wide: Expr, dims: Dims, keepdims: bool, called: str) -> tuple[Expr, int]:
-    """Return the sum along dimensions, and of how many elements it is."""
+    """Return the sum along dimensions, and the number of elements in it."""
     total = reduction("add", wide, dims, keepdims, called)
     assert isinstance(total, Reduction)
     return total, math.prod(wide.shape[d] for d in total.dims)
 
 
 def _first_position(how: str, x: Operand, dim: int | None, keepdims: bool, called: str) -> Expr:
-    """Return where the first element is that is the extreme one, or NaN."""
+    """Return the position of the first element that is the extreme one, or NaN."""
     operand = known_operand(x, called)
     if dim is not None and integer_or_none(dim) is None:
         raise TensorIndexError(
@@ -274,9 +274,9 @@ def _first_position(how: str, x: Operand, dim: int | None, keepdims: bool, calle
     if _is_one_pass(operand, dims):
         kept = reduced.keepdims
         return Reduction(f"arg{how}", operand, dims, kept, reduced.shape, UNSIGNED_INT)
-    # Long positions are sums of two (`fuse.positions`), which FLOAT makes and joins sooner.
+    # Long positions are sums of two (`fuse.storing`), which are faster to compute in FLOAT.
     counted = FLOAT if MOST_STORED < size <= EXACT else UNSIGNED_INT
-    everywhere = iota(shape, counted)  # refuses positions that are too many
+    everywhere = iota(shape, counted)  # raises if there are too many positions
     read, steps = first_of_repeated(operand, dims)
     best = reduction(how, read, dim, True, called)
     is_best = apply("equal", read, best)
@@ -292,7 +292,7 @@ def _first_position(how: str, x: Operand, dim: int | None, keepdims: bool, calle
 
 
 def _is_one_pass(operand: Expr, dims: Sequence[int]) -> bool:
-    """Return whether positions of an operand are found by the vertices that are made for it."""
+    """Return whether the special vertices can find positions of an operand."""
     if not isinstance(operand, Leaf) or operand.element_type not in (FLOAT, HALF):
         return False
     tensor = operand.tensor
@@ -304,7 +304,7 @@ def _is_one_pass(operand: Expr, dims: Sequence[int]) -> bool:
 def _positions(
     shape: Sequence[int], read: Sequence[int], steps: Mapping[int, int], counted: ElementClass
 ) -> Expr:
-    """Return the positions in a shape of the elements that are read, by their steps."""
+    """Return the positions, in a shape, of the elements that are read, from their steps."""
     terms: list[Expr] = []
     for d, step in steps.items():
         if read[d] > 1:
@@ -315,7 +315,7 @@ def _positions(
 
 
 def float_operand(x: Operand, called: str) -> Expr:
-    """Return an operand of floats, whose shape is known."""
+    """Return an operand of floats with a known shape."""
     operand = known_operand(x, called)
     if kind_of(operand.element_type) != "float":
         raise ElementTypeError(
@@ -327,7 +327,7 @@ def float_operand(x: Operand, called: str) -> Expr:
 
 
 def known_operand(x: Operand, called: str) -> Expr:
-    """Return an operand whose shape and type are known."""
+    """Return an operand with a known shape and type."""
     operand = as_expr(x, called)
     if isinstance(operand, Weak):
         raise ElementTypeError(

@@ -1,13 +1,15 @@
-"""Positions of the greatest or least element of rows that lie together, in one pass.
+"""Positions of the greatest or least element of contiguous rows, in one pass.
 
-    tiles      each worker finds the extreme of its parts of rows, and where it is
-    workers    those that the workers of a tile found in one row
-    groups     those that groups of tiles found, in as many steps as `levels` finds cheapest
-    final      the rest
+The stages:
 
-A tensor on few tiles is sent to all of them first, where that takes less than looking at it there.
+    tiles      each worker finds the extreme of its parts of rows, and its position
+    workers    combines the results of the workers of a tile in one row
+    groups     combines the results of groups of tiles, in the number of steps that is cheapest
+    final      combines the rest
 
-Source: PopLibs, `popnn::argMax`, whose vertices give an element with its position too.
+A tensor on few tiles is first sent to all of them, if that is faster than scanning it there.
+
+Source: PopLibs, `popnn::argMax`, whose vertices return an element with its position too.
 """
 
 from __future__ import annotations
@@ -35,14 +37,14 @@ from poplite.vertices.reduce import (
 )
 
 LEAST_PART = 32
-"""Elements of a part of a row, at least: to join it takes as long as to look at a dozen."""
+"""Least elements of a part of a row: combining it takes as long as scanning a dozen elements."""
 
 OF_ROWS: dict[str, type[Vertex]] = {"argmax": FirstGreatestRows, "argmin": FirstLeastRows}
 OF_FOUND: dict[str, type[Vertex]] = {"argmax": FirstGreatest, "argmin": FirstLeast}
 
 
 def lies_in_rows(order: Order) -> bool:
-    """Return whether a tensor is its rows, one after the other, as positions are counted."""
+    """Return whether the rows of a tensor are contiguous, in the order of positions."""
     return order.is_row_major and order.inner == 1
 
 
@@ -50,8 +52,8 @@ class RowParts(NamedTuple):
     """Parts of rows, in the order of the elements; all int64[n].
 
     Attributes:
-        tile: where each is.
-        row: whose part it is.
+        tile: the tile of each part.
+        row: its row.
         begin: its first element.
         end: one past its last.
     """
@@ -63,12 +65,12 @@ class RowParts(NamedTuple):
 
 
 class FoundExtremes(NamedTuple):
-    """Extremes of parts of rows that are to be joined, row by row; all int64[n].
+    """Extremes of parts of rows that are to be combined, row by row; all int64[n].
 
     Attributes:
-        tile: where each is.
-        row: whose it is.
-        at: its number among all that were found.
+        tile: the tile of each extreme.
+        row: its row.
+        at: its index among all results so far.
     """
 
     tile: Int64
@@ -77,16 +79,16 @@ class FoundExtremes(NamedTuple):
 
 
 class FirstExtremes:
-    """Makes the compute sets that find positions.
+    """Creates the compute sets that find positions.
 
-    Extremes that were found have numbers: those of rows first, then those of parts.
+    Results are numbered: those of rows first, then those of parts.
 
     Args:
-        recorder: what takes the steps.
-        order: the tensor, which lies in rows.
+        recorder: receives the steps.
+        order: the tensor, with contiguous rows.
         how: "argmax" or "argmin".
-        result: what takes the positions, in the order of the rows.
-        wanted: where these are; None to put them where they are found.
+        result: the tensor for the positions, in the order of the rows.
+        wanted: the mapping of the positions; None to leave them where they are found.
     """
 
     def __init__(
@@ -105,7 +107,7 @@ class FirstExtremes:
         )
 
     def build(self) -> None:
-        """Make them, and put positions on tiles."""
+        """Create the compute sets, and map the positions."""
         parts = _parts(self._graph, self._x, self._length)
         homes = self._homes(parts)
         found = self._look(parts)
@@ -127,19 +129,19 @@ class FirstExtremes:
             _, end, tile = self._wanted.in_order()
             homes = tile[np.searchsorted(end, np.arange(rows), "right")]
         else:
-            homes[parts.row[::-1]] = parts.tile[::-1]  # of the first part of each
+            homes[parts.row[::-1]] = parts.tile[::-1]  # the tile of the first part of each row
             self._graph.set_tile_mapping(self._positions, _one_each(tiles, homes))
         self._graph.set_tile_mapping(self._values, _one_each(tiles, homes))
         return homes
 
     def _levels(self, found: FoundExtremes, tiles: int) -> Levels:
-        """Return into how many groups tiles are cut, in each level but the last."""
+        """Return the numbers of groups into which tiles are divided, in each level but the last."""
         rows, total = int(np.bincount(found.row).max()), len(found.row)
         spread = RemainingPartials(self._x.element_type, rows, total, tiles)
         return cheapest_levels(self._graph.target, spread)
 
     def _look(self, parts: RowParts) -> FoundExtremes:
-        """Add the vertices that scan parts of rows, and return the results to be joined."""
+        """Add the vertices that scan parts of rows, and return the results to be combined."""
         is_whole = parts.end - parts.begin == self._length
         some = ~is_whole
         at = parts.row.copy()
@@ -158,7 +160,7 @@ class FirstExtremes:
         return FoundExtremes(parts.tile[some], parts.row[some], at[some])
 
     def _join(self, name: str, found: FoundExtremes, group: Int64, homes: Int64) -> FoundExtremes:
-        """Add the vertices that join the results of a group in a row, and return the rest."""
+        """Add the vertices that combine the results of a group in a row, and return the rest."""
         order = np.lexsort((group, found.row))
         found, group = FoundExtremes(*(column[order] for column in found)), group[order]
         is_new = np.append(True, (np.diff(found.row) != 0) | (np.diff(group) != 0))
@@ -202,7 +204,7 @@ class FirstExtremes:
 
 
 def _one_each(tiles: int, tile: Int64) -> TileMapping:
-    """Return the mapping of elements that are on some tiles."""
+    """Return the mapping of elements on the given tiles."""
     return TileMapping(tiles, tile, np.ones_like(tile))
 
 
@@ -213,9 +215,9 @@ def _have_several(found: FoundExtremes, tile: Int64) -> bool:
 
 
 def _looked_at(graph: Graph, x: Tensor) -> TileMapping:
-    """Return the tiles that look at elements: those that have them, or all where that is cheaper.
+    """Return the tiles that scan elements: those that have them, or all if that is cheaper.
 
-    Joining the results of all tiles is assumed to take two steps more than those of x's own tiles.
+    Combining the results of all tiles is assumed to take two steps more than for x's own tiles.
     """
     mappings, target = Mappings(graph), graph.target
     own = mappings.of(x)
@@ -227,7 +229,7 @@ def _looked_at(graph: Graph, x: Tensor) -> TileMapping:
 
 
 def _parts(graph: Graph, x: Tensor, length: int) -> RowParts:
-    """Return the parts of rows of a length that workers have: as many as are busy, of each tile."""
+    """Return the parts of rows for workers: as many as keep the workers of each tile busy."""
     begin, end, tile = _looked_at(graph, x).in_order()
     source, row, begin, end = overlay(begin, end, np.arange(0, x.num_elements + 1, length))
     tile, size = tile[source], end - begin
@@ -239,7 +241,7 @@ def _parts(graph: Graph, x: Tensor, length: int) -> RowParts:
 
 
 def _first_of_vertices(parts: RowParts, is_whole: Mask, workers: int) -> Int64:
-    """Return the first part of each vertex: whole rows of a tile, or a part of one."""
+    """Return the first part of each vertex: the whole rows of a tile, or a part of one."""
     is_new = np.ones(len(parts.row), np.bool_)
     is_new[1:] = ~(is_whole[1:] & is_whole[:-1]) | (np.diff(parts.tile) != 0)
     run = np.cumsum(is_new) - 1

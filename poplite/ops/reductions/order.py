@@ -1,14 +1,14 @@
-"""In which order the elements of a tensor are reduced: close to that of memory.
+"""The order in which the elements of a tensor are reduced: close to that of memory.
 
-Dimensions are split where their steps change and sorted by their steps, the longest first, except
-that those that disappear stay together.  Kept dimensions are before and after them::
+Dimensions are split where their strides change and sorted by stride, the longest first, except
+that reduced dimensions stay together. Kept dimensions are before and after them::
 
     x of shape (2, 3, 4), steps 12, 4, 1        outer   reduced   inner
     reduced along 1                             2       3         4
     along 0 and 2                               3       2 * 4     1
     along 0                                     1       2         3 * 4
 
-Which of equal elements comes first matters to nobody but float sums.
+The order among the elements of an output affects only float sums and products.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from poplite.graph.tensor.tensor import Tensor
 
 
 class Order(NamedTuple):
-    """In which order the elements of a tensor are reduced.
+    """The order in which the elements of a tensor are reduced.
 
     Attributes:
         tensor: flattened, `[outer, reduced, inner]`.
-        reduced: elements of each output.
-        inner: outputs whose elements lie side by side.
-        extents: the sizes that dimensions are split into.
-        gone: which of these disappear.
-        backwards: which of these run backwards.
+        reduced: the number of elements in each output.
+        inner: the number of outputs whose elements are adjacent.
+        extents: the sizes into which dimensions are split.
+        gone: which of these are reduced.
+        backwards: which of these have a negative stride.
         permutation: their order.
     """
 
@@ -52,7 +52,7 @@ class Order(NamedTuple):
 
     @property
     def is_row_major(self) -> bool:
-        """Whether it is that of a tensor's own elements, one after the other."""
+        """Whether it is the order of the tensor's own elements."""
         return self.permutation == sorted(self.permutation) and not self.backwards
 
     def _arranged(self, tensor: Tensor, order: list[int]) -> Tensor:
@@ -68,9 +68,9 @@ def ordered(tensor: Tensor, dims: Collection[int], steps: Sequence[Dim] | None =
     """Bring a tensor close to the order of its memory.
 
     Args:
-        tensor: the operand, at least one element.
-        dims: the dimensions that disappear.
-        steps: of its dimensions, where they are to be those of another tensor of its shape.
+        tensor: the operand, with at least one element.
+        dims: the dimensions to reduce.
+        steps: the strides of its dimensions, to use those of another tensor of the same shape.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()

@@ -1,7 +1,7 @@
-"""The stages of one reduction: a plan of arrays, which equal reductions share.
+"""The stages of one reduction: a plan of arrays, shared by equal reductions.
 
-A plan depends on where elements lie, on which tiles outputs are wanted, on the order of the
-reduction and on element types; on the names and the values of tensors it does not.
+A plan depends on the mapping of the elements and of the outputs, on the order of the reduction
+and on element types, but not on the names and values of tensors.
 """
 
 from __future__ import annotations
@@ -47,39 +47,39 @@ from poplite.vertices.estimators.reductions import Slots, columns_slots, rows_sl
 from poplite.vertices.reduce import TYPES_OF_TILE
 
 # -- levels ----------------------------------------------------------------------------------------
-# In how many levels partial results are joined across tiles: the cheapest of some ways by a model.
+# The number of levels in which partial results are combined across tiles: the cheapest by a model.
 #
 #     one level       a tile reads the partial results of an output from all tiles that have one
-#     two levels      the tiles are cut into groups: a tile joins what its group has of an output,
-#                     and another one what the groups came to
+#     two levels      the tiles are divided into groups: a tile combines what its group has of an
+#                     output, and another tile combines the results of the groups
 #     three levels    groups of groups
 #
 #     cycles of a level = start of an exchange + bytes that a tile receives, at its rate
 #                       + the vertices of a tile
 #
-# All tiles do the same in this model: each output has as many partial results, on as many tiles,
-# which follow each other or are apart by as many as others.
+# In this model all tiles do the same: each output has equally many partial results, on equally
+# many tiles, which are adjacent or equally far apart.
 
 
 MOST_OF_TWO, MOST_OF_THREE = 60, 6
-"""Numbers of groups that are tried for two levels, and for each but the last of three."""
+"""Numbers of groups to try for two levels, and for each but the last of three."""
 
 
 Levels = tuple[int, ...]
-"""Into how many groups the tiles are cut, in each level but the last, falling."""
+"""The numbers of groups of tiles in each level but the last, falling."""
 
 
 class RemainingPartials(NamedTuple):
-    """Partial results that are left.
+    """The partial results that are left.
 
     Attributes:
-        element: their type.
-        rows: of an output, where it has most.
-        elements: of all outputs together.
-        tiles: where they are.
-        final_tiles: where outputs are wanted; 0 for anywhere.
-        span: tiles from the first to the last that has some of an output, as many as rows where
-            these follow each other; 0 for as many.
+        element: the element type.
+        rows: the most partial results of an output.
+        elements: the number for all outputs together.
+        tiles: the number of tiles that hold them.
+        final_tiles: the number of tiles for the outputs; 0 for any tiles.
+        span: the tiles from the first to the last that has some of an output, as many as rows if
+            these are adjacent; 0 for as many.
     """
 
     element: ElementClass
@@ -92,7 +92,7 @@ class RemainingPartials(NamedTuple):
 
 @lru_cache(maxsize=1 << 10)
 def cheapest_levels(target: Target, spread: RemainingPartials) -> Levels:
-    """Return the way of the fewest modelled cycles; of equal ones that with the fewest levels.
+    """Return the levels with the fewest modelled cycles; among equals, the fewest levels.
 
     >>> from poplite.types import FLOAT
     >>> cheapest_levels(Target(), RemainingPartials(FLOAT, rows=3, elements=3, tiles=3))
@@ -103,7 +103,7 @@ def cheapest_levels(target: Target, spread: RemainingPartials) -> Levels:
 
 
 def levels_to_try(spread: RemainingPartials) -> list[Levels]:
-    """Return the ways that are tried: one level, two, and three."""
+    """Return the levels to try: one, two, and three."""
     most = min(spread.rows, spread.tiles) // 2
     few = MOST_OF_THREE
     two = [(size,) for size in _sizes(most, MOST_OF_TWO)]
@@ -112,7 +112,7 @@ def levels_to_try(spread: RemainingPartials) -> list[Levels]:
 
 
 def cycles_of(target: Target, spread: RemainingPartials, way: Levels) -> int:
-    """Return the modelled cycles of joining partial results in some levels."""
+    """Return the modelled cycles of combining partial results in some levels."""
     rows, places, span = spread.rows, spread.tiles, max(spread.span, spread.rows)
     width, cycles = -(-spread.elements // spread.tiles), 0
     grain = _grain(target, spread.element)
@@ -133,17 +133,17 @@ def cycles_of(target: Target, spread: RemainingPartials, way: Levels) -> int:
 
 @lru_cache(maxsize=1 << 6)
 def _grain(target: Target, element: ElementClass) -> int:
-    """Return how many outputs a load brings at once."""
+    """Return how many outputs one load brings."""
     return max(1, int(target.cost("load_bytes_per_cycle")) // element.size_bytes)
 
 
 def _tiles(rows: int, width: int, grain: int) -> int:
-    """Return how many tiles share the outputs of a group, as `stage` deals them out."""
+    """Return how many tiles share the outputs of a group, as `stage` distributes them."""
     return min(max(rows * width // LEAST_WORK, 1), rows, -(-width // grain))
 
 
 def _level(target: Target, element: ElementClass, rows: int, width: int) -> int:
-    """Return the cycles of a tile that joins rows of partial results, with what it receives."""
+    """Return the cycles of a tile that receives and combines rows of partial results."""
     columns, grain = width, _grain(target, element)
     if rows * width > LEAST_WORK:  # workers share them
         columns = min(width, -(-width // (target.workers * grain)) * grain)
@@ -157,7 +157,7 @@ def _level(target: Target, element: ElementClass, rows: int, width: int) -> int:
 
 
 def _sizes(most: int, count: int) -> Iterator[int]:
-    """Yield some numbers from 2 up to one, each a certain factor above the one before.
+    """Yield some numbers from 2 up to `most`, each about the same factor above the one before.
 
     >>> list(_sizes(50, 5)), list(_sizes(1, 5))
     ([2, 4, 10, 22, 50], [])
@@ -174,10 +174,10 @@ def _sizes(most: int, count: int) -> Iterator[int]:
 
 
 MOST_KEPT = 64
-"""Plans that are kept."""
+"""Most plans in the cache."""
 
 MOST_INTERVALS = 1 << 14
-"""Intervals of a mapping whose plans are kept: those of many pieces would fill the memory."""
+"""Most intervals of a mapping in a cached plan: many pieces would fill the memory."""
 
 
 @frozen
@@ -185,11 +185,11 @@ class Types:
     """Element types of a reduction.
 
     Attributes:
-        source: of the operand.
-        partial: of partial results.
-        result: of the result.
+        source: the type of the operand.
+        partial: the type of partial results.
+        result: the type of the result.
         is_expression: whether the first vertices compute what they reduce.
-        slots: of an element that they compute and join; 0 where no table has its price.
+        slots: slots for computing and combining an element; 0 if there is no price.
     """
 
     source: ElementClass
@@ -204,13 +204,13 @@ class Problem:
     """The operand and the types of a reduction.
 
     Attributes:
-        mapping: where its elements lie.
-        wanted: where the elements of the result are, if it is on tiles.
-        reduced: elements of each output.
-        inner: outputs whose elements lie side by side.
-        types: element types.
-        breaks: int64[n], rising, where ranges of elements end that are one range of the memory of a
-            tile, in every tensor that is read; None where vertices get their rows one by one.
+        mapping: the mapping of the operand.
+        wanted: the mapping of the result, if it has one.
+        reduced: the number of elements in each output.
+        inner: the number of outputs whose elements are adjacent.
+        types: the element types.
+        breaks: int64[n], rising, the ends of ranges that are contiguous in the memory of a tile, in
+            every tensor that is read; None if vertices get their rows one by one.
     """
 
     mapping: TileMapping
@@ -225,10 +225,10 @@ class Stage(NamedTuple):
     """One compute set.
 
     Attributes:
-        name: what it is called.
+        name: the name of the compute set.
         work: its vertices.
         tile: int64[n], the tiles of its partial results, in their order.
-        length: int64[n], how many there are.
+        length: int64[n], how many partial results are on each.
         has_kept: whether a later stage still reads what this one reads.
     """
 
@@ -243,9 +243,9 @@ class Plan(NamedTuple):
     """The stages of a reduction.
 
     Attributes:
-        stages: in their order.
-        homes: int64[3, n], where it puts outputs: tile, first, last.
-        prices: cycles that were found for it, by what they are of.
+        stages: the stages in order.
+        homes: int64[3, n], the mapping of outputs: tile, first, last.
+        prices: cached cycles of the plan, by key.
     """
 
     stages: list[Stage]
@@ -253,7 +253,7 @@ class Plan(NamedTuple):
     prices: dict[object, float]
 
     def mapping(self, target: Target) -> TileMapping:
-        """Return where it puts outputs, in their order."""
+        """Return the mapping of outputs, in their order."""
         tile, low, high = self.homes
         first = np.argsort(low)
         return TileMapping(target.tiles, tile[first], (high - low)[first])
@@ -263,7 +263,7 @@ _PLANS = Remembered[Plan](MOST_KEPT)
 
 
 def plan_for(target: Target, problem: Problem) -> Plan:
-    """Return the plan of a reduction, that of an equal one if it is kept."""
+    """Return the plan of a reduction, from the cache if an equal one is there."""
     mapping, wanted, breaks = problem.mapping, problem.wanted, problem.breaks
     count = sum(len(each.begin) for each in (mapping, wanted) if each is not None)
     if count + (0 if breaks is None else len(breaks)) > MOST_INTERVALS:
@@ -286,7 +286,7 @@ class _Planner:
 
     def __init__(self, target: Target, problem: Problem) -> None:
         self.target, self.problem = target, problem
-        self._is_first = True  # nothing but the tensor is read
+        self._is_first = True  # only the tensor itself is read so far
         self._elements = problem.mapping.num_elements
         self._groups: list[int] | None = None
         self._loaded = int(target.cost("load_bytes_per_cycle"))
@@ -349,7 +349,7 @@ class _Planner:
         return self._source() is self.problem.types.partial and not self._computes()
 
     def _grains(self, element: ElementClass) -> tuple[int, int]:
-        """Return the outputs that a load brings at once, and those it brings in every row."""
+        """Return the outputs in one load, and those in a load of every row."""
         size, inner = element.size_bytes, self.problem.inner
         loaded = max(1, self._loaded // size)
         if not self._is_first or inner == 1:
@@ -370,7 +370,7 @@ class _Planner:
         return made._replace(begin=made.begin + begin)
 
     def _next(self, pieces: OutputPieces, has_shares: bool) -> tuple[str, Int64]:
-        """Return which pieces are joined next, and what that step is called."""
+        """Return the name of the next step, and the groups of pieces that it combines."""
         if has_shares:
             return "workers", pieces.tile
         tiles = distinct(pieces.tile)
@@ -381,7 +381,7 @@ class _Planner:
         return "groups", np.searchsorted(tiles, pieces.tile) * self._groups.pop(0) // len(tiles)
 
     def _spread(self, pieces: OutputPieces, tiles: int) -> RemainingPartials:
-        """Return how partial results lie that are on several tiles."""
+        """Return the distribution of the partial results that are on several tiles."""
         at, counts = pieces.elements_by_output()
         rows, output = int(counts.max()), at[counts.argmax()]
         own = pieces.tile[(pieces.low <= output) & (output < pieces.high)]
@@ -393,7 +393,7 @@ class _Planner:
         return RemainingPartials(self.problem.types.partial, rows, elements, tiles, final, span)
 
     def _wanted(self) -> tuple[Int64, Int64] | None:
-        """Return where outputs are wanted, as `(end, tile)` of intervals from 0, if anywhere."""
+        """Return where outputs are required, as `(end, tile)` of intervals from 0, if anywhere."""
         if self.problem.wanted is None:
             return None
         _, end, tile = self.problem.wanted.in_order()
@@ -402,8 +402,8 @@ class _Planner:
     def _may_share(self) -> tuple[bool, bool]:
         """Return whether all workers of a tile may share partial results, and outputs.
 
-        These are joined one by one, so they are of the type in which elements are joined, and of
-        one that `columns_of_tile` has.
+        These are combined one by one, so they must be of the type in which elements are combined,
+        and of a type that `columns_of_tile` supports.
         """
         if self._computes():
             return False, False
@@ -414,7 +414,7 @@ class _Planner:
         return first, second
 
     def _lie_together(self, begin: Int64, end: Int64) -> Mask:
-        """Return which ranges are one range of memory; partial results are, laid out by tile."""
+        """Return which ranges are contiguous in memory; partial results are, laid out by tile."""
         if not self._is_first:
             return np.ones(len(begin), np.bool_)
         breaks = self.problem.breaks
@@ -424,32 +424,32 @@ class _Planner:
         return together
 
 
-# -- whether an expression is stored before --------------------------------------------------------
-# Whether an expression is computed where it is reduced, or stored first: what takes fewer cycles.
+# -- whether an expression is stored first ---------------------------------------------------------
+# Whether an expression is computed where it is reduced, or stored first: the cheaper of the two.
 #
-#     in one      the vertices of the first stage compute what they join
-#     stored      a map computes it, shared evenly by all workers of a tile; an element that nothing
-#                 on its tile joins is read from there
+#     in one      the vertices of the first stage compute what they combine
+#     stored      a map computes it, shared evenly by all workers of a tile; an element that is not
+#                 combined on its own tile is read from there
 #
 # Both are priced tile by tile, as `poplite.vertices.estimators` does, with the copies for their
 # vertices (`poplite.ops.fuse.gathering`).
 
 
 ACROSS = ("groups", "final")
-"""Stages that read what other tiles came to."""
+"""Stages that read the results of other tiles."""
 
 
 class ReductionWay(NamedTuple):
-    """A way of reducing an expression, or what holds it.
+    """A way of reducing an expression, or a tensor that holds it.
 
     Attributes:
         problem: the operand and the types.
-        plan: makes the plan of that.
-        operands: what vertices of the first stage read.
+        plan: makes the plan for the problem.
+        operands: the operands that vertices of the first stage read.
         adds: whether elements are added up.
-        before: returns the cycles of the steps before.
-        least_before: cycles that this takes at least.
-        computed: what the first stage computes; None where an expression is stored.
+        before: returns the cycles of the preceding steps.
+        least_before: a lower bound for these cycles.
+        computed: the computation in the first stage; None if the expression is stored.
         sent: cycles until the tile that sends most to the first stage is done.
     """
 
@@ -463,7 +463,7 @@ class ReductionWay(NamedTuple):
     sent: float = 0
 
     def cycles(self, target: Target, *, across: bool) -> float:
-        """Return the cycles of stages across tiles, or of all before them."""
+        """Return the cycles of the stages across tiles, or of all stages before them."""
         plan = self.plan()
         where = [each.mapping and _bytes(each.mapping) for each in self.operands]
         read = [each._replace(mapping=None) for each in self.operands]
@@ -474,11 +474,11 @@ class ReductionWay(NamedTuple):
         return total if across else max(self.before() + total, self.sent)
 
     def total(self, target: Target) -> float:
-        """Return the cycles of all stages, with the steps before."""
+        """Return the cycles of all stages, including the preceding steps."""
         return sum(self.cycles(target, across=across) for across in (False, True))
 
     def bounds(self, target: Target) -> Iterator[Bound]:
-        """Yield the cycles before others take part, ever more nearly; exact ones need the plan."""
+        """Yield ever tighter bounds on the cycles up to there; exact ones need the plan."""
         if self.computed is None:
             joined = self._least_joined(target)
             yield Bound(self.least_before + joined)
@@ -486,12 +486,12 @@ class ReductionWay(NamedTuple):
         else:
             most = int(self.problem.mapping.elements_per_tile.max(initial=0))
             yield Bound(self.least_before + most * self.problem.types.slots)
-            if not all(_is_local(each) for each in self.operands):  # which are put together
+            if not all(_is_local(each) for each in self.operands):  # operands that must be gathered
                 yield Bound(self._of_fullest_tile(target))
         yield Bound(self.cycles(target, across=False), is_exact=True)
 
     def _of_fullest_tile(self, target: Target) -> float:
-        """Return the cycles of computing and joining what the fullest tile has; planned soon."""
+        """Return the cycles of computing and combining on the fullest tile; a quick estimate."""
         problem, types = self.problem, self.problem.types
         alone = replace(problem, mapping=_fullest(problem.mapping), wanted=None)
 
@@ -503,7 +503,7 @@ class ReductionWay(NamedTuple):
         return min(map(cycles, {types.result, types.partial}))  # of complete outputs, and of parts
 
     def _least_joined(self, target: Target) -> float:
-        """Return cycles that joining stored elements takes at least; needs no plan.
+        """Return a lower bound for combining stored elements, without a plan.
 
         A worker of the fullest tile has its share of them, or more; but the first and last element
         of an interval may be the only one of its output, and need no vertex.
@@ -555,7 +555,7 @@ class ReductionWay(NamedTuple):
             cycles += gathering_cycles(
                 target, [(lies if _is_local(each) else reads, each) for each in operands]
             )
-        else:  # a tile puts what it has itself to what it receives
+        else:  # a tile copies its own elements to those that it receives
             cycles += target.cost("worker_call") + target.cost("copy_piece_cycles")
             read = (work.end - work.begin) * element.size_bytes
             received = np.bincount(work.tile[repeated(np.diff(work.ptr))[0]], read).max()
@@ -563,7 +563,7 @@ class ReductionWay(NamedTuple):
         return cycles + self._sent_results(target, work)
 
     def _sent_results(self, target: Target, work: StageWork) -> float:
-        """Return the cycles of sending what vertices make of outputs that are wanted elsewhere."""
+        """Return the cycles of sending outputs to the tiles where they are required."""
         wanted, final = self.problem.wanted, work.is_final
         if wanted is None or not final.any():
             return 0
@@ -577,10 +577,10 @@ class ReductionWay(NamedTuple):
 
 
 def is_cheaper_in_one(target: Target, in_one: ReductionWay, stored: ReductionWay) -> bool:
-    """Return whether an expression takes no more cycles where its elements are joined.
+    """Return whether computing an expression where it is reduced takes no more cycles.
 
-    What follows once each tile has joined its elements is the same both ways, where it is stored on
-    the same tiles; on others there are as many of them or more.
+    After each tile has combined its elements, the rest is the same in both ways, if it is stored
+    on the same tiles; otherwise there are at least as many tiles.
     """
     own, other = compared(in_one.bounds(target), stored.bounds(target))
     if own.cycles <= other.cycles and not other.is_exact:
@@ -591,7 +591,7 @@ def is_cheaper_in_one(target: Target, in_one: ReductionWay, stored: ReductionWay
 
 
 def _fullest(mapping: TileMapping) -> TileMapping:
-    """Return a mapping with the elements of its fullest tile alone."""
+    """Return a mapping with only the elements of its fullest tile."""
     tile = int(mapping.elements_per_tile.argmax())
     held = mapping[tile]
     ends = np.stack([held.begin, held.end], axis=1).ravel()
@@ -625,5 +625,5 @@ def _slots(
 
 
 def _is_local(operand: ReadOperand) -> bool:
-    """Return whether each tile has what it reads of an operand, in the order of its elements."""
+    """Return whether each tile has all elements that it reads of an operand, in order."""
     return operand.mapping is None and len(operand.digits) == 1 and operand.digits[0][1] == 1

@@ -1,16 +1,16 @@
-"""One compute set of a reduction.
+"""One compute set for a reduction.
 
-A tile gets as many vertices as its workers need to be busy.  They share the outputs of a part; and
-the rows of an output only where there are too few outputs for them, since then a further
-stage has to join what they come to::
+A tile gets as many vertices as are needed to keep its workers busy. They share the outputs of a
+part; they share the rows of an output only if there are too few outputs for them, since a further
+stage then has to combine their results::
 
     part of 6 outputs, 5 rows      0 1 2|3 4 5        1 output, 600 rows     0 0 0 ... 0 0
                                    0 1 2|3 4 5                               vertex 0: 100 rows
                                    . . .|. . .                               vertex 1: 100 rows, ...
 
-Where a tile has one part only, whose outputs its workers share, that is one vertex for all of them,
-so that its elements can be read in the order of memory.  So are *runs*: all that a tile has of
-some outputs, where it lies together, but begins and ends within rows.
+If a tile has only one part, and its workers share the outputs, there is one vertex for all workers,
+so that elements can be read in the order of memory. The same holds for *runs*: all that a tile
+has of some outputs, where it is contiguous, but begins and ends within rows.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from poplite.types import FLOAT
 from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one
 
 # -- pieces ----------------------------------------------------------------------------------------
-# Which tile holds which elements of a reduction: arrays, no graph.
+# The elements on each tile, as arrays without a graph.
 #
-# A tensor that is reduced is read in the order `[outer, reduced, inner]`, in which `inner` elements
-# side by side belong to different outputs, and the next `inner` elements to the same ones again::
+# A tensor is reduced in the order `[outer, reduced, inner]`: `inner` adjacent elements belong to
+# different outputs, and the next `inner` elements to the same outputs again::
 #
-#     outer 2, reduced 3, inner 4         output of each element, as memory has them
+#     outer 2, reduced 3, inner 4         output of each element, in memory order
 #     0 1 2 3  0 1 2 3  0 1 2 3           outer 0
 #     4 5 6 7  4 5 6 7  4 5 6 7           outer 1
 #
-# What a tile holds of it is cut into *pieces*: a range of outputs `[low, high)`, and `rows` ranges
+# The elements on a tile are cut into *pieces*: a range of outputs `[low, high)`, and `rows` ranges
 # of as many elements, the first at `begin`, each `inner` elements after the one before::
 #
 #     tile 0 holds elements 2 to 8        0 1[2 3  0 1 2 3  0]1 2 3
@@ -44,14 +44,14 @@ from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one
 
 
 class OutputPieces(NamedTuple):
-    """Elements by the outputs they belong to, all int64[pieces].
+    """Elements grouped by their outputs, all int64[pieces].
 
     Attributes:
-        tile: where they are.
+        tile: the tile of each piece.
         low: the first output.
         high: one past the last output.
         begin: where the first row begins in the flattened tensor.
-        rows: how many rows there are, `inner` elements apart.
+        rows: the number of rows, `inner` elements apart.
     """
 
     tile: Int64
@@ -61,11 +61,11 @@ class OutputPieces(NamedTuple):
     rows: Int64
 
     def take(self, chosen: Int64) -> OutputPieces:
-        """Return some of them, by number or by a mask."""
+        """Return some of the pieces, by number or by a mask."""
         return OutputPieces(*(column[chosen] for column in self))
 
     def cut(self, breaks: Int64) -> tuple[OutputPieces, Int64]:
-        """Cut them wherever an output in `breaks`, rising, begins within a range of outputs.
+        """Cut pieces wherever an output in `breaks`, rising, begins within a range of outputs.
 
         Returns:
             The parts, and for each the number of the piece it was cut from.
@@ -80,7 +80,7 @@ class OutputPieces(NamedTuple):
         return OutputPieces(self.tile[source], low, high, begin, self.rows[source]), source
 
     def merged(self) -> OutputPieces:
-        """Join single rows of a tile that follow each other, in outputs and in elements.
+        """Merge single rows of a tile that are consecutive, in outputs and in elements.
 
         >>> two = OutputPieces(*(np.array(k) for k in ([3, 3], [0, 4], [4, 5], [7, 11], [1, 1])))
         >>> [column.tolist() for column in two.merged()]
@@ -96,7 +96,7 @@ class OutputPieces(NamedTuple):
         return self.take(heads)._replace(high=self.high[last])
 
     def elements_by_output(self) -> tuple[Int64, Int64]:
-        """Return where the number of elements of an output changes, and to which number.
+        """Return where the number of elements of an output changes, and its new value.
 
         >>> two = OutputPieces(*(np.array(k) for k in ([0, 1], [0, 2], [4, 4], [0, 4], [3, 1])))
         >>> [column.tolist() for column in two.elements_by_output()]
@@ -111,19 +111,19 @@ class OutputPieces(NamedTuple):
 
 
 def joined(parts: list[OutputPieces]) -> OutputPieces:
-    """Return the pieces of several lists as one."""
+    """Return the pieces of several lists as a single list."""
     return OutputPieces(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 def pieces_of(tile: Int64, begin: Int64, end: Int64, reduced: int, inner: int) -> OutputPieces:
-    """Cut what tiles hold of a flattened tensor into pieces.
+    """Cut the tiles' elements of a flattened tensor into pieces.
 
     Args:
         tile: int64[n], the tile of each interval.
         begin: int64[n], first elements.
         end: int64[n], one past the last elements, above `begin`.
-        reduced: elements of each output.
-        inner: outputs whose elements lie side by side.
+        reduced: the number of elements in each output.
+        inner: the number of outputs whose elements are adjacent.
 
     >>> held = [np.array([k]) for k in (0, 2, 9)]
     >>> [column.tolist() for column in pieces_of(*held, reduced=3, inner=4)]
@@ -136,8 +136,8 @@ def pieces_of(tile: Int64, begin: Int64, end: Int64, reduced: int, inner: int) -
     low = np.maximum(begin[source] - outer * size, 0)  # counted from the outer element
     high = np.minimum(end[source] - outer * size, size)
     parts = []
-    whole, top = -(-low // inner), high // inner  # rows that are held from end to end
-    within = whole > top  # less than a row, and the row is cut at both ends
+    whole, top = -(-low // inner), high // inner  # rows that are complete on the tile
+    within = whole > top  # less than a row, which is cut at both ends
     for chosen, start, stop, rows in (
         (within | (low < whole * inner), low, np.where(within, high, whole * inner), 1),
         (whole < top, whole * inner, (whole + 1) * inner, top - whole),
@@ -158,17 +158,17 @@ def pieces_of(tile: Int64, begin: Int64, end: Int64, reduced: int, inner: int) -
 
 
 # -- ranges ----------------------------------------------------------------------------------------
-# Ranges of outputs, and the tile that joins the elements of each.
+# Ranges of outputs, and the tile that combines the elements of each.
 #
-# The pieces that are joined at once form a *group*: those on one tile, or on several, or all.
-# Within a group outputs fall into *ranges*, cut where the set of pieces that hold elements of them
+# The pieces that are combined in one step form a *group*: those on one tile, or on several, or all.
+# Within a group outputs fall into *ranges*, cut where the set of pieces with elements of them
 # changes::
 #
 #     pieces of a group        [------)              ranges           0   1   2
 #                                 [--------)         pieces of each   1   2   1
 #
-# A range is dealt out to the tiles of its pieces, or to those where its outputs are wanted.  Where
-# its group has all elements of its outputs, what comes out are these; otherwise partial results.
+# A range is distributed to the tiles of its pieces, or to those where its outputs are required. If
+# its group has all elements of its outputs, the results are these outputs; else partial results.
 
 
 class Ranges(NamedTuple):
@@ -178,7 +178,7 @@ class Ranges(NamedTuple):
         low: int64[n], the first output.
         high: int64[n], one past the last.
         ptr: int64[n + 1], range `r` has the pieces `ptr[r]` up to `ptr[r + 1]`.
-        pieces: cut to the ranges, in the order of their elements.
+        pieces: the pieces, cut to the ranges, in the order of their elements.
     """
 
     low: Int64
@@ -188,7 +188,7 @@ class Ranges(NamedTuple):
 
     @property
     def rows(self) -> Int64:
-        """int64[n], how many rows of elements each range has."""
+        """int64[n], the number of rows of elements in each range."""
         return np.add.reduceat(self.pieces.rows, self.ptr[:-1])
 
     def followed_by(self, other: Ranges) -> Ranges:
@@ -205,7 +205,7 @@ def ranges_of(pieces: OutputPieces, group: Int64) -> tuple[Ranges, Mask]:
     """Find the ranges of each group, and which of them have all elements of their outputs.
 
     Args:
-        pieces: those left to be joined.
+        pieces: the pieces left to combine.
         group: int64[pieces], the group of each.
 
     >>> numbers = [0, 0, 1], [0, 2, 5], [4, 6, 7], [0, 4, 8], [1, 1, 1]
@@ -241,11 +241,11 @@ def _cut(pieces: OutputPieces, group: Int64) -> Ranges:
 
 
 class RangeParts(NamedTuple):
-    """Parts of ranges, each dealt to a tile; all int64[n] but the last.
+    """Parts of ranges, each assigned to a tile; all int64[n] except the last.
 
     Attributes:
-        range: which range it is a part of.
-        tile: which tile joins its elements.
+        range: the range of each part.
+        tile: the tile that combines its elements.
         low: the first output.
         high: one past the last.
         is_here: bool[n], whether all its elements are on that tile.
@@ -258,12 +258,12 @@ class RangeParts(NamedTuple):
     is_here: Mask
 
     def followed_by(self, other: RangeParts) -> RangeParts:
-        """Return these parts and others."""
+        """Return these parts, followed by others."""
         return RangeParts(*(np.concatenate(columns) for columns in zip(self, other, strict=True)))
 
 
 def cut(width: Int64, part: Int64, parts: Int64, grain: int | Int64) -> Int64:
-    """Return where parts of outputs begin that are cut evenly, at multiples of the grain.
+    """Return where equal parts of outputs begin, rounded to multiples of the grain.
 
     >>> cut(np.array([26] * 4), np.arange(4), np.array([3] * 4), 4).tolist()
     [0, 8, 16, 26]
@@ -273,14 +273,14 @@ def cut(width: Int64, part: Int64, parts: Int64, grain: int | Int64) -> Int64:
 
 
 def dealt(found: Ranges, chosen: Int64, least: int, grain: int, home: Int64 | None) -> RangeParts:
-    """Deal ranges out to tiles.
+    """Distribute ranges to tiles.
 
     Args:
         found: the ranges.
-        chosen: int64[k], the numbers of those that are dealt out.
-        least: elements for which it is worth to take one more tile.
-        grain: outputs that stay together, where there are so many.
-        home: int64[ranges], the tile of each; left out, the tiles of its pieces get equal parts.
+        chosen: int64[k], the numbers of the ranges to distribute.
+        least: the number of elements that justifies one more tile.
+        grain: the number of outputs that stay together, if there are as many.
+        home: int64[ranges], the tile of each; by default, the tiles of its pieces get equal parts.
 
     >>> two = OutputPieces(*(np.array(k) for k in ([4, 7], [0, 0], [6, 6], [0, 6], [1, 1])))
     >>> parts = dealt(ranges_of(two, np.array([0, 0]))[0], np.array([0]), 6, 1, None)
@@ -300,7 +300,7 @@ def dealt(found: Ranges, chosen: Int64, least: int, grain: int, home: Int64 | No
         count = np.clip(count, 1, np.minimum(tiles, -(-width // grain)))
     source, copy = repeated(count)
     number, parts, width = chosen[source], count[source], width[source]
-    # Where there are fewer outputs than tiles, ranges begin with different ones.
+    # If there are fewer outputs than tiles, ranges begin with different ones.
     turn = (found.low[number] + copy) % tiles[source]
     to = tile[first[number] + turn] if home is None else home[number]
     low, high = (found.low[number] + cut(width, copy + k, parts, grain) for k in (0, 1))
@@ -312,26 +312,26 @@ def dealt(found: Ranges, chosen: Int64, least: int, grain: int, home: Int64 | No
 
 
 LEAST_WORK = 128
-"""Elements of a vertex, where there are as many: to start it takes as long as to add dozens."""
+"""Least elements of a vertex, if there are as many: starting it costs as much as dozens of adds."""
 
 LEAST_ROWS = 64
-"""Rows of a vertex, at least, where workers share rows: that takes a further stage."""
+"""Least rows of a vertex, if workers share rows: that takes a further stage."""
 
 LEAST_SLOTS = 20
-"""Slots of computing the elements of a vertex, for which it is worth to start another one."""
+"""Slots of computation that justify starting another vertex."""
 
 NEAR = 1.05
-"""How many times the least slots are as good as those, with fewer vertices."""
+"""Factor by which slots may exceed the least, for fewer vertices."""
 
 Straight = Callable[[Int64, Int64], Mask]
-"""Tells which ranges of a flattened tensor, int64[n] begins and ends, lie together in memory."""
+"""Returns which ranges of a flattened tensor, int64[n] begins and ends, are contiguous."""
 
 
 class Effort(NamedTuple):
-    """What it takes to join elements, and so from when on workers share them.
+    """The cost of combining elements, which determines when workers share them.
 
     Attributes:
-        slots: of an element; 0 where nothing is computed.
+        slots: slots for an element; 0 if nothing is computed.
         target: the machine.
     """
 
@@ -340,25 +340,25 @@ class Effort(NamedTuple):
 
     @property
     def workers(self) -> int:
-        """How many share the elements of a tile."""
+        """The number of workers that share the elements of a tile."""
         return self.target.workers
 
     @property
     def least_work(self) -> int:
-        """Elements of a vertex, where there are as many."""
+        """Least elements of a vertex, if there are as many."""
         return min(LEAST_WORK, ceil(LEAST_SLOTS / self.slots)) if self.slots else LEAST_WORK
 
     @property
     def least_rows(self) -> int:
-        """Rows of a vertex, at least, where workers share rows."""
+        """Least rows of a vertex, if workers share rows."""
         return min(LEAST_ROWS, ceil(LEAST_SLOTS / self.slots)) if self.slots else LEAST_ROWS
 
     def shares(self, length: Int64, count: Int64) -> Int64:
-        """Return into how many shares rows are cut that are computed, in the fewest slots.
+        """Return the number of shares in which computed rows are cut, for the fewest slots.
 
         Args:
-            length: int64[n], elements of each row.
-            count: int64[n], how many rows its tile has.
+            length: int64[n], the number of elements in each row.
+            count: int64[n], the number of rows on its tile.
 
         >>> effort = Effort(1.5, Target())
         >>> effort.shares(np.array([16, 64, 64, 900]), np.array([1, 1, 6, 4])).tolist()
@@ -372,7 +372,7 @@ class Effort(NamedTuple):
             count == 1,
             reduce_one(FLOAT, FLOAT, shares, target),
             reduce_columns(FLOAT, FLOAT, count, shares, count, target, adds=True)
-            + target.cost("worker_call") / workers,  # their shares are put together
+            + target.cost("worker_call") / workers,  # for combining their shares
         )
         slots[1:] += joined[1:]
         best: Int64 = np.argmax(slots <= slots.min(0) * NEAR, axis=0) + 1
@@ -383,14 +383,14 @@ class StageWork(NamedTuple):
     """The vertices of a stage.
 
     Attributes:
-        tile: int64[n], where each runs.
+        tile: int64[n], the tile of each vertex.
         is_final: bool[n], whether it writes outputs, or partial results.
-        low: int64[n], the first output or partial result it writes.
+        low: int64[n], the first output or partial result that it writes.
         high: int64[n], one past the last.
-        is_rows: bool[n], whether what it reads are rows of outputs, one after the other.
-        stride: int64[n], otherwise, elements from row to row of what it reads.
+        is_rows: bool[n], whether it reads whole outputs, one after the other.
+        stride: int64[n], otherwise, the elements from row to row of its input.
         first: int64[n], and the output of the first of them, counted from its first.
-        share: int64[n], outputs of each worker; 0 for a vertex of one worker.
+        share: int64[n], the outputs of each worker; 0 for a vertex of one worker.
         ptr: int64[n + 1], vertex `v` reads the intervals `ptr[v]` up to `ptr[v + 1]`.
         begin: int64[m], first elements of the intervals.
         end: int64[m], one past the last.
@@ -410,9 +410,9 @@ class StageWork(NamedTuple):
 
 
 def together(works: Sequence[StageWork]) -> StageWork:
-    """Return the vertices of several plans, by tile and by what they read first.
+    """Return the vertices of several plans, by tile and by the first element that they read.
 
-    Vertices run in this order, and what they read lies in the order of tiles as a rule: memory is
+    Vertices run in this order, and their inputs are usually in the order of tiles: memory is
     read from one end to the other.
     """
     counts = np.concatenate([np.diff(each.ptr) for each in works])
@@ -439,14 +439,14 @@ def together(works: Sequence[StageWork]) -> StageWork:
 
 
 class OutputRuns(NamedTuple):
-    """Elements that lie together, at least one of each of some outputs; all arrays of n.
+    """Contiguous elements, at least one of each of some outputs; all arrays of n.
 
     Attributes:
-        tile: int64, where they are.
+        tile: int64, the tile of each run.
         low: int64, the first output.
         begin: int64, the first element in the flattened tensor.
         end: int64, one past the last.
-        is_whole: bool, whether they are all elements of the outputs.
+        is_whole: bool, whether the run has all elements of the outputs.
     """
 
     tile: Int64
@@ -456,25 +456,25 @@ class OutputRuns(NamedTuple):
     is_whole: Mask
 
     def ranges(self, inner: int) -> Ranges:
-        """Return the outputs of each, with its elements as one row."""
+        """Return the outputs of each run, with its elements as one row."""
         one, high = np.ones_like(self.low), self.low + inner
         pieces = OutputPieces(self.tile, self.low, high, self.begin, one)
         return Ranges(self.low, high, np.arange(len(one) + 1), pieces)
 
     def take(self, chosen: Mask) -> OutputRuns:
-        """Return some of them."""
+        """Return some of the runs."""
         tile, low, begin, end = (column[chosen] for column in self[:4])
         return OutputRuns(tile, low, begin, end, self.is_whole[chosen])
 
 
 class StageOutcome(NamedTuple):
-    """What a stage does, and what it leaves to be done.
+    """The vertices of a stage, and the pieces that remain after it.
 
     Attributes:
         work: its vertices.
         partials: its partial results, as pieces; the first begins at 0.
-        kept: pieces that it does not change.
-        homes: int64[3, k], tile, first and last of the outputs it writes.
+        kept: the pieces that it leaves unchanged.
+        homes: int64[3, k], the tile, first and last of the outputs that it writes.
         has_shares: whether workers share the rows of an output.
     """
 
@@ -502,22 +502,22 @@ def stage(
     """Plan one compute set.
 
     Args:
-        pieces: those left to be joined.
-        group: int64[pieces], which of them are joined now.
-        runs: the same, on tiles without pieces.
-        inner: elements from row to row of a piece.
-        effort: what it takes to join an element.
-        grain: outputs that a load brings at once: where there are more, they are not parted.
-        least_grain: how many it brings at once in every row, at least.
-        straight: tells what lies together in memory.
+        pieces: the pieces left to combine.
+        group: int64[pieces], the group of each in this stage.
+        runs: runs to combine, on tiles without pieces.
+        inner: the number of elements from row to row of a piece.
+        effort: the cost of combining an element.
+        grain: the outputs in one load: if there are more, they are not separated.
+        least_grain: the outputs in one load of every row, at least.
+        straight: returns which ranges are contiguous in memory.
         may_keep: whether single rows may stay as they are, for a later stage.
         may_share: whether there are vertices for all workers of a tile that write partial results,
-            and such that write outputs.
-        wanted: where outputs are wanted, `(end, tile)` of intervals from 0; left out, on the
+            and vertices that write outputs.
+        wanted: where outputs are required, `(end, tile)` of intervals from 0; by default, on the
             tiles of their pieces.
 
     Returns:
-        Vertices and the pieces left, none when all outputs are written.
+        The vertices, and the remaining pieces; none if all outputs are written.
     """
     home = None
     if wanted is not None:
@@ -595,15 +595,15 @@ def stage(
 
 
 def _placed(parts: RangeParts, count: Int64) -> tuple[OutputPieces, Int64, Int64]:
-    """Lay partial results out by tile, then by share.
+    """Lay out partial results by tile, then by share.
 
     Args:
-        parts: what they are results of.
-        count: int64[parts], how many there are for each output.
+        parts: the parts whose results they are.
+        count: int64[parts], the number of results for each output.
 
     Returns:
-        The results as pieces; where each part's begin, share by share; and which of these is the
-        first of each part.
+        The results as pieces; where the results of each part begin, share by share; and which of
+        these is the first of each part.
     """
     of, share = repeated(count)
     order = np.lexsort((parts.low[of], share, parts.tile[of]))
@@ -617,16 +617,16 @@ def _placed(parts: RangeParts, count: Int64) -> tuple[OutputPieces, Int64, Int64
 def plan_contiguous_outputs(
     held: Int64, reduced: int, effort: Effort
 ) -> tuple[StageWork, Int64, Int64]:
-    """Plan the vertices for outputs whose elements lie together, all on one tile.
+    """Plan the vertices for contiguous outputs that are on one tile each.
 
     Args:
         held: int64[3, n], tile, first and last of the elements of intervals.
-        reduced: elements of each output; those of the next one follow.
-        effort: what it takes to join an element.
+        reduced: the number of elements in each output; outputs are consecutive.
+        effort: the cost of combining an element.
 
     Returns:
-        The vertices, the tile, first and last of their outputs, and the rest of the
-        intervals.  Few outputs of many elements are left, for workers to share.
+        The vertices, the tile, first and last of their outputs, and the remaining intervals. Few
+        outputs with many elements remain, for workers to share.
     """
     tile, begin, end = held
     first, last = -(-begin // reduced), end // reduced
@@ -665,18 +665,18 @@ def plan_runs(
     may_share: tuple[bool, bool],
     may_keep: bool,
 ) -> tuple[OutputRuns, Int64]:
-    """Find the tiles that have elements of all outputs side by side, and nothing else.
+    """Find the tiles that have contiguous elements of all outputs, and nothing else.
 
     Args:
         held: int64[3, n], tile, first and last of the elements of intervals.
-        reduced: elements of each output.
-        inner: outputs whose elements lie side by side.
-        workers: of each tile.
-        may_share: as `stage` takes it.
-        may_keep: likewise.
+        reduced: the number of elements in each output.
+        inner: the number of outputs whose elements are adjacent.
+        workers: the workers of each tile.
+        may_share: as in `stage`.
+        may_keep: as in `stage`.
 
     Returns:
-        What they have, and the intervals of all other tiles.
+        The runs on these tiles, and the intervals of all other tiles.
     """
     tile, begin, end = held
     size = reduced * inner
@@ -698,14 +698,14 @@ def plan_runs(
 
 
 def _shares(work: Int64, tile: Int64, effort: Effort) -> Int64:
-    """Return into how many vertices each piece of work is cut, so that workers are busy."""
+    """Return the number of vertices for each piece of work that keeps workers busy."""
     total = np.bincount(tile, work).astype(np.int64)[tile]
     shares: Int64 = np.minimum(-(-work * effort.workers // total), -(-work // effort.least_work))
     return shares
 
 
 def _best_grain(width: Int64, needed: Int64, grain: int, least: int) -> Int64:
-    """Return at which multiples of columns workers part them: the least one where that helps.
+    """Return the multiples of columns at which workers divide them: the least one where that helps.
 
     >>> _best_grain(np.array([10, 17]), np.array([6, 6]), 4, 2).tolist()     # 4 4 2, or 2 2 2 2 2
     [2, 4]
@@ -720,13 +720,13 @@ def _best_grain(width: Int64, needed: Int64, grain: int, least: int) -> Int64:
 
 
 class Cells(NamedTuple):
-    """Rows and columns of ranges, those that each vertex joins; all arrays of n.
+    """Rows and columns of ranges that each vertex combines; all arrays of n.
 
     Attributes:
-        range: the range.
+        range: the range of each.
         is_here: bool, whether all its elements are on the vertex's tile.
         left: the first column, counted from the range's first output.
-        width: how many columns.
+        width: the number of columns.
         top: the first row.
         bottom: one past the last row.
     """
@@ -762,7 +762,7 @@ def _intervals(
     count, wide = lower - upper, cells.width[vertex]
     start = begin[entry] + upper * inner + cells.left[vertex]
     stop = start + (count - 1) * inner + wide
-    # One interval from the first element to the last, if what lies between is on the tile too.
+    # One interval from the first element to the last, if the elements between are on the tile too.
     is_one = (count == 1) | (wide == inner)
     spans = np.flatnonzero(~is_one & cells.is_here[vertex])
     spans = spans[np.bincount(vertex, minlength=len(cells.width))[vertex[spans]] == 1]

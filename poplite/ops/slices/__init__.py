@@ -1,1 +1,1 @@
-"""Slices by number: reading and changing rows of tensors by what the program computes."""
+"""Slices by index: rows of tensors that are read and changed at computed positions."""

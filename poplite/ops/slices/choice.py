@@ -1,4 +1,4 @@
-"""Plans of tables whose rows are accessed by number."""
+"""Plans for tables whose rows are accessed by index."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ from poplite.types import FLOAT, ElementTypeLike, element_type
 from poplite.vertices.estimators.poplibs import gather_rows
 
 MOST_SHOWN = 3
-"""Ways that were not taken, of those that a plan prints."""
+"""Alternatives that a printed plan shows."""
 
 
 @frozen
 class EmbeddingPlan:
-    """How a table of [entries, width] lies on tiles, for rows that are read and changed by number.
+    """The layout of a table [entries, width] whose rows are read and changed by index.
 
     Attributes:
-        graph: that of the table.
-        table: its sizes.
-        lookups: rows that are read or changed at a time.
+        graph: the graph of the table.
+        table: the sizes of the table.
+        lookups: the number of rows that are read or changed at a time.
         columns: blocks of columns, each stored row by row.
-        reading: how rows are read; None where they are only changed.
-        changing: how rows are changed; None where they are only read.
-        others: what was cheapest of other numbers of blocks, best first.
+        reading: how rows are read; None if they are only changed.
+        changing: how rows are changed; None if they are only read.
+        others: the cheapest alternatives with other numbers of blocks, best first.
     """
 
     graph: Graph
@@ -77,34 +77,34 @@ class EmbeddingPlan:
 
     @property
     def cycles(self) -> int:
-        """Cycles of reading and changing, as far as the plan knows."""
+        """Cycles of reading and changing rows, as far as the plan can predict them."""
         return sum(way.cycles for way in (self.reading, self.changing) if way is not None)
 
     @property
     def bytes(self) -> int:
-        """Bytes of the fullest tile."""
+        """Bytes on the fullest tile."""
         return max(way.bytes for way in (self.reading, self.changing) if way is not None)
 
     def create_table(self, name: str = "table", *, initial_value: Any = None) -> Tensor:
-        """Make the table, as a variable with the layout of the plan.
+        """Create the table, as a variable with the layout of the plan.
 
         Args:
-            name: of the variable.
+            name: the name of the variable.
             initial_value: an array of [entries, width], or a number.
 
         Returns:
-            [entries, width].
+            The variable, [entries, width].
 
         Raises:
-            TensorCreationError: for an invalid name, and another number of values.
+            TensorCreationError: for an invalid name, or an initial value of another size.
         """
         entries, width = self.table.entries, self.table.width
         return self._create(name, entries, width, initial_value)
 
     def create_updates(self, name: str = "updates", *, initial_value: Any = None) -> Tensor:
-        """Make a variable for the rows that the table is changed by, [lookups, width].
+        """Create a variable for the rows with which the table is changed, [lookups, width].
 
-        `ops.multi_slice` with this plan returns rows that lie likewise.
+        With this plan, `ops.multi_slice` returns rows with the same layout.
         """
         return self._create(name, self.lookups, self.table.width, initial_value)
 
@@ -148,21 +148,21 @@ def plan_embedding(
     """Return the cheapest way to share a table among tiles.
 
     Args:
-        graph: of the table.
-        entries: its rows.
-        width: elements of a row.
-        lookups: how many rows are read or changed at a time.
+        graph: the graph of the table.
+        entries: the number of rows.
+        width: the number of elements in a row.
+        lookups: the number of rows that are read or changed at a time.
         type: the element type.
         used_for: "read", "change" or "both".
-        memory: the share of a tile's memory that tables, indices and rows may take. Where no way
-            takes less, it is that with the least.
-        columns: blocks of columns, a divisor of the width; left out, the best.
+        memory: the share of a tile's memory that the table, indices and rows may take. If no plan
+            fits, the plan that takes least is returned.
+        columns: the number of blocks of columns, a divisor of the width; by default, the best.
 
     Returns:
-        The plan, for equal arguments the same; `print(plan)` shows what else was priced.
+        The plan, the same for equal arguments; `print(plan)` shows the alternatives too.
 
     Raises:
-        InvalidOption: for sizes below 1, another `used_for`, a `memory` that is not above 0, and
+        InvalidOption: for sizes below 1, an unknown `used_for`, a `memory` that is not positive, or
             `columns` that do not divide the width.
 
     >>> import poplite as pl
@@ -212,18 +212,18 @@ def _option(found: str, fix: str) -> InvalidOption:
     return InvalidOption(f"ops.plan_embedding: {found}", fix=fix)
 
 
-# -- ways by where operands lie --------------------------------------------------------------------
-# Which way a table is shared: as its plan says, or as is cheapest where it lies.
+# -- ways for tables as they are mapped ------------------------------------------------------------
+# How a table is shared: according to its plan, or in the cheapest way for its mapping.
 #
-# Tables that are read and changed where they lie, without a plan: each part where most of it is.
+# A table without a plan can be read and changed in place: each part on the tile with most of it.
 #
-#     rows of x [6, 4] on tiles      0 0 0 0          three parts, on tiles 0, 1, 2: of each part
-#                                    0 0 1 1          that a tile has, the others send the rest
+#     rows of x [6, 4] on tiles      0 0 0 0          three parts, on tiles 0, 1, 2: other tiles
+#                                    0 0 1 1          send what the tile of a part lacks
 #                                    1 1 1 1
 #                                    1 1 2 2          ...
 #
 # A part is some rows of a block of columns. What a tile lacks of its parts is sent to it at every
-# read, and back at every change; what it has in several places is copied together.
+# read, and back at every change; what it has in several pieces is copied together.
 
 
 W = TypeVar("W", Reading, Changing)
@@ -234,10 +234,10 @@ class Shared(Generic[W]):
     """How tiles share a table.
 
     Attributes:
-        graph: over whose tiles.
-        way: how rows are read, or changed.
-        tile: of each part, where the table is used as it lies; None where parts are spread over
-            all tiles, and a table that lies otherwise is copied.
+        graph: the graph whose tiles share it.
+        way: how rows are read or changed.
+        tile: the tile of each part, if the table is used in place; None if parts are spread over
+            all tiles, and a table with another layout is copied.
     """
 
     graph: Graph
@@ -248,7 +248,7 @@ class Shared(Generic[W]):
 def way_to_read(
     graph: Graph, matrix: Tensor, indices: Tensor, plan: EmbeddingPlan | None
 ) -> Shared[Reading]:
-    """Return how rows of a matrix are read."""
+    """Return the way in which rows of a matrix are read."""
     lookups = indices.num_elements
     if plan is not None:
         way = best_reading(plan.table, plan.columns, lookups)
@@ -268,7 +268,7 @@ def way_to_read(
 def way_to_change(
     graph: Graph, matrix: Tensor, rows: Tensor, indices: Tensor, plan: EmbeddingPlan | None
 ) -> Shared[Changing]:
-    """Return how rows of a matrix are changed to others."""
+    """Return the way in which rows of a matrix are changed."""
     lookups = indices.num_elements
     if plan is not None:
         way = best_changing(plan.table, plan.columns, lookups)
@@ -289,7 +289,7 @@ def way_to_change(
 
 
 def only_tile(graph: Graph, tensor: Tensor) -> int | None:
-    """Return the one tile of a tensor; None where there are several, or none."""
+    """Return the only tile of a tensor; None if it is on several tiles or unmapped."""
     tiles: list[int] = graph.tile_mapping(tensor, require_complete=False).tiles[:2].tolist()
     return tiles[0] if len(tiles) == 1 else None
 
@@ -299,7 +299,7 @@ class Ways(Generic[W]):
 
     Attributes:
         table: the matrix.
-        fullest: bytes of it on its fullest tile.
+        fullest: bytes of the matrix on its fullest tile.
         found: the ways, each after its rank, which is least for the best one.
     """
 
@@ -318,7 +318,7 @@ class Ways(Generic[W]):
         return math.inf if excess else cycles
 
     def add(self, way: W, cycles: float, tile: Int64 | None = None) -> None:
-        """Add a way that takes so many cycles beyond its own."""
+        """Add a way that takes `cycles` in addition to its own."""
         excess, own, *_ = rank(self.table, way)
         self.found.append(((excess, own + cycles, way.columns), Shared(self.graph, way, tile)))
 
@@ -327,15 +327,15 @@ class Ways(Generic[W]):
         return min(self.found, key=lambda each: each[0])[1]
 
     def copied(self, columns: int) -> float:
-        """Return the cycles of copying the matrix to blocks, unless it lies so."""
+        """Return the cycles of copying the matrix to blocks; 0 if it already has that layout."""
         if lies_in_blocks(self.matrix, columns):
             return 0
         return self.table.copied(self.fullest, columns)
 
     def brought(self, columns: int, parts: int, is_home: bool) -> tuple[float, float]:
-        """Return the cycles of moving a matrix that no plan made to its parts, and back.
+        """Return the cycles of moving a matrix without a plan to its parts, and back.
 
-        Where it is copied, parts come from the copy; that is priced with them.
+        If the matrix is copied, parts are read from the copy; their price includes that.
         """
         table, rate = self.table, self.table.target.exchange_bytes_per_cycle
         if not lies_in_blocks(self.matrix, columns):
@@ -351,7 +351,7 @@ class Ways(Generic[W]):
 
 
 def check_plan(what: str, plan: EmbeddingPlan | None, matrix: Tensor) -> None:
-    """Refuse a plan of another table."""
+    """Raise an error for the plan of another table."""
     if plan is None:
         return
     if not isinstance(plan, EmbeddingPlan):
@@ -369,28 +369,28 @@ def check_plan(what: str, plan: EmbeddingPlan | None, matrix: Tensor) -> None:
 
 
 MOST_PIECES = 1 << 17
-"""Pieces of memory that are looked at, of one number of blocks."""
+"""Most pieces of memory that are examined for one number of blocks."""
 
 FEW_PIECES = 1 << 13
-"""Pieces up to which parts are also put where most of each is: of more, no tile has much."""
+"""Most pieces for which parts are placed where most of each is: with more, no tile has much."""
 
 MOST_VERTICES = 64
-"""Vertices of a tile at most."""
+"""Most vertices on a tile."""
 
 BLOCKS_TRIED = 3
-"""Numbers of blocks of columns that are tried: the best of tables with a plan."""
+"""Numbers of blocks of columns to try: the best for tables with a plan."""
 
 
 @frozen(eq=False)
 class PlacedParts:
-    """What it takes to have parts of a table on tiles.
+    """The cost of placing parts of a table on tiles.
 
     Attributes:
-        tile: of each part, block of columns by block of columns.
+        tile: the tile of each part, block of columns by block of columns.
         moved: the most bytes that a tile receives or sends, in words.
-        returned: the same of what goes back, where a tile turns to another place for each piece.
-        gathered: the cycles in which a tile copies together what it has of its parts, at most.
-        held: the most bytes that a tile has of parts.
+        returned: the same for the way back, including a switch to another sender for each piece.
+        gathered: the most cycles in which a tile copies its pieces of parts together.
+        held: the most bytes of parts on a tile.
     """
 
     tile: Int64
@@ -401,7 +401,7 @@ class PlacedParts:
 
     @property
     def most(self) -> int:
-        """The most parts of a tile."""
+        """The most parts on a tile."""
         return int(np.bincount(self.tile).max())
 
     def are_on(self, tile: int | None) -> bool:
@@ -410,7 +410,7 @@ class PlacedParts:
 
 
 class ColumnBlocks:
-    """Where a matrix lies, in blocks of columns: intervals of one tile and one place in memory."""
+    """The layout of a matrix, in blocks of columns: intervals on one tile, contiguous in memory."""
 
     def __init__(self, graph: Graph, table: Table, matrix: Tensor, columns: int) -> None:
         self.table, self.columns = table, columns
@@ -422,7 +422,7 @@ class ColumnBlocks:
         self.tile: Int64 = tile[order][source]
 
     def placed(self, first: Int64) -> list[PlacedParts]:
-        """Return parts, which begin at some rows of each block, on all tiles or where most is."""
+        """Return parts that begin at some rows of each block, on all tiles or where most is."""
         table, width = self.table, self.table.width // self.columns
         tiles, size = table.target.tiles, table.element.size_bytes
         begins = (np.arange(self.columns)[:, None] * table.entries + first).ravel() * width
@@ -439,7 +439,7 @@ class ColumnBlocks:
         return [self._placed(own, part, tile, num_bytes, np.diff(edges) * size) for own in found]
 
     def home(self) -> PlacedParts:
-        """Return the parts of a table that lies as plans have it."""
+        """Return the parts of a table with the layout of a plan."""
         parts = min(self.table.entries, self.table.tiles(self.columns))
         return self.placed(np.arange(parts) * self.table.entries // parts)[0]
 
@@ -466,12 +466,12 @@ class ColumnBlocks:
         )
 
     def _gathered(self, own: Int64, missing: Int64, part: Int64, num_bytes: Int64) -> int:
-        """Return the most cycles of copying together what tiles have of parts in several pieces."""
+        """Return the most cycles in which a tile copies its pieces of parts together."""
         cost = self.table.target.cost
         pieces = np.bincount(part, minlength=len(own)) + (missing > 0)
         several = pieces[part] > 1
         word = int(cost("data_path_bytes"))
-        few = num_bytes <= word  # single elements at even distances, nearly all of them
+        few = num_bytes <= word  # single elements at even distances, for nearly all pieces
         strided = word / cost("strided_copy_bytes_per_cycle")
         each = cost("copy_piece_cycles") + num_bytes / cost("memcpy_bytes_per_cycle")
         cycles = np.where(few, strided, each)[several]
@@ -480,7 +480,7 @@ class ColumnBlocks:
 
 
 def _most(part: Int64, tile: Int64, num_bytes: Int64) -> Int64:
-    """Return the tile that has most of each part, the first of equals."""
+    """Return the tile with most of each part, the first of several."""
     order = np.lexsort((tile, part))
     part, tile = part[order], tile[order]
     first = np.flatnonzero(np.append(True, (np.diff(part) != 0) | (np.diff(tile) != 0)))
@@ -494,9 +494,9 @@ def _most(part: Int64, tile: Int64, num_bytes: Int64) -> Int64:
 def readings_in_place(
     graph: Graph, table: Table, matrix: Tensor, lookups: int, only: int | None, most: float
 ) -> Iterator[tuple[Reading, Int64]]:
-    """Yield ways to read some rows where they lie, and the tiles of their parts.
+    """Yield ways to read some rows in place, and the tiles of their parts.
 
-    `only` is the one tile of their numbers. Ways that take `most` cycles without what moves are
+    `only` is the only tile of the indices. Ways that take `most` cycles without the exchange are
     left out.
     """
     workers, apart = table.target.workers, only is None
@@ -535,10 +535,10 @@ def changings_in_place(
     apart: bool,
     most: float,
 ) -> Iterator[tuple[Changing, Int64]]:
-    """Yield ways to change some rows where they lie, and the tiles of their owners.
+    """Yield ways to change some rows in place, and the tiles of their owners.
 
-    `only` is the one tile of new rows, `apart` as in `changings`. Ways that take `most` cycles
-    without what moves are left out.
+    `only` is the only tile of new rows, `apart` as in `changings`. Ways that take `most` cycles
+    without the exchange are left out.
     """
 
     def least(columns: int, parts: int) -> float:
@@ -568,7 +568,7 @@ def changings_in_place(
 
 
 def _blocks_of_a_tile(block: Int64, tile: Int64) -> int:
-    """Return how many blocks the tile has that has parts of most."""
+    """Return the number of blocks on the tile that has parts of most blocks."""
     pairs = np.unique(np.stack([tile, block]), axis=1)
     return int(np.bincount(pairs[0]).max())
 
@@ -581,10 +581,10 @@ def _tried(
     least: Callable[[int, int], float],
     most: float,
 ) -> Iterator[tuple[ColumnBlocks, int]]:
-    """Yield where a matrix lies, and the numbers of parts to try.
+    """Yield the layout of a matrix in blocks, and the numbers of parts to try.
 
-    They are those that are best with a plan, with as few pieces as there may be; whole rows, as
-    many parts as tiles have some; and each column by itself, where tiles have several.
+    The candidates are the best ones with a plan, with as few pieces as possible; whole rows, as
+    many parts as tiles with some of it; and single columns, if tiles have several.
     """
     mapping = graph.tile_mapping(matrix, require_complete=False)
     if mapping.unmapped:

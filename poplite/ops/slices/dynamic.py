@@ -1,11 +1,11 @@
-"""Slices at places that the program computes.
+"""Slices at positions that the program computes.
 
-The sliced dimensions are one dimension of a table, and the elements of a slice rows of it:
+The sliced dimensions are one dimension of a table, and the elements of a slice are rows of it:
 
     x[6, 4, 5], dims (0, 1)              table of 24 rows of 5
     slice of sizes (2, 3) at (o, p)      rows ((o + i) % 6) * 4 + (p + j) % 4  for i < 2, j < 3
 
-So a table that lies as `create_sliceable` makes it is read where it lies.
+So a table with the layout of `create_sliceable` is read in place.
 """
 
 from __future__ import annotations
@@ -75,25 +75,25 @@ from poplite.vertices.slices import (
     SetListed,
 )
 
-# -- changing rows of a table by number ------------------------------------------------------------
-# Changing rows of a table by number: `multi_update` and its kin.
+# -- changing rows of a table by index -------------------------------------------------------------
+# Changing rows of a table by index: `multi_update` and related functions.
 #
-#     check          CheckIndices, where the indices lie
-#     table, s       copies that lie in blocks, unless they do
-#     lists          ListRows: indices sorted by owner, a part on each tile          where it pays
+#     check          CheckIndices, where the indices are mapped
+#     table, s       copies in blocks, unless they already have that layout
+#     lists          ListRows: indices sorted by owner, a part on each tile          if cheaper
 #     rows           MultiUpdate or SetListed: each part of the table, pass after pass
 #     back           the table is copied back, if it was copied
 #
-# An owner is a worker with some rows. A row is changed by one owner, pass after pass and in each
-# list from its first index to its last: in the order of the indices, whatever the plan.
+# An owner is a worker with some rows. A row is changed by one owner only, pass after pass and in
+# each list from its first index to its last: in the order of the indices, for every plan.
 
 
 class Join(NamedTuple):
-    """How rows are changed.
+    """The vertices that change rows in a certain way.
 
     Attributes:
-        rows: the vertex that looks at all indices.
-        listed: the one that has a list.
+        rows: the vertex that reads all indices.
+        listed: the vertex that reads a list.
     """
 
     rows: type[Vertex]
@@ -117,33 +117,33 @@ def multi_update(
     name: str = "multi_update",
     program: Sequence | None = None,
 ) -> Tensor:
-    """Record steps that replace slices of a tensor by number: `x[indices] = s`.
+    """Record steps that replace slices of a tensor by index: `x[indices] = s`.
 
-    Of equal indices the last one counts.
+    If indices are equal, the last one counts.
 
     Args:
         x: the tensor to change, of any type.
         s: the new slices: the shape of x, with the shape of the indices in place of `dim`.
         indices: INT or UNSIGNED_INT of any shape.
         dim: the dimension along which x is sliced.
-        plan: of `ops.plan_embedding`, for a table that it made: another one is copied, changed
-            and copied back. Left out, the table is changed where it lies, or copied where that is
+        plan: a plan of `ops.plan_embedding`, for a table created by it: any other is copied,
+            changed and copied back. By default, the table is changed in place, or copied if that is
             cheaper.
-        out_of_range: "error" stops the run at an index that x does not have, before anything is
-            changed; "popops" leaves such slices out.
-        name: of the steps.
+        out_of_range: "error" stops the run at an index out of range of x, before anything is
+            changed; "popops" skips such slices.
+        name: the name of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         x.
 
     Raises:
-        ElementTypeError: for indices of another type.
-        TensorCreationError: for slices of another shape or type.
+        ElementTypeError: for indices that are not INT or UNSIGNED_INT.
+        TensorCreationError: for slices of the wrong shape or type.
         TensorIndexError: for a dimension that x does not have; when the program runs, for an
             index out of range.
         GraphConnectionError: for an x that cannot be written.
-        InvalidOption: for a plan of another table.
+        InvalidOption: for the plan of another table.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
@@ -172,10 +172,10 @@ def multi_update_add(
     name: str = "multi_update_add",
     program: Sequence | None = None,
 ) -> Tensor:
-    """Record steps that add to slices of a tensor by number: `np.add.at(x, indices, scale * s)`.
+    """Record steps that add to slices of a tensor by index: `np.add.at(x, indices, scale * s)`.
 
-    Additions to one slice happen in the order of the indices, so the bits of the result do
-    not depend on tiles or plans. HALF is computed in FLOAT and rounded after each slice.
+    Terms are added to a slice in the order of the indices, so the bits of the result do not depend
+    on tiles or plans. HALF is computed in FLOAT and rounded after each slice.
 
     Args:
         x: the tensor to change, of a number type.
@@ -184,15 +184,15 @@ def multi_update_add(
         dim: the dimension along which x is sliced.
         scale: a number, or a scalar of the type of x that the program or the host may change.
         plan: as in `ops.multi_update`.
-        out_of_range: likewise.
-        name: of the steps.
+        out_of_range: as in `ops.multi_update`.
+        name: the name of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         x.
 
     Raises:
-        ElementTypeError: for types without arithmetic, and a scale of another type.
+        ElementTypeError: for types without arithmetic, or a scale of another type than x.
         the errors of `ops.multi_update`.
 
     >>> import poplite as pl
@@ -223,8 +223,8 @@ def multi_update_max(
 ) -> Tensor:
     """Record steps that keep the greater element: `np.maximum.at(x, indices, s)`.
 
-    The arguments and errors are those of `ops.multi_update_add`, without a scale. NaN is the
-    greatest number.
+    The arguments and errors are those of `ops.multi_update_add`, without a scale. NaN counts as
+    the greatest number.
     """
     what = "ops.multi_update_max"
     return _update(what, MAX, x, s, indices, dim, plan, out_of_range, name, program)
@@ -241,7 +241,7 @@ def multi_update_mul(
     name: str = "multi_update_mul",
     program: Sequence | None = None,
 ) -> Tensor:
-    """Record steps that multiply slices of a tensor by number: `np.multiply.at(x, indices, s)`.
+    """Record steps that multiply slices of a tensor by index: `np.multiply.at(x, indices, s)`.
 
     The arguments and errors are those of `ops.multi_update_add`, without a scale.
     """
@@ -282,7 +282,7 @@ def _update(
         fields["scale"] = _scale(what, graph, x, scale, name, program)
     numbers = as_tensor(given, f"{name}/indices", program)
     new = as_tensor(rows_given, f"{name}/s", program)
-    # The sliced dimension goes to the front, in both.
+    # The sliced dimension is moved to the front of both.
     sliced = range(dim, dim + numbers.rank)
     order = [*sliced, *(each for each in range(new.rank) if each not in sliced)]
     rows = new.dim_shuffle(order).reshape((numbers.num_elements, width))
@@ -294,7 +294,7 @@ def _update(
 def _scale(
     what: str, graph: Graph, x: Tensor, scale: Operand | float, name: str, program: Sequence | None
 ) -> Tensor:
-    """Return the scale as a scalar of the type of x; nothing is recorded of one that is refused."""
+    """Return the scale as a scalar of the type of x; nothing is recorded if it is refused."""
     if isinstance(scale, (int, float)):
         return graph.add_constant(x.element_type, (), scale, f"{name}/scale", mapping=0)
     found = own_operand(what, graph, scale, program, "scale")
@@ -319,7 +319,7 @@ def update_matrix(
     place: Sequence,
     fields: dict[str, Tensor],
 ) -> None:
-    """Record that rows of a matrix are changed; `fields` are of every vertex."""
+    """Record changes of rows of a matrix; `fields` are passed to every vertex."""
     lookups, (entries, width) = indices.num_elements, matrix.shape
     shared = way_to_change(graph, matrix, rows, indices, plan)
     graph, way, columns = shared.graph, shared.way, shared.way.columns
@@ -329,7 +329,7 @@ def update_matrix(
     near = matrix
     if shared.tile is None:
         near = moved_to_blocks(record, matrix, columns, f"{name}/table")
-    if near is matrix:  # it is changed where it lies
+    if near is matrix:  # it is changed in place
         rows = unshared(record, rows, matrix, f"{name}/s")
         indices = unshared(record, indices, matrix, f"{name}/indices")
         fields = {key: unshared(record, fields[key], matrix, f"{name}/{key}") for key in fields}
@@ -352,7 +352,7 @@ def update_matrix(
 
 
 class _Lists(NamedTuple):
-    """The list of the indices: rows and places of each part, and ends of owners."""
+    """The sorted indices: rows and places of each part, and where each owner's entries end."""
 
     row: Tensor
     place: Tensor
@@ -360,14 +360,14 @@ class _Lists(NamedTuple):
 
 
 class _Owners:
-    """Which rows, and which indices in each pass, vertices have."""
+    """The rows and, in each pass, the indices of vertices."""
 
     def __init__(self, shared: Shared[Changing], entries: int, lookups: int, width: int) -> None:
         graph, way = shared.graph, shared.way
         self.graph, self.way, self.entries, self.width = graph, way, entries, width
         self.lookups = lookups
         self.share, self.count = owned(entries, way.parts, graph.target)
-        # A pass has a number of lists of equal length, but for the last.
+        # A pass has lists of equal length, except for the last pass.
         self.block = -(-lookups // (way.passes * max(1, way.lists)))
         self.length = self.block * max(1, way.lists)
         tiles = max(1, graph.target.tiles // way.columns)
@@ -393,7 +393,7 @@ class _Owners:
         }
 
     def _same(self, part: Tensor) -> Tensor:
-        """Return a vector for every vertex."""
+        """Return a vector that every vertex reads."""
         return part.reshape((1, part.num_elements)).broadcast(len(self.tile), 0)
 
     def _everywhere(self, fields: dict[str, Tensor]) -> dict[str, Any]:
@@ -410,7 +410,7 @@ class _Owners:
         name: str,
         fields: dict[str, Tensor],
     ) -> None:
-        """Add the vertices that look at all indices."""
+        """Add the vertices that read all indices."""
         for begin, end in self.passes():
             self.graph.add_vertices(
                 record.compute_set(f"{name}/rows"),
@@ -422,7 +422,7 @@ class _Owners:
             )
 
     def add_lists(self, record: Recorder, indices: Tensor, name: str) -> _Lists:
-        """Add the vertices that sort indices by owner, a list on each tile."""
+        """Add the vertices that sort indices by owner, one list on each tile."""
         graph, block = self.graph, self.block
         begin = np.arange(0, self.lookups, block)
         end = np.minimum(begin + block, self.lookups)
@@ -467,7 +467,7 @@ class _Owners:
         name: str,
         fields: dict[str, Tensor],
     ) -> None:
-        """Add the vertices that have lists."""
+        """Add the vertices that read lists."""
         count = len(self.tile)
         for begin, end in self.passes():
             low, high = begin // self.block, -(-end // self.block)
@@ -486,7 +486,7 @@ class _Owners:
 
 
 NO_ROW = (1 << 32) - 1
-"""An index that no table has."""
+"""An index out of range of any table."""
 
 
 def dynamic_slice(
@@ -499,29 +499,29 @@ def dynamic_slice(
     name: str = "dynamic_slice",
     program: Sequence | None = None,
 ) -> Tensor:
-    """Record steps that read a slice of a tensor at a place that the program computes.
+    """Record steps that read a slice of a tensor at a position that the program computes.
 
     A slice that goes past the end of a dimension wraps around.
 
     Args:
-        x: of any type.
+        x: a tensor of any type.
         offset: INT or UNSIGNED_INT, one for each of `dims`.
-        dims: the dimensions that are sliced.
-        sizes: of the slice along each of them.
+        dims: the sliced dimensions.
+        sizes: the sizes of the slice along them.
         out_of_range: "error" stops the run at an offset out of range of its dimension;
-            "popops" gives a slice of 0, where PopLibs' is undefined.
-        name: of the result and of the steps.
+            "popops" gives a slice of 0, where PopLibs leaves it undefined.
+        name: the name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        A new variable: the shape of x, with the sizes in place of those of `dims`.
+        A new variable with the shape of x, with `sizes` in place of those of `dims`.
 
     Raises:
-        ElementTypeError: for offsets of another type.
-        TensorCreationError: for another number of offsets.
-        TensorIndexError: for a dimension that x does not have, and a slice longer than it; when
+        ElementTypeError: for offsets that are not INT or UNSIGNED_INT.
+        TensorCreationError: for a number of offsets that differs from that of `dims`.
+        TensorIndexError: for a dimension that x does not have, or a slice longer than it; when
             the program runs, for an offset out of range.
-        InvalidOption: for a dimension twice.
+        InvalidOption: for a dimension given twice.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
@@ -559,26 +559,26 @@ def dynamic_update(
     name: str = "dynamic_update",
     program: Sequence | None = None,
 ) -> Tensor:
-    """Record steps that replace a slice of a tensor at a place that the program computes.
+    """Record steps that replace a slice of a tensor at a position that the program computes.
 
     A slice that goes past the end of a dimension wraps around.
 
     Args:
         x: the tensor to change, of any type.
-        s: the new slice: the shape of x, with the sizes in place of those of `dims`.
+        s: the new slice: the shape of x, with `sizes` in place of those of `dims`.
         offset: INT or UNSIGNED_INT, one for each of `dims`.
-        dims: the dimensions that are sliced.
-        sizes: of the slice along each of them.
+        dims: the sliced dimensions.
+        sizes: the sizes of the slice along them.
         out_of_range: "error" stops the run at an offset out of range of its dimension, before
-            anything is changed; "popops" changes nothing then.
-        name: of the steps.
+            anything is changed; with "popops", nothing is changed then.
+        name: the name of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         x.
 
     Raises:
-        TensorCreationError: for a slice of another shape or type.
+        TensorCreationError: for a slice of the wrong shape or type.
         GraphConnectionError: for an x that cannot be written.
         the errors of `ops.dynamic_slice`.
 
@@ -621,19 +621,19 @@ def create_sliceable(
     sizes: Several[int],
     name: str = "sliceable",
 ) -> Tensor:
-    """Make a variable that lies as slices along some dimensions want it.
+    """Create a variable with a layout suitable for slices along some dimensions.
 
     Args:
-        graph: where it goes.
-        element_type: of its elements.
-        shape: of the variable, without sizes of 0.
-        dims: the dimensions that are sliced.
-        sizes: of slices along each of them.
-        name: of the variable.
+        graph: the graph of the variable.
+        element_type: the type of its elements.
+        shape: the shape of the variable, without sizes of 0.
+        dims: the sliced dimensions.
+        sizes: the sizes of slices along them.
+        name: the name of the variable.
 
     Returns:
-        The variable. `ops.dynamic_slice`, `ops.dynamic_update` and, of one dimension,
-        `ops.multi_slice` and its kin read and change it where it lies.
+        The variable. `ops.dynamic_slice`, `ops.dynamic_update` and, for a single dimension,
+        `ops.multi_slice` and `ops.multi_update` read and change it in place.
 
     Raises:
         TensorCreationError: for a shape with a size of 0.
@@ -646,7 +646,7 @@ def create_sliceable(
     """
     what = "ops.create_sliceable"
     check_graph(f"{what}(graph, element_type, shape, dims, sizes)", graph)
-    # A variable of this shape, to look at: nothing is added to the graph.
+    # A variable of this shape for inspection: nothing is added to the graph.
     like = Graph(graph.target).add_variable(element_type, shape, name)
     dims, sizes = sliced(what, like, dims, sizes)
     if not like.num_elements:
@@ -666,14 +666,14 @@ def create_sliceable(
 
 
 def sliceable_of(plan: EmbeddingPlan, shape: Several[int], dims: Several[int], name: str) -> Tensor:
-    """Make a variable of a shape whose sliced dimensions are the entries of a plan."""
+    """Create a variable of a shape whose sliced dimensions are the entries of a plan."""
     order = [*dims, *(dim for dim in range(len(shape)) if dim not in dims)]
     made = plan.create_table(name).reshape([shape[dim] for dim in order])
     return made.dim_shuffle([order.index(dim) for dim in range(len(shape))])
 
 
 def _matrix(x: Tensor, dims: Several[int]) -> Tensor:
-    """Return a tensor as rows: the sliced dimensions, and the others."""
+    """Return a tensor as a matrix: the sliced dimensions as rows, the others as columns."""
     rest = [dim for dim in range(x.rank) if dim not in dims]
     rows = math.prod(x.shape[dim] for dim in dims)
     width = math.prod(x.shape[dim] for dim in rest)
@@ -688,7 +688,7 @@ def _offsets(
     name: str,
     program: Sequence | None,
 ) -> Given:
-    """Return the offsets, one for each of dims, or raise; the steps that follow are not refused."""
+    """Return the offsets, one for each of `dims`, or raise; later steps are then not refused."""
     begin = indices_of(what, graph, offset, program, is_read=True, name="offset")
     if begin.num_elements != len(dims):
         raise TensorCreationError(
@@ -711,7 +711,7 @@ def _rows(
     name: str,
     program: Sequence | None,
 ) -> Tensor:
-    """Record which rows the slice has, and return them: UNSIGNED_INT[product of sizes]."""
+    """Record the row numbers of the slice, and return them: UNSIGNED_INT[product of sizes]."""
     begin = as_tensor(offset, f"{name}/indices", program).flatten()
     if strict:
         place = target(graph, program, what)

@@ -1,11 +1,11 @@
-"""Rows of a table, or elements of its rows, by number.
+"""Rows of a table, or elements of its rows, by index.
 
-indices[n]     out[n, width]
+For `indices[n]`, these steps make `out[n, width]`:
 
-check          CheckIndices, where the indices lie             nothing is written
-table          a copy that lies in blocks, unless x does
-rows           MultiSlice: each part of the table              [parts, n, width], or the result
-sum            bits of the parts are added up                  all but one are 0
+    check          CheckIndices, where the indices are mapped       nothing is written
+    table          a copy in blocks, unless x has that layout
+    rows           MultiSlice: each part of the table               [parts, n, width], or the result
+    sum            the bits of the parts are added up               all but one are 0
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ from poplite.types import BOOL, FLOAT, UNSIGNED_INT, ElementTypeLike, element_ty
 from poplite.vertices.slices import CheckIndices, MultiSlice
 
 MOST_ROWS = 1 << 31
-"""Rows of a table: the index -1 is one of UNSIGNED_INT beyond them."""
+"""Most rows of a table: as UNSIGNED_INT, the index -1 is then out of range."""
 
 
 def sliced(
     what: str, x: Tensor, dims: Sequence[int], sizes: Sequence[int]
 ) -> tuple[list[int], list[int]]:
-    """Return the dimensions that are sliced, and the sizes of slices."""
+    """Return the sliced dimensions, and the sizes of slices."""
     listed = [
         checked_items(each, f"{what}: {name}", f"a list, such as {name}=[1]")
         for name, each in (("dims", dims), ("sizes", sizes))
@@ -115,7 +115,7 @@ def indices_of(
     is_read: bool,
     name: str = "indices",
 ) -> Given:
-    """Return indices of INT or UNSIGNED_INT, or raise; those that are read here need tiles."""
+    """Return indices of INT or UNSIGNED_INT, or raise; indices read by vertices must be mapped."""
     found = own_operand(what, graph, x, program, name)
     check_type(what, found, INDICES, name)
     if is_read:
@@ -124,12 +124,12 @@ def indices_of(
 
 
 def as_tensor(x: Given, name: str, program: Steps | None) -> Tensor:
-    """Return a tensor; an expression, which was checked, is stored."""
+    """Return a tensor; an expression, already checked, is stored."""
     return stored(x, name=name, program=program) if isinstance(x, Expr) else x
 
 
 def check_indices(recorder: Recorder, indices: Tensor, size: int, name: str) -> None:
-    """Record that the run stops where an index is not that of one of `size` rows."""
+    """Record that the run stops at an index that is not below `size`."""
     graph, flat = recorder.graph, indices.flatten()
     if not flat.num_elements:
         return
@@ -144,7 +144,7 @@ def check_indices(recorder: Recorder, indices: Tensor, size: int, name: str) -> 
 
 
 def check_rows(what: str, x: Tensor, rows: int, lookups: int) -> None:
-    """Refuse a table without rows, or with too many."""
+    """Raise an error for a table without rows, or with too many."""
     if lookups and not 0 < rows < MOST_ROWS:
         raise TensorIndexError(
             f"{what}: '{x.name}' has {rows:,} rows for {lookups:,} indices",
@@ -153,7 +153,7 @@ def check_rows(what: str, x: Tensor, rows: int, lookups: int) -> None:
         )
 
 
-# -- rows by number --------------------------------------------------------------------------------
+# -- rows by index ---------------------------------------------------------------------------------
 
 
 def multi_slice(
@@ -166,27 +166,27 @@ def multi_slice(
     name: str = "multi_slice",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that gather slices of a tensor by number: `np.take(x, indices, dim)`.
+    """Record steps that gather slices of a tensor by index: `np.take(x, indices, dim)`.
 
     Args:
-        x: of any type.
+        x: a tensor of any type.
         indices: INT or UNSIGNED_INT of any shape, a tensor or an expression.
         dim: the dimension along which x is sliced.
-        plan: of `ops.plan_embedding`, for a table that it made: another one is copied each time.
-            Left out, the table is read where it lies, or copied each time where that is cheaper.
-        out_of_range: "error" stops the run at an index that x does not have; "popops" gives a
-            slice of 0, where PopLibs' is undefined.
-        name: of the result and of the steps.
+        plan: a plan of `ops.plan_embedding`, for a table created by it: any other is copied each
+            time. By default, the table is read in place, or copied each time if that is cheaper.
+        out_of_range: "error" stops the run at an index out of range of x; "popops" gives a
+            slice of 0, where PopLibs leaves it undefined.
+        name: the name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        A new variable: the shape of x, with the shape of the indices in place of `dim`.
+        A new variable with the shape of x, with the shape of the indices in place of `dim`.
 
     Raises:
-        ElementTypeError: for indices of another type.
+        ElementTypeError: for indices that are not INT or UNSIGNED_INT.
         TensorIndexError: for a dimension that x does not have; when the program runs, for an
             index out of range.
-        InvalidOption: for a plan of another table.
+        InvalidOption: for the plan of another table.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
@@ -229,21 +229,22 @@ def embedding(
     name: str = "embedding",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that look rows of a table up: `ops.multi_slice` along dimension 0.
+    """Record steps that look up rows of a table: `ops.multi_slice` along dimension 0.
 
     The gradient of the table is `ops.multi_update_add(zeros, gradient, indices, plan=plan)`; a step
-    of descent is the same of the table itself, with `scale=-rate`, and touches no other row.
+    of gradient descent applies this to the table itself, with `scale=-rate`, and changes no other
+    row.
 
     Args:
         table: [entries, width].
-        indices: of any shape.
-        plan: that made the table.
+        indices: INT or UNSIGNED_INT of any shape.
+        plan: the plan that created the table.
         out_of_range: as in `ops.multi_slice`.
-        name: of the result and of the steps.
+        name: the name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        The shape of the indices, and the width.
+        A new variable: the shape of the indices, followed by the width.
 
     Raises:
         the errors of `ops.multi_slice`, which has an example.
@@ -263,7 +264,7 @@ def gather_matrix(
     name: str,
     program: Steps | None,
 ) -> Tensor:
-    """Record the rows of a matrix, and return them: [indices, width]."""
+    """Record steps that gather rows of a matrix, and return them: [indices, width]."""
     lookups, (entries, width) = indices.num_elements, matrix.shape
     place = target(graph, program, what)
     if not lookups or not width:
@@ -308,7 +309,7 @@ def gather_matrix(
 
 
 class _Pieces:
-    """What each vertex reads and writes: arrays of one entry for each."""
+    """The slices that vertices read and write: arrays with one entry per vertex."""
 
     def __init__(self, shared: Shared[Reading], entries: int, lookups: int, width: int) -> None:
         graph, way = shared.graph, shared.way
@@ -334,13 +335,13 @@ class _Pieces:
 
 
 # -- one element of each row -----------------------------------------------------------------------
-# One element of each row, by number: selected, changed, or made.
+# One element of each row, by index: selected, changed, or set.
 #
-# They are elementwise and reductions: each row looks at all its elements, where it lies.
+# These are elementwise operations and reductions: all elements of each row are read in place.
 
 
 MASKED = (1 << 32) - 1
-"""The index of a row that is left out, in popops: `MASKED_LABEL_CODE`."""
+"""The index for a row that popops leaves out: `MASKED_LABEL_CODE`."""
 
 
 def one_hot(
@@ -354,25 +355,26 @@ def one_hot(
     name: str = "one_hot",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record a row for each index, that is `on` there and `off` elsewhere.
+    """Record a row for each index, with `on` at the index and `off` elsewhere.
 
     Args:
         indices: INT or UNSIGNED_INT of any shape.
-        depth: elements of a row.
-        on: the number at the index; of BOOL 1 is true.
+        depth: the number of elements in a row.
+        on: the number at the index; for BOOL, 1 is true.
         off: the other numbers.
         dtype: the element type.
         out_of_range: "error" stops the run at an index that is not below `depth`; "popops" makes
             a row of `off`.
-        name: of the result and of the steps.
+        name: the name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        A new variable: the shape of the indices, and the depth.
+        A new variable: the shape of the indices, followed by the depth.
 
     Raises:
-        ElementTypeError: for indices of another type, and numbers that `dtype` does not hold.
-        InvalidOption: for `on` and `off` that are not numbers.
+        ElementTypeError: for indices that are not INT or UNSIGNED_INT, or numbers that `dtype`
+            cannot represent.
+        InvalidOption: if `on` or `off` is not a number.
         TensorIndexError: when the program runs, for an index out of range.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
@@ -389,7 +391,7 @@ def one_hot(
     depth, kind = count_of(what, "depth", depth), element_type(dtype)
     one, other = (_element(what, *each, kind) for each in (("on", on), ("off", off)))
     columns = iota((depth,), UNSIGNED_INT)
-    where(equal(columns, 0), one, other)  # refuses types, before anything is recorded
+    where(equal(columns, 0), one, other)  # checks types before anything is recorded
     given = operand(what, indices, program, "indices")
     graph = graph_of(what, given, program)
     check_room(graph.space, UNSIGNED_INT, (depth,), f"{what}, depth")
@@ -400,7 +402,7 @@ def one_hot(
 
 
 def _element(what: str, name: str, value: object, kind: ElementClass) -> Number:
-    """Return a number that elements may be."""
+    """Return a number as a value of an element type, or raise."""
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, bool | int | float):
@@ -418,21 +420,21 @@ def select_from_rows(
     name: str = "select_from_rows",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record the element of each row that an index names: `x[range(rows), indices]`.
+    """Record steps that select one element of each row by index: `x[range(rows), indices]`.
 
     Args:
         x: FLOAT or HALF [rows, columns].
         indices: INT or UNSIGNED_INT [rows].
         out_of_range: "error" stops the run at an index that is not below the columns; "popops"
             gives NaN, and 0 for the index 0xFFFFFFFF.
-        name: of the result and of the steps.
+        name: the name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        A new variable of [rows].
+        A new variable, [rows].
 
     Raises:
-        ElementTypeError: for tensors of other types.
+        ElementTypeError: for an x that is not FLOAT or HALF, or indices of an unsupported type.
         TensorCreationError: for tensors of other shapes.
         TensorIndexError: when the program runs, for an index out of range.
         ControlProgramError: if `program` is left out, outside of every block of steps.
@@ -452,7 +454,7 @@ def select_from_rows(
     x = the_tensor(what, "x", x)
     _check_table(what, x)
     numbers, is_there = _of_rows(what, x, indices, out_of_range, name, program)
-    found = sum_of(where(is_there, x, -0.0), 1)  # -0.0 + x is x, also where x is -0.0
+    found = sum_of(where(is_there, x, -0.0), 1)  # -0.0 + x is x, even if x is -0.0
     if out_of_range == "popops":
         found = where(numbers < x.shape[1], found, math.nan)
         found = where(equal(numbers, MASKED), 0, found)
@@ -468,18 +470,18 @@ def update_from_rows(
     name: str = "update_from_rows",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record that a number is added to the element of each row that an index names.
+    """Record steps that add a number to one element of each row, given by index.
 
-    It is what the gradient of a cross entropy does to probabilities.
+    This turns probabilities into the gradient of a cross entropy.
 
     Args:
         x: FLOAT or HALF [rows, columns], changed in place.
         indices: INT or UNSIGNED_INT [rows].
-        by: the term.
+        by: the number to add.
 
         out_of_range: "error" stops the run at an index that is not below the columns, before
             anything is changed; "popops" makes such a row NaN, but leaves it for 0xFFFFFFFF.
-        name: of the steps.
+        name: the name of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -521,7 +523,7 @@ def _checked(
     name: str,
     program: Steps | None,
 ) -> Tensor:
-    """Return indices as UNSIGNED_INT; where they are checked, that is recorded."""
+    """Return indices as UNSIGNED_INT; if they are checked at run time, record that."""
     strict = is_strict(what, out_of_range)
     given = indices_of(what, graph, indices, program, is_read=True)
     place = steps_for(what, graph, name, program)
@@ -535,7 +537,7 @@ def _checked(
 
 
 def _check_table(what: str, x: Tensor) -> None:
-    """Refuse anything but a matrix of floats."""
+    """Raise an error for anything but a matrix of floats."""
     if x.element_type not in FLOATS or x.rank != 2:
         raise ElementTypeError(
             f"{what}: x '{x.name}' is {type_and_shape(x)}",
@@ -551,7 +553,7 @@ def _of_rows(
     name: str,
     program: Steps | None,
 ) -> tuple[Tensor, Expr]:
-    """Return the index of each row, and which elements have them."""
+    """Return the index of each row, and a mask of the elements at these indices."""
     graph = graph_of(what, x, program, indices)
     given = own_operand(what, graph, indices, program, "indices")
     check_placed(x)

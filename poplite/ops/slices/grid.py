@@ -1,18 +1,18 @@
-"""How tiles share a table whose rows are read or changed by number: the cheapest way is searched.
+"""How tiles share a table whose rows are read or changed by index: a search for the cheapest way.
 
     columns = 2, parts = 3                     a table [entries, width]
 
-        +-------+-------+                      a block of columns lies row after row in memory; a
-        | 0, 0  | 1, 0  |                      part of its rows is what a tile has
+        +-------+-------+                      a block of columns is contiguous in memory, row
+        | 0, 0  | 1, 0  |                      after row; a tile has a part of its rows
         +-------+-------+
         | 0, 1  | 1, 1  |                      reading   each part gives rows of 0 for others, and
         +-------+-------+                                their bits are added up; or one part is
         | 0, 2  | 1, 2  |                                sent to several tiles, which share indices
-        +-------+-------+                      changing  each part looks at all indices, or at its
-                                                         own ones of a list
+        +-------+-------+                      changing  each part reads all indices, or only its
+                                                         own from a sorted list
 
-Prices are those of the vertices, of bytes at the rate of the exchange, and of what tiles copy
-together. What does not fit into a tile's memory is taken only where nothing does.
+Prices are those of the vertices, of the bytes exchanged, and of the copies that gather data on
+a tile. A way that exceeds a tile's memory is chosen only if all do.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from poplite.types import UNSIGNED_INT, UNSIGNED_SHORT, ElementType
 from poplite.vertices.estimators.poplibs import gather_rows, list_rows, update_listed, update_rows
 
 # -- blocks of columns -----------------------------------------------------------------------------
-# Matrices in blocks of columns: how they lie in memory, and on which tiles.
+# Matrices in blocks of columns: their layout in memory, and their tiles.
 #
-# [rows, width]                        0 1 | 2 3            in memory
-# 4 5 | 6 7            0 1 4 5 8 9, 2 3 6 7 10 11
-# 8 9 | 10 11
+#     [rows, width]        0 1 | 2 3            in memory
+#                          4 5 | 6 7            0 1 4 5 8 9, 2 3 6 7 10 11
+#                          8 9 | 10 11
 
 
 def home_mapping(graph: Graph, rows: int, width: int, columns: int) -> TileMapping:
-    """Return where the elements of blocks lie: the rows of each are spread over tiles of its own.
+    """Return the mapping of blocks: the rows of each are spread over tiles of its own.
 
     It is the mapping of a variable [columns, rows, width / columns].
     """
@@ -62,7 +62,7 @@ def home_mapping(graph: Graph, rows: int, width: int, columns: int) -> TileMappi
 
 
 def first_tiles(tiles: int, columns: int) -> Int64:
-    """Return the first tile of each block: several have the same one where tiles are fewer.
+    """Return the first tile of each block: blocks share tiles if there are fewer tiles than blocks.
 
     >>> first_tiles(9, 4).tolist(), first_tiles(2, 4).tolist()
     ([0, 2, 4, 6], [0, 0, 1, 1])
@@ -72,7 +72,7 @@ def first_tiles(tiles: int, columns: int) -> Int64:
 
 
 def of_blocks(variable: Tensor) -> Tensor:
-    """Return a variable of [columns, rows, width of a block] as a matrix of [rows, width]."""
+    """Return a variable of [columns, rows, block width] as a matrix of [rows, width]."""
     columns, rows, width = variable.shape
     return variable.dim_shuffle((1, 0, 2)).reshape((rows, columns * width))
 
@@ -92,7 +92,7 @@ def lies_in_blocks(matrix: Tensor, columns: int) -> bool:
 
 
 def moved_to_blocks(recorder: Recorder, matrix: Tensor, columns: int, name: str) -> Tensor:
-    """Return a matrix that lies in blocks: this one, or a new variable that it is copied to."""
+    """Return a matrix in blocks: this one, or a new variable that it is copied to."""
     if lies_in_blocks(matrix, columns):
         return matrix
     made = like_blocks(recorder.graph, matrix, columns, name)
@@ -101,7 +101,7 @@ def moved_to_blocks(recorder: Recorder, matrix: Tensor, columns: int, name: str)
 
 
 def unshared(recorder: Recorder, x: Tensor, changed: Tensor, name: str) -> Tensor:
-    """Return a tensor without elements of another one: this one, or a copy."""
+    """Return a tensor that does not share elements with `changed`: this one, or a copy."""
     if not x.intersects_with(changed):
         return x
     made = recorder.graph.clone(x, name)
@@ -125,16 +125,16 @@ Element = type[ElementType[Any]]
 INDEX_BYTES = UNSIGNED_INT.size_bytes
 
 SIZES_TRIED = 14
-"""Numbers of parts that are tried, from 1 up to all tiles."""
+"""How many numbers of parts to try, from 1 up to all tiles."""
 
 LISTS_TRIED = (1, 2, 4, 8, 16)
-"""Parts of the list of each pass: more of them are sorted at once, and take longer to read."""
+"""Parts of the list in each pass: more are sorted in parallel, but take longer to read."""
 
 LISTED_BYTES = 2 * UNSIGNED_SHORT.size_bytes
-"""Of an index in a list: its row, and its place."""
+"""Bytes of an index in a list: its row and its place."""
 
 MOST_LISTED = 1 << 16
-"""Rows of an owner, and indices of a part of a list."""
+"""Most rows of an owner, and most indices in a part of a list."""
 
 
 @frozen
@@ -144,8 +144,8 @@ class Table:
     Attributes:
         target: the machine.
         element: the element type.
-        entries: its rows.
-        width: elements of a row.
+        entries: the number of rows.
+        width: the number of elements in a row.
         memory: the share of a tile's memory that may be used.
     """
 
@@ -156,11 +156,11 @@ class Table:
     memory: float = 0.8
 
     def tiles(self, columns: int) -> int:
-        """Return the tiles that there are for each block of columns."""
+        """Return the number of tiles for each block of columns."""
         return max(1, self.target.tiles // columns)
 
     def parts_to_try(self, columns: int) -> list[int]:
-        """Return numbers of parts of the rows."""
+        """Return the numbers of parts of the rows to try."""
         most = min(self.entries, self.tiles(columns))
         sizes: list[int] = (
             np.unique(np.geomspace(1, most, SIZES_TRIED).round()).astype(int).tolist()
@@ -168,21 +168,21 @@ class Table:
         return sizes
 
     def home(self, columns: int) -> int:
-        """Return the bytes of the fullest tile, where rows of each block are spread over tiles."""
+        """Return the bytes on the fullest tile if the rows of each block are spread over tiles."""
         rows = -(-self.entries // self.tiles(columns))
         return rows * (self.width // columns) * self.element.size_bytes
 
     def is_home(self, columns: int, parts: int) -> bool:
-        """Return whether so many parts are what tiles have then."""
+        """Return whether tiles have exactly so many parts in that case."""
         return parts == min(self.entries, self.tiles(columns))
 
     def gathered(self, held: float, piece: float) -> float:
-        """Return the cycles in which a tile copies bytes together that it has in pieces."""
+        """Return the cycles in which a tile copies together bytes that it has in pieces."""
         if not held:
             return 0
         cost = self.target.cost
         word = cost("data_path_bytes")
-        if piece <= word:  # elements at even distances, nearly all of them
+        if piece <= word:  # single elements at even distances, for nearly all pieces
             each = word / cost("strided_copy_bytes_per_cycle")
         else:
             each = cost("copy_piece_cycles") + piece / cost("memcpy_bytes_per_cycle")
@@ -191,8 +191,8 @@ class Table:
     def copied(self, fullest: float, columns: int, *, back: bool = False) -> float:
         """Return the cycles of copying a table to blocks or back, for the fullest tile.
 
-        Pieces of rows are sent, each at least a word; where they come back, the tile also turns to
-        another place for each. Blocks are on a part of the tiles, so that little stays.
+        Pieces of rows are sent, each at least a word; on the way back, the tile also switches to
+        another sender for each. Blocks are on a part of the tiles, so that little stays in place.
         """
         rate, home = self.target.exchange_bytes_per_cycle, self.home(columns)
         piece = self.width // columns * self.element.size_bytes
@@ -204,7 +204,7 @@ class Table:
         return received_cycles(self.target, max(home, fullest / piece * sent)) + stays
 
     def excess(self, held: float) -> float:
-        """Return the bytes of a tile, where they are too many, else 0."""
+        """Return by how many bytes a tile exceeds its limit, or 0."""
         return held if held > self.memory * self.target.tile_memory_bytes else 0
 
 
@@ -213,11 +213,11 @@ class Reading:
     """A way to read rows.
 
     Attributes:
-        columns: blocks of columns.
-        parts: of the rows; above 1, results are added up.
-        shares: of the indices, each with a copy of the part.
-        cycles: of all.
-        bytes: of the fullest tile.
+        columns: the number of blocks of columns.
+        parts: the number of parts of the rows; above 1, results are added up.
+        shares: the number of shares of the indices, each with a copy of the part.
+        cycles: the total cycles.
+        bytes: the bytes on the fullest tile.
     """
 
     columns: int
@@ -236,12 +236,12 @@ class Changing:
     """A way to change rows.
 
     Attributes:
-        columns: blocks of columns.
-        parts: of the rows.
-        passes: over the indices, one after the other.
-        lists: parts of the list of a pass; 0 where each vertex looks at all indices.
-        cycles: of all.
-        bytes: of the fullest tile.
+        columns: the number of blocks of columns.
+        parts: the number of parts of the rows.
+        passes: the number of successive passes over the indices.
+        lists: the number of parts of the list in a pass; 0 if each vertex reads all indices.
+        cycles: the total cycles.
+        bytes: the bytes on the fullest tile.
     """
 
     columns: int
@@ -258,12 +258,12 @@ class Changing:
 
 
 def rank(table: Table, way: Reading | Changing) -> tuple[float, ...]:
-    """Return the rank of a way, least for the best."""
+    """Return the sort key of a way; the best has the least."""
     return table.excess(way.bytes), way.cycles, way.columns * way.parts, way.bytes
 
 
 def blocks_to_try(width: int, tiles: int) -> list[int]:
-    """Return numbers of blocks of columns: those of equal width.
+    """Return the numbers of blocks of columns to try: blocks have equal width.
 
     >>> blocks_to_try(12, 1472)
     [1, 2, 3, 4, 6, 12]
@@ -275,7 +275,7 @@ def blocks_to_try(width: int, tiles: int) -> list[int]:
 def best_reading(table: Table, columns: int, lookups: int, apart: bool = True) -> Reading:
     """Return the best way to read some rows, for one number of blocks of columns.
 
-    `apart` says whether their numbers lie on several tiles.
+    `apart` says whether the indices are on several tiles.
     """
     best: Reading | None = None
     ways = _readings(table, columns, lookups, apart)
@@ -298,7 +298,7 @@ def best_changing(table: Table, columns: int, lookups: int, apart: bool = True) 
 
 
 def _readings(table: Table, columns: int, lookups: int, apart: bool) -> Iterator[Reading]:
-    """Yield ways to read some rows, without the cycles in which parts are added up."""
+    """Yield ways to read some rows, without the cycles of adding up parts."""
     element, target, width = table.element, table.target, table.width // columns
     tiles, size, workers = table.tiles(columns), element.size_bytes, target.workers
     home = table.home(columns)
@@ -309,7 +309,7 @@ def _readings(table: Table, columns: int, lookups: int, apart: bool) -> Iterator
             is_home = shares == 1 and table.is_home(columns, parts)
             received = 0 if is_home else max(0, part - home)
             if tiles % 2 == shares % 2 == 0 and parts * shares == tiles:
-                received = part // _sharing(target)  # both tiles of a pair get it
+                received = part // _sharing(target)  # both tiles of a pair receive it
             cycles = received_cycles(table.target, mine * INDEX_BYTES + received)
             if apart or not is_home:
                 near = INDEX_BYTES if is_home else home
@@ -321,7 +321,7 @@ def _readings(table: Table, columns: int, lookups: int, apart: bool) -> Iterator
 
 
 def received_of_parts(table: Table, columns: int, parts: int, lookups: int) -> int:
-    """Return the bytes that a tile gets to add up parts."""
+    """Return the bytes that a tile receives to add up parts."""
     if parts == 1:
         return 0
     rows = -(-lookups // table.tiles(columns))
@@ -330,10 +330,10 @@ def received_of_parts(table: Table, columns: int, parts: int, lookups: int) -> i
 
 @lru_cache(maxsize=4096)
 def added_up(table: Table, columns: int, parts: int, shares: int, lookups: int) -> float:
-    """Return the cycles in which the bits of parts are added up.
+    """Return the cycles of adding up the bits of parts.
 
-    `shares` tiles have rows of each part, one after the other. Where there are several, groups of
-    tiles would cut outputs in other places than tiles do, so one level is priced.
+    `shares` tiles have consecutive rows of each part. If there are several, groups of tiles would
+    cut outputs at other places than tiles do, so only one level is priced.
     """
     if parts == 1:
         return 0
@@ -349,15 +349,15 @@ def added_up(table: Table, columns: int, parts: int, shares: int, lookups: int) 
 
 @frozen
 class RowOwners:
-    """The rows of a table that their owners lack, and the new rows that they have.
+    """The rows of a table and the new rows that their owners lack.
 
     Attributes:
-        received: the most bytes that come to a tile.
-        returned: the most that go back to one.
+        received: the most bytes that a tile receives.
+        returned: the most bytes that are sent back to a tile.
         gathered: the cycles in which a tile copies its rows together, before and after.
-        held: bytes of the fullest tile for its rows.
-        rounds: vertices of a worker.
-        blocks: of columns on a tile, at most.
+        held: the bytes of rows on the fullest tile.
+        rounds: the number of vertices of a worker.
+        blocks: the most blocks of columns on a tile.
         near: whether all new rows are on the one tile of all owners.
         paired: whether both tiles of all pairs get the same new rows.
     """
@@ -373,7 +373,7 @@ class RowOwners:
 
 
 def owned(entries: int, parts: int, target: Target) -> tuple[int, int]:
-    """Return how many rows a worker owns, and how many owners there are.
+    """Return the number of rows that a worker owns, and the number of owners.
 
     >>> owned(100, 3, Target())
     (6, 17)
@@ -383,13 +383,13 @@ def owned(entries: int, parts: int, target: Target) -> tuple[int, int]:
 
 
 def in_pairs(block: Int64, tile: Int64, target: Target) -> bool:
-    """Return whether both tiles of all pairs have some of the same block of columns."""
+    """Return whether both tiles of each pair have parts of the same block of columns."""
     at, other = (block * target.tiles + each for each in (tile, tile ^ 1))
     return _sharing(target) == 2 and bool(np.isin(other, at).all())
 
 
 def _sharing(target: Target) -> int:
-    """Return how many tiles may get the same words at once."""
+    """Return how many tiles may receive the same words at once."""
     return int(target.cost("pair_tiles"))
 
 
@@ -399,7 +399,7 @@ def _changings(table: Table, columns: int, lookups: int, apart: bool) -> Iterato
 
 
 def _spread(table: Table, columns: int, parts: int) -> RowOwners:
-    """Return what owners of a block lack that are spread over its tiles, as its rows are."""
+    """Return what the owners in a block lack if they are spread over its tiles, as its rows are."""
     target, tiles = table.target, table.tiles(columns)
     row = table.width // columns * table.element.size_bytes
     homes = min(table.entries, tiles)
@@ -429,15 +429,15 @@ def _spread(table: Table, columns: int, parts: int) -> RowOwners:
 def changings(
     table: Table, columns: int, lookups: int, parts: int, owners: RowOwners, apart: bool
 ) -> Iterator[Changing]:
-    """Yield the ways to change some rows of a number of parts.
+    """Yield the ways to change some rows, for one number of parts.
 
     Args:
         table: the table to change.
-        columns: blocks of columns.
-        lookups: rows that are changed.
-        parts: of the rows.
-        owners: what their tiles lack.
-        apart: whether new rows or their numbers lie on several tiles.
+        columns: the number of blocks of columns.
+        lookups: the number of rows that are changed.
+        parts: the number of parts of the rows.
+        owners: the data that owners' tiles lack.
+        apart: whether new rows or their indices are on several tiles.
     """
     target, width = table.target, table.width // columns
     row, limit = width * table.element.size_bytes, table.memory * target.tile_memory_bytes
@@ -449,7 +449,7 @@ def changings(
         most = min(lookups, target.tiles)
         passes = min(lookups, math.ceil(lookups * each / left))
         if not lists:
-            passes = min(passes, most)  # which may not fit, where nothing does
+            passes = min(passes, most)  # may exceed the memory, if every way does
         elif passes * lists > most:
             continue
         own = -(-lookups // passes)
