@@ -1,11 +1,12 @@
 """Expressions: formulas over tensors, without any graph, that operations turn into vertices.
 
-    operand      what takes part in formulas: tensors and expressions, with Python's operators
-    tree         the nodes of an expression
-    operations   every elementwise operation: its types, and how `compute` writes it
+The modules:
+
+    operand      operands of formulas, tensors and expressions, with Python's operators
+    tree         the nodes of an expression, and their text
+    operations   every elementwise operation: its types, and its text in `compute`
     build        from operands to nodes: types, numbers, shapes
-    matrix_shapes  which shapes of matrices multiply
-    formula      an expression as text
+    numpy_names  NumPy's names, supported or with their replacement
 
 A tensor is a leaf of an expression, which needs its shape, element type and name.
 """

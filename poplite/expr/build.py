@@ -1,12 +1,12 @@
 """From operands to nodes: element types, numbers, shapes.
 
-Operands have one element type, which a Python number takes if the type can
-hold it. Shapes are broadcast as NumPy does: aligned at the last dimension, size 1 stretches.
+All operands have the same element type, which a Python number takes if the type can hold it.
+Shapes are broadcast as in NumPy: aligned at the last dimension, and size 1 is stretched.
 
-Products of matrices: which shapes multiply, and what to write where they do not.
+The module also has the shapes of matrix products, with remedies for shapes that do not match:
 
     [m, k] @ [k, n]             [m, n]
-    [k] @ [k, n], [m, k] @ [k]  [n], [m]; of two vectors one number
+    [k] @ [k, n], [m, k] @ [k]  [n], [m]; for two vectors, a single number
     [g, m, k] @ [g, k, n]       [g, m, n]; dimensions before the last two are broadcast
 
 The rules are those of `numpy.matmul`.
@@ -49,16 +49,16 @@ from poplite.text import clipped, clipped_text, of_type
 from poplite.types import BOOL, FLOAT, HALF, INT, as_double, element_type
 
 _SHOWN = 60
-"""Characters of an operand in a message."""
+"""Most characters of an operand in a message."""
 
 _QUARTER = "a vertex reads QUARTER as float32 numbers, and rounds to it where it stores"
 """The remedy for an operand of QUARTER."""
 
 
 def as_expr(value: object, what: str, beside: Iterable[object] = ()) -> Expr:
-    """Return an operand as a node; `what` is the operation that takes it, beside others.
+    """Return an operand as a node; `what` is the operation, and `beside` its other operands.
 
-    Raises ElementTypeError for anything but a tensor, an expression or a number.
+    Raises ElementTypeError for anything other than a tensor, an expression or a number.
     """
     if isinstance(value, Expr):
         return value
@@ -79,7 +79,7 @@ def as_expr(value: object, what: str, beside: Iterable[object] = ()) -> Expr:
 
 
 def apply(name: str, *values: object) -> Expr:
-    """Return the node of an operation; see `poplite.ops` for each."""
+    """Return the node for an operation; `poplite.ops` documents each."""
     operation = OPERATIONS[name]
     if name in JOINS_TRUTHS or name == "select":
         check_no_truth(_called(operation), values[2:] if name == "select" else values)
@@ -113,7 +113,7 @@ def _applied(operation: ElementOperation, operands: tuple[Expr, ...]) -> Expr:
 
 
 def _common_type(operation: ElementOperation, operands: tuple[Expr, ...]) -> ElementClass:
-    """Return the element type of all operands; a predicate is BOOL and does not count."""
+    """Return the common element type of the operands; a predicate is BOOL and does not count."""
     counted = operands
     if operation.name == "select":
         counted, predicate = operands[:2], operands[2]
@@ -152,22 +152,22 @@ def _common_type(operation: ElementOperation, operands: tuple[Expr, ...]) -> Ele
 
 
 def _castable(operation: ElementOperation) -> str:
-    """Return an element type that an operation takes."""
+    """Return an element type that an operation accepts."""
     return "FLOAT" if "float" in operation.text else "INT" if "int" in operation.text else "BOOL"
 
 
 def _shown(expr: Expr) -> str:
-    """Return an operand as a message shows it."""
+    """Return an operand as text for messages."""
     return f"'{_text(expr)}'" if isinstance(expr, Leaf) else _text(expr)
 
 
 def _text(expr: Expr) -> str:
-    """Return an operand as code has it."""
+    """Return an operand as text in code."""
     return clipped_text(formula(expr), _SHOWN)
 
 
 def _written(expr: Expr) -> str:
-    """Return an operand as the user's code may have it: without scopes, which are not Python."""
+    """Return an operand as the user may have written it: without scopes, which are not Python."""
     names = {str(leaf._in_formula()) for leaf in expr.leaves}
     text = _text(expr)
     for name in sorted(names, key=len, reverse=True):
@@ -182,13 +182,13 @@ def _type_text(expr: Expr) -> str:
 
 
 def _called(operation: ElementOperation) -> str:
-    if operation.name == "select":  # both make it
+    if operation.name == "select":  # both operands determine the result
         return "ops.where or ops.select"
     return f"'{operation.symbol}'" if operation.symbol else f"ops.{operation.name}"
 
 
 def typed_number(value: bool | int | float, element: ElementClass, what: str) -> Number:
-    """Return a Python number as one of an element type.
+    """Return a Python number as a value of an element type.
 
     Raises SizeOverflowError for a number that the type cannot hold, and ElementTypeError for one
     of another kind, such as 0.5 for INT.
@@ -219,7 +219,7 @@ def typed_number(value: bool | int | float, element: ElementClass, what: str) ->
 
 
 def _fitted(value: bool | int | float, element: ElementClass) -> np.generic | None:
-    """Return a number in an element type; None where it does not fit."""
+    """Return a number in an element type; None if it does not fit."""
     dtype: np.dtype[Any] = element.dtype
     if dtype.kind == "f":
         try:
@@ -227,7 +227,7 @@ def _fitted(value: bool | int | float, element: ElementClass) -> np.generic | No
         except OverflowError:
             return None
         with np.errstate(over="ignore"):
-            # As a store does: float32 first, then HALF.
+            # As in a store: to float32 first, then to HALF.
             rounded: np.generic = np.float32(exact).astype(dtype)
         return None if math.isfinite(exact) and not np.isfinite(rounded) else rounded
     if dtype.kind in "iu":
@@ -247,7 +247,7 @@ def _range_text(element: ElementClass) -> str:
 
 
 def _power(base: Expr, exponent: bool | int | float) -> Expr | None:
-    """Return a power by a number as products and roots; None where no short form is known."""
+    """Return a power by a number as products and roots; None if there is no short form."""
     is_float = kind_of(base.element_type) == "float"
     if not is_float and isinstance(exponent, int) and exponent < 0:
         raise ElementTypeError(
@@ -258,17 +258,17 @@ def _power(base: Expr, exponent: bool | int | float) -> Expr | None:
     if isinstance(exponent, bool) or kind_of(base.element_type) not in ("float", "int"):
         return None
     if not is_float and isinstance(exponent, float):
-        return None  # which no integer takes beside it
+        return None  # an integer operand cannot take it
     if is_float and exponent in (0.5, -1):  # not -0.5: 1 / sqrt(-0.0) has the other sign
         return apply({0.5: "sqrt", -1: "reciprocal"}[float(exponent)], base)
     is_whole = isinstance(exponent, int) or float(exponent).is_integer()
     whole = int(exponent) if is_whole else 0
-    # Of floats, each product rounds: two are within 1.5 ulp, as the kernel of powers is.
+    # For floats, each product rounds: two are within 1.5 ulp, as is the power kernel.
     return power_by_squares(base, whole) if 1 <= whole <= (3 if is_float else 64) else None
 
 
 def power_by_squares(base: Expr, exponent: int) -> Expr:
-    """Return a power of at least 1, the lowest bit of the exponent first."""
+    """Return a power of at least 1 by repeated squaring, from the lowest bit of the exponent."""
     result: Expr | None = None
     while exponent:
         if exponent & 1:
@@ -284,7 +284,7 @@ def power_by_squares(base: Expr, exponent: int) -> Expr:
 
 
 def _broadcast(operation: ElementOperation, operands: Sequence[Expr]) -> Shape:
-    """Return the shape that operands have together."""
+    """Return the shape to which operands are broadcast."""
     shapes = [each.shape for each in operands]
     rank = max(map(len, shapes))
     result = [1] * rank
@@ -338,7 +338,7 @@ def cast(value: object, to: object) -> Expr:
 
 
 def iota(shape: int | Iterable[int], to: object = INT, start: int = 0) -> Expr:
-    """Return whole numbers by position; see `poplite.ops.iota`."""
+    """Return integers by position; see `poplite.ops.iota`."""
     try:
         listed = shape if isinstance(shape, Iterable) else (shape,)
         sizes = tuple([operator.index(size) for size in listed])
@@ -375,7 +375,7 @@ def reduction(
 ) -> Expr:
     """Return a reduction; `dims` is a dimension, several, or None for all.
 
-    "min" and "max" of no elements are refused, unless they may be the limits of the type.
+    "min" and "max" of no elements are refused, unless the limits of the type are allowed.
     """
     called = called or f"ops.{REDUCTIONS.get(how, how)}"
     operand = as_expr(value, called)
@@ -426,7 +426,7 @@ def contraction(
     what: str = "'@'",
     call: str = "ops.matmul({}, {})",
 ) -> Contraction:
-    """Return a product of matrices, of type `result` or of both; messages advise to `call`."""
+    """Return a matrix product of type `result`, or that of the operands; `call` is for messages."""
     one, other = as_expr(left, what), as_expr(right, what)
     for node, value in ((one, left), (other, right)):
         if isinstance(node, Weak):
@@ -502,7 +502,7 @@ _NUMPYS_NAMES = {
     "right_shift": "shift_right",
     "rint": "round",
 }
-"""Operations that NumPy names otherwise."""
+"""Operations with other names in NumPy."""
 
 NUMPYS_REDUCTIONS = {
     "add": "sum",
@@ -512,11 +512,11 @@ NUMPYS_REDUCTIONS = {
     "logical_and": "all",
     "logical_or": "any",
 }
-"""Reductions, by the functions whose `reduce` they are in NumPy."""
+"""Reductions, by the NumPy function that has them as its `reduce`."""
 
 
 def of_numpy(operand: Operand, function: str, method: str, inputs: Sequence[object]) -> object:
-    """Return the expression of an operator between a NumPy number and an operand.
+    """Return the expression for an operator between a NumPy number and an operand.
 
     Raises ElementTypeError for functions of NumPy, with the operation to use instead.
     """
@@ -526,7 +526,7 @@ def of_numpy(operand: Operand, function: str, method: str, inputs: Sequence[obje
         other = next(each for each in inputs if each is not operand)
         return operand == other if name == "equal" else operand != other
     if method == "__call__" and is_beside and name in OPERATIONS and OPERATIONS[name].symbol:
-        # Comparisons bring numbers as arrays of rank 0.
+        # NumPy passes numbers in comparisons as arrays of rank 0.
         return apply(name, *[each[()] if isinstance(each, np.ndarray) else each for each in inputs])
     if method != "__call__":
         raise refused_of_numpy(operand, f"{function}.{method}", NUMPYS_REDUCTIONS.get(function, ""))
@@ -534,7 +534,7 @@ def of_numpy(operand: Operand, function: str, method: str, inputs: Sequence[obje
 
 
 def in_place(operand: Operand, symbol: str, other: object) -> ElementTypeError:
-    """Return the error of `x += y` and the like."""
+    """Return the error for `x += y` and other augmented assignments."""
     what = f"'{symbol}='"
     one, two = (clipped_text(formula(as_expr(each, what)), _SHOWN) for each in (operand, other))
     two = f"({two})" if " " in two else two
@@ -552,7 +552,7 @@ def in_place(operand: Operand, symbol: str, other: object) -> ElementTypeError:
 
 
 def product_shape(one: Shape, other: Shape) -> Shape | None:
-    """Return the shape of a product; None for shapes that do not fit.
+    """Return the shape of a product; None if the shapes do not match.
 
     >>> product_shape((7, 1, 4, 6), (3, 6, 5))
     (7, 3, 4, 5)
@@ -568,7 +568,7 @@ def product_shape(one: Shape, other: Shape) -> Shape | None:
 
 
 def shape_misfit(one: Shape, other: Shape) -> str:
-    """Return why two shapes do not fit."""
+    """Return the reason why two shapes do not match."""
     if not one or not other:
         return "a number has no rows; a * b multiplies each element"
     if one[-1] == other[-2:][0]:
@@ -577,9 +577,9 @@ def shape_misfit(one: Shape, other: Shape) -> str:
 
 
 def possible_product(names: tuple[str, str] | None, one: Shape, other: Shape, call: str) -> str:
-    """Return how two operands could be multiplied whose shapes do not fit.
+    """Return a way to multiply two operands whose shapes do not match.
 
-    `names` are those of tensors, None where one is an expression; `call` multiplies them.
+    `names` are those of tensors, None for an expression; `call` multiplies them.
     """
     for left, shape in _as_matrix(names and names[0], "left", one, (1, *one)):
         for right, other_shape in _as_matrix(names and names[1], "right", other, (*other, 1)):
@@ -591,9 +591,9 @@ def possible_product(names: tuple[str, str] | None, one: Shape, other: Shape, ca
 
 
 def _as_matrix(name: str | None, side: str, shape: Shape, vector: Shape) -> list[tuple[str, Shape]]:
-    """Return the matrices that an operand may be meant as, with what makes them of it.
+    """Return the matrices that an operand may stand for, with the code that makes them.
 
-    `vector` is its shape where it is a vector, `side` which one it is, for words.
+    `vector` is its shape if it is a vector; `side` is its name in the text.
     """
     text = name or f"the {side} operand"
     transposed, reshaped = (".T", ".reshape") if name else (", transposed", ", reshaped to ")

@@ -1,8 +1,10 @@
-"""NumPy's names: those that work, others with their replacement.
+"""NumPy's names: supported ones, and replacements for the others.
 
-ops.sum(x, axis=0)      `axis` is taken wherever dims or dim are
-x.sum(), x.astype(...)  methods of `Operand`, as functions of `poplite.ops`
-x.std(), ops.arange     refused, with what to use, as np.sum(x) is
+For example:
+
+    ops.sum(x, axis=0)      `axis` is accepted wherever `dims` or `dim` is
+    x.sum(), x.astype(...)  methods of `Operand`, equivalent to functions of `poplite.ops`
+    x.std(), ops.arange     refused with a replacement, as np.sum(x) is
 """
 
 from __future__ import annotations
@@ -32,8 +34,8 @@ _NOT_GIVEN = object()
 def operations_on_use(package: str) -> Face:
     """Return `__all__`, `__getattr__` and `__dir__` of a package of operations, imported late.
 
-    Functions that take dims or dim take axis, too, and all say which arguments they take, by the
-    names that the package gives them.
+    Functions with a `dims` or `dim` argument also accept `axis`, and errors about arguments use the
+    names in the package.
     """
 
     def shown(name: str, value: object) -> object:
@@ -71,7 +73,7 @@ def _taking_axis(function: Callable[..., Any], dims: str) -> Callable[..., Any]:
 
 
 def repeated_argument(function: str, dims: str, given: object, axis: object) -> TensorIndexError:
-    """Return the error for dimensions that are given by both names."""
+    """Return the error for dimensions that are given under both names."""
     return TensorIndexError(
         f"{function}: dimensions are given twice",
         found=f"{dims}={clipped(given, 40)} and axis={clipped(axis, 40)} are the same argument",
@@ -80,9 +82,9 @@ def repeated_argument(function: str, dims: str, given: object, axis: object) -> 
 
 
 def refused_of_numpy(operand: Operand, function: str, name: str = "") -> ElementTypeError:
-    """Return the error for a function of NumPy that is given an operand: what to use for it.
+    """Return the error for a NumPy function that is called with an operand, and its replacement.
 
-    `function` is what NumPy calls it, and `name` what `ops` does, if that is another name.
+    `function` is its name in NumPy, and `name` the one in `ops`, if it differs.
     """
     ours = name or function.rpartition(".")[2]
     fix = _OF_METHODS.get(ours) or ((place := _place_of(ours)) and f"{place}(x, ...)")
@@ -189,13 +191,13 @@ _ELEMENT_TYPES = {str(each.dtype): f"pl.{each}" for each in NUMPY_TYPES} | _by_n
         "char": "pl.CHAR",
     }
 )
-"""Other libraries' names of element types."""
+"""Names of element types in other libraries."""
 
 _BITS = {
     "bits": "pl.float_bits(x), or pl.half_bits(x)",
     "from_bits": "pl.float_from_bits(n), or pl.half_from_bits(n)",
 }
-"""Names that each type has one of."""
+"""Attributes that each element type has."""
 
 _POPLIBS = ("gcl", "poplin", "popnn", "popops", "poprand", "popsparse", "poputil")
 
@@ -232,11 +234,11 @@ _NAMES = """
 """
 
 _OPERATIONS = frozenset(_NAMES.split())
-"""Functions of an operand that no method has: held here, so that a tensor need not load them."""
+"""Functions without a method, listed here so that a tensor need not load them."""
 
 
 def absent_function(package: str, name: str) -> AttributeError:
-    """Return the error for a name that a package does not have: what has it, or does the same."""
+    """Return the error for a name that a package does not have, with an equivalent."""
     instead = None if name.startswith("_") else _place_of(name) or _OF_FUNCTIONS.get(name)
     instead = instead or _ELEMENT_TYPES.get(name) or _BITS.get(name)
     if name in _POPLIBS:
@@ -250,9 +252,9 @@ def absent_function(package: str, name: str) -> AttributeError:
 
 
 def _close_name(name: str, own: Sequence[str]) -> str:
-    """Return the function of another package that a misspelt name may mean, as a question.
+    """Return a question that suggests the function of another package for a misspelt name.
 
-    Python itself asks for names of the package's own. One letter in five may be wrong.
+    Python itself suggests the package's own names. One letter in five may be wrong.
     """
     known = [*own, *(each for _, names in _shown() for each in names)]
     close = get_close_matches(name, known, 1, cutoff=0.8)
@@ -262,7 +264,7 @@ def _close_name(name: str, own: Sequence[str]) -> str:
 def absent_method(operand: Operand, name: str, otherwise: str = "") -> AttributeError:
     """Return the error for a name that a tensor or an expression does not have.
 
-    `otherwise` is what to do about a name that tensors alone have.
+    `otherwise` is the remedy for a name that only tensors have.
     """
     tensors: list[type] = getmro(type(operand))[-2].__subclasses__() if otherwise else []
     instead = _OF_METHODS.get(name)
@@ -277,9 +279,9 @@ def absent_method(operand: Operand, name: str, otherwise: str = "") -> Attribute
 
 
 class AbsentName:
-    """A name of NumPy's or of `poplite.ops` that a class does not have: it says what to use.
+    """A name from NumPy or `poplite.ops` that a class does not have; the error names a replacement.
 
-    An attribute, as a `__getattr__` would make each look-up of another attribute slower.
+    It is an attribute, since a `__getattr__` would slow down every other attribute look-up.
     """
 
     def __init__(self, name: str) -> None:
@@ -293,7 +295,7 @@ class AbsentName:
 
 
 def refuse_absent_names(cls: T) -> T:
-    """Add the names that neither a class nor a base has; `dir` of its objects leaves them out."""
+    """Add the names that neither a class nor a base has; `dir` of its instances omits them."""
     absent = {*_OF_METHODS, *_OPERATIONS} - set(dir(cls))
     for name in absent:
         setattr(cls, name, AbsentName(name))
@@ -306,12 +308,12 @@ def refuse_absent_names(cls: T) -> T:
 
 
 def _place_of(name: str) -> str | None:
-    """Return the name with the package that shows it."""
+    """Return the name with the package that exports it."""
     return next((f"{package}.{name}" for package, names in _shown() if name in names), None)
 
 
 def _shown() -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield the packages of operations and the names that they show; none during an import."""
+    """Yield the packages of operations and their exported names; none during an import."""
     is_importing = any(
         getattr(module.__spec__, "_initializing", False)
         for key, module in list(sys.modules.items())

@@ -1,8 +1,10 @@
-"""Operands of formulas: Python's operators on tensors or expressions.
+"""Operands of formulas: Python's operators on tensors and expressions.
 
-x + 1        an expression: nothing is computed or stored until `ops.map` records it
-x < y        likewise; `==` of two tensors compares views, and `ops.equal` elements
-x += 1       is refused: `ops.assign(x, x + 1)` records it
+For example:
+
+    x + 1        an expression: nothing is computed or stored until `ops.map` records it
+    x < y        an expression too; `==` of two tensors compares views, `ops.equal` elements
+    x += 1       is refused: `ops.assign(x, x + 1)` records it
 """
 
 from __future__ import annotations
@@ -31,17 +33,17 @@ if TYPE_CHECKING:
 
 
 _OF_SHAPE = ("shape", "ndim", "size")
-"""NumPy's functions that need no values."""
+"""NumPy functions that do not need values."""
 
 
 def _of(name: str, *operands: object) -> Expr:
-    from poplite.expr.build import apply  # which makes nodes, and these are operands
+    from poplite.expr.build import apply  # imported late: it makes nodes, which are operands
 
     return apply(name, *operands)
 
 
 def _operations() -> Any:
-    return import_module("poplite.ops")  # whose functions take operands
+    return import_module("poplite.ops")  # imported late: its functions take operands
 
 
 def _reduced(how: str, x: Operand, dims: Dims, axis: Dims, keepdims: bool) -> Expr:
@@ -55,8 +57,8 @@ def _reduced(how: str, x: Operand, dims: Dims, axis: Dims, keepdims: bool) -> Ex
 class Operand:
     """A tensor, or an expression of tensors.
 
-    Operators make expressions (`poplite.ops` has the operations without one). Their meaning is
-    NumPy's: shapes are broadcast, `//` and `%` round down, `>>` keeps the sign. Python's numbers
+    Operators return expressions (`poplite.ops` has the operations without an operator). They behave
+    as in NumPy: shapes are broadcast, `//` and `%` round down, `>>` keeps the sign. Python numbers
     take the element type of the other operand, which must be able to hold them.
     """
 
@@ -80,23 +82,23 @@ class Operand:
         return CalledInt(math.prod(self.shape))
 
     def _read_as(self, others: Iterable[object] = ()) -> Operand:
-        """Return the tensor that is read for this operand among others: itself, mostly."""
+        """Return the tensor that is read for this operand among others, usually itself."""
         return self
 
     def _is_same(self, other: Operand) -> bool | None:
-        """Return whether another operand is the same one; None where `ops.equal` is meant."""
+        """Return whether it is the same as another operand; None if `ops.equal` must be used."""
         return True if other is self else None
 
     def _in_formula(self) -> str:
-        """Return what formulas call it."""
+        """Return its text in formulas."""
         return getattr(self, "name", "") or "tensor"
 
     _kind = "an expression"
-    """What messages call it."""
+    """Its text in messages."""
 
     __hash__ = object.__hash__
 
-    if not TYPE_CHECKING:  # a type checker would let these pass
+    if not TYPE_CHECKING:  # otherwise a type checker would accept these
 
         def __eq__(self, other: object) -> Equality:
             return self._compared("==", other)
@@ -106,18 +108,18 @@ class Operand:
             return found if found is NotImplemented else Equality(not found)
 
     def _compared(self, symbol: str, other: object) -> Equality:
-        """Return whether it is the same as another object; raise for one that holds numbers."""
+        """Return whether it is the same as another object; raise if that holds numbers."""
         same = self._is_same(other) if isinstance(other, Operand) else None
         if same is not None:
             return Equality(same)
         if isinstance(other, Operand) or is_value(other):
             raise not_compared(symbol, self._kind, repr(self), other, "ops")
-        # Only an object with an `==` of its own, such as a mock's, may be equal to a tensor.
+        # Only an object with its own `==`, such as a mock, may be equal to a tensor.
         is_plain = isinstance(other, str | bytes | type) or type(other).__eq__ is object.__eq__
         return Equality(False) if is_plain or other is None else NotImplemented
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: object, **_: object) -> object:
-        """Take the operators of NumPy's numbers, and refuse its functions."""
+        """Accept the operators of NumPy numbers, and refuse NumPy functions."""
         from poplite.expr.build import of_numpy
 
         return of_numpy(self, ufunc.__name__, method, inputs)
@@ -125,7 +127,7 @@ class Operand:
     def __array_function__(
         self, function: Any, _: object, arguments: tuple[Any, ...], options: dict[str, Any]
     ) -> object:
-        """Answer NumPy's questions of shape, and refuse its other functions."""
+        """Answer NumPy's queries about shapes, and refuse its other functions."""
         if function.__name__ in _OF_SHAPE:
             return function._implementation(*arguments, **options)
         module = function.__module__.removeprefix("numpy").removeprefix(".")
@@ -155,23 +157,23 @@ class Operand:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """NumPy's type of the elements."""
+        """The NumPy type of the elements."""
         return self.element_type.dtype
 
     def sum(self, dims: Dims = None, *, keepdims: bool = False, axis: Dims = None) -> Expr:
-        """Return the sum over dimensions, all by default, as `ops.sum` does."""
+        """Return the sum along dimensions, all by default, as `ops.sum` does."""
         return _reduced("sum", self, dims, axis, keepdims)
 
     def mean(self, dims: Dims = None, *, keepdims: bool = False, axis: Dims = None) -> Expr:
-        """Return the mean over dimensions, all by default, as `ops.mean` does."""
+        """Return the mean along dimensions, all by default, as `ops.mean` does."""
         return _reduced("mean", self, dims, axis, keepdims)
 
     def max(self, dims: Dims = None, *, keepdims: bool = False, axis: Dims = None) -> Expr:
-        """Return the largest element over dimensions, all by default, as `ops.max` does."""
+        """Return the largest element along dimensions, all by default, as `ops.max` does."""
         return _reduced("max", self, dims, axis, keepdims)
 
     def min(self, dims: Dims = None, *, keepdims: bool = False, axis: Dims = None) -> Expr:
-        """Return the smallest element over dimensions, all by default, as `ops.min` does."""
+        """Return the smallest element along dimensions, all by default, as `ops.min` does."""
         return _reduced("min", self, dims, axis, keepdims)
 
     def astype(self, element_type: ElementTypeLike) -> Expr:
@@ -292,7 +294,7 @@ def _refusing_in_place(symbol: str) -> Callable[[Operand, object], NoReturn]:
     return method
 
 
-# Not written in the class: a type checker refuses these by themselves.
+# Not written in the class body: type checkers then refuse these on their own.
 for _method, _symbol in {
     **{"add": "+", "sub": "-", "mul": "*", "matmul": "@", "truediv": "/", "floordiv": "//"},
     **{"mod": "%", "pow": "**", "lshift": "<<", "rshift": ">>", "and": "&", "or": "|", "xor": "^"},
@@ -301,33 +303,33 @@ for _method, _symbol in {
 
 
 def as_read(value: Any, *others: object) -> Any:
-    """Return an argument as it is read: a loop's index as its tensor, all else unchanged."""
+    """Return an argument as it is read: a loop's index as its tensor, everything else unchanged."""
     return value._read_as(others) if isinstance(value, Operand) else value
 
 
 # -- equality of operands --------------------------------------------------------------------------
-# `==` gives a truth value of its own kind, or an error.
+# `==` returns a truth value of its own kind, or raises an error.
 #
-# a == b       whether two tensors are the same elements of the same variables; nothing is computed
-# x == 2       refused: no tensor is a number, and `ops.equal(x, 2)` compares elements
+#     a == b       whether two tensors are the same elements of the same variables
+#     x == 2       refused: no tensor is a number, and `ops.equal(x, 2)` compares elements
 #
 # The truth value is for Python (`if`, `assert`, `in`, `not`); every operation refuses it, since
-# `ops.equal(a, b)` is meant there. Named tensors have it, too, and `ng.equal(a, b)`.
+# `ops.equal(a, b)` is meant there. Named tensors have it too, with `ng.equal(a, b)`.
 
 
 _NAMES = {"==": "equal", "!=": "not_equal"}
 
 
 def equal_instead(module: str = "ops") -> str:
-    """Return the remedy where elements were to be compared."""
+    """Return the remedy if elements were to be compared."""
     return f"{module}.equal(a, b) or {module}.not_equal(a, b), which compare elements"
 
 
 class Equality(HoldsNoValues):
-    """Whether two tensors show the same elements: what `a == b` of tensors gives.
+    """Whether two tensors show the same elements: the result of `a == b` for tensors.
 
-    `if`, `assert`, `in`, `not`, `and` and `or` take it, and `bool(...)` makes it one of Python's.
-    Operations refuse it.
+    It works in `if`, `assert`, `in`, `not`, `and` and `or`, and `bool(...)` converts it to a Python
+    bool. Operations refuse it.
     """
 
     __slots__ = ("_truth", "module")
@@ -335,7 +337,7 @@ class Equality(HoldsNoValues):
     def __init__(self, truth: bool, module: str = "ops") -> None:
         self._truth = truth
         self.module = module
-        """That whose `equal` compares elements of such tensors."""
+        """The module whose `equal` compares elements of such tensors."""
 
     def __bool__(self) -> bool:
         return self._truth
@@ -352,7 +354,7 @@ class Equality(HoldsNoValues):
         return f"<same elements: {self._truth} (not {self.module}.equal)>"
 
     def refused(self, what: str) -> ElementTypeError:
-        """Return the error of a call, `what`, that was given it as a value."""
+        """Return the error for a call, `what`, that received it as a value."""
         return ElementTypeError(
             f"{what}: '==' of two tensors compares what they are, not their values",
             found=f"{bool(self)}, decided while the graph is built",
@@ -366,10 +368,10 @@ class Equality(HoldsNoValues):
         raise self.refused("np.asarray")
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **_: object) -> bool:
-        """Compare it with a NumPy truth value on the left; refuse all else."""
+        """Compare it with a NumPy truth value on the left; refuse everything else."""
         if method == "__call__" and ufunc in (np.equal, np.not_equal):
             other = next(each for each in inputs if each is not self)
-            # NumPy brings its numbers as arrays of rank 0.
+            # NumPy passes its numbers as arrays of rank 0.
             same = self.__eq__(other[()] if isinstance(other, np.ndarray) else other)
             if same is not NotImplemented:
                 return same is (ufunc is np.equal)
@@ -378,7 +380,7 @@ class Equality(HoldsNoValues):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            if name.startswith("__"):  # copy and pickle ask for some
+            if name.startswith("__"):  # copy and pickle look up some
                 raise AttributeError(name, name=name)
             text = f"the '==' of two tensors has no {name!r}: {equal_instead(self.module)}"
             raise AttributeError(text, name=name, obj=self)
@@ -431,11 +433,11 @@ JOINS_TRUTHS = frozenset(
     for kind in ("logical", "bitwise")
     for how in ("and", "or", "xor", "xnor", "not")
 )
-"""Operations that join truth values."""
+"""Operations that combine truth values."""
 
 
 def check_no_truth(what: str, values: Iterable[object], module: str = "ops") -> None:
-    """Refuse truth values of Python's where those of elements are joined, or decide."""
+    """Raise for Python truth values where those of elements are combined or decide."""
     for value in values:
         if isinstance(value, bool | np.bool_):
             raise ElementTypeError(
@@ -446,16 +448,16 @@ def check_no_truth(what: str, values: Iterable[object], module: str = "ops") -> 
 
 
 def is_value(other: object) -> bool:
-    """Return whether something holds numbers, or may, so that no tensor is equal to it."""
+    """Return whether an object holds numbers, or may, so that no tensor is equal to it."""
     if isinstance(other, str | bytes | type):
         return False
     return isinstance(other, Number | Iterable | Equality) or hasattr(type(other), "__array__")
 
 
 def not_compared(symbol: str, kind: str, one: str, other: object, module: str) -> ElementTypeError:
-    """Return the error of `==` or `!=`: of a tensor, say, and a number."""
+    """Return the error for `==` or `!=`, for example between a tensor and a number."""
     if isinstance(other, np.ndarray) and not other.ndim:
-        other = other[()]  # so do numbers of NumPy's come
+        other = other[()]  # as NumPy passes its numbers
     right = clipped(other)
     return ElementTypeError(
         f"'{symbol}' of {kind}: it holds no values while a graph is built",

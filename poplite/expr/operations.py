@@ -1,15 +1,15 @@
-"""The table of elementwise operations: types, result, text in `compute`.
+"""The table of elementwise operations: their types, results, and texts in `compute`.
 
-The text of an operation is an expression of `compute`, with `{0}`, `{1}`, ... for its operands,
-which are locals, and `{T}` for the element type of the result. What it gives is stored in that type
-again before anything else sees it: integers wrap, HALF rounds, so that an expression has the same
-bits in one vertex and in many.
+The text of an operation is an expression in `compute`, with `{0}`, `{1}`, ... for its operands,
+which are locals, and `{T}` for the element type of the result. Its value is stored in that type
+before it is used: integers wrap, HALF rounds, so that an expression has the same bits whether it
+is computed in one vertex or in several.
 
     add           FLOAT   a + b             HALF   HALF(a + b)       INT   INT(a + b)
     floor         FLOAT   np.floor(a)
 
-Operators and NaN mean what they mean in NumPy. Operations that PopLibs defines otherwise have names
-of their own: `divide_trunc`, `remainder_trunc`, `shift_right_logical`, `round_half_away`,
+Operators and NaN behave as in NumPy. Operations that PopLibs defines differently have their own
+names: `divide_trunc`, `remainder_trunc`, `shift_right_logical`, `round_half_away`,
 `sign_popops`.
 
 Source: PopLibs, `popops/ElementWise.hpp` and `popops/ExprOp.hpp`, for the list of operations.
@@ -29,7 +29,7 @@ ElementClass = type[ElementType[Any]]
 
 
 def kind_of(element: ElementClass) -> Kind | None:
-    """Return what kind of number an element type holds; None for QUARTER and its metadata."""
+    """Return the kind of number in an element type; None for QUARTER and its metadata."""
     if element in (QUARTER, QUARTER_METADATA):
         return None
     if element is BOOL:
@@ -39,18 +39,18 @@ def kind_of(element: ElementClass) -> Kind | None:
 
 @frozen(eq=False)
 class ElementOperation:
-    """An operation on each element.
+    """An elementwise operation.
 
     Attributes:
-        name: as in `poplite.ops`.
-        arity: how many operands it has.
+        name: the name in `poplite.ops`.
+        arity: the number of operands.
         text: its text in `compute`, by the kind of its operands; "unsigned" and "LONGLONG" for
-            those integers, where they differ.
-        symbol: its operator in Python, if there is one.
-        gives: "same" type as its operands, or BOOL.
+            those integers, if they differ.
+        symbol: its Python operator, if there is one.
+        gives: "same" for the type of its operands, or BOOL.
         is_exact: whether its result is a number of the type already, without rounding.
-        other_kind: names of the types whose text gives another kind of number than their elements:
-            signed for unsigned, or a Python float for a float32. It is stored in the type, too.
+        other_kind: names of the types for which the text gives another kind of number than their
+            elements: signed for unsigned, or a Python float for a float32. It is then converted.
         helpers: names of functions in `HELPERS` that the text calls.
         fixes: what to write instead for operands of other kinds.
     """
@@ -66,7 +66,7 @@ class ElementOperation:
     fix: str = ""
 
     def text_for(self, element: ElementClass) -> str | None:
-        """Return what `compute` writes for operands of a type; None for one it does not take."""
+        """Return the text in `compute` for operands of a type; None if it is not supported."""
         kind = kind_of(element)
         for key in (element.__name__, "unsigned" if element.dtype.kind == "u" else "", kind):
             if kind is not None and key in self.text:
@@ -151,22 +151,22 @@ def _bit_length(x: Any) -> Any:
     return _popcount(x)
 """,
 }
-"""Functions that texts call, by name."""
+"""Functions that the texts call, by name."""
 
 _ALL: tuple[Kind, ...] = ("float", "int", "bool")
 _NUMBERS: tuple[Kind, ...] = ("float", "int")
 
 OPERATIONS: dict[str, ElementOperation] = {}
-"""By name."""
+"""The operations by name."""
 
 
 def _add(name: str, arity: int, kinds: Iterable[Kind], text: str, **more: Any) -> None:
-    """Add an operation that is written in one way for all kinds."""
+    """Add an operation whose text is the same for all kinds."""
     _add_texts(name, arity, dict.fromkeys(kinds, text), **more)
 
 
 def _add_texts(name: str, arity: int, texts: dict[str, str], **more: Any) -> None:
-    """Add an operation that is written in several ways."""
+    """Add an operation with different texts."""
     OPERATIONS[name] = ElementOperation(name, arity, texts, **more)
 
 
@@ -176,7 +176,7 @@ def _arithmetic() -> None:
         _add(name, 2, _NUMBERS, f"{{0}} {symbol} {{1}}", symbol=symbol, fix=cast)
     fix = "`//` rounds down, ops.divide_trunc towards zero; or ops.cast to FLOAT first"
     _add("divide", 2, ["float"], "{0} / {1}", symbol="/", fix=fix)
-    # The least integer of 64 bits by -1 wraps, as in NumPy, where `//` of `compute` gives 0.
+    # The least 64-bit integer divided by -1 wraps, as in NumPy; `//` in `compute` gives 0.
     wrapping = "-{0} if {1} == -1 else "
     texts = {"float": "{0} // {1}", "int": "{0} // {1}", "LONGLONG": wrapping + "{0} // {1}"}
     _add_texts("floor_divide", 2, texts, symbol="//")
@@ -236,7 +236,7 @@ def _logic() -> None:
         _add(name, 2, whole, text, symbol=symbol, fix=fix, is_exact=True)
     _add_texts("bitwise_xnor", 2, {"int": "~({0} ^ {1})", "bool": "{0} == {1}"})
     _add_texts("bitwise_not", 1, {"int": "~{0}", "bool": "not {0}"}, symbol="~")
-    # As in NumPy: past the width nothing is left, or the sign; a negative amount is past it.
+    # As in NumPy: a shift by the width or more leaves 0, or the sign; so does a negative amount.
     text = "({0} << ({1} & 63)) if 0 <= {1} < {bits} else 0"
     _add("shift_left", 2, ["int"], text, symbol="<<")
     logical = "({U}({0}) >> ({1} & 63)) if 0 <= {1} < {bits} else 0"
@@ -291,11 +291,11 @@ _functions()
 _choices()
 
 CAST = ElementOperation("cast", 1, {})
-"""To another element type; its text depends on both types (`cast_text`)."""
+"""Conversion to another element type; its text depends on both types (`cast_text`)."""
 
 
 def cast_text(source: ElementClass, target: ElementClass) -> str:
-    """Return how `compute` writes a cast: towards zero to integers, to nearest to floats."""
+    """Return the text of a cast in `compute`: integers are truncated, floats rounded to nearest."""
     kind = kind_of(source), kind_of(target)
     if kind[1] == "bool":
         return "{0}" if kind[0] == "bool" else "{0} != 0"

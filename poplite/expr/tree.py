@@ -1,10 +1,12 @@
 """Expressions as trees of nodes, without values or a graph; `formula` writes them as text.
 
-(x - y) ** 2        Applied(square, Applied(subtract, Leaf(x), Leaf(y)))
-x * 0.5             Applied(multiply, Leaf(x), Number(0.5, FLOAT))
-ops.sum(x, [0])     Reduction(add, Leaf(x), dims 0)
-a @ b               Contraction(Leaf(a), Leaf(b))
-(x - y) in columns  ViewExpr(Applied(subtract, Leaf(x), Leaf(y)), how)
+For example:
+
+    (x - y) ** 2        Applied(square, Applied(subtract, Leaf(x), Leaf(y)))
+    x * 0.5             Applied(multiply, Leaf(x), Number(0.5, FLOAT))
+    ops.sum(x, [0])     Reduction(add, Leaf(x), dims 0)
+    a @ b               Contraction(Leaf(a), Leaf(b))
+    (x - y) in columns  ViewExpr(Applied(subtract, Leaf(x), Leaf(y)), how)
 """
 
 from __future__ import annotations
@@ -34,16 +36,16 @@ Shape = tuple[int, ...]
 class Expr(Operand):
     """A formula over tensors: a shape, an element type, and operands.
 
-    It is computed where it is given to `ops.map`, `ops.assign` or `ops.lower`; by itself it takes
-    no memory and no time on a device. Two expressions are the same only if they are one object.
+    It is computed when it is passed to `ops.map`, `ops.assign` or `ops.lower`; by itself it takes
+    no memory or time on a device. Two expressions are the same only if they are one object.
 
     Attributes:
-        operands: the expressions that it is made of.
-        shape: size of each dimension; None while it has arguments (`ops.arg`).
-        element_type: type of its elements; None while it has arguments.
+        operands: the expressions from which it is made.
+        shape: the size of each dimension; None while it has arguments (`ops.arg`).
+        element_type: the type of its elements; None while it has arguments.
         location: the user's line that made it.
-        label: the function that a user called, where several operations make it up; else empty.
-        origin: what another layer made it for, which its notes give back; else None.
+        label: the function that a user called, if that consists of several operations; else empty.
+        origin: the operation of another layer that it belongs to, repeated in notes; else None.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
@@ -77,7 +79,7 @@ class Expr(Operand):
 
     @property
     def is_open(self) -> bool:
-        """Whether it has arguments, so that shape and type are not known yet."""
+        """Whether it has arguments, so that its shape and type are not known yet."""
         return self._shape is None
 
     @property
@@ -138,7 +140,7 @@ class Expr(Operand):
 
     @property
     def T(self) -> NoReturn:
-        """Refused: an expression is not transposed; its operands can be."""
+        """Refused: an expression cannot be transposed; its operands can."""
         fix = f"transpose its operands, x.T + y.T, or {_STORE}, and t.T"
         if isinstance(self, Contraction):
             fix = f"(a @ b).T is b.T @ a.T; or {_STORE}, and t.T"
@@ -172,18 +174,18 @@ _REFUSED = {
 
 
 def has_many(value: object) -> bool:
-    """Return whether a value is an expression that is known to have other than one element."""
+    """Return whether a value is an expression known not to have exactly one element."""
     shape = value._shape if isinstance(value, Expr) else None
     return shape is not None and math.prod(shape) != 1
 
 
 def stored_first(value: object, otherwise: str) -> str:
-    """Return the remedy where a tensor is needed: for an expression, to store it."""
+    """Return the remedy where a tensor is needed: for an expression, to store it first."""
     if isinstance(value, Equality):
         return equal_instead(value.module)
     if isinstance(value, Expr):
         return _STORE
-    # Of the other operands, the index of a loop alone is not a tensor.
+    # Among other operands, only the index of a loop is not a tensor.
     return _INDEX if isinstance(value, Operand) else otherwise
 
 
@@ -198,7 +200,7 @@ def _refusing(what: str, fix: str) -> Callable[..., NoReturn]:
     return method
 
 
-# Not written in the class, so that a type checker refuses them without running anything.
+# Not written in the class body, so that type checkers refuse them without running anything.
 for _names, (_what, _fix) in _REFUSED.items():
     for _name in _names.split():
         setattr(Expr, f"__{_name}__", _refusing(_what, _fix))
@@ -215,7 +217,7 @@ class Leaf(Expr):
 
 
 class Number(Expr):
-    """A number of an element type, as `value`: a NumPy scalar of its dtype."""
+    """A number of an element type; `value` is a NumPy scalar of its dtype."""
 
     __slots__ = ("value",)
 
@@ -225,7 +227,7 @@ class Number(Expr):
 
 
 class Weak(Expr):
-    """A Python number next to arguments, which has no element type yet."""
+    """A Python number combined with arguments, which has no element type yet."""
 
     __slots__ = ("value",)
 
@@ -235,7 +237,7 @@ class Weak(Expr):
 
 
 class Argument(Expr):
-    """A placeholder for a tensor: `ops.arg(0)` is the first one that is given."""
+    """A placeholder for a tensor: `ops.arg(0)` is the first tensor given."""
 
     __slots__ = ("number",)
 
@@ -245,13 +247,13 @@ class Argument(Expr):
 
 
 def labelled(expr: Expr, label: str) -> Expr:
-    """Give an expression the name of the function that made it of several operations."""
+    """Set the label of an expression: the function that made it from several operations."""
     expr.label = label
     return expr
 
 
 class Applied(Expr):
-    """An operation on each element of its operands."""
+    """An elementwise operation on its operands."""
 
     __slots__ = ("operation",)
 
@@ -267,7 +269,7 @@ class Applied(Expr):
 
 
 class IotaExpr(Expr):
-    """Whole numbers from `start`, by position in row-major order."""
+    """Integers from `start`, by position in row-major order."""
 
     __slots__ = ("start",)
 
@@ -277,13 +279,13 @@ class IotaExpr(Expr):
 
 
 class Reduction(Expr):
-    """One element made of many along dimensions.
+    """Many elements along dimensions combined into one.
 
     Attributes:
         how: "add", "mul", "min", "max", "logical_and" or "logical_or".
         dims: the dimensions of the operand that are reduced, rising; while it has arguments, as
             they were given, None for all.
-        keepdims: whether they stay with size 1.
+        keepdims: whether these dimensions stay, with size 1.
     """
 
     __slots__ = ("dims", "how", "keepdims")
@@ -303,10 +305,10 @@ class Reduction(Expr):
 
 
 class Contraction(Expr):
-    """Products of matrices, [..., m, k] by [..., k, n]; a vector is a row or a column.
+    """A matrix product, [..., m, k] by [..., k, n]; a vector is a row or a column.
 
     Attributes:
-        how: what its plan is made by, or the plan; None for a plan as it comes.
+        how: the options for its plan, or the plan; None for the default plan.
     """
 
     __slots__ = ("how",)
@@ -324,10 +326,10 @@ class Contraction(Expr):
 
 
 class ViewExpr(Expr):
-    """A view of the tensors that other expressions are stored in.
+    """A view of the tensors that hold other expressions.
 
     Attributes:
-        how: makes the view of these tensors. Equal ones make equal views.
+        how: makes the view from these tensors. Equal ones make equal views.
     """
 
     __slots__ = ("how",)
@@ -344,9 +346,9 @@ class ViewExpr(Expr):
 
 
 def new_parts(expr: Expr, seen: set[Expr]) -> Iterator[Expr]:
-    """Yield an expression and its parts, as the formula names them, but for those seen before.
+    """Yield an expression and its parts, as in the formula, except for those in `seen`.
 
-    Parts may be shared, and shared parts have parts that are.
+    Parts may be shared, and so may their own parts.
     """
     waiting = [expr]
     while waiting:
@@ -367,13 +369,13 @@ def viewed(
     shape: Shape,
     element: ElementClass,
 ) -> Expr:
-    """Return a view of what expressions come to: of tensors at once, of others once stored.
+    """Return a view of the values of expressions: tensors at once, others once stored.
 
     Args:
-        operands: the expressions that are viewed.
-        how: makes the view of their tensors; it is compared and hashed to find equal views.
-        shape: of the view.
-        element: its element type.
+        operands: the expressions to view.
+        how: makes the view from their tensors; it is compared and hashed to find equal views.
+        shape: the shape of the view.
+        element: the element type of the view.
     """
     if all(isinstance(each, Leaf) for each in operands):
         return Leaf(how(*[each.tensor for each in operands if isinstance(each, Leaf)]))
@@ -381,13 +383,13 @@ def viewed(
 
 
 def reshaped(x: Expr, shape: Shape) -> Expr:
-    """Return what an expression comes to in another shape."""
+    """Return an expression in another shape."""
     return x if x.shape == shape else viewed([x], Reshaped(shape), shape, x.element_type)
 
 
 @frozen
 class Reshaped:
-    """Makes a tensor of another shape of the same elements."""
+    """Makes a view of a tensor in another shape."""
 
     shape: Shape
 
@@ -402,7 +404,7 @@ class Reshaped:
 Node = TypeVar("Node")
 
 Writer = Callable[..., str]
-"""Writes a node as an operand of a precedence, on the right side or not."""
+"""Writes a node as an operand with a precedence, on the right side or not."""
 
 PRECEDENCE = {
     **dict.fromkeys(("<", "<=", ">", ">="), 1),
@@ -416,17 +418,17 @@ PRECEDENCE = {
     "**": 9,
     "name": 10,
 }
-"""Of Python's operators: which binds closer."""
+"""The precedence of Python's operators."""
 
 REDUCTIONS = {"add": "sum", "mul": "prod", "logical_and": "all", "logical_or": "any"}
-"""Names of reductions in `poplite.ops`, where they differ."""
+"""Names of reductions in `poplite.ops`, if they differ."""
 
 MOST_NODES, MOST_LEVELS = 200, 60
-"""Limits of a formula's text: those that share parts can be very long, and others very deep."""
+"""Limits on the text of a formula: with shared parts, it can be very long, or very deep."""
 
 
 def formula(expr: Expr, most_nodes: int = MOST_NODES) -> str:
-    """Return an expression as one would write it, with three dots for what follows so many parts.
+    """Return an expression as text, with three dots for the parts beyond `most_nodes`.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4,), "x")
@@ -442,7 +444,7 @@ def bracketed(
     most_nodes: int,
     most_levels: int,
 ) -> str:
-    """Return a tree as text with the brackets it needs, and dots where it is too long or deep."""
+    """Return a tree as text with the necessary brackets, and dots where it is too long or deep."""
     left, levels = [most_nodes], [most_levels]
 
     def written(node: Any, above: int, is_right: bool = False) -> str:
@@ -467,14 +469,14 @@ def operation_name(expr: Expr) -> str:
 
 
 def step_name(expr: Expr) -> str:
-    """Return what a step that stores an expression is called: its label, or its operation."""
+    """Return the name for a step that stores an expression: its label, or its operation."""
     return expr.label or operation_name(expr)
 
 
 def _with_precedence(node: Expr, written: Writer) -> tuple[str, int]:
     name = PRECEDENCE["name"]
     match node:
-        case Applied():  # first, as most nodes are
+        case Applied():  # first, as most nodes are of this class
             return applied(node.operation, node.operands, node.element_type, written)
         case Leaf():
             return node.tensor._in_formula(), name
@@ -514,10 +516,9 @@ def applied(
 
     Args:
         operation: the operation.
-        operands: what `written` writes: one of them as an operand of a precedence, on the right
-            side or not.
-        element_type: of the result, which a conversion names.
-        written: writes an operand.
+        operands: the operands for `written`.
+        element_type: the type of the result, which a cast names.
+        written: writes an operand with a precedence, on the right side or not.
     """
     symbol = operation.symbol
     if operation.name == "square":
