@@ -1,7 +1,9 @@
 """Named axes: tensors whose dimensions are objects, and expressions over them, on tiles.
 
-import poplite.named as ng
-H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+For example:
+
+    import poplite.named as ng
+    H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
 """
 
 from types import FunctionType as _FunctionType
@@ -133,7 +135,7 @@ __all__ = names_of(globals())
 for _name in __all__:
     if isinstance(globals()[_name], _FunctionType):
         globals()[_name] = _checked_call(globals()[_name], f"ng.{_name}")
-if not TYPE_CHECKING:  # for which an unknown name is an error
+if not TYPE_CHECKING:  # a type checker reports unknown names
 
     def __getattr__(name: str) -> object:
         raise _absent_function(__name__, name)

@@ -3,9 +3,9 @@
     H = make_axis(3, "H")       a root of its own
     H.slice(slice(1, 3))        the same root, length 2
     H.resized(5)                the same root, length 5
-    H.fresh("G")                another root, of the length that H has or will get
+    H.fresh("G")                another root, with the length of H, even if set later
 
-Two axes pair, and are equal, when they have the same root; neither names nor lengths count.
+Two axes pair, and are equal, if they have the same root, whatever their names and lengths.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from poplite.errors import (
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, integer_or_none, items_or_none, of_type
 
-Slice = slice  # an axis has a method of this name
+Slice = slice  # an axis has a method with this name
 
 
 class AxisRoot:
-    """What makes axes the same: one object for an axis, its slices and its other lengths.
+    """The identity of an axis, shared by its slices and by copies of other lengths.
 
     Attributes:
-        given: the name that a user gave; None for an axis that got none.
-        shown: how it is named in messages.
-        joined: the roots of flattened axes that begin with it, by those of all parts.
+        given: the name that a user gave; None if there is none.
+        shown: the name in messages.
+        joined: the roots of flattened axes that begin with it, by the roots of all parts.
     """
 
     __slots__ = ("given", "shown", "joined")
@@ -57,7 +57,7 @@ class AxisRole:
 
     Attributes:
         name: for messages; None until it has one.
-        docstring: what it is for.
+        docstring: its purpose.
         line: the user's line that made it.
     """
 
@@ -90,8 +90,8 @@ class Axis:
     """A dimension of named tensors.
 
     Attributes:
-        root: what it shares with the axes that it pairs with.
-        docstring: what it is for.
+        root: the identity that it shares with the axes that it pairs with.
+        docstring: its purpose.
         line: the user's line that made it.
 
     >>> H = make_axis(3, "H")
@@ -115,7 +115,7 @@ class Axis:
         self._roles = dict.fromkeys(roles)
         self._user = ""
 
-    # -- what pairs --------------------------------------------------------------------------------
+    # -- pairing -----------------------------------------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
         return self.root is other.root if isinstance(other, Axis) else NotImplemented
@@ -127,20 +127,20 @@ class Axis:
 
     @property
     def name(self) -> str:
-        """The name that it was given, or an automatic one, different from those of other axes."""
+        """The name that it was given, or an automatic one that differs from those of other axes."""
         return self.root.shown
 
     @property
     def length(self) -> int | None:
-        """Number of indices; None as long as it is not known.
+        """The number of indices; None as long as it is not known.
 
-        It may be set, and set again, until a tensor with the axis has storage, or an operation
-        counts with it (an index from the end, `concat`, `stack`, `pad`, a derivative of parts);
+        It may be set, and changed, until a tensor with the axis has storage, or an operation
+        depends on it (an index from the end, `concat`, `stack`, `pad`, a derivative of parts);
         slices of the axis follow it.
 
         Raises:
-            AxisLengthError: for something else than a whole number from 0; for the length of a
-                slice, or of an axis whose length is fixed so.
+            AxisLengthError: if it is not a whole number from 0; for the length of a slice, or of an
+                axis whose length is fixed already.
         """
         if self._source is None:
             return self._length
@@ -168,11 +168,11 @@ class Axis:
 
     @property
     def full_length(self) -> object:
-        """The length; of a flattened axis those of its parts, as a tuple."""
+        """The length; for a flattened axis, those of its parts, as a tuple."""
         return self.length
 
     def known_length(self, what: str) -> int:
-        """Return the length; raises UnsetLengthError, for `what`, where there is none yet."""
+        """Return the length; raises UnsetLengthError, naming `what`, if it is not set yet."""
         length = self.length
         if length is None:
             raise UnsetLengthError(
@@ -192,31 +192,31 @@ class Axis:
 
     @property
     def origin(self) -> Axis:
-        """The axis that this is a part of, or itself."""
+        """The axis that this is a part of; otherwise the axis itself."""
         return self if self._source is None else self._source[0].origin
 
     def has_all_in_order(self) -> bool:
-        """Return whether it has all indices of its origin, in their order, as far as is known."""
+        """Return whether it has all indices of its origin, in order, as far as is known."""
         length = self.origin.length
         return length is not None and self._taken(length) == range(length)
 
     def _taken(self, length: int) -> range:
-        """Return the indices that it has of its origin, of a length."""
+        """Return the indices that it takes from its origin, for a given length."""
         if self._source is None:
             return range(length)
         axis, part = self._source
         return axis._taken(length)[part]
 
-    # -- others of the same root -------------------------------------------------------------------
+    # -- derived axes ------------------------------------------------------------------------------
 
     def slice(self, part: slice) -> Axis:
-        """Return a part: it pairs with this axis, and has Python's length of the slice.
+        """Return a part, which pairs with this axis and has the length of the slice in Python.
 
         Args:
             part: `slice(1, 3)`, with a step of any sign.
 
         Raises:
-            AxisError: for something else than a slice of whole numbers.
+            AxisError: for anything other than a slice of whole numbers.
         """
         if not is_slice(part):
             raise AxisError(
@@ -229,7 +229,7 @@ class Axis:
         return self.part(part)
 
     def part(self, part: Slice) -> Axis:
-        """Return a part, as `slice` does of a slice that is known to be one."""
+        """Return a part, as `slice` does, for a slice that is known to be valid."""
         made = Axis.__new__(Axis)
         made.root, made.docstring, made.line = self.root, self.docstring, self.line
         made._length, made._source, made._roles, made._user = None, (self, part), self._roles, ""
@@ -238,19 +238,19 @@ class Axis:
         return made
 
     def resized(self, length: int) -> Axis:
-        """Return an axis of another length, which pairs with this one where lengths are equal.
+        """Return an axis of another length, which pairs with this one if the lengths are equal.
 
         Raises:
-            AxisLengthError: for something else than a whole number from 0.
+            AxisLengthError: if the length is not a whole number from 0.
         """
         number = checked_length(length, self.name)
         return Axis(self.root, number, None, self._roles, self.docstring)
 
     def fresh(self, name: str | None = None) -> Axis:
-        """Return another axis, which does not pair with this one, of equal length and roles.
+        """Return a new axis with the same length and roles, which does not pair with this one.
 
         Args:
-            name: of the other axis; left out, an automatic one.
+            name: the name of the new axis; by default, an automatic one.
         """
         check_axis_name(name)
         root = AxisRoot(name, "" if name else f"{self.name}'")
@@ -260,7 +260,7 @@ class Axis:
 
     @property
     def roles(self) -> tuple[AxisRole, ...]:
-        """Its roles, in the order in which they were given."""
+        """Its roles, in the order in which they were added."""
         return tuple(self._roles)
 
     def has_role(self, role: AxisRole) -> bool:
@@ -268,11 +268,11 @@ class Axis:
         return checked_roles([role])[0] in self._roles
 
     def add_role(self, role: AxisRole) -> Axis:
-        """Give it a role, and return it."""
+        """Add a role, and return the axis."""
         self._roles[checked_roles([role])[0]] = None
         return self
 
-    # -- axes of one -------------------------------------------------------------------------------
+    # -- as a list of one axis ---------------------------------------------------------------------
 
     def __add__(self, other: AxesLike) -> Axes:
         return _alone(self) + other
@@ -286,11 +286,11 @@ class Axis:
     def __and__(self, other: AxesLike) -> Axes:
         return _alone(self) & other
 
-    # -- text, and what it is not ------------------------------------------------------------------
+    # -- text, and unsupported uses ----------------------------------------------------------------
 
     @property
     def text(self) -> str:
-        """Its name, and which part it is: `H`, `H[1:3]`."""
+        """Its name and part: `H`, `H[1:3]`."""
         if self._source is None or self._source[0].root is not self.root:
             return self.name
         axis, part = self._source
@@ -323,11 +323,11 @@ def _alone(axis: Axis) -> Axes:
 
 
 PLAIN = frozenset([int, type(None)])
-"""The types of ends of slices that need no closer look."""
+"""The types of slice ends that need no further check."""
 
 
 def is_slice(part: object) -> bool:
-    """Return whether something is a slice of whole numbers."""
+    """Return whether an object is a slice of whole numbers."""
     if not isinstance(part, slice):
         return False
     ends = part.start, part.stop, part.step
@@ -337,7 +337,7 @@ def is_slice(part: object) -> bool:
 
 
 def checked_length(value: object, name: str) -> int:
-    """Return a length that a user gave; raises AxisLengthError for anything else."""
+    """Return a length given by a user; raises AxisLengthError for anything else."""
     number = integer_or_none(value)
     if number is None or number < 0 or isinstance(value, bool):
         raise AxisLengthError(
@@ -349,7 +349,7 @@ def checked_length(value: object, name: str) -> int:
 
 
 def check_kind(value: object, kind: type | tuple[type, ...], what: str, fix: str) -> None:
-    """Raise AxisError for an argument of another kind."""
+    """Raise AxisError for an argument of the wrong kind."""
     if not isinstance(value, kind):
         raise AxisError(f"{what} is {clipped(value)}", found=of_type(value), fix=fix)
 
@@ -370,13 +370,13 @@ def make_axis(
     roles: Iterable[AxisRole] = (),
     docstring: str = "",
 ) -> Axis:
-    """Return a new axis, which pairs with no other one.
+    """Return a new axis, which does not pair with any other.
 
     Args:
-        length: number of indices; left out, it is set later: `axis.length = 128`.
-        name: for messages and pictures; left out, an automatic one.
+        length: the number of indices; by default, it is set later: `axis.length = 128`.
+        name: for messages and pictures; by default, an automatic one.
         roles: its meanings, such as `ar.Height`.
-        docstring: what it is for.
+        docstring: its purpose.
 
     Raises:
         AxisLengthError: if the length is not a whole number from 0.
@@ -393,12 +393,12 @@ def make_axis(
 
 # -- the axes of a tensor --------------------------------------------------------------------------
 #
-#     (H, W) + (N,)    one after the other; an axis twice is refused
+#     (H, W) + (N,)    concatenated; a repeated axis is refused
 #     (H, W) | (W, N)  (H, W, N)
 #     (H, W) & (W, N)  (W,)
 #     (H, W) - (W, N)  (H,)
 #
-# What counts is the roots of axes, never their names or lengths.
+# Axes are compared by their roots, never by their names or lengths.
 
 
 AxesLike = Axis | Iterable[Any] | EllipsisType | None
@@ -406,14 +406,15 @@ AxesLike = Axis | Iterable[Any] | EllipsisType | None
 
 
 class Axes:
-    """Some axes in an order, each at most once.
+    """An ordered list of distinct axes.
 
     Args:
         items: an axis, or several as a list, a tuple, a generator, an Axes or a dictionary of names
-            and lengths, which makes new ones. A list in it is one flattened axis.
+            and lengths, which makes new axes. A nested list is one flattened axis.
 
     Raises:
-        DuplicateAxisError: for an axis that occurs twice, and for two that a user gave one name.
+        DuplicateAxisError: for an axis that occurs twice, or two axes to which a user gave the same
+            name.
         AxisError: for anything else that is not an axis.
 
     >>> H, W, N = (make_axis(length, name) for length, name in ((3, "H"), (4, "W"), (8, "N")))
@@ -448,7 +449,7 @@ class Axes:
 
     @property
     def identities(self) -> frozenset[int]:
-        """The numbers of the axis objects: of those that two lists share, all lengths agree."""
+        """The ids of the axis objects: axes that two lists share by id also have equal lengths."""
         try:
             return self._identities
         except AttributeError:
@@ -486,14 +487,14 @@ class Axes:
         return isinstance(axis, Axis) and axis.root in self.root_set
 
     def index(self, axis: Axis) -> int:
-        """Return the position of an axis; raises MissingAxisError where it is not among these."""
+        """Return the position of an axis; raises MissingAxisError if it is not among these."""
         try:
             return self.roots.index(axis.root)
         except (AttributeError, ValueError):
             raise missing("axes", axis, self) from None
 
     def own(self, axis: Axis) -> Axis:
-        """Return the axis of these that pairs with another one."""
+        """Return the axis among these that pairs with the given one."""
         return self.items[self.index(axis)]
 
     # -- algebra -----------------------------------------------------------------------------------
@@ -536,22 +537,22 @@ class Axes:
         return hash(self.roots)
 
     def is_sub_set(self, other: AxesLike) -> bool:
-        """Return whether all of these are among others."""
+        """Return whether all of these are among `other`."""
         return self.root_set <= axes_of(other).root_set
 
     def is_super_set(self, other: AxesLike) -> bool:
-        """Return whether all others are among these."""
+        """Return whether all axes of `other` are among these."""
         return self.root_set >= axes_of(other).root_set
 
     def is_equal_set(self, other: AxesLike) -> bool:
-        """Return whether these are the others, in any order."""
+        """Return whether these and `other` are the same axes, in any order."""
         return self.root_set == axes_of(other).root_set
 
     def is_not_equal_set(self, other: AxesLike) -> bool:
-        """Return whether these and the others differ, in any order."""
+        """Return whether these and `other` are different sets of axes."""
         return self.root_set != axes_of(other).root_set
 
-    # -- questions ---------------------------------------------------------------------------------
+    # -- properties ----------------------------------------------------------------------------
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -560,22 +561,22 @@ class Axes:
 
     @property
     def lengths(self) -> tuple[int | None, ...]:
-        """The lengths, in order; None for one that is not set yet."""
+        """The lengths, in order; None for a length that is not set yet."""
         return tuple([each.length for each in self.items])
 
     @property
     def full_lengths(self) -> tuple[Any, ...]:
-        """The lengths, and for a flattened axis those of its parts as a tuple."""
+        """The lengths; for a flattened axis, those of its parts as a tuple."""
         return tuple([each.full_length for each in self.items])
 
     @property
     def size(self) -> int | None:
-        """Number of elements of a tensor with these axes: 1 for none; None while one is not set."""
+        """The number of elements of a tensor with these axes; None while a length is not set."""
         lengths = self.lengths
         return None if None in lengths else math.prod(lengths)  # type: ignore[arg-type]
 
     def find(self, name: str) -> Axis:
-        """Return the axis of a name; raises MissingAxisError, with the names there are."""
+        """Return the axis with a name; raises MissingAxisError, which lists the names."""
         for axis in self.items:
             if isinstance(name, str) and axis.name == name:
                 return axis
@@ -590,13 +591,13 @@ class Axes:
         return some([each for each in self.items if each.has_role(role)])
 
     def add_role(self, role: AxisRole) -> Axes:
-        """Give all of them a role, and return them."""
+        """Add a role to all of them, and return them."""
         for axis in self.items:
             axis.add_role(role)
         return self
 
     def set_shape(self, lengths: Iterable[int]) -> None:
-        """Set all lengths; raises AxisLengthError for another number of them."""
+        """Set all lengths; raises AxisLengthError for the wrong number of lengths."""
         found = items_or_none(lengths)
         if found is None:
             raise AxisError(
@@ -618,7 +619,7 @@ class Axes:
         """Return one axis for all of them.
 
         Args:
-            force: whether a single axis is flattened too; otherwise it is returned itself.
+            force: whether a single axis is flattened too; otherwise it is returned unchanged.
         """
         return self.items[0] if len(self.items) == 1 and not force else FlattenedAxis(self)
 
@@ -627,7 +628,7 @@ class Axes:
 
 
 def some(items: Iterable[Axis]) -> Axes:
-    """Return axes that are known to be different ones."""
+    """Return axes that are known to be distinct."""
     made = Axes.__new__(Axes)
     made.items = tuple(items)
     made.roots = tuple([each.root for each in made.items])
@@ -636,17 +637,17 @@ def some(items: Iterable[Axis]) -> Axes:
 
 
 def paired_axes(items: list[Axis], axes: Axes) -> Axes:
-    """Return axes that pair with others, one for one in their order, and may have other lengths."""
+    """Return axes that pair one for one with others, in order, and may have other lengths."""
     made = Axes.__new__(Axes)
     made.items, made.roots, made.root_set = tuple(items), axes.roots, axes.root_set
     return made
 
 
 def make_axes(items: AxesLike = ()) -> Axes:
-    """Return axes of a list of them, or of a dictionary of names and lengths.
+    """Return axes from a list of them, or from a dictionary of names and lengths.
 
     Raises:
-        DuplicateAxisError: for an axis that occurs twice, and for two of one name.
+        DuplicateAxisError: for an axis that occurs twice, or two axes with the same name.
         AxisError: for anything else that is not an axis.
 
     >>> make_axes({"H": 3, "W": 4})
@@ -656,7 +657,7 @@ def make_axes(items: AxesLike = ()) -> Axes:
 
 
 def axes_of(like: AxesLike) -> Axes:
-    """Return what a user gave as axes: an axis, several, or None for none."""
+    """Return an argument of a user as axes: an axis, several, or None for none."""
     if like.__class__ is Axes:
         return like
     return Axes(() if like is None else like)
@@ -665,8 +666,8 @@ def axes_of(like: AxesLike) -> Axes:
 def chosen(like: AxesLike, all_axes: Axes, what: str) -> Axes:
     """Return axes that a user listed, among those of a tensor; `...` means all others.
 
-    Raises MissingAxisError for one that the tensor has not, and DuplicateAxisError for one that is
-    listed twice.
+    Raises MissingAxisError for an axis that the tensor lacks, and DuplicateAxisError for an axis
+    that is listed twice.
     """
     listed: Any = [like] if like is ... else like
     if listed.__class__ in (list, tuple) and EllipsisType in map(type, listed):
@@ -694,10 +695,10 @@ def chosen(like: AxesLike, all_axes: Axes, what: str) -> Axes:
 
 
 def joint_order(left: Axes, right: Axes) -> Axes:
-    """Return the axes of two operands together.
+    """Return the combined axes of two operands.
 
-    Of one set, those of the left; where one has all of the other's, the larger's; otherwise the
-    left's, then those that only the right has. Source: seed 002, "Elementwise Binary Ops".
+    For equal sets, those of the left; if one contains the other, the larger; otherwise those of
+    the left, then those that only the right has. Source: seed 002, "Elementwise Binary Ops".
     """
     one, other = left.root_set, right.root_set
     if other <= one:
@@ -706,7 +707,7 @@ def joint_order(left: Axes, right: Axes) -> Axes:
 
 
 def same_lengths(left: Axes, right: Axes) -> AxisRoot | None:
-    """Return the first root whose lengths in both are known and differ; None for none."""
+    """Return the first root whose lengths are known in both and differ; None if there is none."""
     for axis in left.items:
         root = axis.root
         if root in right.root_set:
@@ -719,7 +720,7 @@ def same_lengths(left: Axes, right: Axes) -> AxisRoot | None:
 
 
 def check_lengths(what: str, left: Axes, right: Axes, of: tuple[Any, Any] | None = None) -> None:
-    """Raise AxisLengthError where two axes that pair have different lengths.
+    """Raise AxisLengthError if two axes that pair have different lengths.
 
     Args:
         what: the operation.
@@ -753,7 +754,7 @@ def _part_of(axis: Axis) -> str:
 
 
 def missing(what: str, axis: object, axes: Axes, of: str = "") -> AxisError:
-    """Return the error for something that is not among axes; `of` tells whose they are."""
+    """Return the error for an object that is not among axes; `of` is their owner."""
     known = f"the axes are {axes}" if axes.items else "there are no axes"
     if not isinstance(axis, Axis):
         fix = known
@@ -797,7 +798,7 @@ def _twice(items: tuple[Axis, ...]) -> DuplicateAxisError:
 
 
 def _listed(items: object) -> list[Any]:
-    """Return the items of an iterable that is neither a list nor a tuple."""
+    """Return the items of any other iterable than a list or tuple."""
     if isinstance(items, Axis):
         return [items]
     if isinstance(items, Mapping):
@@ -817,7 +818,7 @@ def _listed(items: object) -> list[Any]:
 
 
 MOST_NESTED = 50
-"""Lists in lists of axes, each of which makes one axis of those in it."""
+"""Lists nested in lists of axes, each of which makes one axis from its own."""
 
 
 def _item(item: object) -> Axis:
@@ -850,7 +851,7 @@ _NOTHING = AxisRoot(None, "()")
 
 
 def _joined(roots: tuple[AxisRoot, ...]) -> AxisRoot:
-    """Return the root of what joins axes, which is one object for all that do."""
+    """Return the root of a flattened axis: one object for equal parts."""
     first = roots[0] if roots else _NOTHING
     found = first.joined.get(roots)
     if found is None:
@@ -860,13 +861,13 @@ def _joined(roots: tuple[AxisRoot, ...]) -> AxisRoot:
 
 
 class FlattenedAxis(Axis):
-    """One axis for several: its indices are theirs in row-major order.
+    """One axis for several: its indices are those of the parts in row-major order.
 
     It pairs with other flattened axes whose parts pair with its own, in the same order.
 
     Args:
-        axes: the parts, as a list or Axes; of none, its length is 1.
-        line: where it was made; left out, the place of the call.
+        axes: the parts, as a list or Axes; without any, its length is 1.
+        line: where it was made; by default, the line of the call.
 
     >>> from poplite.named.axes import make_axes
     >>> one = FlattenedAxis(make_axes({"H": 3, "W": 4}))
@@ -888,7 +889,7 @@ class FlattenedAxis(Axis):
 
     @property
     def length(self) -> int | None:
-        """Product of the lengths of its parts; None while one is not set."""
+        """The product of the lengths of its parts; None while one is not set."""
         return self.axes.size
 
     @length.setter
@@ -910,14 +911,14 @@ class FlattenedAxis(Axis):
             axis.keep_length(user)
 
     def add_role(self, role: object) -> NoReturn:
-        """Refused: parts have roles."""
+        """Refused: only parts have roles."""
         raise AxisError(
             f"'{self.name}' takes no roles, but its parts do", fix=f"add_role of one of {self.axes}"
         )
 
 
 def leaves(axes: Axes) -> list[Axis]:
-    """Return the axes that these are made of, in order: for a flattened one its parts."""
+    """Return the axes of which these consist, in order: for a flattened one, its parts."""
     found: list[Axis] = []
     for axis in axes:
         found += leaves(axis.axes) if isinstance(axis, FlattenedAxis) else [axis]

@@ -1,6 +1,6 @@
-"""Changes of a tensor's axes, checked.
+"""Checked changes of a tensor's axes.
 
-`of` is the tensor whose axes they are, for messages.
+`of` is the tensor with these axes, for messages.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from poplite.source import SourceLocation
 from poplite.text import amount, clipped, integer_or_none, of_type
 
 Part = slice | int
-"""Indices to take of an axis: a slice keeps it, one index drops it."""
+"""The indices to take of an axis: a slice keeps the axis, a single index drops it."""
 
 _TAKEN = "{0}[{1}, 0] or {0}[{1}, 1:3]; ng.concat joins several of them"
 
@@ -37,28 +37,28 @@ ALL = slice(None)
 
 
 class Named(Protocol):
-    """What messages name."""
+    """An object that messages name."""
 
     name: str
 
     @property
     def text(self) -> str:
-        """It as messages name it: its axes, and where it was made."""
+        """Its text in messages: its axes, and where it was made."""
 
 
 def spelled(of: Named, otherwise: str = "x") -> str:
-    """Return a tensor's name, as remedies write it; another one, where a user gave none."""
+    """Return a tensor's name for remedies, or `otherwise` if a user gave none."""
     is_automatic = re.fullmatch(r"(constant|placeholder|persistent|variable)\d+", of.name)
     return of.name if of.name.isidentifier() and not is_automatic else otherwise
 
 
 def one_name(axes: Axes) -> str:
-    """Return the name of the last of a tensor's axes, as an example; `axis` where there is none."""
+    """Return the name of a tensor's last axis, as an example; `axis` if it has none."""
     return axes.names[-1] if axes.items else "axis"
 
 
 def broader(axes: Axes, like: AxesLike, of: Named) -> Axes:
-    """Return axes that a user listed: all of a tensor's, in any order, and others."""
+    """Return axes that a user listed: all those of a tensor, in any order, and others."""
     listed = axes_of(like)
     for axis in axes:
         if axis not in listed:
@@ -68,7 +68,7 @@ def broader(axes: Axes, like: AxesLike, of: Named) -> Axes:
 
 
 def ordered_axes(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
-    """Return a tensor's axes in the order that a user listed; `...` means the others."""
+    """Return a tensor's axes in the order that a user listed; `...` means the unlisted ones."""
     if like.__class__ is Axes and like.root_set == axes.root_set:
         own = dict(zip(axes.roots, axes.items, strict=True))
         return paired_axes([own[root] for root in like.roots], like)
@@ -84,7 +84,7 @@ def ordered_axes(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
 
 
 def relabelled(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
-    """Return axes that a user listed in place of a tensor's, one for one, of equal lengths."""
+    """Return axes that a user listed to replace a tensor's, one for one, with equal lengths."""
     listed = axes_of(like)
     if len(listed) != len(axes):
         raise AxisError(
@@ -109,11 +109,11 @@ def joined_axes(
 ) -> tuple[Axes, int]:
     """Return a tensor's axes with some adjacent ones as one axis, and its position.
 
-    None for all of them; none at all make an axis of length 1 at the end.
+    None means all of them; no axes make an axis of length 1 at the end.
     """
     listed = axes if like is None else chosen(like, axes, "flatten")
     one = FlattenedAxis(listed, line)
-    if name is not None and listed.items:  # that of nothing is one axis for all
+    if name is not None and listed.items:  # the axis of an empty list is shared by all
         one.root.shown = name
     if not listed.items:
         return some([*axes.items, one]), len(axes)
@@ -129,7 +129,7 @@ def joined_axes(
 
 
 def only_axis(axes: Axes, what: str) -> Axis:
-    """Return the only axis of some."""
+    """Return the only axis in a list."""
     if len(axes) != 1:
         raise AxisError(
             f"{what}: {amount(len(axes), 'axis', 'axes')} where one is asked for",
@@ -140,7 +140,7 @@ def only_axis(axes: Axes, what: str) -> Axis:
 
 
 def unsliced(axes: Axes, of: Named) -> Axes:
-    """Return a tensor's axes with flattened ones in place of slices that have all their indices."""
+    """Return a tensor's axes with complete slices of flattened axes replaced by these axes."""
     found = [each.origin if _is_all_of_flattened(each) else each for each in axes]
     if all(one is other for one, other in zip(found, axes, strict=True)):
         return axes
@@ -155,7 +155,7 @@ def _is_all_of_flattened(axis: Axis) -> bool:
 
 
 def parted_axes(axes: Axes, axis: Axis | None, of: Named) -> Axes:
-    """Return a tensor's axes with the parts of a flattened one, or of all, in its place."""
+    """Return a tensor's axes with a flattened axis, or all of them, replaced by their parts."""
     listed = chosen(axis, axes, "unflatten") if axis is not None else axes
     flat = some([each for each in listed if isinstance(each, FlattenedAxis)])
     if not flat.items:
@@ -169,7 +169,7 @@ def parted_axes(axes: Axes, axis: Axis | None, of: Named) -> Axes:
 
 
 def _before_slices(axes: Axes, of: Named) -> str:
-    """Return what to do in place of unflattening axes that are not flattened."""
+    """Return the remedy for unflattening axes that are not flattened."""
     origins = {each: each.origin for each in axes if each.origin.root is each.root}
     sliced = [(each, one) for each, one in origins.items() if isinstance(one, FlattenedAxis)]
     if not sliced:
@@ -180,7 +180,7 @@ def _before_slices(axes: Axes, of: Named) -> str:
 
 
 def without(axes: Axes, parts: dict[AxisRoot, Part]) -> Axes:
-    """Return a tensor's axes when some indices are taken of them; one index drops an axis."""
+    """Return a tensor's axes after taking some of their indices; a single index drops an axis."""
     items = list(axes.items)
     dropped = []
     for root, part in parts.items():
@@ -195,13 +195,13 @@ def without(axes: Axes, parts: dict[AxisRoot, Part]) -> Axes:
 
 
 def axis_part(axis: Axis, part: Any, of: Named) -> Part:
-    """Return what a user takes of an axis, with an index counted from its begin."""
+    """Return the part of an axis that a user takes, with a negative index made positive."""
     if isinstance(part, slice):
         start, stop, step = part.start, part.stop, part.step
         if type(start) in PLAIN and type(stop) in PLAIN and type(step) in PLAIN and step != 0:
             is_all = stop is None and start in (None, 0) and step in (None, 1)
             return ALL if is_all else part
-        axis.slice(part)  # which refuses all but slices of whole numbers
+        axis.slice(part)  # refuses anything but slices of whole numbers
         numbers = [integer_or_none(each) for each in (part.start, part.stop, part.step)]
         return slice(*numbers)
     if isinstance(part, EllipsisType):

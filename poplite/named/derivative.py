@@ -1,9 +1,9 @@
-"""Derivatives as expressions, made before anything is lowered.
+"""Derivatives as expressions, built before anything is lowered.
 
     dw, db = deriv(loss, [w, b])
 
-Reverse mode: from the result to its operands, each operation turns its adjoint into those of its
-operands. Forward and backward parts are one graph, so that one decision covers what to store.
+Reverse mode: from the result to its operands, each operation converts its adjoint into those of
+its operands. Forward and backward parts are one graph, so that storage is decided jointly.
 """
 
 from __future__ import annotations
@@ -44,25 +44,25 @@ from poplite.named.shaping import (
 from poplite.named.tensors import Gradient, Keep, PlacedByHint, TensorOp
 
 Adjoints = list[tuple[Op, Op]]
-"""Operands, each with the term of its adjoint from an operation, on any axes that have theirs."""
+"""Operands with the terms of their adjoints from an operation; terms may have additional axes."""
 
 LAST = 2**31 - 1
-"""A position behind all others."""
+"""A position after all others."""
 
 
 def deriv(y: Any, x: Any, error: Any = None) -> Any:
-    """Return the derivative of y by x, on the axes of x.
+    """Return the derivative of y with respect to x, on the axes of x.
 
     Args:
-        y: a single number, or anything with an `error`.
-        x: an operation, or several as a list.
-        error: factors of the elements of y before they are added up, on the axes of y.
+        y: a single number, or any tensor with an `error`.
+        x: an operation, or a list of several.
+        error: factors for the elements of y before they are summed, on the axes of y.
 
     Returns:
-        An operation for each x: zeros where y does not depend on it.
+        An operation for each x; zeros where y does not depend on it.
 
     Raises:
-        AxisError: for a y with axes and no error, and an error with others.
+        AxisError: for a y with axes but no error, or an error with other axes.
 
     >>> import poplite.named as ng
     >>> H = ng.make_axis(3, "H")
@@ -114,7 +114,7 @@ def _adjoints(y: Op, error: Op | None) -> dict[Op, Op]:
 
 
 def _reverse(y: Op, error: Op | None) -> dict[Op, Op]:
-    # With all axes of y: where an operand lacks one, its adjoint is added up along it.
+    # The first adjoint has all axes of y: where an operand lacks one, its adjoint is summed.
     made: dict[Op, Op] = {y: NumberOp(1.0) if error is None else _complete(error, y)}
     shares: dict[Op, list[Op]] = {}
     for op in reversed(nodes_below([y])):
@@ -133,7 +133,7 @@ def _reverse(y: Op, error: Op | None) -> dict[Op, Op]:
 
 
 def _onto(share: Op, x: Op) -> Op:
-    """Return an adjoint on the axes of an operand: broadcast axes are added up."""
+    """Return an adjoint on the axes of an operand: broadcast axes are summed."""
     more = share.axes - x.axes
     if more.items:
         share = sum_of(share, more)
@@ -187,7 +187,7 @@ def _shares(op: Op, d: Op) -> Adjoints:
 
 
 def _product(x: Op, y: Op, summed: Axes) -> Op:
-    """Return products, an outer one where no axis is summed: it is meant, under `strict` too."""
+    """Return a product, an outer one if no axis is summed: it is intended, even under `strict`."""
     if not summed.items and x.axes.items and y.axes.items:
         x = broadcast(x, x.axes | y.axes)
     return dot(x, y, axes=summed)
@@ -215,7 +215,7 @@ def _power(op: Elementwise, d: Op) -> Adjoints:
     x, n = op.args
     if isinstance(n, NumberOp):
         if n.value == 0:
-            return []  # where x is 0 too, whose power -1 is infinite
+            return []  # also where x is 0, whose power -1 is infinite
         return [(x, d * n.value * x ** (n.value - 1) if n.value != 1 else d)]
     return [(x, d * n * x ** (n - 1)), (n, d * op * apply("log", x))]
 
@@ -234,8 +234,8 @@ def _divide(op: Elementwise, d: Op) -> Adjoints:
 def _root(x: Op, y: Op, slope: Op) -> Op:
     """Return the adjoint of the operand of a root: 0 at the root of a sum of squares that is 0.
 
-    There 0 is among the subgradients, as the derivative of `absolute` is 0 at 0, and the rule of
-    the chain would multiply an infinite slope by 0.
+    There 0 is a subgradient, as the derivative of `absolute` is 0 at 0, and the chain rule would
+    multiply an infinite slope by 0.
     """
     x = x.args[0] if isinstance(x, Reduce) and x.how == "add" else x
     if isinstance(x, DotProduct):
@@ -280,7 +280,7 @@ _RULES: dict[str, Callable[[Elementwise, Op], Adjoints]] = {
     "relu": _one(lambda x, y, d: _select(x > 0, d, 0.0)),
     "cast": _one(lambda x, y, d: cast(d, x.element_type) if d.dtype is not None else d),
 }
-"""What each operation gives its operands; those that are not here are flat between their steps."""
+"""The rule of each operation; those without a rule are piecewise constant."""
 
 
 def _elementwise(op: Elementwise, d: Op) -> Adjoints:
@@ -288,7 +288,7 @@ def _elementwise(op: Elementwise, d: Op) -> Adjoints:
     return [] if rule is None else rule(op, d)
 
 
-# -- joined elements -------------------------------------------------------------------------------
+# -- reductions ------------------------------------------------------------------------------------
 
 
 def _reduced(op: Reduce, d: Op) -> Adjoints:
@@ -303,7 +303,7 @@ def _reduced(op: Reduce, d: Op) -> Adjoints:
 
 
 def _others(x: Op, reduced: Axes) -> Op:
-    """Return for each element the product of the others: right also where some are 0."""
+    """Return for each element the product of the others, correct even if some are 0."""
     is_zero = apply("equal", x, 0.0)
     zeros = sum_of(_select(is_zero, 1.0, x * 0.0), reduced)
     rest = _select(is_zero, 1.0, x)
@@ -313,14 +313,14 @@ def _others(x: Op, reduced: Axes) -> Op:
 
 
 def _first_extreme(x: Op, op: Reduce) -> Op:
-    """Return whether an element is the first greatest (or least), by the order of the axes."""
+    """Return whether an element is the first maximum (or minimum), in the order of the axes."""
     at = apply("equal", x, op)
     later = _select(at, _place(op.reduced, x), LAST)
     return apply("equal", later, Reduce("min", later, op.reduced))
 
 
 def _place(axes: Axes, op: Op) -> Op:
-    """Return the position along several axes of an operation in row-major order, as INT."""
+    """Return the row-major position along several axes of an operation, as INT."""
     total: Op | None = None
     for axis in axes:
         own = broadcast(AxisPositions(Axes(axis)), axes)
@@ -330,7 +330,7 @@ def _place(axes: Axes, op: Op) -> Op:
 
 
 def _kept_length(axis: Axis, op: Op) -> int:
-    """Return a length that the derivative of an operation counts with, and that is fixed so."""
+    """Return a length on which the derivative of an operation depends, and which is then fixed."""
     length = axis.known_length("deriv")
     axis.keep_length(op.text)
     return length
@@ -340,7 +340,7 @@ def _kept_length(axis: Axis, op: Op) -> int:
 
 
 def _unsliced(op: Slice, d: Op) -> Op:
-    """Return zeros on the axes of the operand, with an adjoint where the slice was taken."""
+    """Return zeros on the axes of the operand, with an adjoint at the position of the slice."""
     (x,) = op.args
     for axis in x.axes:
         part = op.parts.get(axis.root)
@@ -372,7 +372,7 @@ def _typed(d: Op, x: Op) -> Op:
 
 
 def _spread(d: Op, axis: Any, step: int) -> Op:
-    """Return elements along an axis with zeros between them, `step` apart."""
+    """Return elements along an axis, separated by zeros, `step` apart."""
     inner = axis.fresh().resized(step)
     count = axis.known_length("deriv")
     pairs = [(old, inner) if old == axis else (old,) for old in d.axes]

@@ -1,11 +1,13 @@
-"""Descriptions of tensors: axes, type, the places of elements once they have storage.
+"""Descriptions of tensors: axes, type, and the positions of elements once they have storage.
 
-TensorDescription((H:3, W:4))               an allocation, whose layout is free
-    .slice({H: slice(None, None, -1)})      a view of it
-    .flatten()                              a view of the view
+For example:
 
-A description holds facts. `view` makes a `pl.Tensor` of them, as soon as there is storage: the
-steps are replayed on it, so a layout that is chosen late changes no description.
+    TensorDescription((H:3, W:4))               an allocation, whose layout is not fixed
+        .slice({H: slice(None, None, -1)})      a view of it
+        .flatten()                              a view of the view
+
+`view` makes a `pl.Tensor` from a description as soon as there is storage: the steps are replayed
+on it, so a layout that is chosen late does not change the description.
 """
 
 from __future__ import annotations
@@ -67,11 +69,11 @@ _FLATTEN, _UNFLATTEN = (
 
 
 class Element(NamedTuple):
-    """Where an element is stored.
+    """The position where an element is stored.
 
     Attributes:
         base: the description of the storage.
-        offset: in it, in elements.
+        offset: the position in the storage, in elements.
     """
 
     base: TensorDescription
@@ -79,23 +81,23 @@ class Element(NamedTuple):
 
 
 class TensorDescription:
-    """The axes of a tensor, its element type, and the places of its elements.
+    """The axes of a tensor, its element type, and the positions of its elements.
 
-    It does not change; each method returns another one, on the same storage.
+    It is immutable; each method returns a new description, of the same storage.
 
     Args:
-        axes: of the tensor.
-        dtype: element type.
-        layout: in which order, and with how much room, it is stored; None as long as that is free.
+        axes: the axes of the tensor.
+        dtype: the element type.
+        layout: the order and room in which it is stored; None as long as that is not fixed.
         name: for messages.
-        read_only: whether nothing can be assigned to it: a constant, or a result.
+        read_only: whether it cannot be assigned to, as a constant or a result.
 
     Attributes:
         axes: its axes, in its order.
-        dtype: element type.
+        dtype: the element type.
         sources: the description of which it is a view, or several in a row; none for an
             allocation, which has storage of its own.
-        step: how it is made of these; None for an allocation.
+        step: how it is made from these; None for an allocation.
         name: for messages.
         line: the user's line that made it.
 
@@ -138,7 +140,7 @@ class TensorDescription:
         *more: TensorDescription,
         line: SourceLocation | None = None,
     ) -> TensorDescription:
-        """Return a view of this description, and of more that follow it, by one step."""
+        """Return a view, by one step, of this description, followed by others."""
         made = TensorDescription.__new__(TensorDescription)
         made.axes, made.dtype, made.line = axes, self.dtype, line or here(3)
         made.sources, made.step = (self, *more), step
@@ -148,22 +150,22 @@ class TensorDescription:
 
     @property
     def rank(self) -> int:
-        """Number of axes."""
+        """The number of axes."""
         return len(self.axes)
 
     @property
     def shape(self) -> tuple[int | None, ...]:
-        """The length of each axis; None for one that is not set."""
+        """The length of each axis; None for a length that is not set."""
         return self.axes.lengths
 
     @property
     def is_view(self) -> bool:
-        """Whether it has no storage of its own."""
+        """Whether it does not have storage of its own."""
         return self.step is not None
 
     @cached_property
     def bases(self) -> tuple[TensorDescription, ...]:
-        """The allocations that it is a view of, each once, in order; of an allocation itself."""
+        """The allocations of which it is a view, each once, in order; for an allocation, itself."""
         if not self.sources:
             return (self,)
         found = [base for each in self.sources for base in each.bases]
@@ -171,12 +173,12 @@ class TensorDescription:
 
     @property
     def base(self) -> TensorDescription | None:
-        """The one allocation that it is a view of; None for an allocation, and for several."""
+        """The only allocation of which it is a view; None for an allocation, or for several."""
         return self.bases[0] if self.is_view and len(self.bases) == 1 else None
 
     @property
     def layout(self) -> Layout | None:
-        """The layout of its storage; None while that is free, and for several storages."""
+        """The layout of its storage; None while it is not fixed, or for several allocations."""
         return self.bases[0]._layout if len(self.bases) == 1 else None
 
     @property
@@ -186,10 +188,10 @@ class TensorDescription:
 
     @cached_property
     def read_only(self) -> bool:
-        """Whether nothing can be assigned to it.
+        """Whether it cannot be assigned to.
 
-        Constants and results are; so is a view that repeats an element or shows several tensors.
-        Other views are as their sources.
+        This holds for constants and results, and for a view that repeats an element or shows
+        several tensors. Other views are like their sources.
         """
         if not self.sources:
             return self._is_read_only
@@ -201,13 +203,13 @@ class TensorDescription:
 
     @property
     def sizes(self) -> tuple[int | None, ...]:
-        """The room that each axis has in storage; of views, the lengths."""
+        """The room for each axis in storage; for views, the lengths."""
         layout = None if self.is_view else self._layout
         return self.shape if layout is None else layout.sizes
 
     @cached_property
     def _strided(self) -> StridedAxes | None:
-        """The places of elements as strides; None without any, and while a layout is free."""
+        """The positions of elements as strides; None if there are none, or no fixed layout."""
         if not self.sources:
             if self._layout is None:
                 return None
@@ -221,17 +223,17 @@ class TensorDescription:
 
     @property
     def strides(self) -> tuple[int | None, ...]:
-        """How far apart the elements of neighbouring indices are, in elements, with a sign.
+        """The signed distance between the elements of neighbouring indices, in elements.
 
         None for an axis whose elements no single stride reaches, and for all axes while the layout
-        is free, or where a view shows several storages. For lengths 0 and 1 it says nothing.
+        is not fixed, or if a view shows several allocations. For lengths 0 and 1 it is meaningless.
         """
         where = self._strided
         return (None,) * len(self.axes) if where is None else where.strides
 
     @property
     def offset(self) -> int | None:
-        """Position of the element at index 0 of all axes; None where no stride is known."""
+        """The position of the element at index 0 of all axes; None if no stride is known."""
         return None if self._strided is None else self._strided.offset
 
     @property
@@ -247,12 +249,12 @@ class TensorDescription:
 
     @property
     def contains_aliases(self) -> bool:
-        """Whether several of its elements are one element of storage."""
+        """Whether several of its elements share one element of storage."""
         return self._example.contains_aliases()
 
     @cached_property
     def _example(self) -> Tensor:
-        """The view of variables of a graph that is made for the question."""
+        """The view of variables in a graph that is made only for queries."""
         graph = Graph(Target(tiles=1))
         return self.view(*(each.allocated(graph) for each in self.bases))
 
@@ -260,11 +262,11 @@ class TensorDescription:
         """Return where an element is stored.
 
         Args:
-            index: one for each axis; a negative one counts from the end.
+            index: one for each axis; negative ones count from the end.
 
         Raises:
-            TensorIndexError: for an index that an axis has not, and for another number of them.
-            AxisError: while the layout is free.
+            TensorIndexError: for an index out of range, or the wrong number of indices.
+            AxisError: while the layout is not fixed.
         """
         base, own = self, checked_index(index, self.axes, self)
         while base.step is not None:
@@ -280,47 +282,47 @@ class TensorDescription:
     # -- views -------------------------------------------------------------------------------------
 
     def transpose(self) -> TensorDescription:
-        """Return it with its axes in reverse."""
+        """Return a description with the axes reversed."""
         return self.seen(some(reversed(self.axes.items)), _TRANSPOSE)
 
     def reorder(self, axes: AxesLike) -> TensorDescription:
-        """Return it with its axes in another order; `...` means those that are not listed.
+        """Return a description with the axes in another order; `...` means the unlisted ones.
 
         Raises:
-            MissingAxisError: for an axis that it has not, and one that is not listed.
+            MissingAxisError: for an axis that it lacks, or one that is not listed.
         """
         return self.seen(changed_axes.ordered_axes(self.axes, axes, self, "reorder"), _REORDER)
 
     def broadcast(self, axes: AxesLike) -> TensorDescription:
-        """Return it by more axes, along which it is repeated.
+        """Return a description with more axes, along which the elements are repeated.
 
         Args:
             axes: all of its axes, in any order, and others.
 
         Raises:
-            MissingAxisError: for an axis of its own that is not listed.
+            MissingAxisError: if one of its own axes is not listed.
             AxisLengthError: for an axis whose length differs.
         """
         return self.seen(changed_axes.broader(self.axes, axes, self), _BROADCAST)
 
     def cast(self, axes: AxesLike) -> TensorDescription:
-        """Return it by other axes, one for one, of equal lengths.
+        """Return a description with other axes, one for one, of equal lengths.
 
         Raises:
             AxisLengthError: for a length that differs.
-            AxisError: for another number of axes.
+            AxisError: for the wrong number of axes.
         """
         return self.seen(changed_axes.relabelled(self.axes, axes, self, "cast"), _CAST)
 
     def slice(self, parts: Mapping[Axis, Any]) -> TensorDescription:
-        """Return some indices of it.
+        """Return a description of some of its indices.
 
         Args:
-            parts: for an axis a slice, with a step of any sign, or an index, which drops the axis.
+            parts: a slice for an axis, with a step of any sign, or an index, which drops the axis.
 
         Raises:
-            MissingAxisError: for an axis that it has not.
-            TensorIndexError: for an index that an axis has not.
+            MissingAxisError: for an axis that it lacks.
+            TensorIndexError: for an index out of range.
         """
         made: dict[AxisRoot, changed_axes.Part] = {}
         for axis, part in listed_parts(parts, "slice: parts", "slice({H: slice(1, None)})"):
@@ -337,20 +339,20 @@ class TensorDescription:
         *,
         copy: Literal["never", "view"] | None = None,
     ) -> TensorDescription:
-        """Return it with several adjacent axes as one.
+        """Return a description with several adjacent axes joined into one.
 
         Args:
-            axes: the axes, in their order; left out, all of them.
-            copy: "never" to refuse a flat axis that no single stride reaches, so that no one has to
-                copy elements to step over them; "view" to make it a view of several pieces. Left
-                out, "never" where the layout is known, "view" while it is free.
+            axes: the axes, in their order; by default, all of them.
+            copy: "never" to refuse a flat axis that no single stride reaches, so that no elements
+                need to be copied to step over them; "view" to make it a view of several pieces. By
+                default, "never" if the layout is known, "view" while it is not fixed.
 
         Raises:
-            NeedsCopyError: where no single stride reaches all elements.
+            NeedsCopyError: if no single stride reaches all elements.
             AxisError: for axes that are not adjacent.
 
         Source: seed 003, "flattening"; the condition is `stride == inner length * inner stride`
-        for each pair of neighbours whose lengths are not 1.
+        for each pair of adjacent axes whose lengths are not 1.
         """
         if copy is not None and not (isinstance(copy, str) and copy in ("never", "view")):
             raise InvalidOption(
@@ -363,7 +365,7 @@ class TensorDescription:
         return self.seen(joined, _FLATTEN, line=line)
 
     def unflatten(self, axis: Axis | None = None) -> TensorDescription:
-        """Return it with the parts of a flattened axis in its place; left out, of all of them.
+        """Return a description with the parts of a flattened axis in its place; by default, of all.
 
         Raises:
             AxisError: for an axis that is not flattened.
@@ -374,15 +376,15 @@ class TensorDescription:
         return self.seen(changed_axes.parted_axes(self.axes, axis, self), _UNFLATTEN)
 
     def concat(self, others: Sequence[TensorDescription], axis: Axis) -> TensorDescription:
-        """Return it with others behind it along an axis: a view of several storages.
+        """Return a description followed by others along an axis: a view of several allocations.
 
         Args:
-            others: of the same axes, in any order, and the same element type; lengths differ along
-                `axis` only.
-            axis: along which they are joined.
+            others: descriptions with the same axes, in any order, and the same element type;
+                lengths differ only along `axis`.
+            axis: the axis along which they are concatenated.
 
         Raises:
-            MissingAxisError: for one without an axis that this has.
+            MissingAxisError: for a description without an axis that this one has.
             AxisLengthError: for a length that differs.
         """
         own = changed_axes.only_axis(chosen([axis], self.axes, "concat"), "concat")
@@ -408,13 +410,13 @@ class TensorDescription:
         return self.seen(axes, ConcatStep(along.root), *listed)
 
     def pad(self, widths: Mapping[Axis, tuple[int, int]]) -> TensorDescription:
-        """Return it with a border of constants along axes: a view of several storages.
+        """Return a description with a border of constants: a view of several allocations.
 
         Args:
-            widths: for each axis the elements before and behind, from 0.
+            widths: for each axis the numbers of elements before and after, from 0.
 
         Raises:
-            MissingAxisError: for an axis that it has not.
+            MissingAxisError: for an axis that it lacks.
             AxisLengthError: if a width is not a whole number from 0.
         """
         made = self
@@ -434,14 +436,14 @@ class TensorDescription:
     # -- storage -----------------------------------------------------------------------------------
 
     def with_layout(self, layout: Layout) -> TensorDescription:
-        """Return the same view of storage that has a layout: all steps are taken again.
+        """Return the same view of storage with a layout: all steps are replayed.
 
         Args:
-            layout: of the storage.
+            layout: the layout of the storage.
 
         Raises:
-            AxisError: for a layout that is fixed already, and for a view of several storages.
-            MissingAxisError: for a layout of other axes.
+            AxisError: if the layout is fixed already, or for a view of several allocations.
+            MissingAxisError: for a layout with other axes.
         """
         check_kind(layout, Layout, "with_layout: a layout", "ng.row_major([H, W])")
         if len(self.bases) > 1:
@@ -475,9 +477,9 @@ class TensorDescription:
         """Return a new variable for the storage of an allocation, in its stored shape.
 
         Args:
-            graph: where it is added.
-            mapping: of its elements, as stored, to tiles.
-            initial_value: of the stored shape.
+            graph: the graph of the variable.
+            mapping: the mapping of its elements, as stored.
+            initial_value: an array of the stored shape.
         """
         check_kind(graph, Graph, "allocated: a graph", "pl.Graph()")
         shape = (self._layout or row_major(self.axes)).stored_shape
@@ -486,14 +488,14 @@ class TensorDescription:
         )
 
     def view(self, *storage: Tensor) -> Tensor:
-        """Return the elements as a `pl.Tensor`, one dimension for each axis.
+        """Return the elements as a `pl.Tensor`, with a dimension for each axis.
 
         Args:
-            storage: for each of `bases` a tensor of its stored shape; listed order while its layout
-                is free.
+            storage: for each of `bases` a tensor of its stored shape; in the order of the axes
+                while its layout is not fixed.
 
         Raises:
-            AxisError: for another number of tensors, or one of another shape.
+            AxisError: for the wrong number of tensors, or a tensor of the wrong shape.
 
         >>> import poplite as pl, poplite.named as ng
         >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
@@ -533,7 +535,7 @@ class TensorDescription:
         return tensor.dim_shuffle([layout.order.roots.index(root) for root in self.axes.roots])
 
     def _check_stride(self, axis: Axis, first: int) -> None:
-        """Raise NeedsCopyError where no single stride reaches all of an axis that joins some."""
+        """Raise NeedsCopyError if no single stride reaches all elements of a joined axis."""
         where = self._strided
         if where is None or not isinstance(axis, FlattenedAxis):
             return
@@ -546,13 +548,13 @@ class TensorDescription:
 
     @property
     def text(self) -> str:
-        """It as messages name it."""
+        """Its text in messages."""
         what = f"view by {self.step.what}" if self.step is not None else "description"
         name = f"'{self.name}' " if self.name else ""
         return f"{name}{self.axes}, {what} made at {self.line}"
 
     def explain(self) -> str:
-        """Return its axes, layout, steps and the places of its elements: a line for each."""
+        """Return its axes, layout, steps and the positions of its elements, one per line."""
         pieces = 0 if self._strided is not None or not self.fixed else self._example.num_regions()
         return explained(self, pieces)
 
@@ -566,11 +568,11 @@ class TensorDescription:
 _LAYOUTS = "layout=ng.row_major({0}), or with_layout"
 
 
-# -- what the arguments of views have to be --------------------------------------------------------
+# -- checks of the arguments of views --------------------------------------------------------------
 
 
 def listed_parts(parts: Mapping[Axis, Any], what: str, fix: str) -> ItemsView[Axis, Any]:
-    """Return axes, each with the change made to it."""
+    """Return axes, each with the requested change."""
     try:
         return parts.items()
     except (AttributeError, TypeError):
@@ -579,7 +581,7 @@ def listed_parts(parts: Mapping[Axis, Any], what: str, fix: str) -> ItemsView[Ax
 
 
 def pair_of(pair: Sequence[int], own: Axis) -> Sequence[int]:
-    """Return the widths of a border before and behind an axis."""
+    """Return the widths of a border before and after an axis."""
     fix = f"description.pad({{{own.name}: (1, 2)}})"
     check_kind(pair, (list, tuple), f"pad: the widths of '{own.name}'", fix)
     if len(pair) != 2:
@@ -589,7 +591,7 @@ def pair_of(pair: Sequence[int], own: Axis) -> Sequence[int]:
 
 
 def checked_index(index: Sequence[int], axes: Axes, of: Named) -> tuple[int, ...]:
-    """Return the numbers of an element, each counted from the beginning of its axis."""
+    """Return the indices of an element, with negative ones made positive."""
     check_kind(index, (list, tuple), "at: an index", "description.at((0, 1))")
     numbers = [integer_or_none(each) for each in index]
     lengths = [axis.known_length("at") for axis in axes]
@@ -606,15 +608,15 @@ def checked_index(index: Sequence[int], axes: Axes, of: Named) -> tuple[int, ...
     return tuple((each or 0) % length for each, length in zip(numbers, lengths, strict=True))
 
 
-# -- what descriptions say of themselves -----------------------------------------------------------
+# -- texts of descriptions -------------------------------------------------------------------------
 
 
 NO_COPY = "; no copy"
-"""What a view costs by itself."""
+"""The cost of a view by itself."""
 
 
 def explained(description: TensorDescription, pieces: int) -> str:
-    """Return axes, layout, steps and places of elements; `pieces` is 0 if strides give them."""
+    """Return axes, layout, steps and positions of elements; `pieces` is 0 if strides give them."""
     name = description.name or ("view" if description.is_view else "tensor")
     lines = [f"{name} {description.axes} {description.dtype!r}"]
     taken: list[str] = []
@@ -643,7 +645,7 @@ def _quoted(name: str) -> str:
 def needs_copy(
     text: str, axis: Axis, parts: Axes, digits: Sequence[Digits | None]
 ) -> NeedsCopyError:
-    """Return the error for the first two parts of an axis that no stride joins."""
+    """Return the error for the first two parts of an axis that no single stride joins."""
     fix = 'copy="view" for a view of several pieces, or another layout'
     long = [(p, own) for p, own in zip(parts, digits, strict=True) if p.length != 1]
     for (outer, left), (inner, right) in zip(long, long[1:], strict=False):

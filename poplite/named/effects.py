@@ -1,9 +1,11 @@
-"""The items of a computation: expressions, or effects without a value.
+"""The items of a computation: expressions, and effects without a value.
 
-    assign(l, r)        r as the state is now, written to l
-    sequential(items)   one after the other; the value of the last
-    parallel(items)     all right sides as the state is at the start, then all writes
-    repeat(n, item)     again and again
+For example:
+
+    assign(l, r)        r in the current state, written to l
+    sequential(items)   one after the other; the value is that of the last
+    parallel(items)     all right sides in the initial state, then all writes
+    repeat(n, item)     n times
 
 Source: `Sequential` and `Parallel` of nGraph's `op_graph`; the rules are in docs/named.md.
 """
@@ -31,7 +33,7 @@ from poplite.text import clipped, integer_or_none, of_type
 
 @dataclass(eq=False, repr=False, slots=True)
 class Effect:
-    """Something that a computation does; it takes no part in formulas.
+    """A side effect of a computation; it cannot be an operand.
 
     Attributes:
         line: the user's line that made it.
@@ -63,7 +65,7 @@ class Assign(Effect):
 
     Attributes:
         target: a tensor with storage, or a view of one.
-        value: the value, all of whose axes the target has.
+        value: the value; the target has all of its axes.
     """
 
     target: Op
@@ -95,10 +97,10 @@ class Parallel(Effect):
 
 @dataclass(eq=False, repr=False, slots=True)
 class RepeatEffect(Effect):
-    """An item, again and again.
+    """An item that is repeated.
 
     Attributes:
-        count: how often.
+        count: the number of repetitions.
         item: the item to repeat.
     """
 
@@ -110,13 +112,13 @@ class RepeatEffect(Effect):
 
 
 OPEN: list[dict[int, Effect]] = []
-"""The effects of the open blocks of `ng.steps()`, by identity, those of the innermost last."""
+"""The effects in the open blocks of `ng.steps()`, by identity, the innermost block last."""
 
 E = TypeVar("E", bound=Effect)
 
 
 def record_effect(effect: E, parts: Iterable[Any] = ()) -> E:
-    """Return an effect, an item of the innermost open block in place of the parts that it has."""
+    """Return an effect, added to the innermost open block as an item that replaces its parts."""
     if OPEN:
         for part in parts:
             for block in OPEN:
@@ -130,15 +132,15 @@ def assign(target: Op, value: Any) -> Assign:
 
     Args:
         target: a variable, a persistent tensor, a placeholder, or a view of one.
-        value: a tensor whose axes the target has, in any order; it is repeated along the others. A
-            number, or an array with a dimension for each axis of the target.
+        value: a tensor whose axes the target has, in any order; it is repeated along the others. Or
+            a number, or an array with a dimension for each axis of the target.
 
     Raises:
-        ReadOnlyError: for a target that has no storage, or is a constant.
+        ReadOnlyError: for a target without storage, or a constant.
         MissingAxisError: for an axis of the value that the target lacks.
-        AxisLengthError: for an axis that has two lengths.
-        ElementTypeError: if the target is not a tensor, or its element type is another one or
-            cannot hold the number.
+        AxisLengthError: for an axis with two lengths.
+        ElementTypeError: if the target is not a tensor, or its element type differs or cannot hold
+            the number.
 
     >>> import poplite.named as ng
     >>> w = ng.variable([ng.make_axis(3, "H")], name="w")
@@ -186,7 +188,7 @@ def assign(target: Op, value: Any) -> Assign:
 
 
 def base_of(target: Op) -> TensorOp | None:
-    """Return the tensor with storage that a view shows; None for a computed one."""
+    """Return the tensor with storage that a view shows; None for a computed tensor."""
     while isinstance(target, Slice | Relabelled | Regrouped | Broadcast):
         (inner,) = target.args
         if isinstance(target, Broadcast) and not inner.axes.is_equal_set(target.axes):
@@ -196,11 +198,11 @@ def base_of(target: Op) -> TensorOp | None:
 
 
 def sequential(items: Sequence[Any]) -> Sequential:
-    """Return the effect of doing items one after the other; its value is that of the last.
+    """Return the effect of executing items in order; its value is that of the last.
 
     Args:
-        items: tensors and effects. A tensor is computed at its first place, and keeps that value at
-            later ones.
+        items: tensors and effects. A tensor is computed where it first occurs, and keeps that
+            value later.
     """
     found = tuple(checked_item(each, "sequential") for each in _list(items, "sequential"))
     return record_effect(Sequential(found), found)
@@ -231,11 +233,11 @@ def parallel(items: Sequence[Any]) -> Parallel:
 
 
 def repeat(n: int, item: Any) -> RepeatEffect:
-    """Return the effect of doing an item n times.
+    """Return the effect of executing an item n times.
 
     Args:
-        n: from 0.
-        item: an effect, or several as a list.
+        n: the number of times, from 0.
+        item: an effect, or a list of several.
     """
     count = integer_or_none(n)
     if count is None or count < 0 or isinstance(n, bool):
@@ -248,7 +250,7 @@ def repeat(n: int, item: Any) -> RepeatEffect:
 
 
 def checked_item(value: Any, what: str) -> Item:
-    """Return an item of a computation."""
+    """Return an item of a computation, or raise."""
     return value if isinstance(value, Effect) else as_op(value, what)
 
 
@@ -260,20 +262,20 @@ def _list(items: Any, what: str) -> Sequence[Any]:
     )
 
 
-# -- assignments as Python writes them -------------------------------------------------------------
+# -- assignments in Python's syntax ----------------------------------------------------------------
 #
-# x[...] = value      assign(x, value)
-# x -= 1              assign(x, x - 1), of a tensor that keeps values, or a view of one
+#     x[...] = value      assign(x, value)
+#     x -= 1              assign(x, x - 1), for a tensor that can be assigned to
 
 
 @contextmanager
 def steps() -> Iterator[Sequential]:
-    """Record the effects that are made in a block, one after the other.
+    """Record the effects that are created in a block, one after the other.
 
-    These are `x[...] = value`, operators in place (`x -= 1`, of a tensor that keeps values or a
-    view of one), and what `ng.assign`, `ng.sequential`, `ng.parallel` and `ng.repeat` return; an
-    effect that is part of another one is done where that one is. A block within a block is an item
-    of the outer one. Outside of a block, `x -= 1` is Python's `x = x - 1`: an expression.
+    These are `x[...] = value`, augmented assignments (`x -= 1`, for a tensor that can be
+    assigned to), and the results of `ng.assign`, `ng.sequential`, `ng.parallel` and `ng.repeat`; an
+    effect that is part of another one is executed as that part. A nested block is an item of the
+    outer one. Outside of a block, `x -= 1` is Python's `x = x - 1`: an expression.
 
     Raises:
         AxisError: for a block in which nothing was recorded.
@@ -313,7 +315,7 @@ def record_assignment(target: Op, key: Any, value: Any) -> None:
             found=target.text,
             fix=f"with ng.steps() as update: {name}[...] = value, or ng.assign({name}, value)",
         )
-    is_part = isinstance(key, tuple | dict)  # of axes, which `==` compares in another way
+    is_part = isinstance(key, tuple | dict)  # of axes, for which `==` has another meaning
     is_whole = not is_part and (isinstance(key, EllipsisType) or key == slice(None))
     part = target if is_whole else by_key(target, key)
     if not _is_done(part, value):
@@ -322,7 +324,7 @@ def record_assignment(target: Op, key: Any, value: Any) -> None:
 
 @makes("assign in place")
 def assigned_in_place(name: str, target: Op, value: Any) -> bool:
-    """Record `target -= value`; False where that is an expression: of what keeps no values."""
+    """Record `target -= value`; False if that is an expression, as the target is read-only."""
     base = base_of(target) if OPEN else None
     if base is None or base.read_only:
         return False
@@ -342,7 +344,7 @@ def _is_done(part: Op, value: Any) -> bool:
     return part.args == value.args and part.parts == value.parts
 
 
-# -- what items read and write ---------------------------------------------------------------------
+# -- reads and writes of items ---------------------------------------------------------------------
 
 
 def listed_items(results: Any) -> list[Item]:
@@ -359,7 +361,7 @@ def listed_items(results: Any) -> list[Item]:
 
 
 def inside(items: Iterable[Item]) -> Iterator[Item]:
-    """Yield items, and what they are made of."""
+    """Yield items and their nested items."""
     waiting = list(items)
     while waiting:
         item = waiting.pop()
@@ -387,7 +389,7 @@ def written_by(items: Iterable[Item]) -> list[tuple[Op, Op]]:
 
 
 def needed(roots: list[Op]) -> list[TensorOp]:
-    """Return the tensors that operations are computed of, in order of creation."""
+    """Return the tensors from which operations are computed, in order of creation."""
     found = [each for each in nodes_below(roots) if isinstance(each, TensorOp)]
     return sorted(found, key=lambda each: each.number)
 

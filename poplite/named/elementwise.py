@@ -1,9 +1,9 @@
-"""Operations on elements, whose operands pair axes by identity.
+"""Elementwise operations, whose operands pair axes by identity.
 
-Operands have one element type, and Python numbers take it if it can hold them. Everything is
-known when an operation is built, and refused there.
+All operands have the same element type, and Python numbers take it if it can hold them. Operands
+are checked when an operation is created.
 
-    x + 1        the type of x            where(p, 1, 0)     INT, as `ng.constant` of 1 and 0
+    x + 1        the type of x            where(p, 1, 0)     INT, as `ng.constant` for 1 and 0
     x < 1        BOOL                     x (INT) + 0.5      refused: INT holds whole numbers
 """
 
@@ -28,7 +28,7 @@ from poplite.text import clipped, of_type
 from poplite.types import BOOL, FLOAT, INT, ElementTypeLike, element_type
 
 _NAMES = {"select": "where", "floor_divide": "floordivide", "remainder": "mod"}
-"""Operations whose names in `poplite.ops` are others."""
+"""Operations with other names in `poplite.ops`."""
 
 
 @makes("number")
@@ -49,9 +49,9 @@ def public_name(operation: str) -> str:
 
 
 def tensor_type(like: ElementTypeLike, what: str) -> ElementClass:
-    """Return the element type that a user gave for elements of a named tensor.
+    """Return the element type that a user gave for a named tensor.
 
-    Raises ElementTypeError for QUARTER, whose elements mean nothing without metadata.
+    Raises ElementTypeError for QUARTER, whose elements are meaningless without metadata.
     """
     found = element_type(like)
     if kind_of(found) is None:
@@ -64,7 +64,7 @@ def tensor_type(like: ElementTypeLike, what: str) -> ElementClass:
 
 
 def type_for(array: np.ndarray[Any, Any], what: str) -> ElementClass:
-    """Return the element type that values, of `what`, have on a device: FLOAT for doubles."""
+    """Return the element type for values, of `what`, on a device: FLOAT for doubles."""
     kind = array.dtype.kind
     if kind not in "biuf":
         raise ElementTypeError(
@@ -80,9 +80,9 @@ def type_for(array: np.ndarray[Any, Any], what: str) -> ElementClass:
 
 
 def result_type(operation: str, args: Sequence[Op], what: str) -> ElementClass | None:
-    """Return the element type of a result; None for numbers among themselves.
+    """Return the element type of a result; None if all operands are numbers.
 
-    Raises ElementTypeError for operands that do not go together, for `what`.
+    Raises ElementTypeError, for `what`, if the operand types do not match.
     """
     known = OPERATIONS[operation]
     counted = args
@@ -140,7 +140,7 @@ def of_floats(x: Any, what: str) -> Op:
 
 
 def _of_numbers(numbers: Sequence[Op]) -> ElementClass:
-    """Return the element type of numbers without any tensor among the operands."""
+    """Return the element type for numbers if no operand is a tensor."""
     values = [each.value if isinstance(each, NumberOp) else 0.0 for each in numbers]
     kinds = [BOOL if isinstance(v, bool) else INT if isinstance(v, int) else FLOAT for v in values]
     return kinds[0] if len(set(kinds)) == 1 else FLOAT if FLOAT in kinds else INT
@@ -150,7 +150,7 @@ _MOST = float(np.finfo(np.float32).max)
 
 
 def is_held(number: Op, element: ElementClass | None) -> bool:
-    """Return whether it is easy to see that an element type holds a number, as FLOAT does most."""
+    """Return whether an element type obviously holds a number, as FLOAT does most."""
     if element is not FLOAT or number.__class__ is not NumberOp:
         return False
     value = number.value
@@ -188,7 +188,7 @@ def check_number(what: str, number: NumberOp, beside: Op, element: ElementClass)
 
 
 def mixed_types_error(what: str, one: Op, other: Op) -> ElementTypeError:
-    """Return the error for tensors of two types; the wider type is proposed for both."""
+    """Return the error for tensors of two types; it proposes the wider type for both."""
     assert one.dtype is not None
     assert other.dtype is not None
     narrow, wide = sorted((one, other), key=_width)
@@ -205,7 +205,7 @@ def _width(op: Op) -> tuple[int, int]:
 
 
 def _other_than(operation: str, element: ElementClass, x: str, y: str = "y") -> str:
-    """Return what to do with elements of operands that an operation does not take."""
+    """Return the remedy for operands whose elements an operation does not support."""
     if operation.startswith("logical"):
         return f"compare first: ng.not_equal({x}, 0)"
     if element is BOOL:
@@ -223,10 +223,10 @@ def _kind_text(op: Op) -> str:
 
 
 class Elementwise(Op):
-    """An operation of `poplite.ops` on each element.
+    """An elementwise operation of `poplite.ops`.
 
     Attributes:
-        operation: its name there; "cast" for another element type.
+        operation: its name there; "cast" for a conversion.
     """
 
     __slots__ = ("operation",)
@@ -246,14 +246,14 @@ class Elementwise(Op):
 
 
 _STRICT: list[bool] = []
-"""The blocks of `strict` that are open."""
+"""The open blocks of `strict`."""
 
 
 @contextmanager
 def strict(is_strict: bool = True) -> Iterator[None]:
-    """Refuse operations inside a block whose operands each have an axis that the other has not.
+    """Refuse operations inside a block whose operands each have an axis that the other lacks.
 
-    Such an operation makes an outer product, mostly by mistake. One that is meant says so:
+    Such an operation makes an outer product, usually by mistake. An intended one is written with
     `ng.broadcast`.
 
     >>> import poplite.named as ng
@@ -277,7 +277,7 @@ def is_strict_block() -> bool:
 
 @makes("apply")
 def apply(operation: str, *values: Any) -> Op:
-    """Return the node of an operation; numbers take the element type of tensors beside them."""
+    """Return the node for an operation; numbers take the element type of its tensors."""
     name = public_name(operation)
     args = tuple([each if isinstance(each, Op) else as_op(each, name) for each in values])
     if operation == "select":
@@ -292,7 +292,7 @@ def apply(operation: str, *values: Any) -> Op:
 
 @makes("pair")
 def pair(operation: str, one: Any, other: Any) -> Op:
-    """Return the node of an operation on two operands."""
+    """Return the node for an operation on two operands."""
     if not isinstance(one, Op):
         one = _beside(operation, one)
     if not isinstance(other, Op):
@@ -309,7 +309,7 @@ def pair(operation: str, one: Any, other: Any) -> Op:
             _TYPES[key] = dtype
     elif one.dtype is None:
         if not is_held(one, other.dtype):
-            result_type(operation, (one, other), public_name(operation))  # which refuses it
+            result_type(operation, (one, other), public_name(operation))  # raises an error
     elif other.dtype is None and not is_held(other, one.dtype):
         result_type(operation, (one, other), public_name(operation))
     return Elementwise(operation, (one, other), axes, dtype)
@@ -328,7 +328,7 @@ _TYPES: dict[tuple[str, ElementClass | None, ElementClass | None], ElementClass]
 
 
 def _together(operation: str, args: Sequence[Op], axes: Axes, other: Op) -> Axes:
-    """Return the axes of operands so far and of one more."""
+    """Return the combined axes of the operands so far and another one."""
     if same_lengths(axes, other.axes) is not None:
         one = next(each for each in args if same_lengths(each.axes, other.axes) is not None)
         check_lengths(public_name(operation), one.axes, other.axes, (one, other))
@@ -338,7 +338,7 @@ def _together(operation: str, args: Sequence[Op], axes: Axes, other: Op) -> Axes
 
 
 def check_no_outer(operation: str, one: Op, axes: Axes, other: Op) -> None:
-    """Raise ImplicitOuterProductError where axes and another operand each have one of their own."""
+    """Raise ImplicitOuterProductError if axes and an operand each have one that the other lacks."""
     if axes.root_set >= other.axes.root_set or axes.root_set <= other.axes.root_set:
         return
     mine, its = (axes - other.axes)[0], (other.axes - axes)[0]
@@ -390,15 +390,15 @@ logical_and, logical_or = _binary("logical_and"), _binary("logical_or")
 
 
 def where(predicate: Any, x: Any, y: Any) -> Op:
-    """Return the elements of x where a predicate holds, and those of y elsewhere.
+    """Return the elements of x where a predicate is true, and those of y elsewhere.
 
     Args:
-        predicate: BOOL, such as a comparison.
+        predicate: a BOOL tensor, such as a comparison.
         x: a tensor or a number.
-        y: a tensor or a number; two numbers make FLOAT, INT or BOOL, as `ng.constant` does of them.
+        y: a tensor or a number; two numbers make FLOAT, INT or BOOL, as in `ng.constant`.
 
     Raises:
-        ElementTypeError: for a predicate that is not BOOL, and for two element types.
+        ElementTypeError: for a predicate that is not BOOL, or operands of two element types.
 
     >>> import poplite.named as ng
     >>> x = ng.placeholder([ng.make_axis(3, "H")])
@@ -409,7 +409,7 @@ def where(predicate: Any, x: Any, y: Any) -> Op:
 
 
 def safelog(x: Any) -> Op:
-    """Return the logarithm of each element, at least -50.
+    """Return the natural logarithm of each element, but at least -50.
 
     Source: nGraph's `safelog`, which keeps log(0) finite.
     """
@@ -418,11 +418,11 @@ def safelog(x: Any) -> Op:
 
 
 def cast(x: Any, dtype: ElementTypeLike) -> Op:
-    """Return the elements in another type.
+    """Return the elements converted to another type.
 
     Args:
         x: a tensor or a number.
-        dtype: the element type.
+        dtype: the new element type.
     """
     operand, found = as_op(x, "cast"), tensor_type(dtype, "cast")
     if operand.dtype is found:
@@ -431,20 +431,20 @@ def cast(x: Any, dtype: ElementTypeLike) -> Op:
 
 
 class StopGradient(Op):
-    """An operand that derivatives take as a constant."""
+    """An operand that derivatives treat as a constant."""
 
     __slots__ = ()
     what = "stop_gradient"
 
 
 def stop_gradient(x: Any) -> Op:
-    """Return x, which derivatives take as a constant."""
+    """Return x, which derivatives treat as a constant."""
     operand = as_op(x, "stop_gradient")
     return StopGradient(operand.axes, operand.dtype, (operand,))
 
 
 class AxisPositions(Op):
-    """The numbers 0, 1, ... along one axis."""
+    """The integers 0, 1, ... along one axis."""
 
     __slots__ = ()
     what = "positions"

@@ -1,6 +1,6 @@
-"""The text of `explain()`: tensors, views, decisions of a computation.
+"""The text of `explain()`: tensors, views, and decisions of a computation.
 
-An operation over named axes as text: `sum((x - y) ** 2, [H])`, with the names of its tensors.
+Operations over named axes are shown as formulas: `sum((x - y) ** 2, [H])`, with tensor names.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from poplite.text import amount, clipped_text
 def headline(
     name: str, params: Iterable[Op], sets: Sequence[ComputeSet], own: int, beside: int
 ) -> str:
-    """Return the first line: how many steps and classes, and how much memory."""
+    """Return the first line: the number of steps and classes, and the memory."""
     classes = {each.vertex_class for one in sets for each in one.vertices}
     return (
         f"computation '{name}' ({', '.join(each.name for each in params)}): "
@@ -50,7 +50,7 @@ def tensor_lines(
     storages: Mapping[TensorOp, Variable],
     why: Callable[[TensorOp], str],
 ) -> list[str]:
-    """Return two lines for each tensor: what it is, and how and why it is stored so."""
+    """Return two lines for each tensor: its kind and axes, and how and why it is stored so."""
     lines = []
     for each in listed:
         size = (each.axes.size or 0) * each.element_type.size_bytes
@@ -64,14 +64,14 @@ def tensor_lines(
 
 @frozen
 class Copied:
-    """Elements that are gathered, or scattered, since a step takes them in another order.
+    """Elements that are gathered or scattered, since a step needs them in another order.
 
     Attributes:
-        variable: which has them.
-        op: what it holds; None where that is a part of an operation.
-        reader: the operation that reads (or is) them; None where that is a part of one.
-        step: of which compute set.
-        size: bytes.
+        variable: the variable that holds them.
+        op: the operation whose value it holds; None for a part of an operation.
+        reader: the operation that reads (or is) them; None for a part of one.
+        step: the compute set.
+        size: their size in bytes.
     """
 
     variable: Variable
@@ -89,7 +89,7 @@ class Copied:
 def views(
     roots: list[Op], description: Callable[[Op], TensorDescription], copied: Sequence[Copied]
 ) -> list[str]:
-    """Return a line for each view of a tensor: its steps, and the places of its elements."""
+    """Return a line for each view of a tensor: its steps, and the positions of its elements."""
     lines = []
     for node in nodes_below(roots):
         found = description(node)
@@ -104,12 +104,12 @@ def views(
 
 
 def copies(graph: Graph, sets: Iterable[ComputeSet], owners: Mapping[Variable, Op]) -> list[Copied]:
-    """Return the elements that a step reads or writes in another order, for each reader apart.
+    """Return the elements that a step reads or writes in another order, separately for each reader.
 
     Args:
-        graph: of the steps.
-        sets: the steps.
-        owners: what variables hold.
+        graph: the graph of the steps.
+        sets: the compute sets of the steps.
+        owners: the operation whose value each variable holds.
     """
     tables, found = EdgeTables(graph.space), []
     for each in sets:
@@ -140,11 +140,11 @@ def _written_by(graph: Graph, family: Family, owners: Mapping[Variable, Op]) -> 
 
 
 def copy_lines(copied: Iterable[Copied], why: Mapping[Op, Mapping[Op, str]]) -> list[str]:
-    """Return a line for each copy: of what, by whom and why.
+    """Return a line for each copy: its source, its reader and the reason.
 
     Args:
-        copied: them.
-        why: what reads rows of which tensor, as `readers` returns it.
+        copied: the copies.
+        why: the readers of rows of each tensor, from `readers`.
     """
     lines = []
     for each in copied:
@@ -197,12 +197,12 @@ def notes_of(graph: Graph, made: Iterable[Tensor]) -> list[Note]:
 
 
 def decisions(notes: Iterable[Note]) -> list[str]:
-    """Return a line for each note."""
+    """Return the line for each note."""
     return [f"  {_decision(note)}" for note in notes]
 
 
 def _decision(note: Note) -> str:
-    """Return what was done with an operation: by its axes, with its size, reason and line."""
+    """Return the line for a note: the operation by its axes, with its size, reason and line."""
     shown, where = note.formula, ""
     if isinstance(note.origin, Op):
         shown = f"{formula_text(note.origin)} {note.origin.axes}"
@@ -212,7 +212,7 @@ def _decision(note: Note) -> str:
 
 
 def sum_bytes(variables: Iterable[Variable]) -> int:
-    """Return how many bytes variables take."""
+    """Return the total size of variables in bytes."""
     return sum(each.num_elements * each.element_type.size_bytes for each in variables)
 
 
@@ -220,16 +220,16 @@ def sum_bytes(variables: Iterable[Variable]) -> int:
 
 
 _SHOWN = 80
-"""Characters of a formula."""
+"""Most characters of a formula."""
 
 _MOST_NODES, _MOST_LEVELS = 40, 20
-"""Limits of a formula's text: those that share parts can be very long, and others very deep."""
+"""Limits on the text of a formula: with shared parts, it can be very long, or very deep."""
 
 
 def formula_text(op: Op) -> str:
-    """Return an operation as one would write it, with dots for what follows so much of it.
+    """Return an operation as a formula, with dots for the parts beyond the limits.
 
-    Operations that only name, order or place what they are given are left out.
+    Operations that only name, order or place their operand are omitted.
 
     >>> import poplite.named as ng
     >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
@@ -275,7 +275,7 @@ def _with_precedence(node: Op, shown: Any) -> tuple[str, int]:
 
 
 _NAMES_ONLY = Broadcast, StopGradient, Softmax, Gradient, Keep, PlacedByHint
-"""What computes nothing by itself."""
+"""Operations that do not compute anything themselves."""
 
 
 def _listed(axes: Axes) -> str:

@@ -1,8 +1,10 @@
-"""The layout of a tensor, with the steps from there to a view.
+"""The layout of a tensor, and the steps from it to a view.
 
-(H:3, W:4)     row-major               strides 4, 1
-               column-major            strides 1, 3
-               row-major, sizes 4, 8   strides 8, 1     an index of H takes 8 elements, of 32
+For example:
+
+    (H:3, W:4)     row-major               strides 4, 1
+                   column-major            strides 1, 3
+                   row-major, sizes 4, 8   strides 8, 1     an index of H takes 8 of 32 elements
 """
 
 from __future__ import annotations
@@ -23,23 +25,23 @@ from poplite.named.changed_axes import Part
 from poplite.text import amount, clipped, integer_or_none, items_or_none, of_type
 
 SizesLike = Any
-"""A dictionary of axes and numbers, a number for each axis, or None."""
+"""A dictionary of axes and sizes, a size for each axis, or None."""
 
 
 class Layout:
-    """The order in which axes are stored, and the room that each of them has.
+    """The order in which axes are stored, and the room for each of them.
 
     Args:
-        order: the axes as they are stored, the outermost first.
-        sizes: the room of each, in elements along it, at least its length: a number for each axis
-            of `order`, or a dictionary of those that have more than their length.
+        order: the axes in order of storage, the outermost first.
+        sizes: the room for each, in elements along it, at least its length: a number for each axis
+            of `order`, or a dictionary of those with more room than their length.
 
     Attributes:
-        axes: as `strides` lists them.
-        order: as they are stored, the outermost first.
+        axes: the axes in the order of `strides`.
+        order: the axes in order of storage, the outermost first.
 
     Raises:
-        AxisLengthError: for a size below a length, and for another number of sizes than axes.
+        AxisLengthError: for a size below a length, or the wrong number of sizes.
         MissingAxisError: for the size of an axis that is not listed.
 
     Source: "Tensor descriptions" of seeds 000 and 003; strides are in elements.
@@ -59,7 +61,7 @@ class Layout:
         self.check()
 
     def by(self, axes: Axes) -> Layout:
-        """Return the same layout, which lists strides by axes in another order.
+        """Return the same layout, with strides listed in another order of the axes.
 
         Raises:
             MissingAxisError: for axes that are not those of the layout.
@@ -88,18 +90,18 @@ class Layout:
                 )
 
     def size_of(self, root: AxisRoot) -> int | None:
-        """Return the room of an axis; None as long as its length is not known."""
+        """Return the room for an axis; None as long as its length is not known."""
         given = self._sizes.get(root)
         return self.order.items[self.order.roots.index(root)].length if given is None else given
 
     @property
     def sizes(self) -> tuple[int | None, ...]:
-        """The room of each axis, by `axes`; None for one whose length is not set yet."""
+        """The room for each of `axes`; None for an axis whose length is not set yet."""
         return tuple(map(self.size_of, self.axes.roots))
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """How far apart the elements of neighbouring indices are, in elements, by `axes`.
+        """The distance between neighbouring indices, in elements, for each of `axes`.
 
         Raises:
             UnsetLengthError: for a length that is not set yet.
@@ -113,11 +115,11 @@ class Layout:
 
     @property
     def stored_shape(self) -> tuple[int, ...]:
-        """The shape of the storage: the room of each axis, in the order of storage.
+        """The shape of the storage: the room for each axis, in the order of storage.
 
         Raises:
             UnsetLengthError: for a length that is not set yet.
-            AxisLengthError: for a length, set later, that is above its room.
+            AxisLengthError: for a length, set later, that exceeds its room.
         """
         self.check()
         sizes = []
@@ -128,7 +130,7 @@ class Layout:
 
     @property
     def size(self) -> int:
-        """Number of elements of the storage."""
+        """The number of elements in the storage."""
         return math.prod(self.stored_shape)
 
     @property
@@ -158,8 +160,8 @@ def row_major(axes: AxesLike, sizes: SizesLike = None) -> Layout:
     """Return the layout in which the last axis is the innermost.
 
     Args:
-        axes: of the tensor.
-        sizes: the room of each axis, as for `Layout`.
+        axes: the axes of the tensor.
+        sizes: the room for each axis, as in `Layout`.
 
     >>> import poplite.named as ng
     >>> row_major(ng.make_axes({"A": 5, "B": 3, "C": 2})).strides
@@ -172,8 +174,8 @@ def column_major(axes: AxesLike, sizes: SizesLike = None) -> Layout:
     """Return the layout in which the first axis is the innermost.
 
     Args:
-        axes: of the tensor.
-        sizes: the room of each axis, in the order of `axes`, or a dictionary.
+        axes: the axes of the tensor.
+        sizes: the room for each axis, in the order of `axes`, or a dictionary.
 
     >>> import poplite.named as ng
     >>> column_major(ng.make_axes({"A": 5, "B": 3, "C": 2})).strides
@@ -219,7 +221,7 @@ _FIX = "sizes={W: 8}: whole numbers, at least the lengths"
 
 
 def checked_layout(value: object, axes: Axes, what: str) -> Layout | None:
-    """Return what a user gave as the layout of axes; None for none."""
+    """Return the layout of axes that a user gave; None if there is none."""
     if value is None:
         return None
     if not isinstance(value, Layout):
@@ -231,22 +233,22 @@ def checked_layout(value: object, axes: Axes, what: str) -> Layout | None:
     return value.by(axes)
 
 
-# -- where the indices of an axis lead to ----------------------------------------------------------
+# -- positions of the indices of an axis -----------------------------------------------------------
 #
-# (12, 1)            index i at i: one stride
-# (3, 8), (4, 1)     index i at i // 4 * 8 + i % 4: the joined axis of 3 x 4 in room for 8
+#     (12, 1)            index i is at i: one stride
+#     (3, 8), (4, 1)     index i is at i // 4 * 8 + i % 4: the joined axis of 3 x 4 with room for 8
 #
-# Digits are listed from the outermost: pairs of a length and a stride.
+# Digits are listed from the outermost, as pairs of a length and a stride.
 
 
 Digits = tuple[tuple[int, int], ...]
 
 
 def fewest_digits(digits: Sequence[tuple[int, int]]) -> Digits:
-    """Return the same in as few digits as there can be.
+    """Return equivalent digits, as few as possible.
 
-    Digits of length 1 go; two neighbours are one where `stride == inner length * inner stride`.
-    Source: seed 003, on flattening; the condition is by lengths, never by sizes.
+    Digits of length 1 are dropped; two adjacent ones are merged if `stride == inner length * inner
+    stride`. Source: seed 003, on flattening; the condition uses lengths, never sizes.
     """
     found: list[tuple[int, int]] = []
     for length, stride in digits:
@@ -262,7 +264,7 @@ def fewest_digits(digits: Sequence[tuple[int, int]]) -> Digits:
 
 
 def parted_digits(digits: Digits, lengths: Sequence[int]) -> list[Digits]:
-    """Return the digits of parts of an axis, whose lengths have its length as a product."""
+    """Return the digits of the parts of an axis, whose length is the product of `lengths`."""
     if 0 in lengths:
         return [((length, 0),) for length in lengths]
     left = list(digits)
@@ -283,7 +285,7 @@ def parted_digits(digits: Digits, lengths: Sequence[int]) -> list[Digits]:
 
 
 def digits_of_part(digits: Digits, part: range) -> Digits | None:
-    """Return the digits of some indices of an axis; None where these have none."""
+    """Return the digits of some indices of an axis; None if there are none."""
     if len(part) < 2:
         return ((len(part), 0),)
     if len(digits) == 1:
@@ -296,8 +298,8 @@ def digits_of_part(digits: Digits, part: range) -> Digits | None:
 
 # -- the steps from storage to a view of it --------------------------------------------------------
 #
-# Each step says three things: what it makes of `pl.Tensor`s, of strides, and to which element of
-# its operand an element of its result belongs.
+# Each step defines three things: its effect on `pl.Tensor`s, its effect on strides, and the element
+# of its operand for each element of its result.
 
 
 Index = tuple[int, ...]
@@ -305,11 +307,11 @@ Index = tuple[int, ...]
 
 @frozen
 class StridedAxes:
-    """Places of elements, as far as an offset and strides give them.
+    """The positions of elements, if they are given by an offset and strides.
 
     Attributes:
-        offset: of the element at index 0 of all axes.
-        digits: of each axis; None for one that has none.
+        offset: the position of the element at index 0 of all axes.
+        digits: the digits of each axis; None for an axis that has none.
     """
 
     offset: int
@@ -317,43 +319,43 @@ class StridedAxes:
 
     @classmethod
     def of(cls, layout: Layout) -> StridedAxes:
-        """Return the places of the elements of storage."""
+        """Return the positions of the elements of storage."""
         lengths = [axis.known_length("strides") for axis in layout.axes]
         return cls(0, tuple((each,) for each in zip(lengths, layout.strides, strict=True)))
 
     @property
     def strides(self) -> tuple[int | None, ...]:
-        """The stride of each axis; None for one that has several."""
+        """The stride of each axis; None for an axis with several strides."""
         return tuple(
             each[0][1] if each is not None and len(each) == 1 else None for each in self.digits
         )
 
 
 class DescriptionStep(Protocol):
-    """One step: from one or more tensors, by their axes, to a tensor by others."""
+    """One step: from one or more tensors, with their axes, to a tensor with other axes."""
 
     @property
     def what(self) -> str:
-        """What it does, in a word or two."""
+        """Its effect, in a word or two."""
 
     def view(self, sources: Sequence[Axes], tensors: Sequence[Tensor], axes: Axes) -> Tensor:
-        """Return the view of tensors whose dimensions are the sources' axes."""
+        """Return the view of tensors whose dimensions are the axes of the sources."""
 
     def strided(self, source: Axes, where: StridedAxes, axes: Axes) -> StridedAxes | None:
-        """Return the places of the result's elements; None where no strides give them."""
+        """Return the positions of the result's elements; None if no strides give them."""
 
     def origin(self, sources: Sequence[Axes], index: Index, axes: Axes) -> tuple[int, Index]:
-        """Return which source has the element at an index of the result, and at which index."""
+        """Return the source of the element at an index of the result, and its index there."""
 
 
 @frozen
 class Ordered:
-    """The axes in another order, and the elements again for each index of new ones."""
+    """The axes in another order, with the elements repeated along new axes."""
 
     what: str
 
     def view(self, sources: Sequence[Axes], tensors: Sequence[Tensor], axes: Axes) -> Tensor:
-        """Return it: new dimensions in front, then repeated, then in order."""
+        """Return the view: new dimensions are added in front, repeated, and reordered."""
         (source,), (view,) = sources, tensors
         new = [axis for axis in axes if axis not in source]
         view = view.reshape((1,) * len(new) + view.shape)
@@ -363,13 +365,13 @@ class Ordered:
         return view.dim_shuffle([have.index(root) for root in axes.roots])
 
     def strided(self, source: Axes, where: StridedAxes, axes: Axes) -> StridedAxes:
-        """Return the digits in order; those of new axes do not move."""
+        """Return the digits in order; those of new axes have stride 0."""
         have = dict(zip(source.roots, where.digits, strict=True))
         new = {a.root: ((a.known_length("broadcast"), 0),) for a in axes if a.root not in have}
         return StridedAxes(where.offset, tuple({**have, **new}[root] for root in axes.roots))
 
     def origin(self, sources: Sequence[Axes], index: Index, axes: Axes) -> tuple[int, Index]:
-        """Return the indices of the axes that the source has."""
+        """Return the indices along the axes of the source."""
         return 0, tuple(index[axes.roots.index(root)] for root in sources[0].roots)
 
 
@@ -384,20 +386,20 @@ class RelabelStep:
         return tensors[0]
 
     def strided(self, source: Axes, where: StridedAxes, axes: Axes) -> StridedAxes:
-        """Return the same."""
+        """Return the same positions."""
         return where
 
     def origin(self, sources: Sequence[Axes], index: Index, axes: Axes) -> tuple[int, Index]:
-        """Return the same."""
+        """Return the same index."""
         return 0, index
 
 
 @dataclass(slots=True, eq=False)
 class PartsStep:
-    """Some indices of axes; one index drops an axis.
+    """Some indices of axes; a single index drops an axis.
 
     Attributes:
-        parts: by the roots of axes.
+        parts: the parts, by the roots of axes.
     """
 
     parts: dict[AxisRoot, Part]
@@ -417,7 +419,7 @@ class PartsStep:
         return tensors[0][tuple(parts)] if parts else tensors[0]
 
     def strided(self, source: Axes, where: StridedAxes, axes: Axes) -> StridedAxes | None:
-        """Return offset and digits by those of the source."""
+        """Return the offset and digits of the part."""
         offset = where.offset
         digits: list[Digits | None] = []
         for own, part in zip(where.digits, self._taken(source), strict=True):
@@ -433,7 +435,7 @@ class PartsStep:
         return StridedAxes(offset, tuple(digits))
 
     def origin(self, sources: Sequence[Axes], index: Index, axes: Axes) -> tuple[int, Index]:
-        """Return the indices that are taken."""
+        """Return the indices in the source."""
         own = iter(index)
         parts = self._taken(sources[0])
         return 0, tuple(each if isinstance(each, int) else each[next(own)] for each in parts)
@@ -441,7 +443,7 @@ class PartsStep:
 
 @frozen
 class RegroupStep:
-    """Axes that join or part those of the source."""
+    """Axes that join or split those of the source."""
 
     what: str
 
@@ -470,7 +472,7 @@ class RegroupStep:
         return StridedAxes(where.offset, tuple(made))
 
     def origin(self, sources: Sequence[Axes], index: Index, axes: Axes) -> tuple[int, Index]:
-        """Return the index of the element that has the same place in row-major order."""
+        """Return the index of the element at the same position in row-major order."""
         flat = 0
         for axis, own in zip(axes, index, strict=True):
             flat = flat * axis.known_length("flatten") + own
@@ -483,7 +485,7 @@ class RegroupStep:
 
 @frozen
 class ConcatStep:
-    """Several tensors joined along an axis, each with the axes in the same order.
+    """Several tensors concatenated along an axis, each with the axes in the same order.
 
     Attributes:
         along: the root of the axis.
@@ -493,14 +495,14 @@ class ConcatStep:
     what: str = "concat"
 
     def view(self, sources: Sequence[Axes], tensors: Sequence[Tensor], axes: Axes) -> Tensor:
-        """Return them joined."""
+        """Return the concatenated tensors."""
         return concat(tensors, dim=axes.roots.index(self.along))
 
     def strided(self, source: Axes, where: StridedAxes, axes: Axes) -> None:
-        """Return None: there are several storages, or several places of one."""
+        """Return None: there are several allocations, or several positions in one."""
 
     def origin(self, sources: Sequence[Axes], index: Index, axes: Axes) -> tuple[int, Index]:
-        """Return the source in whose range the index is."""
+        """Return the source whose range contains the index."""
         dim = axes.roots.index(self.along)
         lengths = [each.items[dim].known_length("concat") for each in sources]
         ends = list(accumulate(lengths))

@@ -1,7 +1,9 @@
-"""`nmap`: plain functions or vertex classes along all axes that they do not name.
+"""`nmap`: plain functions or vertex classes applied along all axes that they do not name.
 
-nmap(lambda row: row / ng.sum(row, ...), x, axes=[W])       one row of x, and so all of them
-nmap(Sorted, x, axes=[W])                                   one vertex for each row of x
+For example:
+
+    nmap(lambda row: row / ng.sum(row, ...), x, axes=[W])       written for one row of x
+    nmap(Sorted, x, axes=[W])                                   one vertex for each row of x
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from poplite.vertex.vertex import Vertex
 
 
 class Seen(Op):
-    """What a function sees of an operand: its listed axes."""
+    """The operand that a function receives: only its listed axes."""
 
     __slots__ = ()
     what = "argument of nmap"
@@ -44,9 +46,9 @@ class VertexMap(Op):
     """The output of a vertex for each index of the axes that it does not see.
 
     Attributes:
-        vertex: its class.
-        inputs: names of its input fields, one for each operand.
-        output: name of its output field.
+        vertex: the vertex class.
+        inputs: the names of its input fields, one for each operand.
+        output: the name of its output field.
         seen: the axes that a vertex sees.
         inner: the axes of its output.
     """
@@ -70,23 +72,23 @@ class VertexMap(Op):
 
 
 def nmap(function: Any, *xs: Any, axes: AxesLike, out_axes: AxesLike = None) -> Op:
-    """Return what a function makes of tensors with few axes, for each index of all others.
+    """Return the result of a function of tensors with few axes, for each index of all other axes.
 
     Args:
-        function: takes a tensor for each of xs, which has its listed axes alone, and returns one.
-            Or a `pl.Vertex` class with an input field for each of xs and one output field: it gets
-            a vertex for each index of the other axes, and sees the listed axes as one vector.
-        xs: tensors. Axes that are not listed pair, as in operators.
+        function: takes a tensor for each of xs, which has only its listed axes, and returns one.
+            Or a `pl.Vertex` class with an input field for each of xs and one output field: there is
+            a vertex for each index of the other axes, and it sees the listed axes as one vector.
+        xs: tensors. Axes that are not listed pair, as with operators.
         axes: the axes that the function sees.
-        out_axes: of a vertex's output, where these are others than the listed ones; none for a
+        out_axes: the axes of a vertex's output, if they differ from the listed ones; none for a
             single number.
 
     Returns:
-        On the axes that are not listed, in the order of xs, then on those of the function's result.
+        A tensor with the unlisted axes, in the order of xs, then those of the function's result.
 
     Raises:
-        AxisError: for a function that returns no tensor, or one that has axes of xs which it did
-            not see; for a vertex class with other fields.
+        AxisError: for a function that does not return a tensor, or returns one with axes of xs
+            that it did not see; for a vertex class with other fields.
         MissingAxisError: for a listed axis that no tensor has.
 
     >>> import poplite.named as ng
@@ -117,7 +119,7 @@ def nmap(function: Any, *xs: Any, axes: AxesLike, out_axes: AxesLike = None) -> 
 
 
 def _call_of(args: tuple[Op, ...], seen: Axes) -> str:
-    """Return a call as remedies write it, of a function that takes all tensors."""
+    """Return the call, as text for remedies, of a function that takes all tensors."""
     names = [spelled(each, f"x{n}") for n, each in enumerate(args, 1)]
     rows = ", ".join(f"{name}_row" for name in names)
     return f"ng.nmap(lambda {rows}: ..., {', '.join(names)}, axes=[{', '.join(seen.names)}])"
@@ -157,7 +159,7 @@ def _of_function(
 
 
 def _again(op: Op, args: tuple[Op, ...]) -> Op:
-    """Return an operation on operands that have more axes than its own."""
+    """Return an operation on operands that have more axes than its original ones."""
     if all(one is other for one, other in zip(args, op.args, strict=True)):
         return op
     more = args[0].axes - op.args[0].axes

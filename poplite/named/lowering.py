@@ -1,13 +1,14 @@
 """Named operations as expressions of `poplite.ops`, whose leaves are views of tensors.
 
-Each is asked for by *slots*: its dimensions come in their order, so that axes are paired here and
-nothing positional is left. Order, parts and broadcasts go down to the leaves, where they are views;
-above a result that has to be stored (a sum, a product) they are views of its variable.
+Each is requested by *slots*: its dimensions come in the order of the slots, so that axes are paired
+here and nothing depends on positions afterwards. Order, parts and broadcasts are passed down to the
+leaves, where they are views; above a result that has to be stored (a sum, a product) they are views
+of its variable.
 
     x (N, H) - m (H)     slots (N, H)     Leaf(x) - Leaf(m[None, :])
     sum(x, [N]) * y (W, H)                View(Reduction(x in (H, N)), [1, H]) * Leaf(y)
 
-A slot is a dimension of the wanted result: the root of an axis, or None for a size of 1.
+A slot is a dimension of the requested result: the root of an axis, or None for a size of 1.
 
     tensor (N, H, W)   slots (W, None, N)   parts {H: 2}      tensor[:, 2].dim_shuffle, reshaped
 """
@@ -66,18 +67,18 @@ if TYPE_CHECKING:
 Slots = tuple[AxisRoot | None, ...]
 
 Parts = dict[AxisRoot, range | int]
-"""Indices that are taken of axes, unless all are, or one index."""
+"""The indices taken from axes, unless all are: a range, or a single index."""
 
 
 @frozen
 class TensorFrame:
-    """One view of one tensor.
+    """A view of a tensor.
 
     Attributes:
-        shape: the tensor's dimensions, one for each axis; None for those it has.
-        index: the part of each: `(start, stop, step)`, or a number, which drops it.
-        order: of those that are left.
-        sizes: the shape of the view, with dimensions of size 1.
+        shape: the tensor's dimensions, one for each axis; None to keep its own.
+        index: the part of each: `(start, stop, step)`, or a number, which drops the dimension.
+        order: the order of the remaining dimensions.
+        sizes: the shape of the view, including dimensions of size 1.
     """
 
     shape: tuple[int, ...] | None
@@ -98,7 +99,7 @@ class TensorFrame:
 
 @frozen
 class JoinedFrames:
-    """Tensors joined along one dimension.
+    """Tensors concatenated along one dimension.
 
     Attributes:
         dim: the dimension.
@@ -132,7 +133,7 @@ class Stretched:
 
 
 def num_taken(root: AxisRoot, axes: Axes, parts: Parts) -> int:
-    """Return how many indices of an axis are taken."""
+    """Return the number of indices taken from an axis."""
     taken = parts.get(root)
     if isinstance(taken, range):
         return len(taken)
@@ -143,7 +144,7 @@ def num_taken(root: AxisRoot, axes: Axes, parts: Parts) -> int:
 def frame(
     roots: tuple[AxisRoot, ...], lengths: tuple[int, ...], slots: Slots, parts: Parts
 ) -> TensorFrame:
-    """Return the view of a tensor whose dimensions are axes; slots of other axes have size 1."""
+    """Return the view of a tensor whose dimensions are axes; slots for other axes have size 1."""
     index: list[tuple[int | None, int | None, int] | int] = []
     left: list[AxisRoot] = []
     sizes: dict[AxisRoot, int] = {}
@@ -170,7 +171,7 @@ def _ends(taken: range) -> tuple[int | None, int | None, int]:
 
 
 def composed(part: slice | int, length: int, taken: range | int | None) -> range | int:
-    """Return the part of an axis that a part of its part is."""
+    """Return the part of an axis that is taken from a part of it."""
     if isinstance(part, int):
         return part
     whole = range(length)[part]
@@ -191,7 +192,7 @@ def _of(whole: range, taken: range) -> range:
 
 
 Asked = Generator[tuple[Op, Slots, Parts, bool], Expr, Expr]
-"""A step of the work: it asks for operands, by slots and parts, stretched or not, and returns."""
+"""A step of the work: it requests operands, by slots and parts, stretched or not, and returns."""
 
 
 _FOLDED: dict[str, Callable[..., Any]] = {
@@ -201,16 +202,16 @@ _FOLDED: dict[str, Callable[..., Any]] = {
     "divide": np.divide,
     "negative": np.negative,
 }
-"""Operations of which numbers alone make another number, rounded as a vertex would."""
+"""Operations that reduce numbers to a number, rounded as a vertex would."""
 
 
 class LoweredExpressions:
-    """The expressions of operations, as the state of a graph is now.
+    """The expressions of operations, in the current state of a graph.
 
     Args:
-        device: has the tensors.
-        recorder: stores what is a tensor of its own: what an `ng.place` places, what vertices of an
-            `ng.nmap` write, rows of a table by number.
+        device: holds the tensors.
+        recorder: stores what needs its own tensor: operands of `ng.place`, outputs of vertices in
+            `ng.nmap`, rows of a table by index.
     """
 
     def __init__(self, device: Transformer, recorder: ItemRecorder) -> None:
@@ -219,15 +220,15 @@ class LoweredExpressions:
         self.remembered: dict[Op, Tensor] = {}
         """Results that a computation has stored, in the order of their axes."""
         self._known: dict[object, Expr] = {}
-        self._now: dict[Op, Tensor] = {}  # stored for what reads it as the state is now
-        self._first: dict[Op, tuple[Slots, object]] = {}  # in which order it was made, and its key
+        self._now: dict[Op, Tensor] = {}  # stored for readers of the current state
+        self._first: dict[Op, tuple[Slots, object]] = {}  # slots of the first expression, its key
 
     def forget(self) -> None:
-        """Forget all expressions but those to remember, since a tensor changes."""
+        """Discard all expressions except the remembered ones, since a tensor changes."""
         self._known, self._now, self._first = {}, {}, {}
 
     def all_of(self, op: Op, axes: Axes | None = None) -> Expr:
-        """Return an operation in the order of its axes, or of others, with all elements."""
+        """Return an operation in the order of its axes, or of others, with all its elements."""
         listed = op.axes if axes is None else axes
         if axes is not None and not op.axes.root_set >= axes.root_set:
             line = op.line
@@ -236,7 +237,7 @@ class LoweredExpressions:
         found = self._run(op, listed.roots, {}, True)
         return self._leaf(found) if isinstance(found, Weak | Number) else found
 
-    # -- the work, without Python's stack ----------------------------------------------------------
+    # -- the work, without recursion ---------------------------------------------------------------
 
     def _run(self, op: Op, slots: Slots, parts: Parts, is_full: bool) -> Expr:
         root = self._key(op, slots, parts, is_full)
@@ -318,7 +319,7 @@ class LoweredExpressions:
         raise AssertionError(type(op))
 
     def _turned(self, op: Op, key: object, slots: Slots, parts: Parts) -> Expr | None:
-        """Return a view of an expression in another order, if making it again takes longer."""
+        """Return a view of an expression in another order, if recomputing it would take longer."""
         if op not in self._first:
             if not parts:
                 self._first[op] = slots, key
@@ -334,8 +335,8 @@ class LoweredExpressions:
     def _turned_view(
         self, made: Expr, axes: Axes, first: Slots, slots: Slots, parts: Parts
     ) -> Expr:
-        """Return an expression with other slots; dimensions of size 1 keep it."""
-        shape = made.shape or (1,) * len(first)  # an expression of numbers alone has no dimension
+        """Return an expression with other slots; dimensions of size 1 are not stretched."""
+        shape = made.shape or (1,) * len(first)  # an expression of numbers has no dimensions
         sizes = {root: size for root, size in zip(first, shape, strict=True) if root}
         roots = tuple(root for root in first if root in axes.root_set)
         taken: Parts = {}
@@ -349,7 +350,7 @@ class LoweredExpressions:
         flat = self._reshaped(made, lengths)
         return self._viewed(flat, frame(roots, lengths, slots, taken))
 
-    # -- elements ----------------------------------------------------------------------------------
+    # -- elementwise operations --------------------------------------------------------------------
 
     def _elementwise(self, op: Elementwise, slots: Slots, parts: Parts) -> Asked:
         operands: list[Expr] = []
@@ -367,12 +368,12 @@ class LoweredExpressions:
         if op.operation == "select" and all(isinstance(each, Weak) for each in operands[:2]):
             operands[0] = cast(operands[0], op.element_type)
         made = apply(op.operation, *operands)
-        if all(made is not each for each in operands):  # as a first power is
+        if all(made is not each for each in operands):  # a first power is its operand
             made.location, made.label = op.line, op.written
         return self._kept(made) if self._keeps_all else made
 
     def _of_numbers(self, op: Elementwise, operands: list[Expr]) -> Expr:
-        """Return an operation on numbers alone: a number, where one of the four rules does."""
+        """Return an operation on numbers: a number again, if one of the four rules applies."""
         element = op.element_type
         if op.operation in _FOLDED and element.is_floating_point:
             values = [
@@ -551,13 +552,13 @@ class LoweredExpressions:
             made = self._viewed(made, TensorFrame(sizes, _all(sizes), order, ordered))
         return self._slotted(made, wanted, slots)
 
-    # -- views of results --------------------------------------------------------------------------
+    # -- views of stored results -------------------------------------------------------------------
 
     def _framed(self, made: Expr, axes: Axes, slots: Slots, parts: Parts) -> Expr:
         return self._viewed(made, frame(axes.roots, made.shape, slots, parts))
 
     def _slotted(self, made: Expr, roots: tuple[AxisRoot | None, ...], slots: Slots) -> Expr:
-        """Return dimensions in the order of slots, and others of size 1 between them."""
+        """Return dimensions in the order of slots, with dimensions of size 1 between them."""
         sizes = dict(zip(roots, made.shape, strict=True))
         shape = tuple(1 if root is None else sizes.get(root, 1) for root in slots)
         return self._reshaped(made, shape)
@@ -577,7 +578,7 @@ class LoweredExpressions:
         return self._leaf(made) if isinstance(made, Weak | Number) else made
 
     def _kept(self, made: Expr) -> Expr:
-        """Return an expression that is stored at any cost."""
+        """Return an expression that is always stored."""
         if not isinstance(made, Applied):
             return made
         shape = made.shape
@@ -586,7 +587,7 @@ class LoweredExpressions:
         )
 
     def _stretched(self, made: Expr, axes: Axes, slots: Slots, parts: Parts) -> Expr:
-        """Return an expression with all elements that its axes have."""
+        """Return an expression with all elements along its axes."""
         gone = _dropped(parts)
         sizes = tuple(
             num_taken(root, axes, parts)
@@ -607,7 +608,7 @@ class LoweredExpressions:
         return viewed([made], Stretched(sizes), sizes, made.element_type)
 
     def _leaf(self, made: Expr, element: ElementClass = FLOAT) -> Expr:
-        """Return a number as a constant tensor; anything else as it is."""
+        """Return a number as a constant tensor; anything else unchanged."""
         if isinstance(made, Weak):
             made = typed_number(
                 made.value,
@@ -623,7 +624,7 @@ class LoweredExpressions:
 
 
 def _made_for(op: Op, made: Expr) -> None:
-    """Set the operation of the new nodes of an expression."""
+    """Set the operation to which the new nodes of an expression belong."""
     waiting = [made]
     while waiting:
         node = waiting.pop()
@@ -633,7 +634,7 @@ def _made_for(op: Op, made: Expr) -> None:
 
 
 def _dropped(parts: Parts) -> set[AxisRoot]:
-    """Return the axes of which one index is taken."""
+    """Return the axes of which a single index is taken."""
     return {root for root, part in parts.items() if isinstance(part, int)}
 
 

@@ -1,9 +1,11 @@
-"""A tensor by its axes: one node of a graph of named operations.
+"""A tensor with named axes: one node in a graph of named operations.
 
-x - y        Elementwise("subtract", x, y)     nothing is computed, merged or stored
-x[H, 0]      Slice(x, {H: 0})                  a view, which keeps the other axes
+For example:
 
-A node is pure: what it comes to is decided where a computation reads it.
+    x - y        Elementwise("subtract", x, y)     nothing is computed, merged or stored
+    x[H, 0]      Slice(x, {H: 0})                  a view, which keeps the other axes
+
+A node is pure: its value is determined where a computation reads it.
 """
 
 from __future__ import annotations
@@ -38,11 +40,11 @@ Operator = Callable[["Op", Any], "Op"]
 
 
 MAKERS: dict[str, Callable[..., Any]] = {}
-"""Results of operators: later modules fill it in, since all of them import this one."""
+"""Functions that make the results of operators; other modules add them, as they import this one."""
 
 
 def makes(name: str) -> Callable[[F], F]:
-    """Return the decorator of what makes an operator's result."""
+    """Return the decorator for the function that makes an operator's result."""
 
     def kept(maker: F) -> F:
         MAKERS[name] = maker
@@ -52,7 +54,7 @@ def makes(name: str) -> Callable[[F], F]:
 
 
 def _operators(name: str) -> tuple[Operator, Operator]:
-    """Return the methods of an operator, the second for an operand on the left."""
+    """Return the two methods of an operator, the second with reflected operands."""
 
     def operator(self: Op, other: Any) -> Op:
         made: Op = MAKERS["pair"](name, self, other)
@@ -66,9 +68,9 @@ def _operators(name: str) -> tuple[Operator, Operator]:
 
 
 def _in_place(name: str) -> Callable[[Op, Any], Any]:
-    """Return the method of an operator in place: an assignment where `ng.steps()` records it.
+    """Return the method of an augmented assignment, which `ng.steps()` records as an assignment.
 
-    It returns the tensor itself or an expression, which no type but Any lets `w -= 1` keep.
+    It returns the tensor itself or an expression; only the type Any lets `w -= 1` keep w's type.
     """
 
     def operator(self: Op, other: Any) -> Any:
@@ -80,7 +82,7 @@ def _in_place(name: str) -> Callable[[Op, Any], Any]:
 
 
 def written_as(name: str, made: AnyOp) -> AnyOp:
-    """Return a new operation, the last of those that a function makes, under its name.
+    """Return the last operation that a function makes, under the name of that function.
 
     >>> import poplite.named as ng
     >>> ng.mean(ng.placeholder([ng.make_axis(3, "H")]), ...)
@@ -98,12 +100,12 @@ class Op:
 
     Attributes:
         axes: its axes, in its order.
-        dtype: element type; None for a number of Python's, which takes that of its neighbour.
-        args: the operations that it is computed of.
+        dtype: the element type; None for a Python number, which takes that of the other operand.
+        args: the operations from which it is computed.
         name: for messages and pictures.
         line: the user's line that made it.
-        adjoints: what `deriv` found for it, by the error; None before.
-        written: the function that a user called, where several operations make it up; else empty.
+        adjoints: the adjoints that `deriv` computed for it, by the error; None before.
+        written: the function that a user called, if it consists of several operations; else empty.
     """
 
     __slots__ = ("axes", "dtype", "args", "name", "line", "adjoints", "written", "_labels")
@@ -129,53 +131,53 @@ class Op:
 
     @property
     def called(self) -> str:
-        """What messages and pictures call it: the function that made it, or its operation."""
+        """Its name in messages and pictures: the function that made it, or its operation."""
         return self.written or self.what
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """Length of each axis; None for one that is not set."""
+        """The length of each axis; None for a length that is not set."""
         return self.axes.lengths
 
     @property
     def metadata(self) -> dict[str, str]:
-        """The labels that a user gave, by `ng.metadata`."""
+        """The labels that a user set with `ng.metadata`."""
         return dict(self._labels or {})
 
     @property
     def rank(self) -> int:
-        """Number of axes."""
+        """The number of axes."""
         return len(self.axes)
 
     @property
     def element_type(self) -> ElementClass:
-        """The element type; FLOAT for a number of Python's."""
+        """The element type; FLOAT for a Python number."""
         return FLOAT if self.dtype is None else self.dtype
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing can be assigned to it: a constant, a result, or a view of these.
+        """Whether it cannot be assigned to, as a constant, a result, or a view of these.
 
-        So is a view that repeats an element; other views are as their tensors.
+        This also holds for a view that repeats an element; other views are like their tensors.
         """
         return self.tensor_description.read_only
 
     @property
     def tensor_description(self) -> TensorDescription:
-        """Its axes and type, and the steps by which it is a view of its storage."""
+        """Its axes and type, and the steps that make it a view of its storage."""
         made: TensorDescription = MAKERS["description"](self)
         return made
 
     @property
     def text(self) -> str:
-        """It as messages name it: `'x' (N:8, H:3), placeholder made at model.py:8`."""
+        """Its text in messages: `'x' (N:8, H:3), placeholder made at model.py:8`."""
         name = f"'{self.name}' " if self.name else ""
         return f"{name}{self.axes}, {self.called} made at {self.line}"
 
     def explain(self) -> str:
-        """Return what it is computed of: a line for each operation, with its axes and line.
+        """Return how it is computed: a line for each operation, with its axes and source line.
 
-        Tensors have their layout, and views of them the strides that come of it.
+        Tensors have their layout, and views of them the resulting strides.
         """
         nodes = nodes_below([self])
         names = {node: node.name or f"{node.called}{n}" for n, node in enumerate(nodes)}
@@ -196,15 +198,15 @@ class Op:
         return "\n".join(lines)
 
     def placeholders(self) -> list[TensorOp]:
-        """Return the placeholders that it is computed of, in the order of creation."""
+        """Return the placeholders from which it is computed, in order of creation."""
         return [each for each in self.leaves() if each.input]
 
     def variables(self) -> list[TensorOp]:
-        """Return the trainable variables that it is computed of, in the order of creation."""
+        """Return the trainable variables from which it is computed, in order of creation."""
         return [each for each in self.leaves() if each.trainable]
 
     def leaves(self) -> list[TensorOp]:
-        """Return the tensors that it is computed of, in the order of creation."""
+        """Return the tensors from which it is computed, in order of creation."""
         found: list[Any] = [each for each in nodes_below([self]) if each.holds_values]
         return sorted(found, key=lambda each: each.number)
 
@@ -216,7 +218,7 @@ class Op:
 
     __hash__ = object.__hash__
 
-    if not TYPE_CHECKING:  # a type checker would let comparisons with numbers pass
+    if not TYPE_CHECKING:  # otherwise a type checker would accept comparisons with numbers
 
         def __eq__(self, other: object) -> Equality:
             return self._compared("==", other)
@@ -226,7 +228,7 @@ class Op:
             return found if found is NotImplemented else Equality(not found, "ng")
 
     def _compared(self, symbol: str, other: object) -> Any:
-        """Return whether it is the same object as another one; raise beside values."""
+        """Return whether it is the same object as another; raise for values."""
         if isinstance(other, Op) or other is None:
             return Equality(other is self, "ng")
         if is_value(other):
@@ -332,7 +334,7 @@ class Op:
         raise self._refused("a named tensor has no values while a graph is built", self._values)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
-        """Take the operators of NumPy's numbers, and refuse its functions and arrays."""
+        """Accept the operators of NumPy numbers, and refuse NumPy functions and arrays."""
         name = "divide" if ufunc.__name__ == "true_divide" else ufunc.__name__
         if method == "__call__" and len(inputs) == 2 and name in _OPERATORS:
             return _apply(name, *inputs)
@@ -348,7 +350,7 @@ class Op:
         raise self._refused(f"np.{called}: NumPy computes values", fix)
 
     def __array_function__(self, function: Any, *_: object) -> NoReturn:
-        """Refuse NumPy's functions: what to use for one, if it has the same name."""
+        """Refuse NumPy functions, proposing the function of the same name, if there is one."""
         name = function.__name__
         fix = _JOINED.get(name, self._values)
         if name in FUNCTIONS:
@@ -366,7 +368,7 @@ class Op:
 
 
 FUNCTIONS: set[str] = set()
-"""Names of functions on elements: the module that has them fills it in."""
+"""Names of elementwise functions, added by the module that defines them."""
 
 _JOINED = {
     "concatenate": "ng.concat([x, y], axis)",
@@ -375,7 +377,7 @@ _JOINED = {
     "take": "ng.take(table, indices, axis)",
     "where": "ng.where(p, x, y)",
 }
-"""Replacements of NumPy's functions that take lists or positions."""
+"""Replacements for NumPy functions that take lists or positions."""
 
 _OPERATORS = frozenset(
     ["add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power"]
@@ -395,7 +397,7 @@ def _operand_text(value: object) -> str:
 
 
 def _shape_of(value: Any) -> tuple[int, ...] | None:
-    """Return the shape of an array; None for lists of several lengths."""
+    """Return the shape of an array; None for ragged lists."""
     try:
         shape: tuple[int, ...] = np.shape(value)
         return shape
@@ -404,7 +406,7 @@ def _shape_of(value: Any) -> tuple[int, ...] | None:
 
 
 def as_op(value: Any, what: str) -> Op:
-    """Return an operand: an operation, or a number as a constant without axes."""
+    """Return an operand: an operation, or a number as a constant without axes; raise for others."""
     if isinstance(value, Op):
         return value
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
@@ -433,17 +435,17 @@ def as_op(value: Any, what: str) -> Op:
 
 
 def axes_for(shape: tuple[int, ...]) -> str:
-    """Return names of axes for the dimensions of an array, as examples."""
+    """Return names of axes, as examples, for the dimensions of an array."""
     return ", ".join("HWNCDEFG"[: len(shape)])
 
 
 def texts_of(operands: Iterable[Op]) -> str:
-    """Return operands as messages name them, a line for each, and none twice."""
+    """Return operands as text for messages, one per line, without repetitions."""
     return "\n".join(dict.fromkeys(each.text for each in operands))
 
 
 def nodes_below(roots: list[Op] | tuple[Op, ...]) -> list[Op]:
-    """Return the nodes that roots are computed of, and the roots, each behind its operands."""
+    """Return the nodes from which roots are computed, and the roots, each after its operands."""
     found: list[Op] = []
     seen: set[int] = set()
     waiting: list[tuple[Op, bool]] = [(root, False) for root in reversed(roots)]
@@ -459,12 +461,12 @@ def nodes_below(roots: list[Op] | tuple[Op, ...]) -> list[Op]:
 
 
 LABELS: list[Mapping[str, str]] = []
-"""The labels of the blocks of `metadata` that are open, each with those around it."""
+"""The labels of the open blocks of `metadata`, each including those of the outer blocks."""
 
 
 @contextmanager
 def metadata(**labels: str) -> Iterator[None]:
-    """Label every operation that is made inside a block.
+    """Label every operation that is created inside a block.
 
     >>> import poplite.named as ng
     >>> x = ng.placeholder([ng.make_axis(3, "H")])
@@ -480,11 +482,11 @@ def metadata(**labels: str) -> Iterator[None]:
         LABELS.pop()
 
 
-# -- what other libraries call it ------------------------------------------------------------------
+# -- names in other libraries ----------------------------------------------------------------------
 
 
 VALUES = "ng.make_transformer().computation({x})() returns its values"
-"""Where the values of a tensor come from."""
+"""The remedy for attributes that hold the values of a tensor."""
 
 _ORDER = "axes pair in any order; ng.axes_with_order({x}, [{back}]) changes it"
 _RESHAPED = "ng.flatten({x}, [{axes}]) and ng.unflatten, or ng.cast_axes({x}, axes)"
@@ -506,7 +508,7 @@ _BOTH = {
     "unsqueeze": "ng.expand_dims({x}, axis)",
     "var": "ng.variance({x}, reduction_axes=[{axis}])",
 }
-"""What both functions and attributes are called elsewhere."""
+"""Names that are functions in some libraries and attributes in others."""
 
 _FUNCTIONS = {
     "AssignableTensorOp": "ng.constant, ng.placeholder, ng.persistent_tensor or ng.variable makes "
@@ -560,7 +562,7 @@ _OF_ATTRIBUTES = _by_name(_BOTH, _ATTRIBUTES)
 
 
 def instead_of_attribute(name: str, x: str, axes: Sequence[str]) -> str:
-    """Return what does what an attribute of other arrays does for a tensor; empty for nothing."""
+    """Return the replacement for an attribute of other arrays; empty if there is none."""
     return _filled(_OF_ATTRIBUTES.get(name, ""), x, axes)
 
 

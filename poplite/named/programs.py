@@ -1,11 +1,13 @@
-"""The items of a computation as steps, in their order.
+"""The items of a computation as steps, in order.
+
+For example:
 
     [loss, parallel([assign(w, w - rate * dw), assign(b, b - rate * db)])]
 
-    1   loss, and the sums in dw and db, with one decision about what to store
+    1   loss, and the sums in dw and db, with a joint decision about what to store
     2   the writes, which read these sums
 
-An expression that is an item keeps its value: it is stored, and later items read the stored one.
+An expression that is an item keeps its value: it is stored, and later items read that value.
 """
 
 from __future__ import annotations
@@ -58,17 +60,17 @@ class ItemRecorder:
         self._expressions = LoweredExpressions(device, self)
         self._pending: list[Op] = []
         self.stored: list[tuple[Op, Tensor]] = []
-        """Operations that were stored, each with its tensor by its axes."""
+        """The operations that were stored, each with its tensor in the order of its axes."""
         self.made: list[Tensor] = []
-        """Stored tensors, in the order of storage."""
+        """The stored tensors, in order of storage."""
         self.compute_sets: list[ComputeSet] = []
-        """Those of its steps."""
+        """The compute sets of its steps."""
         self.variables: list[Variable] = []
-        """Those that were added for it."""
+        """The variables that were added for it."""
 
     def values(self, items: Sequence[Item]) -> list[Tensor | None]:
-        """Record items, and return where their values will be; None for those without one."""
-        # A bare tensor is read where it is, unless it changes behind its place.
+        """Record items, and return the tensors for their values; None for items without a value."""
+        # A tensor itself is read in place, unless it changes later.
         found: list[Callable[[], Tensor] | None] = []
         before, had = len(self._graph.compute_sets), len(self._graph.variables)
         last = max([n for n, each in enumerate(items) if isinstance(each, Effect)], default=0)
@@ -80,7 +82,7 @@ class ItemRecorder:
         return [None if each is None else each() for each in found]
 
     def _item(self, item: Item, *, is_read_there: bool = False) -> Callable[[], Tensor] | None:
-        """Record an item, and return what gives its value after the next flush."""
+        """Record an item, and return a function that gives its value after the next flush."""
         match item:
             case Assign():
                 self._write([item])
@@ -111,12 +113,12 @@ class ItemRecorder:
         return lambda: self._expressions.remembered[op]
 
     def _flush(self, extra: list[Expr]) -> list[Tensor]:
-        """Store pending and other expressions with one decision; return the others."""
+        """Store pending and additional expressions with a joint decision; return the latter."""
         pending: list[Op] = []
         for op in self._pending:
             if isinstance(
                 op, VertexMap | PlacedByHint | Take | AddRows
-            ):  # which have a tensor of their own
+            ):  # they have a tensor of their own
                 self._expressions.remembered[op] = self._tensor_of(op)
             else:
                 pending.append(op)
@@ -132,7 +134,7 @@ class ItemRecorder:
         return made[len(pending) :]
 
     def _root(self, op: Op, name: str) -> Root:
-        """Return an operation as it is to be stored: its axes in the order of storage."""
+        """Return the root that stores an operation, with its axes in the order of storage."""
         mapping, order = None, self._device.stored_order(op)
         if isinstance(op, Gradient) and self._device.is_hinted(op.by):
             like = as_axes(self._device.tensor(op.by), op.by.axes, order)
@@ -140,7 +142,7 @@ class ItemRecorder:
         return Root(self._expressions.all_of(op, order), mapping=mapping, name=name, at=op.line)
 
     def _lower(self, roots: list[Root], of: Sequence[Op | None]) -> list[Tensor]:
-        """Store expressions, and return them by the axes of their operations."""
+        """Store expressions, and return them in the order of their operations' axes."""
         made = ops.lower(self._graph, roots)
         self.made += made
         found = []
@@ -185,16 +187,16 @@ class ItemRecorder:
         self._expressions.forget()
 
     def _tensor_of(self, op: Op) -> Tensor:
-        """Return the tensor of an operation that has one: it is nothing but read there."""
+        """Return the tensor of an operation that has one and is only read."""
         expr = self._expressions.all_of(op)
         assert isinstance(expr, Leaf)
         assert isinstance(expr.tensor, Tensor)
         return expr.tensor
 
     def _read_first(self, values: list[Expr], written: ViewIndex[int]) -> list[Expr]:
-        """Return values that may be written one after the other, though all are read before.
+        """Return values that may be written one after the other, although all must be read first.
 
-        Sums and products are stored at once; so is a value that reads an earlier target.
+        Sums and products are stored first; so is a value that reads an earlier target.
         """
         reads = _Reads(written, is_below=False)
         wanted: dict[Expr, None] = {}
@@ -211,7 +213,7 @@ class ItemRecorder:
 
     def _repeat(self, item: RepeatEffect) -> None:
         self._flush([])
-        self._expressions.forget()  # what it stores is stored again each time
+        self._expressions.forget()  # its values are stored again in every iteration
         before = dict(self._expressions.remembered)
         with ops.repeat(item.count):
             self._item(item.item)
@@ -220,13 +222,13 @@ class ItemRecorder:
         self._expressions.forget()
 
     def placed(self, op: PlacedByHint, expr: Expr) -> Tensor:
-        """Store an expression where a `ng.place` says, and return it."""
+        """Store an expression as `ng.place` specifies, and return it."""
         out = self._device.variable(op, op.place)
         (made,) = self._lower([Root(expr, out, name=_name(op), at=op.line)], [op])
         return made
 
     def launched(self, op: VertexMap, rows: list[Expr]) -> Tensor:
-        """Add a vertex for each row, on the tile where the row of the first operand begins."""
+        """Add a vertex for each row, on the tile where the first operand's row begins."""
         tensors = self._operands(op, rows)
         graph, count = self._graph, rows[0].shape[0]
         first = tensors[0] if tensors[0].rank == 1 else tensors[0][:, 0]
@@ -249,7 +251,7 @@ class ItemRecorder:
         return out.reshape(lengths)
 
     def numbered(self, op: Take | AddRows, read: list[Expr]) -> Tensor:
-        """Read rows of a table by number, or add to those of a new one."""
+        """Read rows of a table by index, or add to the rows of a new one."""
         rows, numbers = self._operands(op, read)
         name = " ".join((_name(op), op.along.name, "by", *op.args[1].axes.names))
         if isinstance(op, Take):
@@ -263,7 +265,7 @@ class ItemRecorder:
         return made
 
     def _operands(self, op: Op, read: list[Expr]) -> list[Tensor]:
-        """Return what an operation reads as tensors; expressions are stored."""
+        """Return the operands of an operation as tensors; expressions are stored."""
         roots = [Root(each, name=f"{_name(op)}/x{n}", at=op.line) for n, each in enumerate(read)]
         made = [
             each.expr.tensor if isinstance(each.expr, Leaf) else self._lower([each], [None])[0]
@@ -273,7 +275,7 @@ class ItemRecorder:
 
 
 def as_axes(tensor: Tensor, order: Axes, axes: Axes) -> Tensor:
-    """Return a tensor, whose dimensions are axes in one order, by another order."""
+    """Return a tensor, whose dimensions are axes in one order, with them in another order."""
     if order == axes:
         return tensor
     return tensor.dim_shuffle([order.roots.index(root) for root in axes.roots])
@@ -288,9 +290,9 @@ def _part_name(expr: Expr) -> str:
 
 
 def _front(value: Expr, seen: set[Expr]) -> dict[Expr, None]:
-    """Return the parts of a value that are stored, but for those that were seen before.
+    """Return the parts of a value that are stored, except for those in `seen`.
 
-    They are not operations on elements.
+    These parts are not elementwise operations.
     """
     found: dict[Expr, None] = {}
     waiting = [value]
@@ -307,7 +309,7 @@ def _front(value: Expr, seen: set[Expr]) -> dict[Expr, None]:
 
 
 def _replaced(values: Sequence[Expr], by: Mapping[Expr, Expr]) -> list[Expr]:
-    """Return values, which may share parts, with others in the place of some parts."""
+    """Return values, which may share parts, with some parts replaced."""
     made = dict(by)
     for value in values:
         for node in in_order(value, made):
@@ -317,11 +319,11 @@ def _replaced(values: Sequence[Expr], by: Mapping[Expr, Expr]) -> list[Expr]:
 
 
 class _Reads:
-    """Which targets of assignments are read by values, which may share parts.
+    """Finds the targets of assignments that values read; values may share parts.
 
     Args:
-        written: the numbers of the targets.
-        is_below: whether what has to be stored before reads targets too.
+        written: the indices of the targets.
+        is_below: whether operands that must be stored first are searched too.
     """
 
     def __init__(self, written: ViewIndex[int], *, is_below: bool) -> None:
@@ -329,7 +331,7 @@ class _Reads:
         self._known: dict[Expr, tuple[int, ...]] = {}
 
     def of(self, value: Expr) -> tuple[int, ...]:
-        """Return the targets that a value reads, the first two of them."""
+        """Return the targets that a value reads, at most the first two."""
         for node in in_order(value, self._known):
             if node not in self._known:
                 self._known[node] = self._found(node)
@@ -346,7 +348,7 @@ class _Reads:
 
 
 def _any_reads_another(values: Sequence[Expr], written: ViewIndex[int]) -> bool:
-    """Return whether a value reads the target of another one."""
+    """Return whether a value reads the target of another value."""
     reads = _Reads(written, is_below=True)
     return any({*reads.of(value)} - {number} for number, value in enumerate(values))
 

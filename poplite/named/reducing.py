@@ -1,4 +1,4 @@
-"""Operations that join elements along axes: sums, extremes, norms, products, rows by number."""
+"""Operations that combine elements along axes: sums, extremes, norms, products, rows by index."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from poplite.named.shaping import axes_with_order, sliced_op, with_axes_order
 from poplite.types import BOOL, FLOAT, INT, UNSIGNED_INT
 
 DEFAULT: Any = type("Default", (), {"__repr__": lambda self: "all shared axes"})()
-"""Default of axes where None has another meaning."""
+"""Default for axes where None has another meaning."""
 
 
 class Reduce(Op):
-    """One element made of many along axes.
+    """Many elements along axes combined into one.
 
     Attributes:
         how: "add", "mul", "min", "max", "logical_and" or "logical_or".
-        reduced: the axes of the operand that are gone.
+        reduced: the axes of the operand that are reduced.
     """
 
     __slots__ = ("how", "reduced")
@@ -78,7 +78,7 @@ class Extreme(Op):
 
 
 def reduced_axes(x: Op, reduction_axes: Any, out_axes: Any, what: str) -> tuple[Axes, Axes | None]:
-    """Return the axes that are reduced, and the order of those left; None as they come."""
+    """Return the reduced axes, and the order of the remaining ones; None for the order of x."""
     if reduction_axes is None and out_axes is None:
         raise AxisError(
             f"{what}: neither reduction_axes nor out_axes",
@@ -119,7 +119,7 @@ def _reduce(how: str, value: Any, reduction_axes: Any, out_axes: Any, what: str)
 
 
 def check_not_empty(what: str, x: Op, reduced: Axes) -> None:
-    """Refuse axes without elements, of which there is no greatest and no mean."""
+    """Refuse axes without elements, for which there is no maximum and no mean."""
     for axis in reduced:
         if axis.length == 0:
             raise TensorCreationError(
@@ -130,16 +130,16 @@ def check_not_empty(what: str, x: Op, reduced: Axes) -> None:
 
 
 def sum(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:  # noqa: A001
-    """Return the sum along axes; of no elements it is 0.
+    """Return the sum along axes; without elements it is 0.
 
     Args:
         x: a tensor.
-        reduction_axes: the axes that are gone, in any order; `...` for all.
-        out_axes: the axes that are left, in this order. One of the two lists is needed.
+        reduction_axes: the axes to reduce, in any order; `...` for all.
+        out_axes: the remaining axes, in this order. At least one of the two lists is needed.
 
     Raises:
-        AxisError: without either list, or when both do not make up the axes of x.
-        MissingAxisError: for an axis that x has not.
+        AxisError: without either list, or if both together are not the axes of x.
+        MissingAxisError: for an axis that x lacks.
 
     >>> import poplite.named as ng
     >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
@@ -150,17 +150,17 @@ def sum(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> O
 
 
 def prod(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
-    """Return the product along axes; of no elements it is 1. See `sum`."""
+    """Return the product along axes; without elements it is 1. See `sum`."""
     return _reduce("mul", x, reduction_axes, out_axes, "prod")
 
 
 def max(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:  # noqa: A001
-    """Return the greatest element along axes, of which none has length 0. See `sum`."""
+    """Return the greatest element along axes, none of which may have length 0. See `sum`."""
     return _reduce("max", x, reduction_axes, out_axes, "max")
 
 
 def min(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:  # noqa: A001
-    """Return the least element along axes, none of length 0. See `sum`."""
+    """Return the least element along axes, none of which may have length 0. See `sum`."""
     return _reduce("min", x, reduction_axes, out_axes, "min")
 
 
@@ -170,12 +170,12 @@ def all(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> O
 
 
 def any(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:  # noqa: A001
-    """Return whether an element along axes is true. See `sum`."""
+    """Return whether any element along axes is true. See `sum`."""
     return _reduce("logical_or", x, reduction_axes, out_axes, "any")
 
 
 class Count(Op):
-    """How many elements axes have: a number, as soon as their lengths are known.
+    """The number of elements along axes, as a number once their lengths are known.
 
     Attributes:
         counted: the axes.
@@ -190,17 +190,17 @@ class Count(Op):
 
 
 def mean(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
-    """Return the mean along axes, none of length 0. See `sum`."""
+    """Return the mean along axes, none of which may have length 0. See `sum`."""
     operand = of_floats(x, "mean")
     reduced, out = reduced_axes(operand, reduction_axes, out_axes, "mean")
     check_not_empty("mean", operand, reduced)
-    # HALF counts to 65,504 only.
+    # HALF represents counts only up to 65,504.
     made = sum(as_type(operand, FLOAT), reduced) / Count(reduced, FLOAT)
     return _written("mean", made if operand.dtype is None else as_type(made, operand.dtype), out)
 
 
 def variance(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
-    """Return the mean square of the differences from the mean, along axes. See `sum`."""
+    """Return the mean squared difference from the mean along axes. See `sum`."""
     operand = of_floats(x, "variance")
     reduced, out = reduced_axes(operand, reduction_axes, out_axes, "variance")
     check_not_empty("variance", operand, reduced)
@@ -216,9 +216,9 @@ def squared_L2(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = Non
 
 
 def L2_norm(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
-    """Return the root of the sum of squares along axes. See `sum`.
+    """Return the square root of the sum of squares along axes. See `sum`.
 
-    The derivative by x is 0 where the norm is.
+    The derivative with respect to x is 0 where the norm is 0.
     """
     operand = of_floats(x, "L2_norm")
     reduced, out = reduced_axes(operand, reduction_axes, out_axes, "L2_norm")
@@ -235,18 +235,18 @@ def L1_norm(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) 
 
 
 def _written(name: str, made: Op, out: Axes | None) -> Op:
-    """Return a new operation under the name of the function, its axes in an order."""
+    """Return a new operation under the name of the function, with its axes in an order."""
     written_as(name, made)
     return made if out is None else written_as(name, axes_with_order(made, out))
 
 
 def argmax(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
-    """Return the position of the greatest element along one axis, the first of equal ones: INT."""
+    """Return the position of the greatest element along one axis, the first if several: INT."""
     return _extreme("argmax", x, reduction_axes, out_axes)
 
 
 def argmin(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
-    """Return the position of the least element along one axis, the first of equal ones: INT."""
+    """Return the position of the least element along one axis, the first if several: INT."""
     return _extreme("argmin", x, reduction_axes, out_axes)
 
 
@@ -272,10 +272,10 @@ def _extreme(how: str, value: Any, reduction_axes: Any, out_axes: Any) -> Op:
 
 
 class DotProduct(Op):
-    """Products of two tensors, summed along axes that both have.
+    """The product of two tensors, summed along axes that both have.
 
     Attributes:
-        summed: the axes that are gone.
+        summed: the summed axes.
     """
 
     __slots__ = ("summed",)
@@ -287,18 +287,18 @@ class DotProduct(Op):
 
 
 def dot(x: Any, y: Any, axes: AxesLike = DEFAULT, out_axes: AxesLike = None) -> Op:
-    """Return the products of two tensors, summed along axes that both have.
+    """Return the product of two tensors, summed along axes that both have.
 
     Args:
         x: a tensor or a number.
         y: a tensor or a number.
-        axes: which shared axes are summed; left out, all of them. Others stay, as batches: each
-            index of them is a product of its own.
-        out_axes: the order of the axes that are left; left out, that of x, then that of y.
+        axes: the shared axes to sum; by default, all of them. The others stay as batch axes: each
+            of their indices has a separate product.
+        out_axes: the order of the remaining axes; by default, that of x, then that of y.
 
     Raises:
-        MissingAxisError: for an axis that not both have.
-        AxisLengthError: for an axis that has two lengths.
+        MissingAxisError: for an axis that one of the tensors lacks.
+        AxisLengthError: for an axis with two lengths.
 
     >>> import poplite.named as ng
     >>> H, W, N = (ng.make_axis(length, name) for length, name in ((3, "H"), (4, "W"), (8, "N")))
@@ -310,7 +310,7 @@ def dot(x: Any, y: Any, axes: AxesLike = DEFAULT, out_axes: AxesLike = None) -> 
     shared = one.axes & other.axes
     summed = shared if axes is DEFAULT else chosen(axes, shared, "dot: shared axes")
     if one.dtype is not other.dtype or one.dtype is not FLOAT:
-        result_type("multiply", (one, other), "dot")  # which refuses what does not go together
+        result_type("multiply", (one, other), "dot")  # raises if the types do not match
     if not one.axes.items or not other.axes.items or not summed.items:
         made: Op = _multiplied(one, other)
     else:
@@ -321,7 +321,7 @@ def dot(x: Any, y: Any, axes: AxesLike = DEFAULT, out_axes: AxesLike = None) -> 
 
 
 def _multiplied(x: Op, y: Op) -> Op:
-    """Return the products of a `dot` that sums nothing: x's axes, then those that only y has."""
+    """Return the product for a `dot` without summed axes: x's axes, then those that only y has."""
     if is_strict_block():
         check_no_outer("dot", x, x.axes, y)
     made = written_as("dot", apply("multiply", x, y))
@@ -333,12 +333,12 @@ def _without(axes: Axes, roots: frozenset[AxisRoot]) -> list[Any]:
 
 
 def num_elements_of(axes: Axes, what: str) -> int:
-    """Return how many elements axes have, whose lengths have to be known."""
+    """Return the number of elements along axes, whose lengths must be known."""
     return math.prod(axis.known_length(what) for axis in axes)
 
 
 def as_type(x: Op, dtype: ElementClass) -> Op:
-    """Return an operation in an element type; numbers without one take it where they are used."""
+    """Return an operation in an element type; untyped numbers take it where they are used."""
     return x if x.dtype is None or x.dtype is dtype else cast(x, dtype)
 
 
@@ -346,11 +346,11 @@ def as_type(x: Op, dtype: ElementClass) -> Op:
 
 
 class Softmax(Op):
-    """A softmax, which is a quotient; what takes its logarithm finds its operand.
+    """A softmax, as a quotient; a logarithm of it uses its operand.
 
     Attributes:
         below_zero: the operand minus its greatest element.
-        total: the sum of its powers.
+        total: the sum of the exponentials.
     """
 
     __slots__ = ("below_zero", "total")
@@ -362,11 +362,11 @@ class Softmax(Op):
 
 
 def softmax(x: Any, axes: AxesLike) -> Op:
-    """Return `exp(x) / sum(exp(x))`, the sum along some axes.
+    """Return `exp(x) / sum(exp(x))`, with the sum along some axes.
 
     Args:
         x: FLOAT or HALF.
-        axes: along which results add up to 1.
+        axes: the axes along which results add up to 1.
 
     >>> import poplite.named as ng
     >>> K, N = ng.make_axis(10, "K"), ng.make_axis(8, "N")
@@ -384,12 +384,12 @@ def softmax(x: Any, axes: AxesLike) -> Op:
 
 
 def log_softmax(x: Any, axes: AxesLike) -> Op:
-    """Return the logarithm of `softmax`, without taking one of 0."""
+    """Return the logarithm of `softmax`, computed without taking the logarithm of 0."""
     return written_as("log_softmax", _log_of(softmax(x, axes)))
 
 
 def _log_of(x: Op) -> Op:
-    """Return the logarithm of probabilities: of a softmax or sigmoid in its stable form."""
+    """Return the logarithm of probabilities; for a softmax or sigmoid, in its stable form."""
     if isinstance(x, Softmax):
         made = written_as("log_softmax", x.below_zero - log(x.total))
         return axes_with_order(made, x.axes)
@@ -402,13 +402,13 @@ def cross_entropy_multi(p: Any, t: Any, axes: AxesLike = None, out_axes: AxesLik
     """Return the cross entropy of probabilities and targets: `-sum(t * log(p))`.
 
     Args:
-        p: probabilities; of `ng.softmax` the logarithm is taken of what it was made of.
-        t: targets, with all axes of p, or whose axes p has.
+        p: probabilities; for `ng.softmax`, the logarithm is computed from its operand.
+        t: targets, with all axes of p, or with axes that p also has.
         axes: the axes of the classes, which are summed.
-        out_axes: the axes that are left, in this order.
+        out_axes: the remaining axes, in this order.
 
     Raises:
-        AxisError: where neither has all axes of the other.
+        AxisError: if neither has all axes of the other.
     """
     one, other = _matched(p, t, "cross_entropy_multi")
     made = -sum(other * _log_of(one), axes, out_axes)
@@ -419,11 +419,11 @@ def cross_entropy_binary(p: Any, t: Any) -> Op:
     """Return the cross entropy of probabilities of two classes: `-t log(p) - (1 - t) log(1 - p)`.
 
     Args:
-        p: probabilities; of `ng.sigmoid` the logarithms are taken of what it was made of.
+        p: probabilities; for `ng.sigmoid`, the logarithms are computed from its operand.
         t: targets, 0 or 1.
 
     Raises:
-        AxisError: where neither has all axes of the other.
+        AxisError: if neither has all axes of the other.
     """
     one, other = _matched(p, t, "cross_entropy_binary")
     if isinstance(one, Elementwise) and one.operation == "sigmoid":
@@ -446,16 +446,16 @@ def _matched(p: Any, t: Any, what: str) -> tuple[Op, Op]:
     return one, other
 
 
-# -- rows by number --------------------------------------------------------------------------------
+# -- rows by index ---------------------------------------------------------------------------------
 #
-# take(table, words, V)        (N, D) of a table (V, D) and words (N)
+#     take(table, words, V)        (N, D) from a table (V, D) and words (N)
 
 
 class Take(Op):
-    """Rows of a table by number.
+    """Rows of a table by index.
 
     Attributes:
-        along: the axis of the table whose numbers are given.
+        along: the axis of the table to which the indices refer.
         rest: the other axes of the table.
     """
 
@@ -468,12 +468,12 @@ class Take(Op):
 
     @property
     def orders(self) -> tuple[tuple[AxisRoot, ...], ...]:
-        """In which order the axes of the operands are read."""
+        """The order in which the axes of the operands are read."""
         return (self.along.root, *self.rest.roots), self.args[1].axes.roots
 
 
 class AddRows(Op):
-    """Zeros, to whose rows others are added by number: the derivative of `take` by its table.
+    """Zeros with rows added by index: the derivative of `take` with respect to its table.
 
     Attributes:
         rest: the axes of a row.
@@ -488,27 +488,27 @@ class AddRows(Op):
 
     @property
     def orders(self) -> tuple[tuple[AxisRoot, ...], ...]:
-        """In which order the axes of the operands are read."""
+        """The order in which the axes of the operands are read."""
         indices = self.args[1].axes.roots
         return (*indices, *self.rest.roots), indices
 
 
 def take(table: Any, indices: Any, axis: Axis) -> Op:
-    """Return rows of a table by number, at the cost of `ops.embedding`.
+    """Return rows of a table by index, at the cost of `ops.embedding`.
 
     Args:
         table: a tensor that has the axis.
         indices: INT or UNSIGNED_INT, without the other axes of the table.
-        axis: the axis of the table that they number, from 0.
+        axis: the axis of the table to which they refer, counted from 0.
 
     Returns:
-        On the axes of the indices, then on the others of the table.
+        A tensor with the axes of the indices, then the other axes of the table.
 
     Raises:
         MissingAxisError: for an axis that the table does not have.
-        ElementTypeError: for indices of another type.
-        AxisError: for an axis that both have.
-        TensorIndexError: when the computation runs, for a number that the axis does not have.
+        ElementTypeError: for indices that are not INT or UNSIGNED_INT.
+        AxisError: for any other axis that both have.
+        TensorIndexError: when the computation runs, for an index out of range of the axis.
 
     >>> import poplite as pl, poplite.named as ng
     >>> V, D, N = ng.make_axis(100, "V"), ng.make_axis(8, "D"), ng.make_axis(3, "N")

@@ -1,4 +1,4 @@
-"""Meanings of axes, whatever their length: the height of an image, or that of a filter."""
+"""Roles of axes, independent of their length: the height of an image, or that of a filter."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def make_axis_role(name: str | None = None, docstring: str = "") -> AxisRole:
     """Return a new role.
 
     Args:
-        name: for messages; left out, the name that a `Namespace` keeps it under.
-        docstring: what it is for.
+        name: for messages; by default, the name under which a `Namespace` keeps it.
+        docstring: its purpose.
 
     >>> Height = make_axis_role("Height")
     >>> make_axis(3, "H", roles=[Height]).has_role(Height)
@@ -37,7 +37,7 @@ def make_axis_role(name: str | None = None, docstring: str = "") -> AxisRole:
 
 
 class Namespace:
-    """Names for axes and roles: what has none of its own is shown by the name it is kept under.
+    """Names for axes and roles: one without its own name is shown by the name in the namespace.
 
     >>> ax = Namespace()
     >>> ax.H = make_axis(3)
@@ -61,10 +61,10 @@ class Namespace:
 
 
 def by_roles(axes: Axes, roles: Iterable[AxisRole]) -> Axes:
-    """Return axes in the order of their roles, with a new one of length 1 where a role has none.
+    """Return axes in the order of their roles, with a new axis of length 1 for a role without one.
 
     Raises:
-        DuplicateAxisError: where two axes have one role.
+        DuplicateAxisError: if two axes have the same role.
         MissingAxisError: for an axis that has none of the roles.
     """
     wanted, found = list(checked_roles(roles)), []
@@ -88,14 +88,14 @@ def by_roles(axes: Axes, roles: Iterable[AxisRole]) -> Axes:
 
 
 class AxesMap:
-    """A renaming of axes; those that it does not name stay.
+    """A renaming of axes; axes that it does not name stay.
 
     Args:
-        mapping: axes, or names of axes, and what takes their place: an axis of equal length, or a
+        mapping: axes, or names of axes, and their replacements: an axis of equal length, or a
             name, for which a fresh axis is made and kept.
 
     Raises:
-        DuplicateAxisError: where two axes would become one.
+        DuplicateAxisError: if two axes would become one.
         AxisError: for keys and values that are neither axes nor names.
 
     >>> H, G = make_axis(3, "H"), make_axis(3, "G")
@@ -129,7 +129,7 @@ class AxesMap:
                 )
 
     def map_axis(self, axis: Axis) -> Axis:
-        """Return the new axis for an axis: itself, where the map does not name it."""
+        """Return the new axis for an axis: the same one if the map does not name it."""
         check_kind(axis, Axis, "map_axis: an axis", "ng.make_axis(3, 'H')")
         target = self._to.get(axis, self._to.get(axis.name, axis))
         if isinstance(target, Axis):
@@ -139,7 +139,7 @@ class AxesMap:
         return self._made[axis]
 
     def map_axes(self, axes: AxesLike) -> Axes:
-        """Return the new axes for axes; raises DuplicateAxisError where two become one."""
+        """Return the new axes for axes; raises DuplicateAxisError if two become one."""
         return Axes([self.map_axis(each) for each in axes_of(axes)])
 
     def __repr__(self) -> str:

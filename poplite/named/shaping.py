@@ -1,4 +1,4 @@
-"""Operations that keep elements: other axes, parts, several tensors in one."""
+"""Operations that keep elements: other axes, parts, concatenation."""
 
 from __future__ import annotations
 
@@ -55,35 +55,35 @@ from poplite.types import BOOL, FLOAT, INT
 
 
 class Broadcast(Op):
-    """The elements in another order of axes, and again for each index of axes that are new."""
+    """The elements in another order of axes, repeated along new axes."""
 
     __slots__ = ()
     what = "broadcast"
 
 
 class Relabelled(Op):
-    """The same elements by other axes, one for one."""
+    """The same elements with other axes, one for one."""
 
     __slots__ = ()
     what = "cast_axes"
 
 
 class Regrouped(Op):
-    """The same elements, in row-major order, by axes that join or part those of the operand."""
+    """The same elements, in row-major order, with axes that join or split those of the operand."""
 
     __slots__ = ()
     what = "flatten"
 
 
 def broadcast(x: Any, axes: AxesLike) -> Op:
-    """Return x by more axes, or the same in another order.
+    """Return x with additional axes, or with its axes in another order.
 
     Args:
         x: a tensor or a number.
         axes: all axes of x, and others along which it is repeated.
 
     Raises:
-        MissingAxisError: for an axis of x that is not listed.
+        MissingAxisError: if an axis of x is not listed.
         AxisLengthError: for an axis whose length differs.
 
     >>> import poplite.named as ng
@@ -101,22 +101,22 @@ def axes_with_order(x: Any, axes: AxesLike) -> Op:
 
     Args:
         x: a tensor.
-        axes: all of its axes; `...` for those that are not listed.
+        axes: all of its axes; `...` for the unlisted ones.
 
     Raises:
-        MissingAxisError: for an axis that x has not, and one that is not listed.
+        MissingAxisError: for an axis that x lacks, or an axis of x that is not listed.
     """
     return with_axes_order(as_op(x, "axes_with_order"), axes, "axes_with_order")
 
 
 def with_axes_order(operand: Op, axes: AxesLike, what: str) -> Op:
-    """Return an operand with its axes in an order that a user listed for `what`."""
+    """Return an operand with its axes in the order that a user listed for `what`."""
     listed = changed_axes.ordered_axes(operand.axes, axes, operand, what)
     return operand if operand.axes == listed else Broadcast(listed, operand.dtype, (operand,))
 
 
 def expand_dims(x: Any, axis: Axis, pos: int = 0) -> Op:
-    """Return x repeated along one more axis, at a position; x itself if it has the axis."""
+    """Return x repeated along one more axis, at a position; x itself if it already has the axis."""
     operand = as_op(x, "expand_dims")
     new = changed_axes.only_axis(axes_of(axis), "expand_dims")
     if new in operand.axes:
@@ -125,7 +125,7 @@ def expand_dims(x: Any, axis: Axis, pos: int = 0) -> Op:
 
 
 def _with_one_more(what: str, axes: Axes, new: Axis, pos: object, found: str) -> list[Axis]:
-    """Return axes with a new one at a position, which counts from the end where it is below 0."""
+    """Return axes with a new one at a position; negative positions count from the end."""
     place = integer_or_none(pos)
     if place is None or not -len(axes) - 1 <= place <= len(axes):
         raise AxisError(
@@ -139,7 +139,7 @@ def _with_one_more(what: str, axes: Axes, new: Axis, pos: object, found: str) ->
 
 
 def cast_axes(x: Any, axes: AxesLike) -> Op:
-    """Return x by other axes, in place of its own, one for one; elements stay where they are.
+    """Return x with other axes in place of its own, one for one; elements are not moved.
 
     Args:
         x: a tensor.
@@ -147,7 +147,7 @@ def cast_axes(x: Any, axes: AxesLike) -> Op:
 
     Raises:
         AxisLengthError: for a length that differs.
-        AxisError: for another number of axes.
+        AxisError: for the wrong number of axes.
 
     >>> import poplite.named as ng
     >>> C, D = ng.make_axis(3, "C"), ng.make_axis(3, "D")
@@ -158,13 +158,13 @@ def cast_axes(x: Any, axes: AxesLike) -> Op:
 
 
 def _relabelled(operand: Op, axes: AxesLike, what: str) -> Op:
-    """Return an operand by other axes, that a user gave for `what`."""
+    """Return an operand with other axes that a user gave for `what`."""
     listed = changed_axes.relabelled(operand.axes, axes, operand, what)
     return operand if operand.axes == listed else Relabelled(listed, operand.dtype, (operand,))
 
 
 def map_roles(x: Any, axes_map: AxesMap) -> Op:
-    """Return x with axes renamed by a map; those that it does not name stay."""
+    """Return x with axes renamed by a map; axes that it does not name stay."""
     operand = as_op(x, "map_roles")
     if not isinstance(axes_map, AxesMap):
         raise AxisError(
@@ -177,10 +177,10 @@ def map_roles(x: Any, axes_map: AxesMap) -> Op:
 
 
 def cast_role(x: Any, axes: AxesLike) -> Op:
-    """Return x by other axes, in place of its own, with the lengths that x has."""
+    """Return x with other axes in place of its own, with the lengths that x has."""
     operand, listed = as_op(x, "cast_role"), axes_of(axes)
     if len(listed) != operand.rank:
-        return _relabelled(operand, listed, "cast_role")  # which refuses
+        return _relabelled(operand, listed, "cast_role")  # raises an error
     lengths = zip(listed, operand.axes, strict=True)
     made = [new if new.length == own.length else _as_long(new, own) for new, own in lengths]
     return _relabelled(operand, made, "cast_role")
@@ -191,21 +191,21 @@ def _as_long(new: Axis, own: Axis) -> Axis:
 
 
 def axes_by_role(x: Any, roles: Any) -> Op:
-    """Return x with its axes in the order of their roles, and axes of length 1 for the others."""
+    """Return x with its axes in the order of their roles, with length 1 for missing roles."""
     operand = as_op(x, "axes_by_role")
     return broadcast(operand, by_roles(operand.axes, roles))
 
 
-# -- one for many ----------------------------------------------------------------------------------
+# -- joined axes -----------------------------------------------------------------------------------
 
 
 def flatten(x: Any, axes: AxesLike = None, name: str | None = None) -> Op:
-    """Return x with several adjacent axes as one.
+    """Return x with several adjacent axes joined into one.
 
     Args:
         x: a tensor.
-        axes: the axes, in their order in x; left out, all of them.
-        name: of the new axis, in messages.
+        axes: the axes, in their order in x; by default, all of them.
+        name: the name of the new axis in messages.
 
     Raises:
         AxisError: for axes that are not adjacent in x in this order.
@@ -222,9 +222,9 @@ def flatten(x: Any, axes: AxesLike = None, name: str | None = None) -> Op:
 
 
 def unflatten(x: Any, axis: Axis | None = None) -> Op:
-    """Return x with a flattened axis as its parts again; left out, all flattened axes.
+    """Return x with a flattened axis replaced by its parts; by default, all flattened axes.
 
-    A slice of a flattened axis is not flattened, unless it has all indices in their order.
+    A slice of a flattened axis is not flattened, unless it has all indices in order.
 
     Raises:
         AxisError: for an axis that is not flattened.
@@ -238,7 +238,7 @@ def unflatten(x: Any, axis: Axis | None = None) -> Op:
 
 
 def regrouped(x: Op, axes: Axes) -> Op:
-    """Return x by axes that join or part its own, of the same leaves in the same order."""
+    """Return x with axes that join or split its own, of the same parts in the same order."""
     if x.axes == axes:
         return x
     if [each.root for each in leaves(x.axes)] != [each.root for each in leaves(axes)]:
@@ -251,13 +251,13 @@ def regrouped(x: Op, axes: Axes) -> Op:
 
 
 def as_flattened(x: Op, axes: Axes) -> Op:
-    """Return x by axes equal to its own, which slices of flattened axes are, but not flattened."""
+    """Return x with axes equal to its own, in which complete slices are flattened axes again."""
     is_same = [each.root for each in leaves(x.axes)] == [each.root for each in leaves(axes)]
     return x if is_same else Relabelled(axes, x.dtype, (x,))
 
 
 def check_axis_is_new(what: str, axis: object, x: Op) -> Axis:
-    """Return an axis that x has not; raises DuplicateAxisError for one that it has."""
+    """Return an axis that x lacks; raises DuplicateAxisError for an axis that it has."""
     if not isinstance(axis, Axis):
         raise AxisError(
             f"{what}: {clipped(axis)} is not an axis",
@@ -275,17 +275,17 @@ def check_axis_is_new(what: str, axis: object, x: Op) -> Axis:
 
 # -- parts -----------------------------------------------------------------------------------------
 #
-# x[H, 0]                    without axis H
-# x[H, 1:3]                  H has length 2, and pairs with H still
-# x[{H: slice(None, None, -1), W: 2}]
-# x[0, 1:]                   by the order of the axes
+#     x[H, 0]                    without axis H
+#     x[H, 1:3]                  H has length 2, and still pairs with H
+#     x[{H: slice(None, None, -1), W: 2}]
+#     x[0, 1:]                   in the order of the axes
 
 
 class Slice(Op):
     """Some indices of axes.
 
     Attributes:
-        parts: the parts that are taken, by the roots of axes.
+        parts: the parts, by the roots of axes.
     """
 
     __slots__ = ("parts",)
@@ -302,11 +302,11 @@ def tensor_slice(x: Any, slices: Sequence[Part], axes: AxesLike = None) -> Op:
     Args:
         x: a tensor.
         slices: for each axis a slice, with a step of any sign, or an index, which drops the axis.
-        axes: which axes these are; left out, all of x in order.
+        axes: the axes of the slices; by default, all axes of x in order.
 
     Raises:
-        TensorIndexError: for an index that an axis has not.
-        AxisError: for another number of slices than axes.
+        TensorIndexError: for an index out of range of an axis.
+        AxisError: if there are not as many slices as axes.
 
     >>> import poplite.named as ng
     >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
@@ -332,14 +332,14 @@ def tensor_slice(x: Any, slices: Sequence[Part], axes: AxesLike = None) -> Op:
 
 
 def slice_along_axis(x: Any, axis: Axis, index: int) -> Op:
-    """Return one index of an axis: a tensor without the axis."""
+    """Return one index along an axis: a tensor without the axis."""
     operand = as_op(x, "slice_along_axis")
     own = only_axis(chosen(axis, operand.axes, "slice_along_axis"), "slice_along_axis")
     return sliced_op(operand, {own: index})
 
 
 def sliced_op(x: Op, parts: Mapping[Axis, Any]) -> Op:
-    """Return some indices of axes of x; x itself for all of them."""
+    """Return some indices along axes of x; x itself if all are taken."""
     made: dict[AxisRoot, Part] = {}
     for axis, part in parts.items():
         if isinstance(part, Op):
@@ -357,12 +357,12 @@ def sliced_op(x: Op, parts: Mapping[Axis, Any]) -> Op:
 
 @makes("slice")
 def by_key(x: Op, key: Any) -> Op:
-    """Return what `x[key]` takes."""
+    """Return the result of `x[key]`."""
     return sliced_op(x, parts_by_axis(x, key))
 
 
 def parts_by_axis(x: Op, key: Any) -> dict[Axis, Any]:
-    """Return the axes of a key between brackets, each with its part."""
+    """Return the axes in a key between brackets, each with its part."""
     if isinstance(key, Mapping):
         return {_own(x, axis): part for axis, part in key.items()}
     items = key if isinstance(key, tuple) else (key,)
@@ -402,7 +402,7 @@ def parts_by_axis(x: Op, key: Any) -> dict[Axis, Any]:
 
 
 def _by_axis(x: Op, key: Any, items: tuple[Any, ...]) -> dict[Axis, Any]:
-    """Return the axes of a key of axes, each before its index, with their parts."""
+    """Return the axes in a key that lists each axis before its index, with their parts."""
     made: dict[Axis, Any] = {}
     for axis, part in zip(items[::2], items[1::2], strict=True):
         own = _own(x, axis)
@@ -422,15 +422,15 @@ def _own(x: Op, axis: Any) -> Axis:
     return own
 
 
-# -- several tensors in one ------------------------------------------------------------------------
+# -- concatenation ---------------------------------------------------------------------------------
 
 
 class Concat(Op):
-    """Operands joined along one axis, of one type and one order of axes.
+    """Operands concatenated along one axis, of the same type and in the same order of axes.
 
     Attributes:
-        along: the axis, of the length of the result.
-        lengths: of the axis in each operand.
+        along: the axis, with the length of the result.
+        lengths: the length of the axis in each operand.
     """
 
     __slots__ = ("along", "lengths")
@@ -443,18 +443,18 @@ class Concat(Op):
 
 
 def concat(xs: Sequence[Any], axis: Axis) -> Op:
-    """Return tensors joined along an axis that all have.
+    """Return tensors concatenated along an axis that all have.
 
     Args:
-        xs: tensors of the same axes, in any order, whose lengths differ along `axis` only.
-        axis: along which they are joined.
+        xs: tensors with the same axes, in any order, whose lengths differ only along `axis`.
+        axis: the axis along which they are concatenated.
 
     Returns:
-        A tensor in the order of the first one. Its axis pairs with `axis` where lengths are equal.
+        A tensor in the order of the first one. Its axis pairs with `axis` if lengths are equal.
 
     Raises:
         MissingAxisError: for a tensor without an axis that others have.
-        UnsetLengthError: where the length along the axis is not known.
+        UnsetLengthError: if the length along the axis is not known.
 
     >>> import poplite.named as ng
     >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
@@ -504,7 +504,7 @@ def _operands(xs: Sequence[Any], what: str) -> tuple[Op, ...]:
 
 
 def stack(xs: Sequence[Any], axis: Axis, pos: int = 0) -> Op:
-    """Return tensors of the same axes on top of each other along a new axis.
+    """Return tensors with the same axes stacked along a new axis.
 
     Args:
         xs: as many tensors as the axis is long; their axes may be in any order.
@@ -512,8 +512,8 @@ def stack(xs: Sequence[Any], axis: Axis, pos: int = 0) -> Op:
         pos: its position in the result.
 
     Raises:
-        AxisLengthError: for another number of tensors.
-        DuplicateAxisError: for an axis that a tensor has.
+        AxisLengthError: for the wrong number of tensors.
+        DuplicateAxisError: for an axis that a tensor has already.
     """
     args = _operands(xs, "stack")
     for each in args:
@@ -536,21 +536,22 @@ def stack(xs: Sequence[Any], axis: Axis, pos: int = 0) -> Op:
 
 
 def _with_axis(x: Op, axis: Axis) -> Op:
-    """Return an operation whose axis is the very object that a user gave."""
+    """Return an operation whose axis is the same object that a user passed."""
     x.axes = some([axis if each == axis else each for each in x.axes])
     return x
 
 
 def pad(x: Any, widths: Mapping[Axis, Any], value: float = 0) -> Op:
-    """Return x with a border along axes.
+    """Return x padded with a border along axes.
 
     Args:
         x: a tensor.
-        widths: for each axis the elements before and behind, or one number for both, from 0.
-        value: of the border, a number that the element type of x holds.
+        widths: for each axis the numbers of elements before and after, or one number for both, from
+            0.
+        value: the value of the border, a number that the element type of x can hold.
 
     Returns:
-        A tensor whose padded axes are longer, and pair with x's no more.
+        A tensor whose padded axes are longer, and no longer pair with those of x.
 
     Raises:
         AxisError: if a width is not a whole number from 0.
@@ -583,7 +584,7 @@ def pad(x: Any, widths: Mapping[Axis, Any], value: float = 0) -> Op:
 
 
 def pad_parts(x: Op, axis: Axis, before: int, behind: int, value: float = 0) -> Op:
-    """Return x with elements of one value before and behind it along an axis."""
+    """Return x with elements of one value added before and after it along an axis."""
     own, parts = x.axes.own(axis), []
     for count in (before, behind):
         border = some([own.resized(count) if each == own else each for each in x.axes])
@@ -608,11 +609,11 @@ def one_hot(x: Any, axis: Axis) -> Op:
     """Return 1 where the index along a new axis is the number in x, and 0 elsewhere: FLOAT.
 
     Args:
-        x: INT. A number that the axis does not have is 1 nowhere.
+        x: INT. A number out of range of the axis gives zeros only.
         axis: the new axis, which comes first.
 
     Raises:
-        DuplicateAxisError: for an axis of x.
+        DuplicateAxisError: for an axis that x has already.
 
     >>> import poplite as pl, poplite.named as ng
     >>> N, K = ng.make_axis(8, "N"), ng.make_axis(10, "K")
@@ -628,11 +629,11 @@ def one_hot(x: Any, axis: Axis) -> Op:
             fix=f"ng.cast({spelled(operand)}, pl.INT)",
         )
     positions = cast(AxisPositions(Axes(axis)), operand.dtype or INT)
-    wide = broadcast(operand, axis + operand.axes)  # all pairs are meant, under `strict` too
+    wide = broadcast(operand, axis + operand.axes)  # all pairs are intended, even under `strict`
     return cast(apply("equal", positions, wide), FLOAT)
 
 
-# -- as views of storage ---------------------------------------------------------------------------
+# -- views of storage ------------------------------------------------------------------------------
 
 
 @makes("description")
@@ -676,7 +677,7 @@ def _allocation(op: Op) -> TensorDescription:
 
 
 def _step_of(op: Op) -> DescriptionStep | None:
-    """Return the step by which an operation is a view of its operands; None if it is not one."""
+    """Return the step that makes an operation a view of its operands; None if it is not one."""
     match op:
         case Broadcast() | Relabelled() | Regrouped():
             return _STEPS[type(op)]

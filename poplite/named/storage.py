@@ -1,14 +1,14 @@
-"""How tensors are stored: the innermost axis by votes of what reads them, tiles by hints.
+"""How tensors are stored: the innermost axis by votes of their readers, tiles by hints.
 
-    reader                           votes for                           because
-    a sum over some of the axes      the last that is summed             tiles have complete sums
-    dot, as the left matrix          the last axis that is summed        its blocks are read by rows
-    dot, as the right matrix         the last of its own axes            so are those of this one
-    nmap over vertices               the last axis that a vertex sees    it reads rows
+    reader                           votes for                        because
+    a sum over some of the axes      the last summed axis             tiles have complete sums
+    dot, as the left matrix          the last summed axis             its blocks are read by rows
+    dot, as the right matrix         the last of its own axes         its blocks are, too
+    nmap over vertices               the last axis a vertex sees      it reads rows
 
-A vote has the weight of the elements that are read. Tensors that meet element by element vote
-together, since one order for all of them needs no exchange; elementwise operations themselves do
-not vote. Most votes win; a tie, or no vote, leaves the listed order.
+A vote is weighted by the number of elements read. Tensors that are combined elementwise vote
+together, since a common order needs no exchange; elementwise operations themselves do not
+vote. The most votes win; with a tie, or no votes, the listed order is kept.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Choice(NamedTuple):
     """The result of the votes for a tensor.
 
     Attributes:
-        inner: the axis that is the innermost; None for the listed order.
+        inner: the innermost axis; None for the listed order.
         why: the reason, for `explain()`.
     """
 
@@ -48,11 +48,11 @@ class Choice(NamedTuple):
 
 
 Bases = dict[tuple[TensorOp, AxisRoot], None]
-"""Tensors, each with its axis for an axis of a result."""
+"""Tensors, each with its axis that corresponds to an axis of a result."""
 
 
 class Votes:
-    """The votes of all that reads tensors.
+    """The votes of all readers of tensors.
 
     Args:
         roots: all operations that are computed.
@@ -78,7 +78,7 @@ class Votes:
             self._sums.setdefault(self._of(each), Counter()).update(self._votes.get(each, {}))
 
     def choice(self, op: TensorOp) -> Choice:
-        """Return which axis of a tensor is its innermost, and why."""
+        """Return the innermost axis of a tensor, and the reason."""
         votes = self._sums.get(self._of(op), Counter())
         listed = [(root, votes[root]) for root in op.axes.roots if votes[root]]
         if not listed:
@@ -96,7 +96,7 @@ class Votes:
             self._votes.setdefault(base, Counter())[own] += weight
 
     def _bases(self, op: Op, root: AxisRoot) -> Bases:
-        """Return the tensors that an operation is computed of, element by element."""
+        """Return the tensors from which an operation is computed elementwise."""
         waiting = [(op, root)]
         while waiting:
             node, own = waiting[-1]
@@ -118,11 +118,11 @@ class Votes:
         return self._known[op, root]
 
     def like(self, op: Op) -> TensorOp | None:
-        """Return a tensor that an operation is of, element by element; None for none."""
+        """Return a tensor from which an operation is computed elementwise, or None."""
         return self._like.get(op)
 
     def _met(self, node: Op) -> TensorOp | None:
-        """Return a tensor that a node is of, element by element; those of its operands meet."""
+        """Return a tensor from which a node is computed elementwise; join those of its operands."""
         if isinstance(node, TensorOp):
             self._leader.setdefault(node, node)
             return node
@@ -135,22 +135,22 @@ class Votes:
         return found[0] if found else None
 
     def _join(self, tensors: list[TensorOp]) -> None:
-        """Let tensors vote together."""
+        """Make tensors vote together."""
         for each in tensors[1:]:
             self._leader[self._of(each)] = self._of(tensors[0])
 
     def _of(self, op: TensorOp) -> TensorOp:
-        """Return the tensor that represents all those that vote together."""
+        """Return the tensor that represents all tensors that vote together."""
         leader = op
         while (above := self._leader.get(leader, leader)) is not leader:
             leader = above
-        while op is not leader:  # the way is shorter next time
+        while op is not leader:  # path compression
             self._leader[op], op = leader, self._leader[op]
         return leader
 
 
 def wishes(node: Op) -> Iterator[tuple[Op, AxisRoot]]:
-    """Yield the operands of a node for which it wants an axis to be the innermost."""
+    """Yield the operands of a node for which it votes, with the axis that should be innermost."""
     match node:
         case Reduce() | Extreme():
             (x,) = node.args
@@ -170,7 +170,7 @@ def wishes(node: Op) -> Iterator[tuple[Op, AxisRoot]]:
 
 
 def _read(node: Op, own: AxisRoot) -> list[tuple[Op, AxisRoot]]:
-    """Return the operands that an operation reads element by element, and their axis for one."""
+    """Return the operands that an operation reads elementwise, with their axis for one of its."""
     match node:
         case Elementwise() | StopGradient() | Softmax() | Gradient() | Broadcast() | Slice():
             return [(each, own) for each in node.args if own in each.axes.root_set]
@@ -196,7 +196,7 @@ def _last(axes: Axes, root: AxisRoot) -> AxisRoot:
 
 
 LEAST_BYTES = 128
-"""Bytes of a tile, at least, where a tensor is spread linearly. Source: PopLibs, the default of
+"""The least bytes on a tile of a linearly spread tensor. Source: PopLibs, the default of
 `poputil::mapTensorLinearly`."""
 
 
@@ -205,8 +205,8 @@ class StoredTensor:
     """How a tensor is stored.
 
     Attributes:
-        layout: in which order its axes are stored, and with how much room.
-        mapping: of its elements in that order, as `graph.add_variable` takes it.
+        layout: the order in which its axes are stored, and their room.
+        mapping: the mapping of its elements in that order, as in `graph.add_variable`.
         why: the reason, for `explain()`.
     """
 
@@ -224,19 +224,19 @@ def hinted(
     layout: Layout | None,
     inner: Axis | None,
 ) -> StoredTensor:
-    """Return how a tensor is stored by a hint.
+    """Return how a tensor is stored according to a hint.
 
     Args:
-        graph: whose tiles they are.
-        name: of the tensor.
-        axes: of the tensor.
-        element: bytes of an element.
+        graph: the graph with the tiles.
+        name: the name of the tensor.
+        axes: the axes of the tensor.
+        element: the bytes of an element.
         hint: None, a tile, a `TileMapping`, or a dictionary of axes.
-        layout: that a user gave; None for one whose outermost axes are those that are cut.
-        inner: the axis that is the innermost where there is a choice; None for the listed order.
+        layout: the layout that a user gave; None for one whose outermost axes are the divided ones.
+        inner: the innermost axis if there is a choice; None for the listed order.
 
     Raises:
-        MissingAxisError: for an axis of another tensor's hint that this one lacks.
+        MissingAxisError: for an axis in another tensor's hint that this tensor lacks.
         InvalidTileMapping: for tiles that do not exist.
     """
     tiles = graph.target.tiles
@@ -255,7 +255,7 @@ def hinted(
 
 
 def check_hints(hints: Mapping[Any, Any]) -> None:
-    """Raise AxisError for hints of a transformer that are not by axis."""
+    """Raise AxisError for hints of a transformer that are not given by axis."""
     for axis, count in hints.items():
         if not isinstance(axis, Axis):
             raise AxisError(
@@ -267,7 +267,7 @@ def check_hints(hints: Mapping[Any, Any]) -> None:
 
 
 def _layout(axes: Axes, cut: list[Axis], inner: Axis | None) -> Layout:
-    """Return the layout that has the axes that are cut outermost, and one innermost."""
+    """Return the layout with the divided axes outermost, and the given axis innermost."""
     outer = [axes.own(axis) for axis in cut]
     last = [axes.own(inner)] if inner is not None and inner not in some(outer) else []
     return Layout(some([*outer, *(axes - some(outer) - some(last)), *last])).by(axes)
@@ -300,7 +300,7 @@ def _by_axes(
             continue
         dim = stored.order.index(axis)
         length = axes.own(axis).known_length("a place")
-        # Padding is placed with the last index.
+        # Padding is mapped like the last index.
         index = np.minimum(np.arange(shape[dim]), max(length - 1, 0))
         block = index // max(1, -(-length // number))
         tile = tile + (block * stride).reshape([-1 if d == dim else 1 for d in range(outer)])
@@ -311,8 +311,8 @@ def _by_axes(
 
 
 def _cuts(tiles: int, what: str, axes: Axes, hint: Mapping[Axis, Any]) -> list[tuple[Axis, int]]:
-    """Return into how many blocks a hint cuts which axes."""
-    check_by_axes(what, axes, hint)  # those of another tensor, where that is the hint
+    """Return the axes that a hint divides, each with its number of blocks."""
+    check_by_axes(what, axes, hint)  # a hint may be another tensor, with its own axes
     cuts: list[tuple[Axis, int]] = []
     for axis, count in hint.items():
         number = axis_blocks(what, axis, count, tiles)

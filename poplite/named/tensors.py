@@ -1,4 +1,4 @@
-"""Tensors that hold values: constants, inputs, state.
+"""Tensors that hold values: constants, inputs, and state.
 
                         constant  persistent  trainable  input
     constant                yes        yes         no      no
@@ -40,19 +40,19 @@ from poplite.types import BOOL, FLOAT, ElementTypeLike, unmasked
 _numbers = itertools.count()
 
 Value = Any
-"""A number, an array of the shape of the axes, a function of the axes that returns one, or a
-constant on some of them."""
+"""A number, an array with the shape of the axes, a function of the axes that returns one, or a
+constant with some of them."""
 
 
 class TensorOp(Op):
     """A tensor with storage of its own.
 
     Attributes:
-        number: how many were made before it.
+        number: its number in order of creation.
         kind: "constant", "placeholder", "persistent tensor" or "variable".
-        value: its first value, or that of a constant; None for none.
-        place: its tiles, as `map=` takes them; None for the transformer's rule.
-        storage: the description of its storage, of which views of it are views.
+        value: its initial value, or that of a constant; None if there is none.
+        place: its tiles, as in `map=`; None for the transformer's rule.
+        storage: the description of its storage, the base of all its views.
     """
 
     __slots__ = ("number", "kind", "value", "place", "storage")
@@ -85,7 +85,7 @@ class TensorOp(Op):
 
     @property
     def what(self) -> str:  # type: ignore[override]
-        """What it is, for messages."""
+        """Its kind, for messages."""
         return self.kind
 
     @property
@@ -95,21 +95,21 @@ class TensorOp(Op):
 
     @property
     def persistent(self) -> bool:
-        """Whether it keeps its value from call to call."""
+        """Whether it keeps its value between calls."""
         return True
 
     @property
     def trainable(self) -> bool:
-        """Whether it is listed by `variables()`."""
+        """Whether `variables()` lists it."""
         return self.kind == "variable"
 
     @property
     def input(self) -> bool:
-        """Whether a call gives it its value."""
+        """Whether it gets its value from a call."""
         return self.kind == "placeholder"
 
     def first_value(self) -> npt.NDArray[Any] | None:
-        """Return its first value as an array of its axes; None for none."""
+        """Return its initial value as an array of the shape of its axes; None if there is none."""
         if self.value is None:
             return None
         shape = tuple(axis.known_length(f"the value of {self.name}") for axis in self.axes)
@@ -119,7 +119,7 @@ class TensorOp(Op):
         return filled_array(value, shape, self)
 
     def _spread(self, given: TensorOp) -> npt.NDArray[Any]:
-        """Return the value of a constant by the axes of this tensor."""
+        """Return the value of a constant, broadcast to the axes of this tensor."""
         array = given.first_value()
         assert array is not None
         own = [axis for axis in self.axes if axis in given.axes]
@@ -133,20 +133,20 @@ def constant(
     axes: AxesLike = None,
     dtype: ElementTypeLike | None = None,
     name: str | None = None,
-    map: Any = None,  # noqa: A002  (a word of these tensors: their tiles)
+    map: Any = None,  # noqa: A002  (the name for tiles in this module)
 ) -> TensorOp:
     """Return a tensor whose value never changes.
 
     Args:
-        value: a number, or an array of the shape of the axes.
+        value: a number, or an array with the shape of the axes.
         axes: one for each dimension; a number fills all of them.
-        dtype: element type; left out, FLOAT for floats, INT for integers, BOOL for truths.
-        name: for messages; left out, an automatic one.
-        map: its tiles, as for `variable`.
+        dtype: the element type; by default, FLOAT for floats, INT for integers, BOOL for bools.
+        name: for messages; by default, an automatic one.
+        map: its tiles, as in `variable`.
 
     Raises:
-        AxisError: for an array without axes, or with another number of them.
-        AxisLengthError: for an array of another shape.
+        AxisError: for an array without axes, or with the wrong number of axes.
+        AxisLengthError: for an array whose shape does not match the axes.
 
     >>> import poplite.named as ng
     >>> constant([1.0, 2.0], [ng.make_axis(2, "H")], name="c")
@@ -174,14 +174,14 @@ def placeholder(
     map: Any = None,  # noqa: A002
     layout: Layout | None = None,
 ) -> TensorOp:
-    """Return a tensor that each call of a computation gives a value.
+    """Return a tensor whose value is given in each call of a computation.
 
     Args:
-        axes: of the tensor; none for a single number.
-        dtype: element type.
-        name: for messages; left out, an automatic one.
-        map: its tiles, as for `variable`.
-        layout: in which order its axes are stored, as for `variable`.
+        axes: the axes of the tensor; none for a single number.
+        dtype: the element type.
+        name: for messages; by default, an automatic one.
+        map: its tiles, as in `variable`.
+        layout: the order in which its axes are stored, as in `variable`.
 
     >>> import poplite.named as ng
     >>> placeholder([ng.make_axis(2, "H")], name="x")
@@ -199,19 +199,19 @@ def variable(
     map: Any = None,  # noqa: A002
     layout: Layout | None = None,
 ) -> TensorOp:
-    """Return state that is trained: `variables()` of what reads it lists it.
+    """Return trainable state: `variables()` of its readers lists it.
 
     Args:
-        axes: of the tensor; none for a single number.
-        initial_value: a number, an array of the shape of the axes, a function of the axes that
-            returns one, or an `ng.constant`, which is repeated along the axes that it has not.
-            Left out, zeros.
-        dtype: element type.
-        name: for messages; left out, an automatic one.
-        map: its tiles: a tile, a `pl.TileMapping`, another named tensor, or cuts of its axes,
-            `{H: "tiles"}` or `{H: 4, W: 8}`. Left out, the transformer decides.
-        layout: in which order its axes are stored, and with how much room: `ng.row_major(axes)`,
-            `ng.column_major(axes)`, `ng.Layout([W, H])`. Left out, what reads it decides.
+        axes: the axes of the tensor; none for a single number.
+        initial_value: a number, an array with the shape of the axes, a function of the axes that
+            returns one, or an `ng.constant`, which is repeated along the axes that it lacks.
+            By default, zeros.
+        dtype: the element type.
+        name: for messages; by default, an automatic one.
+        map: its tiles: a tile, a `pl.TileMapping`, another named tensor, or divisions of its axes,
+            `{H: "tiles"}` or `{H: 4, W: 8}`. By default, the transformer decides.
+        layout: the order and room in which its axes are stored: `ng.row_major(axes)`,
+            `ng.column_major(axes)`, `ng.Layout([W, H])`. By default, its readers decide.
 
     >>> import poplite.named as ng
     >>> variable([ng.make_axis(2, "H")], 0.5, name="w")
@@ -228,15 +228,15 @@ def persistent_tensor(
     map: Any = None,  # noqa: A002
     layout: Layout | None = None,
 ) -> TensorOp:
-    """Return state that is not trained, such as the velocity of a step of descent.
+    """Return state that is not trained, such as the velocity in gradient descent with momentum.
 
     Args:
-        axes: of the tensor; none for a single number.
-        initial_value: as for `variable`.
-        dtype: element type.
-        name: for messages; left out, an automatic one.
-        map: its tiles, as for `variable`.
-        layout: in which order its axes are stored, as for `variable`.
+        axes: the axes of the tensor; none for a single number.
+        initial_value: as in `variable`.
+        dtype: the element type.
+        name: for messages; by default, an automatic one.
+        map: its tiles, as in `variable`.
+        layout: the order in which its axes are stored, as in `variable`.
 
     >>> import poplite.named as ng
     >>> persistent_tensor([ng.make_axis(2, "H")], name="v")
@@ -246,19 +246,19 @@ def persistent_tensor(
 
 
 def _state(kind: str, axes: AxesLike, value: Value, dtype: ElementTypeLike, *how: Any) -> TensorOp:
-    """Return a tensor of a kind; `how` is its name, tiles and layout."""
+    """Return a tensor of the given kind; `how` is its name, tiles and layout."""
     listed, found = axes_of(axes), tensor_type(dtype, kind)
     made = TensorOp(kind, listed, found, False if value is None else value, *how)
     if isinstance(value, Op):
         _check_constant(made, value)
-    is_number = value is None or held_number(found, value) is not None  # which fits any axes
+    is_number = value is None or held_number(found, value) is not None  # a number fits any axes
     if not is_number and not callable(value) and None not in listed.lengths:
-        made.first_value()  # refuses what does not fit
+        made.first_value()  # raises if the value does not fit
     return made
 
 
 def _check_constant(state: TensorOp, value: Op) -> None:
-    """Raise unless an initial value that is a tensor is a constant on axes of the state."""
+    """Raise for an initial value that is a tensor but not a constant with axes of the state."""
     what = f"the initial value of '{state.name}'"
     if not isinstance(value, TensorOp) or not value.constant:
         raise ReadOnlyError(
@@ -274,7 +274,7 @@ def _check_constant(state: TensorOp, value: Op) -> None:
 
 
 def filled_array(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.NDArray[Any]:
-    """Return a value as an array of a tensor's shape and type; a number fills all of it."""
+    """Return a value as an array with a tensor's shape and type; a number fills all of it."""
     element = tensor.element_type
     if isinstance(value, np.ndarray) and value.dtype == element.dtype and value.shape == shape:
         return value
@@ -313,7 +313,7 @@ def filled_array(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.ND
 
 
 def _array_of(value: Any, what: str, axes: Axes) -> npt.NDArray[Any]:
-    """Return numbers that a user gave as an array; one that names its dimensions in axes' order."""
+    """Return a user's numbers as an array; named dimensions are put in the order of the axes."""
     if isinstance(value, Op):
         raise AxisError(
             f"{what}: a named tensor where values are asked for",
@@ -342,7 +342,7 @@ def _array_of(value: Any, what: str, axes: Axes) -> npt.NDArray[Any]:
     return array.transpose([names.index(name) for name in axes.names])
 
 
-# -- hints of users about tiles --------------------------------------------------------------------
+# -- hints for tiles -------------------------------------------------------------------------------
 
 
 def check_hint(what: str, axes: Axes, hint: Any) -> None:
@@ -373,9 +373,9 @@ def check_hint(what: str, axes: Axes, hint: Any) -> None:
 
 
 def check_by_axes(what: str, axes: Axes, hint: Mapping[Any, Any]) -> None:
-    """Raise for a hint with axes that the tensor lacks, or with invalid cuts.
+    """Raise for a hint with axes that the tensor lacks, or with invalid divisions.
 
-    A tensor may lack an axis of a grid: it is placed at the beginning of that one.
+    A tensor may lack an axis of a grid: it is then placed at the beginning of that axis.
     """
     for axis, count in hint.items():
         if not isinstance(axis, Axis):
@@ -387,7 +387,7 @@ def check_by_axes(what: str, axes: Axes, hint: Mapping[Any, Any]) -> None:
 
 
 def axis_blocks(what: str, axis: Axis, count: Any, tiles: int) -> int | None:
-    """Return into how many blocks a hint cuts an axis; None for one that is not cut."""
+    """Return the number of blocks into which a hint divides an axis; None if it does not."""
     number = tiles if isinstance(count, str) and count == "tiles" else integer_or_none(count)
     if count is not None and (number is None or number < 1 or isinstance(count, bool)):
         raise AxisError(
@@ -398,21 +398,21 @@ def axis_blocks(what: str, axis: Axis, count: Any, tiles: int) -> int | None:
     return number
 
 
-# -- values that are stored at any cost ------------------------------------------------------------
+# -- values that are always stored -----------------------------------------------------------------
 
 
 class Keep(Op):
-    """An operand that is stored."""
+    """An operand that is always stored."""
 
     __slots__ = ()
     what = "keep"
 
 
 class PlacedByHint(Op):
-    """An operand that is stored where a hint says.
+    """An operand that is stored as a hint specifies.
 
     Attributes:
-        place: the hint, as `map=` of a tensor.
+        place: the hint, as in `map=` of a tensor.
     """
 
     __slots__ = ("place",)
@@ -424,7 +424,7 @@ class PlacedByHint(Op):
 
 
 class Gradient(Op):
-    """An operand that is a derivative by a tensor: a result takes the tiles of that tensor's hint.
+    """A derivative with respect to a tensor: if it is a result, it takes the tensor's tiles.
 
     Attributes:
         by: the tensor.
@@ -439,17 +439,17 @@ class Gradient(Op):
 
 
 def keep(x: Any) -> Op:
-    """Return x, which is stored where it is computed, even if computing it again took less time."""
+    """Return x, stored where it is computed, even if recomputing it would be cheaper."""
     operand = as_op(x, "keep")
     return Keep(operand.axes, operand.dtype, (operand,))
 
 
 def place(x: Any, map: Any) -> Op:  # noqa: A002  (the word of `ng.variable`)
-    """Return x, stored where a hint says.
+    """Return x, stored as a hint specifies.
 
     Args:
         x: a tensor.
-        map: as for `ng.variable`.
+        map: as in `ng.variable`.
 
     Raises:
         AxisError: if the hint is malformed or names an axis that x lacks.

@@ -1,7 +1,7 @@
-"""The transformer, which makes computations to call like functions.
+"""The transformer, which makes computations that are called like functions.
 
-A computation's items are recorded once as a program. All computations of one transformer share a
-graph of tiles, an engine, and state.
+The items of a computation are recorded once as a program. All computations of a transformer share
+a graph, an engine, and state.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from poplite.text import amount, clipped, of_type
 from poplite.types import unmasked
 
 _LISTED = Axis, Axes, list
-"""Kinds of values that list the axes of an array."""
+"""Values whose length is that of a list of axes of an array."""
 
 
 @made_by("transformer.computation(results, *placeholders)")
@@ -56,9 +56,9 @@ class Computation:
     """A function on a device.
 
     Attributes:
-        name: of its program.
+        name: the name of its program.
         line: the user's line that made it.
-        params: the tensors that a call takes values for.
+        params: the tensors whose values are the arguments of a call.
         items: its results and effects, in order.
         is_added: whether the engine has its program.
     """
@@ -98,11 +98,11 @@ class Computation:
         self._values: list[Tensor | None] = []
         self._work: ItemRecorder | None = None
 
-    # -- what it is made of ------------------------------------------------------------------------
+    # -- parts -------------------------------------------------------------------------------------
 
     @property
     def graph(self) -> Graph:
-        """The graph that it runs on."""
+        """The graph on which it runs."""
         return self._transformer.graph
 
     @property
@@ -121,18 +121,18 @@ class Computation:
 
     @property
     def engine(self) -> Engine:
-        """The engine that runs it, with the state of all computations of its transformer."""
+        """The engine that runs it, with the state shared by the computations of its transformer."""
         return self._transformer.engine_for(self)
 
     def tensor(self, op: Op) -> Tensor:
-        """Return the tensor of an operation: its storage, or a view of storage.
+        """Return the tensor for an operation: its storage, or a view of storage.
 
         Raises:
             AxisError: for an operation that is not stored.
         """
         op = as_op(op, "tensor")
         _ = self.program
-        if isinstance(op, TensorOp):  # also where a result is a copy of it
+        if isinstance(op, TensorOp):  # even if a result is a copy of it
             return self._transformer.tensor(op)
         assert self._work is not None
         stored = {id(other): tensor for other, tensor in self._work.stored}
@@ -158,7 +158,7 @@ class Computation:
         return found.view(*(tensors[id(each)] for each in found.bases))
 
     def description(self, op: Op) -> TensorDescription:
-        """Return the description of a tensor, or of a view of one, with the layout that it got.
+        """Return the description of a tensor or of a view, with the layout chosen for it.
 
         >>> import poplite.named as ng
         >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
@@ -172,13 +172,13 @@ class Computation:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the lengths of all axes are known that it needs."""
+        """Whether the lengths of all axes that it needs are known."""
         ops = [*nodes_below(self._roots), *self.params]
         return all(length is not None for each in ops for length in each.axes.lengths)
 
     @property
     def results(self) -> list[Tensor | None]:
-        """Where the values of its results are; None for effects."""
+        """The tensors that hold the values of its results; None for effects."""
         _ = self.program
         return list(self._values)
 
@@ -187,7 +187,7 @@ class Computation:
         return self.engine.report()
 
     def explain(self) -> str:
-        """Return how tensors are stored, which values are computed when, and why, with numbers.
+        """Return how tensors are stored and when values are computed, with reasons and numbers.
 
         Tensors come first, with their layouts, then views of them, then copies for reads in
         another order, then results that are stored, reduced, multiplied or computed again.
@@ -221,14 +221,14 @@ class Computation:
         """Write the parameters, run, and return the values of the results.
 
         Args:
-            values: one for each parameter: an array of the shape of its axes, a number to fill it,
-                or `(array, axes)` in another order of its axes. An array with `dims`, as xarray's,
-                is put in order by these names.
+            values: one for each parameter: an array with the shape of its axes, a number to fill
+                it, or `(array, axes)` with its axes in another order. An array with `dims`, as in
+                xarray, is reordered by these names.
             feed_dict: the same by parameter, instead of `values`.
 
         Raises:
-            AxisError: for another number of values.
-            AxisLengthError: for an array of another shape.
+            AxisError: for the wrong number of values.
+            AxisLengthError: for an array of the wrong shape.
         """
         self._transformer.check_has(self)
         given = self._given(values, feed_dict)
@@ -262,7 +262,7 @@ class Computation:
         return values if feed_dict is None else tuple(feed_dict[each] for each in self.params)
 
     def _wrong_in(self, feed_dict: Mapping[TensorOp, Any], beside: int) -> str:
-        """Return the fault of a dictionary of values; empty if there is none."""
+        """Return the error in a dictionary of values; empty if there is none."""
         if beside:
             count = amount(beside, "value")
             return f"'{self.name}': {count} by position and a feed_dict, which must be alone"
@@ -292,7 +292,7 @@ class Computation:
         return filled_array(value, shape, param)
 
     def _formed(self, found: list[Any]) -> Any:
-        """Return values in the form of the results."""
+        """Return values in the structure of the results."""
         results = self._results
         if results is None:
             return None
@@ -310,7 +310,7 @@ class Computation:
 
 
 def _key(key: object) -> str:
-    """Return a key of a dictionary that is not a parameter, as messages name it."""
+    """Return a key of a dictionary that is not a parameter, as text for messages."""
     if isinstance(key, Op):
         return f"'{key.name or key.called}'"
     return f"the text {clipped(key)}" if isinstance(key, str) else clipped(key)
@@ -324,14 +324,14 @@ Checks = Literal["strict", "fast", "none"]
 
 @made_by("ng.make_transformer(target)")
 class Transformer:
-    """Computations on one device, which share the state of variables.
+    """Computations on one device that share the state of variables.
 
     Args:
         target: the device.
-        hints: tiles of tensors that have one of these axes, as `map=` of `ng.variable` takes them.
-        is_strict: whether operations may not make outer products by themselves.
-        fuse: "cost" to store what pays; "none" to store each operation by itself.
-        checks: of the engine.
+        hints: tiles for tensors with one of these axes, as in `map=` of `ng.variable`.
+        is_strict: whether operations may not make outer products implicitly.
+        fuse: "cost" to store values where that is cheaper; "none" to store every operation.
+        checks: the checks of the engine.
     """
 
     def __init__(
@@ -353,7 +353,7 @@ class Transformer:
         self._descriptions: dict[TensorOp, TensorDescription] = {}
         self._reasons: dict[TensorOp, str] = {}
         self.storages: dict[TensorOp, Variable] = {}
-        """The variable of each tensor that is stored."""
+        """The variable of each stored tensor."""
         self._votes: tuple[int, Votes] | None = None
         self._computations: list[Computation] = []
         self._engine: Engine | None = None
@@ -365,15 +365,14 @@ class Transformer:
 
         Args:
             results: an operation or effect, or several as a list, tuple, set or dictionary; None
-                for none. What a call returns has the same form.
+                for none. A call returns the same structure.
             params: placeholders, in the order of the call's arguments, and state that the call
-                writes first; or "all" for all placeholders that are needed, in order of creation.
-            name: of the program, and in reports.
+                writes first; or "all" for all required placeholders, in order of creation.
+            name: the name of the program, also in reports.
 
         Raises:
-            AxisError: if a parameter is not a tensor, or a placeholder that is needed is
-                missing.
-            InvalidOption: for a name that another computation has.
+            AxisError: if a parameter is not a tensor, or a required placeholder is missing.
+            InvalidOption: for the name of another computation.
         """
         if name is not None:
             check_kind(name, str, "computation: a name", "name='train'")
@@ -391,7 +390,7 @@ class Transformer:
         return made
 
     def initialize(self) -> None:
-        """Give all tensors storage and their first values; a call does it by itself."""
+        """Create the storage of all tensors with their initial values; a call does so itself."""
         if self._engine is None:
             ready = [each for each in self._computations if each.is_ready]
             programs = {each.name: each.program for each in ready}
@@ -412,11 +411,11 @@ class Transformer:
         return self._engine
 
     def reset(self) -> None:
-        """Forget all computations, which cannot be called any more, and all state."""
+        """Discard all computations, which can no longer be called, and all state."""
         self._reset()
 
     def close(self) -> None:
-        """Let go of the graph, the engine and their memory."""
+        """Release the graph, the engine and their memory."""
         self._reset()
 
     def __repr__(self) -> str:
@@ -432,7 +431,7 @@ class Transformer:
     # -- for computations --------------------------------------------------------------------------
 
     def check_has(self, computation: Computation) -> None:
-        """Raise AxisError for a computation that was forgotten, or of another kind."""
+        """Raise AxisError for a discarded computation, or an object of another kind."""
         _check_computation(computation, "check_has")
         if computation not in self._computations:
             raise AxisError(
@@ -442,7 +441,7 @@ class Transformer:
             )
 
     def engine_for(self, computation: Computation) -> Engine:
-        """Return the engine, with the program of a computation."""
+        """Return the engine, with the program of a computation included."""
         _check_computation(computation, "engine_for")
         program = computation.program
         if self._engine is None:
@@ -454,14 +453,14 @@ class Transformer:
         return self._engine
 
     def tensor(self, op: TensorOp) -> Tensor:
-        """Return the tensor of a constant, an input or a state, in the order of its axes."""
+        """Return the tensor for a constant, an input or a state, in the order of its axes."""
         _check_stored(op, "tensor")
         if op not in self._tensors:
             self._tensors[op] = self._stored(op)
         return self._tensors[op]
 
     def variable(self, op: Op, hint: Any) -> Tensor:
-        """Return a new variable for a result, placed by a hint."""
+        """Return a new variable for a result, mapped by a hint."""
         op = as_op(op, "variable")
         description = TensorDescription(op.axes, op.element_type, name=op.name or op.called)
         where = self._placed(op, description, hint, None)
@@ -469,13 +468,13 @@ class Transformer:
         return stored.view(stored.allocated(self._graph, where.mapping))
 
     def description(self, op: Op) -> TensorDescription:
-        """Return the description of a tensor that is stored, or of a view of such."""
+        """Return the description of a stored tensor, or of a view of one."""
         return view_description(as_op(op, "description"), self._description)
 
     def stored_order(self, op: Op) -> Axes:
-        """Return the axes of an operation as they are stored, or are to be: the outermost first.
+        """Return the axes of an operation in (future) storage order, the outermost first.
 
-        An elementwise result is stored as its operand is.
+        An elementwise result is stored like its operand.
         """
         op = as_op(op, "stored_order")
         if isinstance(op, Gradient) and self.is_hinted(op.by):
@@ -495,7 +494,7 @@ class Transformer:
         return op.place is not None or bool(self._hint_for(op))
 
     def why(self, op: TensorOp) -> str:
-        """Return the tiles of a tensor, and why its axes are stored in their order."""
+        """Return the tiles of a tensor, and the reason for the order of its axes."""
         _check_stored(op, "why")
         self.tensor(op)
         return self._reasons[op]
@@ -529,7 +528,7 @@ class Transformer:
         return made.view(storage)
 
     def _known_votes(self) -> Votes:
-        """Return the votes of all computations that there are by now."""
+        """Return the votes of all computations so far."""
         known = len(self._computations)
         if self._votes is None or self._votes[0] != known:
             items = [item for each in self._computations for item in each.items]
@@ -552,10 +551,10 @@ class Transformer:
         return hinted(self._graph, description.name, op.axes, size, hint or None, layout, inner)
 
     def _hint_for(self, op: Op) -> dict[Any, Any]:
-        """Return the hints that concern a tensor.
+        """Return the hints that apply to a tensor.
 
-        An axis on "tiles" has all of them for itself; numbers of blocks form one grid, and a tensor
-        without one of its axes is on the first tiles of it.
+        An axis on "tiles" has all of them; numbers of blocks form one grid, and a tensor
+        without one of its axes is on the first tiles along it.
         """
         own = {axis: count for axis, count in self._hints.items() if axis in op.axes}
         if any(isinstance(count, int) for count in own.values()):
@@ -576,14 +575,13 @@ def make_transformer(
     """Return a transformer, which makes computations.
 
     Args:
-        target: the device; left out, an IPU, or one of `tiles` tiles.
-        tiles: how many tiles, where no target is given.
-        map: tiles of tensors that have one of these axes, as `map=` of `ng.variable` takes them:
+        target: the device; by default, an IPU, or an IPU with `tiles` tiles.
+        tiles: the number of tiles, if no target is given.
+        map: tiles for tensors with one of these axes, as in `map=` of `ng.variable`:
             `{N: "tiles"}`.
-        strict: whether operations are refused that make an outer product by themselves, as in a
-            block of `ng.strict`.
-        fuse: "cost" to store what pays; "none" to store each operation by itself.
-        checks: of the engine, see `pl.Engine`.
+        strict: whether implicit outer products are refused, as in a block of `ng.strict`.
+        fuse: "cost" to store values where that is cheaper; "none" to store every operation.
+        checks: the checks of the engine, see `pl.Engine`.
 
     Raises:
         InvalidOption: for both a target and tiles, and for unknown options.
@@ -636,7 +634,7 @@ def _check_stored(op: object, method: str) -> None:
 
 
 def _in_order(value: npt.NDArray[Any], axes: Axes, layout: Layout) -> npt.NDArray[Any]:
-    """Return a value of some axes as it is stored, with zeros as padding."""
+    """Return a value with some axes as it is stored, padded with zeros."""
     ordered = value.transpose([axes.index(axis) for axis in layout.order])
     if ordered.shape == layout.stored_shape:
         return ordered
