@@ -1,12 +1,14 @@
 """Control flow around recorded steps: loops, branches, steps that run together.
 
-with graph.steps("train") as train:
-with ops.repeat(100) as i:
-ops.assign(w, w - rate * g)
-with ops.if_(ops.any(w > limit)) as branch:
-ops.zero(w)
-with branch.else_():
-ops.assign(count, count + 1)
+    with graph.steps("train") as train:
+        with ops.repeat(100) as i:
+            ops.assign(w, w - rate * g)
+            with ops.if_(ops.any(w > limit)) as branch:
+                ops.zero(w)
+            with branch.else_():
+                ops.assign(count, count + 1)
+
+Operations in a block become steps of its body.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ from poplite.types import BOOL, UNSIGNED_INT
 from poplite.vertices.filling import CountFrom, CountOn
 
 Predicate = Operand | Callable[[], Operand]
-"""A scalar that decides, or a function that records what computes it, and returns it."""
+"""A scalar condition, or a function that records the steps that compute one, and returns it."""
 
 
 @contextmanager
@@ -47,15 +49,16 @@ def repeat(count: int) -> Iterator[LoopIndex]:
     """Record steps that run a number of times.
 
     Args:
-        count: how often, from 0.
+        count: number of iterations, 0 or more.
 
     Yields:
-        The index, from 0: a scalar of UNSIGNED_INT, which goes wherever steps of the loop read a
-        tensor or an expression; `index.tensor` has views. A loop whose index nothing asks for does
-        not count it.
+        The index, from 0: a scalar of UNSIGNED_INT, which can be used wherever steps of the loop
+        read a tensor or an expression; `index.tensor` has views. A loop whose index is not used
+        does not compute it.
 
     Raises:
-        ControlProgramError: outside of all blocks of `graph.steps()`, or for no whole number.
+        ControlProgramError: outside of all blocks of `graph.steps()`, or for a count that is not a
+            whole number, 0 or more.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=1))
@@ -77,7 +80,7 @@ def repeat(count: int) -> Iterator[LoopIndex]:
 
 @contextmanager
 def while_(condition: Predicate) -> Iterator[None]:
-    """Record steps that run as long as a condition holds, which is computed before each time.
+    """Record steps that run while a condition holds, which is computed before each iteration.
 
     Args:
         condition: an expression or a tensor of one element of BOOL, or a function that records
@@ -106,7 +109,7 @@ def while_(condition: Predicate) -> Iterator[None]:
 
 
 class Branch:
-    """A branch that was recorded, which may get an `else_`."""
+    """A recorded branch, to which `else_` can be added."""
 
     def __init__(self, steps: RecordedSteps, predicate: Tensor, body: Program) -> None:
         self._steps, self._predicate, self._body = steps, predicate, body
@@ -122,8 +125,8 @@ class Branch:
         """Record the steps that run if the predicate is false, directly after the branch.
 
         Raises:
-            ControlProgramError: when the branch is open, has one already, something else was
-                recorded in between, or a block within the one of the branch is open.
+            ControlProgramError: if the branch is still open or has an `else_` already, something
+                was recorded in between, or a block within the branch's block is open.
         """
         if innermost("else_()") is not self._steps:
             raise self._misplaced()
@@ -144,13 +147,13 @@ class Branch:
 
 @contextmanager
 def if_(predicate: Predicate) -> Iterator[Branch]:
-    """Record steps that run where a predicate is true.
+    """Record steps that run if a predicate is true.
 
     Args:
         predicate: as the condition of `while_`.
 
     Yields:
-        The branch: `with branch.else_():` records the other side, directly after this block.
+        The branch: `with branch.else_():`, directly after this block, records the other side.
 
     Raises:
         the errors of `while_`.
@@ -191,8 +194,8 @@ class Cases:
         """Record the steps that run for a value.
 
         Raises:
-            ControlProgramError: for no whole number, one that has a case, or elsewhere than
-                directly in the block of the switch.
+            ControlProgramError: for a value that is not a whole number or has a case already, or
+                elsewhere than directly in the block of the switch.
         """
         self._check_place(f"cases.case({clipped(value)})")
         if isinstance(value, bool) or not isinstance(value, int) or value in self.programs:
@@ -212,8 +215,8 @@ class Cases:
         """Record the steps that run for any other value.
 
         Raises:
-            ControlProgramError: when there is a default, or elsewhere than directly in the block
-                of the switch.
+            ControlProgramError: if there is a default already, or elsewhere than directly in the
+                block of the switch.
         """
         self._check_place("cases.default()")
         if self.otherwise is not None:
@@ -238,7 +241,7 @@ class Cases:
 
 @contextmanager
 def switch(control: Operand | Callable[[], Operand]) -> Iterator[Cases]:
-    """Record one of several programs, by the value of a scalar.
+    """Record several programs, one of which runs according to a scalar.
 
     Args:
         control: an expression or tensor of one element of INT or UNSIGNED_INT.
@@ -248,7 +251,7 @@ def switch(control: Operand | Callable[[], Operand]) -> Iterator[Cases]:
 
     Raises:
         ControlProgramError: outside of all blocks of `graph.steps()`, or for more than one element.
-        ElementTypeError: for another element type.
+        ElementTypeError: for a control that is not of INT or UNSIGNED_INT.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=1))
@@ -282,16 +285,16 @@ def switch(control: Operand | Callable[[], Operand]) -> Iterator[Cases]:
 
 @contextmanager
 def together() -> Iterator[None]:
-    """Record operations that do not depend on each other: they share compute sets.
+    """Record operations that do not depend on each other, so that they share compute sets.
 
-    The first step of all of them is one compute set, the second another one, and so on: one
-    synchronisation serves all. Loops, branches, calls and programs made by hand run where they are
-    recorded, by themselves; the operations after them share compute sets of their own.
+    The first steps of all of them form one compute set, the second steps the next, and so on: one
+    synchronisation serves all. Loops, branches, calls and programs made by hand run alone, where
+    they are recorded; the operations after them share further compute sets.
 
     Raises:
         ControlProgramError: outside of all blocks of `graph.steps()`.
-        GraphCycleError: in the block, for an operation that reads or writes what another one
-            writes, or writes what another one reads.
+        GraphCycleError: in the block, for an operation that reads or writes elements that another
+            one writes, or writes elements that another one reads.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2))
@@ -310,7 +313,7 @@ def together() -> Iterator[None]:
 
 
 def _decided(outer: RecordedSteps, value: Predicate, usage: str) -> tuple[RecordedSteps, Tensor]:
-    """Return the steps that compute what decides, and the tensor that holds it."""
+    """Return the steps that compute a condition, and the tensor that holds it."""
     steps = RecordedSteps(None, "condition", outer)
     with steps:
         found: object = value() if callable(value) else value
@@ -328,8 +331,8 @@ def _decided(outer: RecordedSteps, value: Predicate, usage: str) -> tuple[Record
 
 
 # -- loops with an index ---------------------------------------------------------------------------
-# Loops with an index that the program can read, as popops::countedLoop. `Repeat` is quicker where
-# nothing asks for it.
+# Loops with an index that the program can read, as popops::countedLoop. `Repeat` is faster where
+# the index is not needed.
 #
 #     counted_loop(graph, 0, n, 1, lambda i: Sequence(...))
 #
@@ -339,7 +342,7 @@ def _decided(outer: RecordedSteps, value: Predicate, usage: str) -> tuple[Record
 #       CountOn        i = min(i + step, end), go_on = i < end
 
 
-if TYPE_CHECKING:  # a type checker lets it go wherever a tensor may
+if TYPE_CHECKING:  # a type checker accepts it wherever it accepts a tensor
     from poplite.graph.tensor.tensor import Tensor as ReadAsTensor
 else:
     ReadAsTensor = Operand
@@ -347,7 +350,7 @@ else:
 Body = Program | Callable[[Tensor], Program]
 
 LIMIT = 1 << 32
-"""The least number that an index cannot hold."""
+"""The smallest number that an index cannot hold."""
 
 
 def counted_loop(
@@ -363,26 +366,27 @@ def counted_loop(
 
     Args:
         graph: the graph.
-        begin: the first index: a number from 0, or one element of UNSIGNED_INT that is read when
-            the loop begins.
-        end: the first index that is too large: a number, or one element of UNSIGNED_INT that is
-            read before each iteration. For `begin` at or beyond it nothing runs.
+        begin: the first index: a number, 0 or more, or one element of UNSIGNED_INT that is read
+            when the loop begins.
+        end: one past the last possible index: a number, or one element of UNSIGNED_INT that is
+            read before each iteration. If `begin` is at or beyond it, nothing runs.
         step: the increment of the index, above 0.
-        body: what runs; or what makes it, given the index: a scalar of UNSIGNED_INT that
-            vertices and copies in the body may read, and nothing else may write.
+        body: the program that runs, or a function that returns it, given the index: a scalar of
+            UNSIGNED_INT that vertices and copies in the body may read, but must not write.
         name: for the variables and compute sets.
 
     Returns:
-        The loop. The index lies on the tile of `end`, or else of `begin`, if one of them is a
+        The loop. The index is on the tile of `end`, or else of `begin`, if one of them is a
         tensor, and on tile 0 otherwise.
 
     Raises:
-        ControlProgramError: when the step is not a whole number above 0, a bound has not one
-            element, the body is neither a program nor makes one, or the graph is invalid.
-        ElementTypeError: when a bound is neither a number nor a tensor of UNSIGNED_INT.
-        SizeOverflowError: when a number does not fit UNSIGNED_INT.
-        GraphConnectionError: when a bound belongs to another graph.
-        InvalidTileMapping: when a bound has no tile.
+        ControlProgramError: if the step is not a whole number above 0, a bound does not have
+            exactly one element, the body is not a program and does not return one, or the graph
+            is invalid.
+        ElementTypeError: if a bound is neither a number nor a tensor of UNSIGNED_INT.
+        SizeOverflowError: if a number does not fit UNSIGNED_INT.
+        GraphConnectionError: if a bound belongs to another graph.
+        InvalidTileMapping: if a bound is not mapped to a tile.
 
     >>> from poplite.program import Copy
     >>> graph = Graph()
@@ -437,16 +441,16 @@ def _loop(
 
 @made_by("with ops.repeat(3) as index")
 class LoopIndex(ReadAsTensor):
-    """The index of a loop from 0, which is counted only if somebody asks for it.
+    """The index of a loop from 0, which is computed only if it is used.
 
-    It goes wherever steps of the loop read a tensor of one element.
+    It can be used wherever steps of the loop read a tensor of one element.
 
     Attributes:
         element_type: UNSIGNED_INT.
 
     Args:
-        body: takes the steps of the loop.
-        count: how often they run.
+        body: collects the steps of the loop.
+        count: number of iterations.
     """
 
     element_type = UNSIGNED_INT
@@ -477,12 +481,12 @@ class LoopIndex(ReadAsTensor):
 
     @property
     def shape(self) -> CalledShape:
-        """One element, of rank 0."""
+        """The shape of a scalar."""
         return CalledShape(())
 
     @property
     def name(self) -> CalledText:
-        """Name of the variable that holds it."""
+        """Name of the variable that holds the index."""
         return CalledText("repeat/index" if self._tensor is None else self._tensor.name)
 
     @property
@@ -496,7 +500,7 @@ class LoopIndex(ReadAsTensor):
         return self._tensor
 
     def _read_as(self, others: Iterable[object] = ()) -> Tensor:
-        """Return the tensor; refused after the loop, where there is no index."""
+        """Return the tensor, or raise after the loop, where there is no index."""
         if self._is_recorded:
             raise self._outside()
         if self._tensor is None:
@@ -512,7 +516,7 @@ class LoopIndex(ReadAsTensor):
 
 
 def loop_with(index: LoopIndex) -> Program:
-    """Return the loop around the steps of its body; it is counted where these run."""
+    """Return the loop around the steps of its body, with the index in the graph they run in."""
     index._is_recorded = True
     tensor, body, count = index._tensor, index._body, index._count
     if tensor is None:

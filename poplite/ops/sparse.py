@@ -4,11 +4,11 @@
     by_x = ops.sparse_matmul(pattern, values, gradient, transpose=True)         A' g
     by_values = ops.sparse_matmul_gradient(pattern, gradient, x)       (g x') where A is not 0
 
-Where the non-zeros are is fixed when the graph is built, in compressed rows:
+The positions of the non-zeros are fixed when the graph is built, in compressed rows:
 
-. 5 . 6      row_starts   0 2 2 3        row r has the non-zeros row_starts[r] to
-. . . .      columns      1 3 0          row_starts[r + 1], in the columns listed there
-7 . . .      values       5 6 7          a tensor, which may change as the program runs
+    . 5 . 6      row_starts   0 2 2 3        row r has the non-zeros row_starts[r] to
+    . . . .      columns      1 3 0          row_starts[r + 1], in the columns listed there
+    7 . . .      values       5 6 7          a tensor, which may change as the program runs
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ MOST = 2**63 - 1
 
 
 class SparsePattern:
-    """The places of the non-zeros of a matrix, row after row.
+    """The positions of the non-zeros of a matrix, row after row.
 
     Args:
         shape: rows and columns.
-        row_starts: int[rows + 1], where each row begins among the non-zeros; the last is how many
-            there are.
+        row_starts: int[rows + 1], where each row begins among the non-zeros; the last is the
+            number of non-zeros.
         columns: int[non-zeros], the column of each. Within a row they may be in any order, and
-            equal ones are added.
+            the values of a repeated column are added.
 
     Raises:
-        TensorCreationError: for numbers that do not fit together.
-        SizeOverflowError: for a shape below 0.
+        TensorCreationError: for numbers that are not consistent with each other.
+        SizeOverflowError: for a negative size in the shape.
         InvalidOption: for an invalid shape.
 
     >>> pattern = SparsePattern((3, 4), [0, 2, 2, 3], [1, 3, 0])
@@ -82,11 +82,11 @@ class SparsePattern:
 
     @classmethod
     def of(cls, matrix: Any) -> SparsePattern:
-        """Return the pattern of a matrix of SciPy in compressed rows; its `data` are the values.
+        """Return the pattern of a SciPy matrix in compressed rows; its `data` are the values.
 
         Args:
-            matrix: `scipy.sparse.csr_array` or `csr_matrix`, or what has `shape`, `indptr` and
-                `indices` like them.
+            matrix: `scipy.sparse.csr_array` or `csr_matrix`, or an object with the same `format`,
+                `shape`, `indptr` and `indices`.
 
         Raises:
             TensorCreationError: for anything else.
@@ -116,7 +116,7 @@ class SparsePattern:
 
     @cached_property
     def transposed(self) -> tuple[SparsePattern, Int64]:
-        """The pattern of the transposed matrix, and for each of its non-zeros the number here."""
+        """The pattern of the transposed matrix, and the number of each of its non-zeros here."""
         order = np.argsort(self.columns, kind="stable")
         counts = np.bincount(self.columns, minlength=self.shape[1])
         starts = np.r_[0, np.cumsum(counts)]
@@ -128,7 +128,7 @@ class SparsePattern:
         return f"<SparsePattern {rows:,} x {columns:,}, {self.count:,} non-zero{many}>"
 
     def _check(self, what: str) -> None:
-        """Raise where the numbers do not fit together."""
+        """Raise if the numbers are not consistent with each other."""
         rows, columns = self.shape
         starts, count = self.row_starts, self.count
         found = ""
@@ -152,7 +152,7 @@ class SparsePattern:
 
 
 def _whole(what: str, name: str, values: npt.ArrayLike) -> Int64:
-    """Return a list of whole numbers as an array of its own."""
+    """Return a read-only copy of a list of whole numbers as an array."""
     try:
         array = np.asarray(unmasked(values, f"{what}, {name}"))
     except ValueError:  # lists of different lengths
@@ -176,22 +176,23 @@ def _whole(what: str, name: str, values: npt.ArrayLike) -> Int64:
 
 
 # -- how tiles share a product ---------------------------------------------------------------------
-# How the rows of a sparse matrix are shared: among tiles, and among the workers of each.
+# The rows of a sparse matrix are shared among tiles, and among the workers of each tile.
 #
-#     non-zeros    | tile 0    | tile 1    | tile 2    |       about as many slots on each tile,
-#     of rows      | 0 1 2 3 4 | 5 6       | 7 8 ...   |       as rows that stay whole allow
+#     non-zeros    | tile 0    | tile 1    | tile 2    |       about equally many slots on each
+#     of rows      | 0 1 2 3 4 | 5 6       | 7 8 ...   |       tile; rows are not cut
 #
-# Each tile gets those rows of the dense matrix that its non-zeros meet, once each. Where there are
-# more tiles than rows need, or rows of the dense matrix are long, its columns are cut as well.
+# Each tile gets those rows of the dense matrix that its non-zeros are multiplied by, once each. If
+# there are more tiles than the rows need, or the rows of the dense matrix are long, its columns are
+# cut as well.
 
 
 Element = type[ElementType[Any]]
 
 CUTS_TRIED = 8
-"""Numbers of parts of the columns that are tried, from 1 up."""
+"""How many numbers of parts of the columns are tried, from 1 up."""
 
 WORTH = 1.25
-"""More parts have to save so much: each repeats the lists of rows, and what exchanges them."""
+"""More parts must save this factor in cycles: each repeats the lists of rows and their exchange."""
 
 MEMORY = 0.8
 """The share of a tile's memory that rows, values and results may take."""
@@ -208,7 +209,7 @@ class SparseLayout:
         pattern: of the sparse matrix.
         element: the type of both matrices.
         columns: of the dense matrix.
-        parts: into which these are cut.
+        parts: number of parts that the columns are cut into.
     """
 
     target: Target
@@ -247,7 +248,7 @@ class SparseLayout:
 
     @cached_property
     def met(self) -> tuple[Int64, Int64, Int64]:
-        """Rows of the dense matrix that blocks meet, where each block's begin, and their places.
+        """Rows of the dense matrix for each block, where each block's begin, and places in them.
 
         The places are those of each non-zero's row among the rows of its block.
         """
@@ -260,7 +261,7 @@ class SparseLayout:
 
     @cached_property
     def cycles(self) -> int:
-        """Cycles of the rows that arrive at the tile that gets most, and of the busiest tile."""
+        """Cycles to receive the rows on the tile that gets most, and to compute on the busiest."""
         _, first, _ = self.met
         size = self.element.size_bytes
         arriving = int(np.diff(first).max(initial=0)) * self.width * size
@@ -281,7 +282,7 @@ class SparseLayout:
 
     @property
     def excess(self) -> int:
-        """Bytes of the fullest tile that are too many."""
+        """Bytes by which the fullest tile exceeds its memory share."""
         return max(0, self.bytes - int(MEMORY * self.target.tile_memory_bytes))
 
     def tile(self, part: int) -> Int64:
@@ -289,7 +290,7 @@ class SparseLayout:
         return np.arange(len(self.blocks) - 1) * self.parts + part
 
     def _shared(self, ends: Int64, number: int) -> Int64:
-        """Cut rows between `ends` each into a number of shares of about equal slots."""
+        """Cut the rows between successive `ends` into a number of shares of about equal slots."""
         pattern = self.pattern
         values = np.arange(3)
         none, one, two = (
@@ -313,7 +314,7 @@ class SparseLayout:
 def best_layout(
     target: Target, pattern: SparsePattern, element: Element, columns: int
 ) -> SparseLayout:
-    """Return the layout with the fewest parts, of those that fit and are nearly the quickest."""
+    """Return the layout with the fewest parts among those that fit and are nearly the fastest."""
     most = max(1, min(columns, target.tiles))
     numbers = np.unique(np.geomspace(1, most, CUTS_TRIED).round().astype(int)).tolist()
     tried = [SparseLayout(target, pattern, element, columns, number) for number in numbers]
@@ -325,13 +326,13 @@ def best_layout(
 
 
 # -- plans -----------------------------------------------------------------------------------------
-# Plans of sparse products: which tile has which rows, and variables for values that lie there.
+# Plans of sparse products: which tile has which rows, and variables for values on these tiles.
 
 
 class SparsePlan:
     """How a product of a sparse and a dense matrix is shared among the tiles of a graph.
 
-    `plan_sparse_matmul` makes it, and products find the same one by themselves.
+    `plan_sparse_matmul` makes it; products find the same plan by themselves.
 
     Attributes:
         graph: the graph it was made for.
@@ -349,7 +350,7 @@ class SparsePlan:
 
     @property
     def cycles(self) -> int:
-        """Cycles by formulas: what arrives at the tile that gets most, and the busiest worker."""
+        """Estimated cycles: receiving on the tile that gets most, and the busiest worker."""
         return self.layout.cycles
 
     @property
@@ -408,18 +409,18 @@ class SparsePlan:
 def plan_sparse_matmul(
     graph: Graph, pattern: SparsePattern, columns: int, type: ElementTypeLike = FLOAT
 ) -> SparsePlan:
-    """Plan the product of a sparse matrix and a dense one: rows by their non-zeros.
+    """Plan the product of a sparse matrix and a dense one, sharing rows by their non-zeros.
 
     Args:
-        graph: whose tiles share it.
+        graph: the graph whose tiles share it.
         pattern: of the sparse matrix.
         columns: of the dense matrix.
         type: of both, FLOAT or HALF.
 
     Raises:
-        ElementTypeError: for another type, or no pattern.
-        SizeOverflowError: for columns below 0, or from 2**31 on.
-        ControlProgramError: for no graph.
+        ElementTypeError: for a type other than FLOAT or HALF, or an invalid pattern.
+        SizeOverflowError: for a number of columns below 0, or of 2**31 or more.
+        ControlProgramError: for an invalid graph.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -457,7 +458,7 @@ def check_pattern(what: str, pattern: object) -> None:
 
 # -- products --------------------------------------------------------------------------------------
 # Each is one compute set. A tile has some rows of the sparse matrix, and gets those rows of the
-# dense one that they meet.
+# dense matrix that their non-zeros are multiplied by.
 
 
 def sparse_matmul(
@@ -472,23 +473,24 @@ def sparse_matmul(
     """Record steps that multiply a sparse matrix by a dense one.
 
     Args:
-        pattern: where the non-zeros of the sparse matrix are, of shape (m, k).
+        pattern: the positions of the non-zeros of the sparse matrix, of shape (m, k).
         values: their values, [non-zeros] of FLOAT or HALF, a tensor or an expression.
-            `ops.plan_sparse_matmul(...).create_values()` makes a tensor that lies where it is used.
+            `ops.plan_sparse_matmul(...).create_values()` makes a tensor on the tiles that use it.
         x: the dense matrix, [k, n], or a vector [k], of the same type.
         transpose: multiply by the transposed matrix; then x has m rows, and the result k. That is
-            the gradient by x. Each value goes to the tile that has its column.
+            the gradient with respect to x. Each value is sent to the tile that has its column.
         name: of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        A new variable [m, n], or [m], on the tiles that make it. An element is the sum of its
-        products from 0 on, in the order of the non-zeros of the row, in float32; HALF is rounded
-        once.
+        A new variable [m, n], or [m], on the tiles that compute it. An element is the sum of its
+        products, starting from 0, in the order of the non-zeros of the row, in float32; HALF is
+        rounded once.
 
     Raises:
-        ElementTypeError: for other types, no pattern, or a `transpose` that is not true or false.
-        TensorCreationError: for values or x of another shape.
+        ElementTypeError: for types other than FLOAT and HALF, an invalid pattern, or a `transpose`
+            that is not true or false.
+        TensorCreationError: for values or an x whose shape does not fit.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
@@ -528,24 +530,24 @@ def sparse_matmul_gradient(
     name: str = "sparse_matmul_gradient",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that make the gradient of `sparse_matmul` by its values.
+    """Record steps that compute the gradient of `sparse_matmul` with respect to its values.
 
     Args:
         pattern: of the sparse matrix, of shape (m, k).
-        gradient: of the product, [m, n] or [m], of FLOAT or HALF.
+        gradient: with respect to the product, [m, n] or [m], of FLOAT or HALF.
         x: the dense matrix, [k, n] or [k], of the same type.
         name: of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A new variable [non-zeros], in the order of the pattern: for the non-zero in row r and
-        column k the product of row r of the gradient and row k of x, on the tile of that row. Of
-        each part of the columns that a tile has, lane j of 64 adds up the products j, j + 64, ...
-        in float32, and the halves of lanes are added; then the parts, by `ops.sum`.
+        column k, the dot product of row r of the gradient and row k of x, on the tile of row r. For
+        the part of the columns that a tile has, lane j of 64 adds up the products j, j + 64, ... in
+        float32, and the lanes are added by halves; then `ops.sum` adds the parts.
 
     Raises:
-        ElementTypeError: for other types, or no pattern.
-        TensorCreationError: for a gradient or x of another shape.
+        ElementTypeError: for types other than FLOAT and HALF, or an invalid pattern.
+        TensorCreationError: for a gradient or an x whose shape does not fit.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
@@ -574,7 +576,7 @@ def sparse_matmul_gradient(
 
 
 def _check(what: str, x: Given, shape: tuple[int, ...], role: str) -> None:
-    """Refuse an operand of another shape."""
+    """Refuse an operand that does not have a given shape."""
     if x.shape != shape:
         raise TensorCreationError(
             f"{what}, {role}: {called(x)} is of shape {x.shape}",
@@ -609,7 +611,7 @@ class _Work:
         return concat([each.reshape((shape, each.num_elements // shape)) for each in parts], 1)
 
     def dots(self, gradient: Tensor, x: Tensor) -> Tensor:
-        """Record the products of rows, and return them: [non-zeros]."""
+        """Record the dot products of rows, and return them: [non-zeros]."""
         call, layout, count = self.call, self.layout, self.pattern.count
         record = recorder(self.graph, call.steps)
         ends = self.pattern.row_starts[layout.blocks]
@@ -641,7 +643,7 @@ class _Work:
         ends: Int64,
         element: Any = None,
     ) -> tuple[Tensor, list[Tensor]]:
-        """Make a result of some parts, one after the other: `size` rows of a width each."""
+        """Make a result of consecutive parts, each of `size` rows of its width."""
         tile = np.concatenate([self.layout.tile(part) for part in range(len(widths))])
         lengths = np.concatenate([np.diff(ends) * (high - low) for low, high in widths])
         mapping = TileMapping(self.graph.target.tiles, tile, lengths)
@@ -651,7 +653,7 @@ class _Work:
         return made, [made[low:high] for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
 
     def _within(self, ends: Int64) -> tuple[Int64, Int64]:
-        """Return where what each block has begins and ends."""
+        """Return where the non-zeros of each block begin and end, given where those of rows do."""
         at = ends[self.layout.blocks]
         return at[:-1], at[1:]
 
@@ -702,14 +704,14 @@ class _Work:
             )
 
     def _rows_of(self, gradient: Tensor, begin: int, end: int) -> Slices:
-        """Return the columns of a part, of the rows of each block."""
+        """Return the columns from `begin` to `end` of the rows of each block."""
         low, high = self.layout.blocks[:-1], self.layout.blocks[1:]
         whole = gradient.reshape((self.pattern.shape[0], self.layout.columns))
         width = end - begin
         return Slices(whole[:, begin:end].flatten(), 0, low * width, high * width)
 
     def _constant(self, name: str, part: int, numbers: Int64, low: Int64, high: Int64) -> Slices:
-        """Return numbers of blocks, on the tile of each block and part."""
+        """Return slices of a constant, with the numbers of each block on its tile."""
         mapping = TileMapping(self.graph.target.tiles, self.layout.tile(part), high - low)
         made = self.graph.add_constant(
             UNSIGNED_INT, (len(numbers),), numbers, f"{self.call.name}/{name}", mapping=mapping

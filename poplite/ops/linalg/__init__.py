@@ -5,7 +5,7 @@
     q, r = ops.linalg.qr(a)
 
 Matrices are cut into blocks: one worker factors or solves a block, and products of matrices, which
-all tiles share, do the rest. All is computed in FLOAT, and HALF is rounded once, at the end.
+all tiles share, do the rest. Everything is computed in FLOAT, and HALF is rounded once, at the end.
 """
 
 from typing import TYPE_CHECKING

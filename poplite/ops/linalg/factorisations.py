@@ -1,9 +1,11 @@
-"""Factors of matrices by blocks, with products that all tiles share.
+"""Blocked factorisations of matrices, with products that all tiles share.
 
-a          in halves, until they are blocks           products, which all tiles share
+    a          cut into halves, down to blocks            products, which all tiles share
 
-A11 .      solve A11 with the upper half of B         B2 -= A21 B1
-A21 A22    solve A22 with the lower half
+    A11 .      solve A11 with the upper half of B         B2 -= A21 B1
+    A21 A22    solve A22 with the lower half
+
+Triangular systems and Cholesky factors are made by recursive halves, LU and QR block by block.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ from poplite.vertices.linear import (
 
 
 def check_matrices(what: str, x: Given, role: str, *, square: bool = True) -> None:
-    """Refuse what has no matrices in its last two dimensions."""
+    """Refuse an operand whose last two dimensions are not those of matrices."""
     if x.rank < 2 or (square and x.shape[-1] != x.shape[-2]):
         kind = "square matrices" if square else "matrices"
         raise TensorCreationError(
@@ -79,7 +81,7 @@ class LinalgSteps:
 
     Args:
         call: with the checked operands.
-        block: rows of the largest block that one worker works on.
+        block: rows of the largest block that one worker handles.
     """
 
     def __init__(self, call: OperationCall, block: object) -> None:
@@ -107,12 +109,12 @@ class LinalgSteps:
         return made
 
     def half(self, n: int) -> int:
-        """Return the rows of the upper half: whole blocks."""
+        """Return the number of rows of the upper half, in whole blocks."""
         blocks = -(-n // self.block)
         return self.block * -(-blocks // 2)
 
     def factor(self, a: Tensor) -> None:
-        """Replace the lower triangles of matrices [groups, n, n] by their factors."""
+        """Replace the lower triangles of matrices [groups, n, n] by their Cholesky factors."""
         n = a.shape[1]
         if n <= self.block:
             with self.step("block", a) as step:
@@ -128,7 +130,7 @@ class LinalgSteps:
         self.factor(lower)
 
     def solve(self, a: Tensor, x: Tensor, *, lower: bool, unit: bool) -> None:
-        """Replace x by the solutions of `a y = x`: [groups, n, n] and [groups, n, columns]."""
+        """Replace x, [groups, n, columns], by the solutions of `a y = x`, a of [groups, n, n]."""
         n, columns = x.shape[1:]
         if n <= self.block:
             self._solve_block(a, x, lower, unit)
@@ -155,27 +157,27 @@ class LinalgSteps:
     def step(
         self, role: str, *writes: Tensor, reads: Iterable[Tensor] = ()
     ) -> Iterator[ComputeSet]:
-        """Record a compute set, which gets its vertices in the block."""
+        """Record a compute set, whose vertices the `with` block adds."""
         record = recorder(self.graph, self.call.steps)
         yield record.compute_set(f"{self.name}/{role}")
         record.uses(self.name, [*reads, *writes], writes)
         record.finish(self.call.steps, f"{self.name}/{role}")
 
     def tiles(self, count: int) -> Iterable[int]:
-        """Return tiles for some blocks: in turn, so that no tile gets all of them."""
+        """Return tiles for some blocks, round robin over all calls."""
         first, self._turn = self._turn, self._turn + count
         return (number % self.graph.target.tiles for number in range(first, first + count))
 
     def _planned_product(self, a: Tensor, b: Tensor) -> Expr:
         """Return `a @ b` with a plan that is made quickly.
 
-        Each step of a factorisation has products of other sizes, and operands that do not lie where
-        plans want them: prices of the cost model would take ten times as long, and gain nothing.
+        Each step of a factorisation has products of different sizes, and operands that are not
+        where plans want them: planning with exact costs would take ten times as long for no gain.
         """
         return product(a, b, Options(is_estimated=True, what=self.call.what))
 
     def _solve_block(self, a: Tensor, x: Tensor, lower: bool, unit: bool) -> None:
-        """Solve for each column on a worker of its own, as far as there are workers."""
+        """Solve each column on a worker of its own, as far as there are workers."""
         groups, _, columns = x.shape
         target = self.graph.target
         with self.step("solve", x, reads=[a]) as step:
@@ -193,9 +195,9 @@ class LinalgSteps:
 
 
 # -- triangular systems ----------------------------------------------------------------------------
-# Triangular matrices: systems of equations, and masks.
+# Systems of equations with triangular matrices, and masks.
 #
-# Source of the meaning: PopLibs, `poplin/TriangularSolve.hpp`.
+# Semantics: PopLibs, `poplin/TriangularSolve.hpp`.
 
 
 def triangular_solve(
@@ -209,24 +211,25 @@ def triangular_solve(
     name: str = "triangular_solve",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that solve triangular systems: `scipy.linalg.solve_triangular`.
+    """Record steps that solve triangular systems, as `scipy.linalg.solve_triangular`.
 
     Args:
-        a: [..., n, n] of FLOAT or HALF. Only one triangle is looked at.
+        a: [..., n, n] of FLOAT or HALF. Only one triangle is read.
         b: [..., n, k], or [..., k, n] where a is on the right; of the same type.
         left: solve `a x = b`; else `x a = b`.
-        lower: whether it is the lower triangle, or the upper one.
-        unit_diagonal: take the diagonal of a for 1; it is not looked at.
+        lower: whether the lower triangle of a is read; else the upper one.
+        unit_diagonal: assume ones on the diagonal of a, which is not read.
         block: rows of the blocks that one worker solves.
         name: of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        A new variable of the shape and type of b. Where the diagonal has a 0, the solution has
+        A new variable of the shape and type of b. With a 0 on the diagonal, the solution contains
         infinities and NaN.
 
     Raises:
-        ElementTypeError: for other types, and for flags that are not true or false.
+        ElementTypeError: for types other than FLOAT and HALF, and for flags that are not true or
+            false.
         TensorCreationError: for shapes that do not fit.
         SizeOverflowError: for a block below 1.
         ControlProgramError: if `program` is left out, outside of every block of steps.
@@ -274,18 +277,19 @@ def triangular_solve(
 
 
 def triangular_mask(a: Operand, *, lower: bool = True, unit_diagonal: bool = False) -> Expr:
-    """Return a triangle of matrices: `numpy.tril` or `triu`.
+    """Return a triangle of matrices, as `numpy.tril` or `triu`.
 
     Args:
         a: [..., n, n] of FLOAT or HALF.
-        lower: the lower triangle, or the upper one.
-        unit_diagonal: 1 on the diagonal, whatever a has there.
+        lower: whether to keep the lower triangle; else the upper one.
+        unit_diagonal: replace the diagonal by ones.
 
     Returns:
-        An expression of the shape and type of a, 0 in the other triangle.
+        An expression of the shape and type of a, with zeros in the opposite triangle.
 
     Raises:
-        ElementTypeError: for other types, and for flags that are not true or false.
+        ElementTypeError: for types other than FLOAT and HALF, and for flags that are not true or
+            false.
         TensorCreationError: for a tensor that is not a square matrix.
 
     >>> import poplite as pl
@@ -309,7 +313,7 @@ def triangular_mask(a: Operand, *, lower: bool = True, unit_diagonal: bool = Fal
 
 
 # -- Cholesky --------------------------------------------------------------------------------------
-# Source of the way: PopLibs, `poplin/Cholesky.hpp`: in halves, down to blocks.
+# Method: PopLibs, `poplin/Cholesky.hpp`: recursive halves, down to blocks.
 
 
 def cholesky(
@@ -320,24 +324,25 @@ def cholesky(
     name: str = "cholesky",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that factor symmetric positive definite matrices: `numpy.linalg.cholesky`.
+    """Record steps that factor symmetric positive definite matrices, as `numpy.linalg.cholesky`.
 
     Args:
-        a: [..., n, n] of FLOAT or HALF, a tensor or an expression. One triangle is looked at: the
-            lower one, or the upper one.
+        a: [..., n, n] of FLOAT or HALF, a tensor or an expression. Only the triangle that `lower`
+            chooses is read.
         lower: whether the result is L with L L' = a, or U with U' U = a.
         block: rows of the blocks that one worker factors.
         name: of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        A new variable of the shape and type of a: the factor, and 0 in its other triangle. Of a
-        matrix that is not positive definite, the rows before the first one for which it is not are
-        right, the diagonal there is NaN, and so is all that depends on it; nothing stops the
-        program, unless `SetFloatingPointBehaviour` traps invalid operations.
+        A new variable of the shape and type of a: the factor, with zeros in its opposite triangle.
+        If a matrix is not positive definite, rows are correct up to the first at which this shows;
+        the diagonal there is NaN, and so is everything that depends on it. The program continues,
+        unless `SetFloatingPointBehaviour` traps invalid operations.
 
     Raises:
-        ElementTypeError: for other types, and a `lower` that is not true or false.
+        ElementTypeError: for types other than FLOAT and HALF, and a `lower` that is not true or
+            false.
         TensorCreationError: for a tensor that is not a square matrix.
         SizeOverflowError: for a block below 1.
         ControlProgramError: if `program` is left out, outside of every block of steps.
@@ -367,7 +372,7 @@ def cholesky(
 
 
 # -- LU --------------------------------------------------------------------------------------------
-# Rows are not exchanged.
+# LU without pivoting.
 #
 #     A11 A12     A11 becomes L and U on one worker
 #     A21 A22     A12 and A21 are solved, A22 -= A21 A12, and so on with A22
@@ -381,18 +386,18 @@ def lu(
     Args:
         a: [m, n] of FLOAT or HALF, a tensor or an expression.
         block: rows of the blocks that one worker factors.
-        name: of the steps, and what those of the results begin with.
+        name: of the steps, and the prefix of the names of the results.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         New variables L, [m, m] with 1 on its diagonal, and U, [m, n], of FLOAT, as PopLibs'
-        `LUFactorization`. No rows are exchanged: where a number on the diagonal of U is 0, or
-        small, results have infinities and NaN, or few right digits. `qr` has no such limit.
+        `LUFactorization`. There is no pivoting: with a 0 on the diagonal of U, results contain
+        infinities and NaN, and with a small number there they are inaccurate. `qr` has no such
+        limit.
 
     Raises:
-        ElementTypeError: for other types.
+        ElementTypeError: for types other than FLOAT and HALF.
         TensorCreationError: for a tensor that is not a matrix.
-
         SizeOverflowError: for a block below 1.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
@@ -431,7 +436,7 @@ def lu(
 
 
 def _eliminate(work: LinalgSteps, a: Tensor, block: int) -> None:
-    """Factor the first rows and columns of a matrix, and subtract their product from the rest."""
+    """Factor the first `block` rows and columns, and subtract their product from the rest."""
     corner, right, below = a[:block, :block], a[:block, block:], a[block:, :block]
     (tile,) = work.tiles(1)
     with work.step("block", corner) as step:
@@ -446,9 +451,9 @@ def _eliminate(work: LinalgSteps, a: Tensor, block: int) -> None:
 
 
 # -- QR --------------------------------------------------------------------------------------------
-# By Householder's reflections.
+# QR by Householder reflections.
 #
-#     columns 0 to b      some tiles find V and T of the block: a = (I - V T V') R
+#     columns 0 to b      some tiles compute V and T of the block: a = (I - V T V') R
 #     columns after       A -= V (T' (V' A)), three products that all tiles share
 #     Q                   from the identity, block after block from the last: Q -= V (T (V' Q))
 
@@ -461,24 +466,25 @@ def qr(
     name: str = "qr",
     program: Steps | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Record steps that factor a matrix into Q with orthogonal columns and a triangle R.
+    """Record steps that factor a matrix into Q with orthonormal columns and an upper triangular R.
 
     Args:
         a: [m, n] of FLOAT or HALF with m >= n, a tensor or an expression.
         complete: whether Q is [m, m] and R [m, n], or [m, n] and [n, n]: NumPy's modes "complete"
             and "reduced".
-        block: columns that are reflected at a time; fewer where tiles have no room for them.
-        name: of the steps, and what those of the results begin with.
+        block: columns that are reflected at a time; fewer if they do not fit the tiles.
+        name: of the steps, and the prefix of the names of the results.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        New variables Q and R, of the type of a. A number on the diagonal of R has the other sign
-        than what it was made of, as in LAPACK, so that it may be negative.
+        New variables Q and R, of the type of a. As in LAPACK, each diagonal element of R has the
+        opposite sign of the element that its reflection replaced, so it may be negative.
 
     Raises:
-        ElementTypeError: for other types, and a `complete` that is not true or false.
+        ElementTypeError: for types other than FLOAT and HALF, and a `complete` that is not true or
+            false.
         TensorCreationError: for a tensor that is not a matrix, or has more columns than rows.
-        GraphMemoryAllocationError: for a column that is too long for all tiles.
+        GraphMemoryAllocationError: for a column that does not fit all tiles together.
         SizeOverflowError: for a block below 1.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
@@ -522,7 +528,7 @@ def qr(
 def inverse(
     a: Operand, *, block: int = 8, name: str = "inverse", program: Steps | None = None
 ) -> Tensor:
-    """Record steps that invert a matrix: the solution of `R x = Q'`, of its factors.
+    """Record steps that invert a matrix by its QR factors: the solution of `R x = Q'`.
 
     Args:
         a: [n, n] of FLOAT or HALF, a tensor or an expression.
@@ -531,8 +537,8 @@ def inverse(
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        A new variable of the shape and type of a; of a singular matrix infinities and NaN, or
-        very large numbers.
+        A new variable of the shape and type of a; for a singular matrix it contains infinities and
+        NaN, or very large numbers.
 
     Raises:
         the errors of `qr`.
@@ -564,9 +570,9 @@ def inverse(
 
 
 def _reflected(work: LinalgSteps, x: Tensor, n: int) -> list[Reflected]:
-    """Make R of the first n columns of x, in its upper triangle, and return the blocks.
+    """Reduce the first n columns of x to R, in the upper triangle of x, and return the blocks.
 
-    The other columns are multiplied by Q'.
+    The remaining columns are multiplied by Q'.
     """
     m, columns = x.shape
     width, made = width_of(work, m), []
@@ -585,22 +591,22 @@ def _reflect(work: LinalgSteps, v: Tensor, t: Tensor, x: Tensor) -> None:
 
 
 # -- blocks of columns -----------------------------------------------------------------------------
-# Workers of some tiles reflect a block of columns: `poplite.vertices.linear`.
+# Workers of some tiles reflect a block of columns, with the vertices of `poplite.vertices.linear`.
 #
 #     rows       worker 0 of tile 0      each worker has some rows of all columns of the block,
-#                worker 1                and the same of V
+#                worker 1                and the same rows of V
 #                ...
 #                worker 0 of tile 1      a loop over the columns: two compute sets for each
 #
-# T comes from V' V, a product of matrices, row by row.
+# T is computed row by row from the matrix product V' V.
 
 
 MEMORY = 0.6
 """The share of a tile's memory that a block of columns and its V may take."""
 
 WORKERS = 1.3
-"""Workers for the root of the number of rows: what each adds up of all others takes about as long
-as its own rows then, by the cost model."""
+"""Workers per square root of the number of rows: by the cost model, each then takes about as long
+to add up the partial results of all workers as to process its own rows."""
 
 
 class Reflected(NamedTuple):
@@ -618,7 +624,7 @@ class Reflected(NamedTuple):
 
 
 def width_of(work: LinalgSteps, rows: int) -> int:
-    """Return how many columns are reflected at a time: tiles hold them, and as many of V."""
+    """Return how many columns are reflected at a time: the tiles hold them, and as many of V."""
     target = work.graph.target
     memory = target.tiles * target.tile_memory_bytes
     pair = 2 * max(1, rows) * FLOAT.size_bytes
@@ -633,7 +639,7 @@ def width_of(work: LinalgSteps, rows: int) -> int:
 
 
 def reflect_block(work: LinalgSteps, rest: Tensor, first: int, columns: int) -> Reflected:
-    """Make R of some columns of a matrix, from row `first` on, in its upper triangle."""
+    """Reduce some columns of a matrix, from row `first` on, to R in its upper triangle."""
     panel = _Panel(work, rest.shape[0] - first, columns)
     x = rest[first:, first : first + columns].transpose()
     program = work.program
@@ -647,15 +653,15 @@ def reflect_block(work: LinalgSteps, rest: Tensor, first: int, columns: int) -> 
 
 
 class _Panel:
-    """What the workers of some tiles have of a block of columns.
+    """A block of columns, shared among the workers of some tiles.
 
     Attributes:
         a: [columns, rows], the columns.
-        v: likewise, the reflectors.
-        dots: [workers, columns], parts of products of a reflector and columns.
-        taus: likewise, the factors of the reflectors, the same for all workers.
-        found: [workers, FOUND], what each found of a column.
-        column: [workers], which is next.
+        v: [columns, rows], the reflectors.
+        dots: [workers, columns], partial dot products of a reflector and the columns.
+        taus: [workers, columns], the factors of the reflectors, the same for all workers.
+        found: [workers, FOUND], the measurements of each worker for a column.
+        column: [workers, 1], the number of the next column.
     """
 
     def __init__(self, work: LinalgSteps, rows: int, columns: int) -> None:
@@ -707,7 +713,7 @@ class _Panel:
         record.finish(work.call.steps, f"{work.name}/block")
 
     def joined(self, products: Tensor) -> Tensor:
-        """Record T, whose rows are shared by workers, from V' V; and return it."""
+        """Record the computation of T, whose rows workers share, from V' V; return T."""
         work, graph, columns = self.work, self.work.graph, len(self.a)
         t = graph.add_variable(FLOAT, (columns, columns), f"{work.name}/t")
         taus = self.taus[0]
@@ -720,7 +726,7 @@ class _Panel:
         return t
 
     def _variable(self, role: str, columns: int) -> Tensor:
-        """Make a variable for numbers of the rows, which lie with their workers."""
+        """Make a variable with elements for each row, on the tiles of the rows' workers."""
         graph, name = self.work.graph, f"{self.work.name}/{role}"
         made = graph.add_variable(FLOAT, (columns, self.rows), name, initial_value=0)
         for part, tile in enumerate(self.tile):
@@ -728,7 +734,7 @@ class _Panel:
         return made
 
     def _of_workers(self, role: str, element: ElementClass, count: int) -> Tensor:
-        """Make a variable for numbers of each worker."""
+        """Make a variable with `count` elements for each worker, on its tile."""
         graph, name = self.work.graph, f"{self.work.name}/{role}"
         made = graph.add_variable(element, (self.parts, count), name, initial_value=0)
         for part, tile in enumerate(self.tile):
@@ -737,7 +743,7 @@ class _Panel:
 
 
 def _tiles_of(work: LinalgSteps, rows: int, columns: int) -> int:
-    """Return how many tiles take part: those that cost least, but as many as have to hold it."""
+    """Return how many tiles take part: the cheapest number, or as many as the memory requires."""
     target = work.graph.target
     held = 2 * rows * columns * FLOAT.size_bytes / (MEMORY * target.tile_memory_bytes)
     best = round(WORKERS * math.sqrt(rows) / target.workers)

@@ -2,13 +2,13 @@
 
     key = ops.random.key(graph, seed=7)
     with graph.steps() as step, ops.repeat(3):
-        x = ops.random.uniform(key, (1000,))          other numbers each time
+        x = ops.random.uniform(key, (1000,))          different numbers each time
         y, counter = ops.random.dropout(key, x, 0.1)
 
 A key is a tensor of four words: the seed, and the number of the next draw. Every draw takes that
-number and increments it, when the program runs: so a repeated draw gives other numbers, and
-programs that draw in the same order from equal keys have the same ones. Element i of a draw, in
-row-major order, depends on the key and on i alone, not on tiles, shapes or element types.
+number and increments it when the program runs, so a repeated draw gives different numbers, and
+programs that draw in the same order from equal keys get the same ones. Element i of a draw, in
+row-major order, depends only on the key and on i, not on tiles, shapes or element types.
 """
 
 from typing import TYPE_CHECKING

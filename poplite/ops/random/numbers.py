@@ -1,9 +1,11 @@
 """Random numbers: keys, draws, dropout.
 
-key         0: seed, 1: seed, 2 and 3: number of the next draw
+    key         words 0 and 1: seed, 2 and 3: number of the next draw
 
-counter     AdvanceKey, on the tile of the key        counter = key, then the key advances
-draw        one vertex for each range of elements     each takes the counter, 16 bytes
+    counter     AdvanceKey, on the tile of the key        counter = key, then the key advances
+    draw        one vertex for each range of elements     each takes the counter, 16 bytes
+
+The counter is a copy of the key, from which a gradient can repeat the draw.
 """
 
 from __future__ import annotations
@@ -60,14 +62,13 @@ from poplite.vertices.random import (
 )
 
 # -- checks ----------------------------------------------------------------------------------------
-# What the arguments of draws have to be.
 
 
 TWO_32 = 1 << 32
-"""Words there are."""
+"""Number of different words."""
 
 WORDS = 4
-"""Words of a key, and those that one block of Philox makes."""
+"""Words of a key, and of a block of Philox output."""
 
 LARGEST = float(np.finfo(np.float32).max)
 
@@ -79,7 +80,7 @@ def drawn_type(
     types: tuple[ElementClass, ...],
     out: Tensor | None,
 ) -> ElementClass:
-    """Return the element type of the numbers: of `out`, or as asked."""
+    """Return the element type of the numbers: that of `out`, or the requested one."""
     if (shape is None) == (out is None):
         raise InvalidOption(
             f"{what}: {'no shape, and no out' if out is None else 'a shape and out'}",
@@ -99,13 +100,13 @@ def drawn_type(
 def number_of(what: str, name: str, value: object) -> float:
     """Return a number as a Python float."""
     if isinstance(value, (int, float, np.floating, np.integer)):
-        with suppress(OverflowError):  # of an integer beyond floats
+        with suppress(OverflowError):  # from an integer beyond the range of floats
             return float(value)
     raise beside(what, name, value, f"a number, such as {name}=0.5")
 
 
 def rounded(what: str, name: str, value: object, dtype: np.dtype[Any]) -> Any:
-    """Return a finite number of a dtype."""
+    """Return a number as a finite number of a dtype."""
     number = number_of(what, name, value)
     with np.errstate(over="ignore"):
         rounded = dtype.type(number)
@@ -123,21 +124,21 @@ def threshold(what: str, name: str, value: object) -> int:
 
 
 # -- keys ------------------------------------------------------------------------------------------
-# Keys: what random numbers are drawn from.
 
 
 def key(graph: Graph, seed: int, name: str = "key", *, tile: int = 0) -> Tensor:
     """Make a key: a variable that random numbers are drawn from.
 
     Args:
-        graph: where it goes.
-        seed: from 0 to before 2^64. Keys of other seeds give other numbers.
+        graph: the graph of the variable.
+        seed: at least 0 and below 2^64. Keys with different seeds give different numbers.
         name: of the variable.
-        tile: where it lies; every draw sends it to all tiles of the result.
+        tile: the tile of the variable; every draw sends it to all tiles of the result.
 
     Returns:
         UNSIGNED_INT[4]: the words of the seed, lower one first, and of the number of the next
-        draw, which is 0. Replicas draw the same numbers, unless `engine.write` gives each its seed.
+        draw, which is 0. Replicas draw the same numbers, unless `engine.write` gives each its own
+        seed.
 
     Raises:
         InvalidOption: for an invalid seed.
@@ -157,19 +158,19 @@ def key(graph: Graph, seed: int, name: str = "key", *, tile: int = 0) -> Tensor:
 
 
 class RandomDraw:
-    """One draw that is recorded: what takes its numbers, and its steps.
+    """One recorded draw: its steps, and the tensor that takes its numbers.
 
     Args:
         what: the call, for messages.
         key: the key, which advances; or the counter of an earlier draw.
         name: of the steps and of a new variable.
         program: where the steps go; None for the open block.
-        operands: what else it reads.
+        operands: the other operands that it reads.
         is_placed: whether the user placed the result.
-        again: whether the numbers of an earlier draw are drawn again, by its counter.
+        again: whether to repeat the numbers of an earlier draw, from its counter.
 
     Attributes:
-        counter: what the numbers are drawn from.
+        counter: the copy of the key that the numbers are drawn from.
     """
 
     def __init__(
@@ -211,16 +212,16 @@ class RandomDraw:
         mapping: Any,
         operands: Mapping[str, Tensor] | None = None,
     ) -> Tensor:
-        """Record a draw, and return what takes its numbers: `out`, or a new variable.
+        """Record a draw, and return the tensor of its numbers: `out`, or a new variable.
 
         Args:
-            vertex: what makes numbers of words.
-            numbers: fields with the same value in all vertices, which are checked.
+            vertex: the vertex class that turns words into numbers.
+            numbers: fields with the same value in all vertices, already checked.
             shape: of a new variable.
-            element_type: likewise.
-            out: what takes the numbers, if it is there.
+            element_type: of a new variable.
+            out: the tensor that takes the numbers; None for a new variable.
             mapping: of a new variable.
-            operands: fields that are cut as the result.
+            operands: fields that are cut in the same way as the result.
         """
         self.check_out(out, mapping)
         operands = operands or {}
@@ -238,7 +239,7 @@ class RandomDraw:
         return out
 
     def check_out(self, out: Tensor | None, mapping: Any) -> None:
-        """Refuse what cannot take the numbers."""
+        """Refuse an `out` that cannot take the numbers."""
         if out is None:
             return
         check_own(self.graph, out, f"{self._what}, out")
@@ -256,7 +257,7 @@ class RandomDraw:
             )
 
     def _advance(self, tile: int) -> None:
-        """Record that the key is copied and advances; numbers are drawn from the copy."""
+        """Record a copy of the key, from which numbers are drawn, and the advance of the key."""
         self.counter = self.graph.add_variable(
             UNSIGNED_INT, (WORDS,), f"{self._name}/counter", mapping=tile
         )
@@ -275,7 +276,7 @@ class RandomDraw:
         numbers: Mapping[str, object],
         operands: Mapping[str, Tensor],
     ) -> None:
-        """Record the numbers of all elements, and append the steps to the program."""
+        """Record the draw of all elements, and append the steps to the program."""
         found = cuts(*held(self._mappings.of(out)), self.graph.target.workers, WORDS)
         count = len(found.tile)
         parts = {"out": out, **operands}
@@ -302,7 +303,7 @@ class RandomDraw:
 
 
 CHOSEN: tuple[ElementClass, ...] = (BOOL, *FLOATS, *INTEGERS)
-"""Types of true and false, or 1 and 0."""
+"""Element types that can hold true and false, or 1 and 0."""
 
 
 def uniform(
@@ -317,13 +318,13 @@ def uniform(
     name: str = "uniform",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record a draw of numbers from `low` to before `high`, each as likely as another.
+    """Record a draw of uniformly distributed numbers from `low` up to, not including, `high`.
 
     Args:
-        key: what they are drawn from; see `ops.random.key`.
+        key: the key to draw from; see `ops.random.key`.
         shape: of the new variable; left out where `out` takes the numbers.
-        low: the least number.
-        high: no number is as large as this.
+        low: the smallest number.
+        high: the upper bound, which is never drawn.
         element_type: FLOAT or HALF. FLOAT numbers are `low` plus multiples of 2^-24 of the range.
         out: a tensor that takes the numbers, of that type; left out, a new variable.
         mapping: of the new variable, as in `graph.add_variable`; left out, linear.
@@ -334,9 +335,9 @@ def uniform(
         The numbers: `out`, or the new variable.
 
     Raises:
-        ElementTypeError: for an invalid key, and another element type.
-        InvalidOption: where `low` is not below `high`, both rounded to the element type, or with
-            neither or both of `shape` and `out`.
+        ElementTypeError: for an invalid key, and an element type that is not listed above.
+        InvalidOption: if `low` is not below `high`, both rounded to the element type, or if not
+            exactly one of `shape` and `out` is given.
         GraphConnectionError: for an `out` that cannot be written.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
@@ -362,7 +363,7 @@ def uniform_fields(
     high: float,
     names: tuple[str, str] = ("low", "high"),
 ) -> dict[str, object]:
-    """Return the fields of vertices that draw between two numbers, or refuse these by names."""
+    """Return the fields of vertices that draw between two numbers; messages use their `names`."""
     dtype = element_type.dtype
     least, most = rounded(what, names[0], low, dtype), rounded(what, names[1], high, dtype)
     width = float(most) - float(least)
@@ -388,15 +389,15 @@ def integers(
     name: str = "integers",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record a draw of whole numbers from `low` to before `high`.
+    """Record a draw of whole numbers from `low` up to, not including, `high`.
 
-    Each is as likely as another to within 2^-32: a number is the upper half of a word of 32 bits
-    times their number.
+    They are equally likely to within 2^-32: each is `low` plus the upper half of the product of a
+    word of 32 bits and `high - low`.
 
     Args:
-        key: what they are drawn from; see `ops.random.key`.
+        key: the key to draw from; see `ops.random.key`.
         shape: of the new variable; left out where `out` takes the numbers.
-        low: the least number.
+        low: the smallest number.
         high: one past the greatest; at most 2^32 above `low`.
         element_type: an integer type.
         out: a tensor that takes the numbers, of one of these types.
@@ -409,7 +410,7 @@ def integers(
 
     Raises:
         SizeOverflowError: for numbers that do not fit the type.
-        InvalidOption: where `low` is not below `high`, or too far below.
+        InvalidOption: if `low` is not below `high`, or too far below.
         the errors of `ops.random.uniform`.
 
     >>> import poplite as pl
@@ -428,7 +429,7 @@ def integers(
 
 
 def integer_fields(what: str, element_type: ElementClass, low: int, high: int) -> dict[str, object]:
-    """Return the fields of vertices that draw whole numbers of a range, or refuse it."""
+    """Return the fields of vertices that draw whole numbers from a range, or refuse it."""
     limits = np.iinfo(element_type.dtype.name)
     least = count_of(what, "low", low, int(limits.min), int(limits.max) + 1)
     most = count_of(what, "high", high, int(limits.min), int(limits.max) + 2)
@@ -452,12 +453,12 @@ def bernoulli(
     name: str = "bernoulli",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record a draw of true or 1 with a probability, and false or 0 otherwise.
+    """Record a draw that gives true or 1 with a probability, and false or 0 otherwise.
 
     Args:
-        key: what they are drawn from; see `ops.random.key`.
+        key: the key to draw from; see `ops.random.key`.
         shape: of the new variable; left out where `out` takes the numbers.
-        probability: from 0 to 1, taken to the next multiple of 2^-32.
+        probability: from 0 to 1, rounded to a multiple of 2^-32.
         element_type: BOOL, FLOAT, HALF or an integer type.
         out: a tensor that takes the numbers, of one of these types.
         mapping: of the new variable, as in `graph.add_variable`; left out, linear.
@@ -468,7 +469,7 @@ def bernoulli(
         The numbers: `out`, or the new variable.
 
     Raises:
-        InvalidOption: for another probability.
+        InvalidOption: for a probability below 0 or above 1.
         the errors of `ops.random.uniform`.
 
     >>> import poplite as pl
@@ -486,7 +487,7 @@ def bernoulli(
     return draw.new(Bernoulli, {"threshold": limit}, shape, found, out, mapping)
 
 
-# -- normal numbers --------------------------------------------------------------------------------
+# -- normal distribution ---------------------------------------------------------------------------
 
 
 def normal(
@@ -501,13 +502,13 @@ def normal(
     name: str = "normal",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record a draw of normal numbers, at most 6.77 standard deviations from the mean.
+    """Record a draw of normally distributed numbers, within 6.77 standard deviations of the mean.
 
     Args:
-        key: what they are drawn from; see `ops.random.key`.
+        key: the key to draw from; see `ops.random.key`.
         shape: of the new variable; left out where `out` takes the numbers.
         mean: of the numbers.
-        deviation: their standard deviation, from 0.
+        deviation: their standard deviation, 0 or more.
         element_type: FLOAT or HALF.
         out: a tensor that takes the numbers, of one of these types.
         mapping: of the new variable, as in `graph.add_variable`; left out, linear.
@@ -518,7 +519,7 @@ def normal(
         The numbers: `out`, or the new variable.
 
     Raises:
-        InvalidOption: for a mean that is not finite, or a deviation that is not, or is negative.
+        InvalidOption: for a mean that is not finite, or a deviation that is negative or not finite.
         the errors of `ops.random.uniform`.
 
     >>> import poplite as pl
@@ -550,15 +551,15 @@ def truncated_normal(
     name: str = "truncated_normal",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record a draw of normal numbers that are at most some standard deviations from the mean.
+    """Record a draw from a normal distribution, cut off `bound` standard deviations from the mean.
 
     Args:
-        key: what they are drawn from; see `ops.random.key`.
+        key: the key to draw from; see `ops.random.key`.
         shape: of the new variable; left out where `out` takes the numbers.
         mean: of the numbers.
-        deviation: standard deviation of the normal numbers that are cut off, from 0.
-        bound: how many deviations a number is from the mean at most, above 0. Beyond 5.4 there
-            are not numbers anyway, as a word has 24 bits for each.
+        deviation: standard deviation of the distribution before it is cut off, 0 or more.
+        bound: the greatest distance from the mean in standard deviations, above 0. Beyond 5.4 it
+            has no effect, as each number is made from 24 bits of a word.
         element_type: FLOAT or HALF.
         out: a tensor that takes the numbers, of one of these types.
         mapping: of the new variable, as in `graph.add_variable`; left out, linear.
@@ -595,7 +596,7 @@ def truncated_fields(
     bound: float,
     names: tuple[str, str] = ("deviation", "bound"),
 ) -> dict[str, float]:
-    """Return the fields of vertices that draw normal numbers within a bound, or refuse these."""
+    """Return the fields of vertices that draw normal numbers within a bound, or refuse them."""
     numbers = normal_fields(what, mean, deviation, names[0])
     most = float(rounded(what, names[1], bound, np.dtype(np.float32)))
     if not most > 0:
@@ -607,7 +608,7 @@ def truncated_fields(
 def normal_fields(
     what: str, mean: float, deviation: float, name: str = "deviation"
 ) -> dict[str, float]:
-    """Return the fields of vertices that draw normal numbers, or refuse these."""
+    """Return the fields of vertices that draw normal numbers, or refuse them."""
     single = np.dtype(np.float32)
     numbers = {
         "mean": float(rounded(what, "mean", mean, single)),
@@ -623,11 +624,11 @@ def normal_fields(
 
 
 class Dropped(NamedTuple):
-    """What `dropout` returns.
+    """The result of `dropout`.
 
     Attributes:
-        out: the kept elements of the tensor, and 0 elsewhere.
-        counter: which elements were dropped, for `dropout_gradient`: UNSIGNED_INT[4].
+        out: the kept elements of the tensor, scaled, and 0 elsewhere.
+        counter: determines the dropped elements, for `dropout_gradient`: UNSIGNED_INT[4].
     """
 
     out: Tensor
@@ -643,23 +644,24 @@ def dropout(
     name: str = "dropout",
     program: Steps | None = None,
 ) -> Dropped:
-    """Record a draw that replaces elements by 0, and divides the others by what share is left.
+    """Record a draw that replaces elements by 0, and divides the others by `1 - rate`.
 
     Args:
         key: see `ops.random.key`.
         x: FLOAT or HALF. An expression is stored first.
-        rate: the probability of an element to become 0, from 0 to 1, to the next multiple of 2^-32.
-        out: what takes the result, of the type and size of x; it may be x itself. Left out, a new
-            variable that lies as x.
+        rate: the probability that an element becomes 0, from 0 to 1, rounded to a multiple of
+            2^-32.
+        out: the tensor that takes the result, of the type and size of x; it may be x itself. Left
+            out, a new variable with the mapping of x.
         name: of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        The result, and the counter of the draw: with it `dropout_gradient` finds the same elements
-        again, so that no mask is stored.
+        The result, and the counter of the draw, from which `dropout_gradient` finds the same
+        elements again, so that no mask is stored.
 
     Raises:
-        InvalidOption: for another rate.
+        InvalidOption: for a rate below 0 or above 1.
         the errors of `ops.random.uniform`.
 
     >>> import poplite as pl
@@ -689,18 +691,19 @@ def dropout_gradient(
     name: str = "dropout_gradient",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record what a dropout did, on a gradient: 0 for the same elements, the others divided.
+    """Record the gradient of a dropout: 0 for the same elements, the others divided by `1 - rate`.
 
     Args:
         counter: the counter that `ops.random.dropout` returned.
         gradient: of the shape of that result, FLOAT or HALF.
         rate: of the dropout.
-        out: what takes the result, of the type and shape of the gradient; left out, a new variable.
+        out: the tensor that takes the result, of the type and shape of the gradient; left out, a
+            new variable.
         name: of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        The gradient by what went into the dropout.
+        The gradient with respect to the operand of the dropout.
 
     Raises:
         the errors of `ops.random.dropout`, which has an example.
@@ -719,7 +722,7 @@ def _drop(
     name: str,
     program: Steps | None,
 ) -> Tensor:
-    """Record what a draw leaves of a tensor."""
+    """Record the dropout of a tensor by a draw."""
     kept = TWO_32 - threshold(what, "rate", rate)
     x = own_operand(what, draw.graph, x, program)
     check_type(what, x, FLOATS)
