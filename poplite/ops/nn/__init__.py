@@ -7,7 +7,7 @@
 
 Functions return expressions, which fuse with those around them; `sgd`, `adam`, pooling, recurrent
 layers, attention and `running_statistics` record steps. HALF is computed in FLOAT and rounded once.
-A gradient is that of the sum of the results, each times an element of `gradient`.
+A gradient is that of the sum of the results, each weighted by an element of `gradient`.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
-"""Attention of several heads, with its gradients.
+"""Multi-head attention, with its gradients.
 
     q, k, v                     query @ Wq, key @ Wk, value @ Wv, each cut into heads
-    shares                      softmax(q @ k.T / sqrt(depth)), by head
-    result                      (shares @ v, heads side by side) @ Wo
+    shares                      softmax(q @ k.T / sqrt(depth)), for each head
+    result                      (shares @ v, heads concatenated) @ Wo
 
 Source: A. Vaswani et al., "Attention Is All You Need" (2017), 3.2.
 """
@@ -45,7 +45,7 @@ from poplite.types import BOOL, FLOAT
 
 
 class AttentionWeights(NamedTuple):
-    """The weights of an attention, or gradients by them.
+    """The weights of an attention, or gradients with respect to them.
 
     Attributes:
         query: [elements of a query, heads * depth].
@@ -61,13 +61,13 @@ class AttentionWeights(NamedTuple):
 
 
 class AttentionSaved(NamedTuple):
-    """What the gradients of an attention are computed of.
+    """Values of an attention that its gradients are computed from.
 
     Attributes:
         query: [batch, queries, heads * depth].
         key: [batch, keys, heads * depth].
         value: [batch, keys, heads * width].
-        shares: [batch, heads, queries, keys], which add up to 1 along the keys.
+        shares: [batch, heads, queries, keys], the softmax, which adds up to 1 along the keys.
         mixed: [batch, queries, heads * width].
     """
 
@@ -79,11 +79,11 @@ class AttentionSaved(NamedTuple):
 
 
 class Attention(NamedTuple):
-    """What an attention made.
+    """The results of an attention.
 
     Attributes:
         result: [batch, queries, elements of a result].
-        saved: for `multi_head_attention_gradient`.
+        saved: values for `multi_head_attention_gradient`.
     """
 
     result: Tensor
@@ -91,13 +91,13 @@ class Attention(NamedTuple):
 
 
 class AttentionGradient(NamedTuple):
-    """The gradients of an attention; of one to itself, the first three are added.
+    """The gradients of an attention; for self-attention, the first three must be added.
 
     Attributes:
-        query: by the queries.
-        key: by the keys.
-        value: by the values.
-        weights: by the weights.
+        query: with respect to the queries.
+        key: with respect to the keys.
+        value: with respect to the values.
+        weights: with respect to the weights.
     """
 
     query: Tensor
@@ -117,27 +117,27 @@ def multi_head_attention(
     name: str = "attention",
     program: Sequence | None = None,
 ) -> Attention:
-    """Record an attention of several heads: each query takes shares of all values.
+    """Record a multi-head attention: each query takes a weighted mean of all values.
 
     With q, k and v the products of query, key and value with their weights, cut into heads, a head
-    makes `softmax(q @ k.T / sqrt(depth)) @ v`, and all side by side are multiplied by the weights
-    of the output. Products and softmax of HALF are computed in FLOAT and rounded once.
+    computes `softmax(q @ k.T / sqrt(depth)) @ v`, and the concatenated heads are multiplied by the
+    weights of the output. Products and softmax of HALF are computed in FLOAT and rounded once.
 
     Args:
         query: [batch, queries, elements], FLOAT or HALF.
-        key: [batch, keys, elements] of its type, with a key at least.
-        value: [batch, keys, elements] of its type.
-        weights: of its type; there are no biases.
-        heads: how many; columns of the weights are cut into as many equal parts.
+        key: [batch, keys, elements] of the type of the query, with at least one key.
+        value: [batch, keys, elements] of the type of the query.
+        weights: of the type of the query; there are no biases.
+        heads: number of heads; the columns of the weights are cut into as many equal parts.
         mask: BOOL, of a shape that is broadcast to [batch, heads, queries, keys]: which keys a
-            query sees. A query that sees none makes NaN.
+            query sees. The result for a query that sees none is NaN.
         name: of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Raises:
         ElementTypeError: for elements that are not floats, and a mask that is not BOOL.
-        TensorCreationError: for operands of other shapes or another type.
-        InvalidOption: for heads that do not divide the columns of weights.
+        TensorCreationError: for operands whose shapes or types do not fit.
+        InvalidOption: for a number of heads that does not divide the columns of the weights.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
@@ -187,17 +187,17 @@ def multi_head_attention_gradient(
     name: str = "attention_gradient",
     program: Sequence | None = None,
 ) -> AttentionGradient:
-    """Record the gradients of an attention by its operands and its weights.
+    """Record the gradients of an attention with respect to its operands and its weights.
 
     Args:
-        query: as in `multi_head_attention`, and so are the next four.
-        key: likewise.
-        value: likewise.
-        weights: likewise.
-        heads: likewise.
-        forward: what `multi_head_attention` returned for these, with any mask.
-        gradient: by the result, of its shape and type.
-        name: of the steps, and it begins the names of the results.
+        query: as in `multi_head_attention`.
+        key: as in `multi_head_attention`.
+        value: as in `multi_head_attention`.
+        weights: as in `multi_head_attention`.
+        heads: as in `multi_head_attention`.
+        forward: the result of `multi_head_attention` for these, with or without a mask.
+        gradient: with respect to the result, of its shape and type.
+        name: of the steps, and the prefix of the names of the results.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Raises:
@@ -249,9 +249,9 @@ class _Call:
         what: the call, for messages.
         graph: of all tensors.
         operands: query, key and value.
-        heads: how many.
-        program: what was given for it.
-        place: where its steps go.
+        heads: number of heads.
+        program: the argument of that name.
+        place: where the steps go.
     """
 
     what: str
@@ -273,7 +273,7 @@ class _Call:
         return parted.dim_shuffle((0, 2, 1, 3))
 
     def scale(self, q: Tensor) -> float:
-        """Return what scores are multiplied by; without depth all are 0."""
+        """Return the factor of the scores; with a depth of 0 all scores are 0."""
         return 1 / math.sqrt(max(1, q.shape[3]))
 
 
@@ -284,7 +284,7 @@ def _side_by_side(x: Tensor) -> Tensor:
 
 
 def _turned(x: Tensor) -> Tensor:
-    """Return matrices with rows and columns exchanged."""
+    """Return transposed matrices."""
     return x.dim_shuffle((0, 1, 3, 2))
 
 
@@ -302,7 +302,7 @@ def _call(
     name: str,
     program: Sequence | None,
 ) -> _Call:
-    """Return a call with its operands checked, but for masks and gradients."""
+    """Return a call with its operands checked, except for masks and gradients."""
     given = tuple(operand(what, each, program) for each in (query, key, value))
     for role, each in zip(("query", "key", "value"), given, strict=True):
         check_type(what, each, FLOATS, role)
@@ -372,7 +372,7 @@ def _mask(call: _Call, mask: Operand) -> Operand:
 
 
 def _saved(call: _Call, weights: AttentionWeights, forward: object) -> AttentionSaved:
-    """Return what a forward pass saved, or raise."""
+    """Return the values that a forward pass saved, or raise."""
     if not isinstance(forward, Attention) or not isinstance(forward.saved, AttentionSaved):
         fault = "is nothing that ops.nn.multi_head_attention made"
         fix = "forward = ops.nn.multi_head_attention(...)"

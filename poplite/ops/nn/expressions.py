@@ -1,4 +1,4 @@
-"""Functions of networks that are expressions: activations, softmax, losses, with their gradients.
+"""Expressions for networks: activations, softmax, losses, with their gradients.
 
 Each is computed in FLOAT and rounded once.
 """
@@ -21,17 +21,17 @@ from poplite.ops.reductions.expressions import float_operand, max, sum
 from poplite.types import FLOAT
 
 _FAR = 16.0
-"""Where the gradients of gelu are 0 and 1 in FLOAT: 1 - erf(16 / sqrt 2) is 1e-57."""
+"""Beyond this the gradients of gelu are 0 or 1 in FLOAT: 1 - erf(16 / sqrt 2) is 1e-57."""
 
 _FARTHER = 112.0
-"""Where that of swish is: exp(-112) is 2e-49, and the least FLOAT 1e-45."""
+"""Beyond this that of swish is 0 or 1: exp(-112) is 2e-49, and the smallest FLOAT 1e-45."""
 
 _GELU = math.sqrt(2 / math.pi), 0.044715
-"""u = a * (x + b * x**3) of gelu."""
+"""a and b in u = a * (x + b * x**3) of gelu."""
 
 
 def hard_sigmoid(x: Operand) -> Expr:
-    """Return `0.2 * x + 0.5`, but at least 0 and at most 1.
+    """Return `0.2 * x + 0.5`, limited to the range from 0 to 1.
 
     PopLibs: `HARD_SIGMOID`.
 
@@ -52,17 +52,17 @@ def hard_sigmoid(x: Operand) -> Expr:
 
 
 def hard_sigmoid_gradient(x: Operand, gradient: Operand) -> Expr:
-    """Return the gradient of `hard_sigmoid` by its operand: `0.2 * g` for x from -2.5 to 2.5.
+    """Return the gradient of `hard_sigmoid` with respect to x: `0.2 * g` for x from -2.5 to 2.5.
 
-    Elsewhere 0, and so it is for NaN, as in PopLibs (`lib/popnn/HardSigmoid.cpp`).
+    It is 0 for any other x, and for NaN, as in PopLibs (`lib/popnn/HardSigmoid.cpp`).
 
     Args:
-        x: what `hard_sigmoid` was given.
+        x: the operand of `hard_sigmoid`.
         gradient: g, of its shape and element type.
 
     Raises:
         ElementTypeError: for elements that are not floats.
-        TensorCreationError: for a gradient of another shape or type.
+        TensorCreationError: for a gradient of a different shape or type.
 
     >>> import poplite as pl
     >>> x, g = (pl.Graph().add_variable(pl.FLOAT, (4,), name) for name in "xg")
@@ -75,10 +75,10 @@ def hard_sigmoid_gradient(x: Operand, gradient: Operand) -> Expr:
 
 
 def sigmoid_gradient(result: Operand, gradient: Operand) -> Expr:
-    """Return the gradient of `ops.sigmoid` by its operand: `g * y * (1 - y)`.
+    """Return the gradient of `ops.sigmoid` with respect to its operand: `g * y * (1 - y)`.
 
     Args:
-        result: y, what `ops.sigmoid` returned.
+        result: y, the result of `ops.sigmoid`.
         gradient: g, of its shape and element type.
 
     Raises:
@@ -94,10 +94,10 @@ def sigmoid_gradient(result: Operand, gradient: Operand) -> Expr:
 
 
 def tanh_gradient(result: Operand, gradient: Operand) -> Expr:
-    """Return the gradient of `ops.tanh` by its operand: `g * (1 - y * y)`.
+    """Return the gradient of `ops.tanh` with respect to its operand: `g * (1 - y * y)`.
 
     Args:
-        result: y, what `ops.tanh` returned.
+        result: y, the result of `ops.tanh`.
         gradient: g, of its shape and element type.
 
     Raises:
@@ -113,13 +113,13 @@ def tanh_gradient(result: Operand, gradient: Operand) -> Expr:
 
 
 def relu_gradient(result: Operand, gradient: Operand) -> Expr:
-    """Return the gradient of `ops.relu` by its operand: g where y is above 0, else 0.
+    """Return the gradient of `ops.relu` with respect to its operand: g where y is above 0, else 0.
 
-    It is 0 for a y that is NaN too, as in PopLibs (`relu_derivative` of
+    It is also 0 where y is NaN, as in PopLibs (`relu_derivative` of
     `lib/popnn/codelets/NonLinearity.hpp`).
 
     Args:
-        result: y, what `ops.relu` returned, or what it was given.
+        result: y, the result of `ops.relu`, or its operand.
         gradient: g, of its shape and element type.
 
     Raises:
@@ -135,10 +135,10 @@ def relu_gradient(result: Operand, gradient: Operand) -> Expr:
 
 
 def swish_gradient(x: Operand, gradient: Operand) -> Expr:
-    """Return the gradient of `ops.swish` by its operand: `g * s * (1 + x * (1 - s))`.
+    """Return the gradient of `ops.swish` with respect to x: `g * s * (1 + x * (1 - s))`.
 
     Args:
-        x: what `ops.swish` was given; s is its sigmoid.
+        x: the operand of `ops.swish`; s is its sigmoid.
         gradient: g, of its shape and element type.
 
     Raises:
@@ -156,13 +156,13 @@ def swish_gradient(x: Operand, gradient: Operand) -> Expr:
 
 
 def gelu_gradient(x: Operand, gradient: Operand) -> Expr:
-    """Return the gradient of `ops.gelu`, the approximation with tanh, by its operand.
+    """Return the gradient of `ops.gelu`, the approximation with tanh, with respect to x.
 
     `g * s * (1 + 2 * x * (1 - s) * u')`, for `u = sqrt(2 / pi) * (x + 0.044715 * x ** 3)` and s the
     sigmoid of `2 * u`.
 
     Args:
-        x: what `ops.gelu` was given.
+        x: the operand of `ops.gelu`.
         gradient: g, of its shape and element type.
 
     Raises:
@@ -183,12 +183,12 @@ def gelu_gradient(x: Operand, gradient: Operand) -> Expr:
 
 
 def gelu_erf_gradient(x: Operand, gradient: Operand) -> Expr:
-    """Return the gradient of `ops.gelu_erf` by its operand.
+    """Return the gradient of `ops.gelu_erf` with respect to x.
 
     `g * ((1 + erf(x / sqrt 2)) / 2 + x * exp(-x * x / 2) / sqrt(2 * pi))`.
 
     Args:
-        x: what `ops.gelu_erf` was given.
+        x: the operand of `ops.gelu_erf`.
         gradient: g, of its shape and element type.
 
     Raises:
@@ -214,11 +214,11 @@ def _both(what: str, x: Operand, gradient: Operand) -> tuple[Expr, Expr, Element
     return cast(operand, FLOAT), cast(result, FLOAT), operand.element_type
 
 
-# -- gradients by results --------------------------------------------------------------------------
+# -- gradients with respect to results -------------------------------------------------------------
 
 
 def by_result(what: str, gradient: Operand, like: Expr) -> Expr:
-    """Return a gradient by what has the shape and the type of `like`, or raise."""
+    """Return a gradient of the shape and the type of `like`, or raise."""
     made = float_operand(gradient, what)
     if made.shape != like.shape or made.element_type is not like.element_type:
         pair = [f"{each.element_type!r} {list(each.shape)}" for each in (made, like)]
@@ -231,19 +231,17 @@ def by_result(what: str, gradient: Operand, like: Expr) -> Expr:
 
 
 # -- softmax ---------------------------------------------------------------------------------------
-# Softmax, its logarithm, and their gradients.
-#
 # Source: PopLibs, `popnn/NonLinearity.hpp` (SOFTMAX_STABLE) and `popnn/LogSoftmax.hpp`.
 
 
 def softmax(x: Operand, dim: int = -1) -> Expr:
     """Return `exp(x) / sum(exp(x))` along a dimension.
 
-    The greatest element is subtracted first, so that no power is larger than 1.
+    The greatest element is subtracted first, so that no exponential is larger than 1.
 
     Args:
         x: FLOAT or HALF.
-        dim: along which the results add up to 1.
+        dim: the dimension along which the results add up to 1.
 
     Raises:
         ElementTypeError: for elements that are not floats.
@@ -262,16 +260,16 @@ def softmax(x: Operand, dim: int = -1) -> Expr:
 
 
 def softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> Expr:
-    """Return the gradient of `softmax` by its operand: `y * (g - sum(y * g))`.
+    """Return the gradient of `softmax` with respect to its operand: `y * (g - sum(y * g))`.
 
     Args:
-        result: y, what `softmax` returned.
+        result: y, the result of `softmax`.
         gradient: g, of its shape and element type.
-        dim: of the softmax.
+        dim: as in `softmax`.
 
     Raises:
         ElementTypeError: for elements that are not floats.
-        TensorCreationError: for a gradient of another shape or type.
+        TensorCreationError: for a gradient of a different shape or type.
         TensorIndexError: for a dimension that does not exist.
 
     >>> import poplite as pl
@@ -292,7 +290,7 @@ def log_softmax(x: Operand, dim: int = -1) -> Expr:
 
     Args:
         x: FLOAT or HALF.
-        dim: as of `softmax`.
+        dim: as in `softmax`.
 
     Raises:
         the errors of `softmax`.
@@ -310,12 +308,12 @@ def log_softmax(x: Operand, dim: int = -1) -> Expr:
 
 
 def log_softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> Expr:
-    """Return the gradient of `log_softmax` by its operand: `g - exp(y) * sum(g)`.
+    """Return the gradient of `log_softmax` with respect to its operand: `g - exp(y) * sum(g)`.
 
     Args:
-        result: y, what `log_softmax` returned.
+        result: y, the result of `log_softmax`.
         gradient: g, of its shape and element type.
-        dim: of the softmax.
+        dim: as in `softmax`.
 
     Raises:
         the errors of `softmax_gradient`.
@@ -333,7 +331,7 @@ def log_softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> E
 
 
 def _below_zero(x: Expr, dim: int) -> Expr:
-    """Return the distance of each element to the greatest one, in FLOAT."""
+    """Return each element minus the greatest one along a dimension, in FLOAT."""
     wide = cast(x, FLOAT)
     return wide - max(wide, dim, keepdims=True)
 
@@ -342,12 +340,12 @@ def _below_zero(x: Expr, dim: int) -> Expr:
 
 
 def cross_entropy(logits: Operand, labels: Tensor, *, ignored: int | None = None) -> Expr:
-    """Return the negative logarithm of the softmax of each label: one number for each row.
+    """Return the negated logarithm of the softmax of each label: one number for each row.
 
     Args:
         logits: FLOAT or HALF; classes along the last dimension.
         labels: the class of each row, of an integer type and the shape of the other dimensions. A
-            class that is not there makes the loss infinite.
+            class that does not exist makes the loss infinite.
         ignored: a label of rows whose loss is 0.
 
     Returns:
@@ -355,7 +353,7 @@ def cross_entropy(logits: Operand, labels: Tensor, *, ignored: int | None = None
 
     Raises:
         ElementTypeError: for logits that are not floats, or labels that are not integers.
-        TensorCreationError: for labels of another shape.
+        TensorCreationError: for labels whose shape does not fit.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()
@@ -375,15 +373,17 @@ def cross_entropy(logits: Operand, labels: Tensor, *, ignored: int | None = None
 
 
 def cross_entropy_gradient(logits: Operand, labels: Tensor, *, ignored: int | None = None) -> Expr:
-    """Return the gradient of the sum of `cross_entropy` by the logits: softmax less 1 at the label.
+    """Return the gradient of the sum of `cross_entropy` with respect to the logits.
+
+    It is the softmax, less 1 at the label.
 
     Args:
         logits: as in `cross_entropy`.
-        labels: as in `cross_entropy`. A class that is not there makes its row NaN.
+        labels: as in `cross_entropy`. A class that does not exist makes its row NaN.
         ignored: a label of rows whose gradient is 0.
 
     Returns:
-        Of the shape and type of the logits.
+        The gradient, of the shape and type of the logits.
 
     Raises:
         the errors of `cross_entropy`.
@@ -411,14 +411,14 @@ def cross_entropy_gradient(logits: Operand, labels: Tensor, *, ignored: int | No
 def binary_cross_entropy(logits: Operand, targets: Operand) -> Expr:
     """Return `log(1 + exp(x)) - x * t` for logits x and probabilities t, in FLOAT.
 
-    It is the cross entropy of t and sigmoid(x), in a form that no x makes overflow.
+    It is the cross entropy of t and sigmoid(x), in a form that does not overflow for any x.
 
     Args:
         logits: FLOAT or HALF.
-        targets: from 0 to 1, of a shape that is broadcast with that of the logits, and their type.
+        targets: from 0 to 1, of the type of the logits, and a shape that is broadcast with theirs.
 
     Raises:
-        ElementTypeError: for elements that are not floats, or of two types.
+        ElementTypeError: for elements that are not floats, or of different types.
         TensorCreationError: for shapes that do not fit.
 
     >>> import poplite as pl
@@ -432,7 +432,7 @@ def binary_cross_entropy(logits: Operand, targets: Operand) -> Expr:
 
 
 def binary_cross_entropy_gradient(logits: Operand, targets: Operand) -> Expr:
-    """Return the gradient of `binary_cross_entropy` by the logits: `sigmoid(x) - t`.
+    """Return the gradient of `binary_cross_entropy` with respect to the logits: `sigmoid(x) - t`.
 
     Raises:
         the errors of `binary_cross_entropy`.
@@ -449,9 +449,9 @@ def binary_cross_entropy_gradient(logits: Operand, targets: Operand) -> Expr:
 
 
 def squared_error(predictions: Operand, targets: Operand) -> Expr:
-    """Return half of the squared distance of predictions to targets, in FLOAT.
+    """Return half of the squared difference of predictions and targets, in FLOAT.
 
-    PopLibs: `SUM_SQUARED_LOSS`, whose sum along the last dimension it returns.
+    PopLibs: `SUM_SQUARED_LOSS`, which returns the sum along the last dimension.
 
     >>> import poplite as pl
     >>> p, t = (pl.Graph().add_variable(pl.FLOAT, (4,), name) for name in "pt")
@@ -464,7 +464,7 @@ def squared_error(predictions: Operand, targets: Operand) -> Expr:
 
 
 def squared_error_gradient(predictions: Operand, targets: Operand) -> Expr:
-    """Return the gradient of `squared_error` by the predictions: `p - t`.
+    """Return the gradient of `squared_error` with respect to the predictions: `p - t`.
 
     >>> import poplite as pl
     >>> p, t = (pl.Graph().add_variable(pl.FLOAT, (4,), name) for name in "pt")
@@ -476,7 +476,7 @@ def squared_error_gradient(predictions: Operand, targets: Operand) -> Expr:
 
 
 def _labelled(logits: Operand, labels: Tensor, called: str) -> tuple[Expr, Tensor, Expr]:
-    """Return the logits, the labels as a column, and which logits are those of labels."""
+    """Return the logits, the labels as a column, and which logits belong to the labels."""
     operand, labels = float_operand(logits, called), as_read(labels)
     if not isinstance(labels, Tensor):
         raise no_tensor(f"{called}, labels", labels, "ops.map(labels), a tensor")

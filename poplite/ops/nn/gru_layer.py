@@ -51,13 +51,13 @@ GATES = 3
 
 
 class GruSaved(NamedTuple):
-    """What the gradients of a GRU are computed of.
+    """Values of a GRU that its gradients are computed from.
 
     Attributes:
-        gates: [steps, batch, 3 * units], before their activation; with the reset after the
-            product 4 * units, as both parts of the candidate are kept.
+        gates: [steps, batch, 3 * units], before their activation; 4 * units with the reset after
+            the product, as both parts of the candidate are kept.
         outputs: [steps, batch, units], before each step.
-        lengths: how many steps each sequence has, [batch]; None where all have all steps.
+        lengths: how many steps each sequence has, [batch]; None if all are complete.
     """
 
     gates: Tensor
@@ -66,12 +66,12 @@ class GruSaved(NamedTuple):
 
 
 class Gru(NamedTuple):
-    """What a GRU made of a sequence.
+    """The results of a GRU.
 
     Attributes:
         outputs: [steps, batch, units].
         output: the last one, [batch, units].
-        saved: for `gru_gradient`; None of inference.
+        saved: for `gru_gradient`; None after inference.
     """
 
     outputs: Tensor
@@ -83,9 +83,9 @@ class GruGradient(NamedTuple):
     """The gradients of a GRU.
 
     Attributes:
-        x: by the inputs, [steps, batch, inputs].
-        weights: by the weights.
-        output: by the output before the first step, [batch, units].
+        x: with respect to the inputs, [steps, batch, inputs].
+        weights: with respect to the weights.
+        output: with respect to the output before the first step, [batch, units].
     """
 
     x: Tensor
@@ -106,29 +106,29 @@ def gru(
 ) -> Gru:
     """Record a GRU over the steps of sequences, in a loop.
 
-    Of gates `r, u = sigmoid(x @ W + h @ U + b)` and the candidate `a = tanh(x @ W + (r * h) @ U +
-    b)`, in the order r, u, a, each step makes `h = u * h + (1 - u) * a`. HALF is computed in FLOAT;
-    gates before their activation and h are rounded.
+    From the gates `r, u = sigmoid(x @ W + h @ U + b)` and the candidate `a = tanh(x @ W + (r * h) @
+    U + b)`, in the order r, u, a, each step computes `h = u * h + (1 - u) * a`. HALF is computed in
+    FLOAT; gates before their activation and h are rounded.
 
     Args:
         x: [steps, batch, inputs], FLOAT or HALF.
-        weights: of its type: W [3, inputs, units], U [3, units, units] and b [3, units].
+        weights: of the type of x: W [3, inputs, units], U [3, units, units] and b [3, units].
         output: h before the first step; left out, zeros.
         reset_after: whether the candidate is `tanh(x @ W + b0 + r * (h @ U + b1))`, with two biases
             for each gate, [3, 2, units].
         lengths: how many steps each sequence has, UNSIGNED_INT [batch]; left out, all of them have
-            all steps. A sequence with fewer keeps its output after its last one as `output`, and
-            those in `outputs` are 0.
-        inference: whether nothing is kept for `gru_gradient`.
+            all steps. A sequence with fewer steps keeps the output of its last step as `output`;
+            its elements of `outputs` after that are 0.
+        inference: whether to keep no values for `gru_gradient`.
         name: of the outputs and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        The outputs h of all steps, the last one, and what `gru_gradient` needs.
+        The outputs h of all steps, the last one, and values for `gru_gradient`.
 
     Raises:
         ElementTypeError: for an x that is not of floats, and for flags that are not true or false.
-        TensorCreationError: for operands of other shapes or another type.
+        TensorCreationError: for operands whose shapes or types do not fit.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
@@ -202,22 +202,23 @@ def gru_gradient(
     name: str = "gru_gradient",
     program: Sequence | None = None,
 ) -> GruGradient:
-    """Record the gradients of a GRU by its inputs, its weights and its first output.
+    """Record the gradients of a GRU with respect to its inputs, weights and initial output.
 
     Args:
         x: as in `gru`.
         weights: as in `gru`.
-        forward: what `gru` returned for these, not of inference; its outputs, and lengths of
-            sequences, are still there. With lengths, x after the end of a sequence is multiplied
-            by 0, and has to be finite.
-        gradient: by the outputs of all steps, of their shape and type.
-        by_output: by the last output, besides that in `gradient`; left out, zeros.
+        forward: the result of `gru` for these, not of inference; its outputs, and lengths of
+            sequences, must be unchanged. With lengths, x after the end of a sequence is multiplied
+            by 0, and must be finite.
+        gradient: with respect to the outputs of all steps, of their shape and type.
+        by_output: with respect to the last output, in addition to its share in `gradient`; left
+            out, zeros.
         reset_after: as in `gru`.
-        name: of the steps, and it begins the names of the results.
+        name: of the steps, and the prefix of the names of the results.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Raises:
-        TensorCreationError: for values that are not from `gru`, or of inference.
+        TensorCreationError: for values that are not from `gru`, or from inference.
         the errors of `gru`.
     """
     what = "ops.nn.gru_gradient"
@@ -257,7 +258,7 @@ def gru_gradient(
 
 
 def _begin(h: Tensor, begin: Given | None) -> None:
-    """Record where a loop begins: at an output, or at zeros."""
+    """Record the initial output of a loop: a given one, or zeros."""
     if begin is None:
         zero(h)
     else:
@@ -265,7 +266,7 @@ def _begin(h: Tensor, begin: Given | None) -> None:
 
 
 def _biases(call: Layer, reset_after: bool) -> list[Expr]:
-    """Return the biases of both gates together, and of each product of the candidate."""
+    """Return the biases of both gates together, and those of each product of the candidate."""
     bias = call.weights.bias
     if not reset_after:
         return [wide(bias[:2].flatten()), wide(bias[2])]
@@ -279,7 +280,7 @@ def _activated(z: Tensor, units: int) -> tuple[Expr, Expr]:
 
 
 def _candidate(r: Expr, parts: list[Tensor]) -> Expr:
-    """Return the candidate of a step, of one product or of two."""
+    """Return the candidate of a step, from one product or two."""
     one, *other = map(wide, parts)
     return tanh(one + r * other[0] if other else one)
 
@@ -287,11 +288,11 @@ def _candidate(r: Expr, parts: list[Tensor]) -> Expr:
 def _step_back(
     z: Tensor, before: Tensor, by_h: Tensor, wu: Tensor, inputs: int
 ) -> tuple[Tensor, tuple[Expr, Expr]]:
-    """Record the gradient by the gates of a step; return it, and those by x and by h before."""
+    """Record the gradients of a step: return those of the gates, and of x and the h before."""
     units, element = before.shape[1], z.element_type
     reset, update = _activated(z, units)
     parts = [z[:, n : n + units] for n in range(2 * units, z.shape[1], units)]
-    # Each gate lies on some of the tiles: those that share a compute set use all of them.
+    # Each gate is on some of the tiles only; gates that share a compute set use all of them.
     with together():
         r, u = (stored(each, name="gate") for each in (reset, update))
         a = stored(_candidate(reset, parts), name="activated")
@@ -327,7 +328,7 @@ def _step_back(
 
 
 def _by_weights(read: Tensor, saved: GruSaved, by_gates: Tensor, parts: int) -> RecurrentWeights:
-    """Record the gradients by the weights: products over all steps."""
+    """Record the gradients with respect to the weights: products over all steps."""
     units = by_gates.shape[2] // parts
     steps, batch, inputs = read.shape
     rows = steps * batch
@@ -350,7 +351,7 @@ def _by_weights(read: Tensor, saved: GruSaved, by_gates: Tensor, parts: int) -> 
                 for left, right in zip((x, before), columns, strict=True)
             ]
         )
-        # Both biases of a gate are added to the same sum, those of the candidate are not.
+        # Both biases of a gate are added to the same sum; those of the candidate are not.
         twice = [sums[n : n + 1] for n in (0, 0, 1, 1, 2, 3)]
         sums = concat(twice).reshape((GATES, 2, units))
     return RecurrentWeights(*parted(concat([made, candidate], 1), inputs, GATES), sums)

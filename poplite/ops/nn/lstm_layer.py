@@ -66,7 +66,7 @@ class LstmSaved(NamedTuple):
     Attributes:
         gates: [steps, batch, 4 * units], before their activation.
         cells: [steps, batch, units], before each step.
-        outputs: likewise.
+        outputs: [steps, batch, units], before each step.
         lengths: how many steps each sequence has, [batch]; None if all are complete.
     """
 
@@ -116,17 +116,17 @@ def lstm(
 ) -> Lstm:
     """Record an LSTM over the steps of sequences, in a loop.
 
-    Of gates `f, i, o = sigmoid(x @ W + h @ U + b)` and `a = tanh(x @ W + h @ U + b)`, in the order
-    f, i, a, o, each step makes `c = f * c + i * a` and `h = o * tanh(c)`. HALF is computed in
-    FLOAT; gates before their activation, c and h are rounded.
+    From the gates `f, i, o = sigmoid(x @ W + h @ U + b)` and `a = tanh(x @ W + h @ U + b)`, in the
+    order f, i, a, o, each step computes `c = f * c + i * a` and `h = o * tanh(c)`. HALF is computed
+    in FLOAT; gates before their activation, c and h are rounded.
 
     Args:
         x: [steps, batch, inputs], FLOAT or HALF.
         weights: of the type of x: W [4, inputs, units], U [4, units, units] and b [4, units].
         state: h and c before the first step; left out, zeros.
         lengths: how many steps each sequence has, UNSIGNED_INT [batch]; left out, all of them have
-            all steps. A sequence with fewer keeps its state after its last one, and its outputs
-            there are 0.
+            all steps. A sequence with fewer keeps its state after its last step; its outputs after
+            that are 0.
         inference: whether to keep no values for `lstm_gradient`.
         name: of the outputs and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
@@ -136,7 +136,7 @@ def lstm(
 
     Raises:
         ElementTypeError: for an x that is not of floats, and for flags that are not true or false.
-        TensorCreationError: for operands of other shapes or another type.
+        TensorCreationError: for operands whose shapes or types do not fit.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
@@ -275,7 +275,7 @@ def _step_back(z: Tensor, before: Tensor, by_h: Expr, by_c: Tensor, run: Tensor 
     """Record the gradients of a step: return that of the gates, update that of c."""
     units, element = before.shape[1], z.element_type
     dz = mapped_like(z, "by_gate")
-    # Each gate lies on some of the tiles: those that share a compute set use all of them.
+    # Each gate is on some of the tiles only; gates that share a compute set use all of them.
     with together():
         f, i, a, o = (stored(each, name="gate") for each in _activated(z, units))
     t = stored(tanh(f * wide(before) + i * a), name="tanh_cell")

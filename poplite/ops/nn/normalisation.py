@@ -31,20 +31,20 @@ from poplite.types import FLOAT
 def layer_norm(
     x: Operand, gain: Operand | float = 1.0, bias: Operand | float = 0.0, epsilon: float = 1e-5
 ) -> Expr:
-    """Return each row with mean 0 and variance 1, times a gain, plus a bias.
+    """Return each row normalised to mean 0 and variance 1, times a gain, plus a bias.
 
     `(x - mean) / sqrt(variance + epsilon) * gain + bias`, along the last dimension.
 
     Args:
         x: FLOAT or HALF.
         gain: one for each element of a row, or a number.
-        bias: likewise.
-        epsilon: what the variance is raised by.
+        bias: one for each element of a row, or a number.
+        epsilon: a number added to the variance.
 
     Raises:
         ElementTypeError: for elements that are not floats.
-        TensorCreationError: for a gain and a bias of another shape.
-        TensorIndexError: for an x of one element without dimensions.
+        TensorCreationError: for a gain or a bias whose shape does not fit.
+        TensorIndexError: for a scalar x.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -66,9 +66,9 @@ class LayerNormGradient(NamedTuple):
     """The gradients of a layer normalisation.
 
     Attributes:
-        x: by the operand, of its shape.
-        gain: by the gain, of the shape of a row.
-        bias: by the bias, of the shape of a row.
+        x: with respect to the operand, of its shape.
+        gain: with respect to the gain, of the shape of a row.
+        bias: with respect to the bias, of the shape of a row.
     """
 
     x: Expr
@@ -79,16 +79,16 @@ class LayerNormGradient(NamedTuple):
 def layer_norm_gradient(
     x: Operand, gradient: Operand, gain: Operand | float = 1.0, epsilon: float = 1e-5
 ) -> LayerNormGradient:
-    """Return the gradients of `layer_norm` by its operands.
+    """Return the gradients of `layer_norm` with respect to its operands.
 
     Args:
         x: as in `layer_norm`.
-        gradient: that of the result, of its shape and type.
+        gradient: with respect to the result, of its shape and type.
         gain: as in `layer_norm`.
         epsilon: as in `layer_norm`.
 
     Raises:
-        TensorCreationError: for a gradient of another shape or type.
+        TensorCreationError: for a gradient of a different shape or type.
         the errors of `layer_norm`.
 
     >>> import poplite as pl
@@ -108,19 +108,19 @@ def layer_norm_gradient(
 
 
 def _whitened(x: Expr, dims: Dims, epsilon: float) -> tuple[Expr, Expr]:
-    """Return x with mean 0 and variance 1 over dimensions, and what divided it, inverted."""
+    """Return x with mean 0 and variance 1 over dimensions, and the factor that scaled it."""
     inverse = rsqrt(variance(x, dims, keepdims=True) + epsilon)
     return (x - mean(x, dims, keepdims=True)) * inverse, inverse
 
 
 def _by_x(inner: Expr, whitened: Expr, inverse: Expr, dims: Dims) -> Expr:
-    """Return the gradient by what was whitened, of that by the result times the gain."""
+    """Return the gradient with respect to x from `inner`, that of the result times the gain."""
     along = whitened * mean(inner * whitened, dims, keepdims=True)
     return inverse * (inner - mean(inner, dims, keepdims=True) - along)
 
 
 def _wide(what: str, role: str, value: Operand | float, x: Expr) -> Expr | float:
-    """Return a number for each element of a row, or one for all, in FLOAT."""
+    """Return a gain or bias, for each element of a row or for all of them, in FLOAT."""
     if not isinstance(value, Operand):
         return value
     own = as_expr(value, what)
@@ -137,9 +137,9 @@ def _wide(what: str, role: str, value: Operand | float, x: Expr) -> Expr | float
 # Normalisation of channels: over a batch, over groups of channels, over each channel alone.
 #
 #     x [batch, channels, field ...]      mean and variance of
-#     batch_norm                          a channel, of all samples and places
-#     group_norm                          a group of channels of a sample, of all places
-#     instance_norm                       a channel of a sample, of all places
+#     batch_norm                          a channel, over all samples and places
+#     group_norm                          a group of channels of a sample, over all places
+#     instance_norm                       a channel of a sample, over all places
 #
 # Source: PopLibs, `popnn/BatchNorm.hpp`, `popnn/GroupNorm.hpp`, `popnn/InstanceNorm.hpp`; S. Ioffe,
 # C. Szegedy, "Batch Normalization" (2015), for running statistics, which popnn does not have; Y.
@@ -154,9 +154,9 @@ class ChannelNormGradient(NamedTuple):
     """The gradients of a normalisation of channels.
 
     Attributes:
-        x: by the operand, of its shape.
-        gain: by the gain, one for each channel.
-        bias: by the bias, likewise.
+        x: with respect to the operand, of its shape.
+        gain: with respect to the gain, one for each channel.
+        bias: with respect to the bias, one for each channel.
     """
 
     x: Expr
@@ -165,11 +165,11 @@ class ChannelNormGradient(NamedTuple):
 
 
 class ChannelStatistics(NamedTuple):
-    """What the channels of a batch are like.
+    """Statistics of the channels of a batch.
 
     Attributes:
         mean: of each channel, FLOAT.
-        variance: likewise, of squared distances to the mean.
+        variance: of each channel, FLOAT: the mean squared distance from the mean.
     """
 
     mean: Expr
@@ -177,17 +177,18 @@ class ChannelStatistics(NamedTuple):
 
 
 def batch_norm(x: Operand, gain: Scale = 1.0, bias: Scale = 0.0, epsilon: float = 1e-5) -> Expr:
-    """Return each channel with mean 0 and variance 1 in the batch, times a gain, plus a bias.
+    """Return each channel normalised over the batch, times a gain, plus a bias.
 
     Args:
-        x: [batch, channels, field ...] of FLOAT or HALF, with any number of sizes.
+        x: [batch, channels, field ...] of FLOAT or HALF, with a field of any rank.
         gain: one for each channel, or a number.
-        bias: likewise.
-        epsilon: what the variance is raised by.
+        bias: one for each channel, or a number.
+        epsilon: a number added to the variance.
 
     Raises:
         ElementTypeError: for elements that are not floats.
-        TensorCreationError: for an x without channels, and another number of gains.
+        TensorCreationError: for an x without channels, or a gain or bias that is not one for each
+            channel.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -204,16 +205,16 @@ def batch_norm(x: Operand, gain: Scale = 1.0, bias: Scale = 0.0, epsilon: float 
 def batch_norm_gradient(
     x: Operand, gradient: Operand, gain: Scale = 1.0, epsilon: float = 1e-5
 ) -> ChannelNormGradient:
-    """Return the gradients of `batch_norm` by its operands.
+    """Return the gradients of `batch_norm` with respect to its operands.
 
     Args:
         x: as in `batch_norm`.
-        gradient: that of the result, of its shape and type.
+        gradient: with respect to the result, of its shape and type.
         gain: as in `batch_norm`.
         epsilon: as in `batch_norm`.
 
     Raises:
-        TensorCreationError: for a gradient of another shape or type.
+        TensorCreationError: for a gradient of a different shape or type.
         the errors of `batch_norm`.
     """
     return _of_batch("ops.nn.batch_norm_gradient", x).gradients(gradient, gain, epsilon)
@@ -227,17 +228,17 @@ def batch_norm_inference(
     bias: Scale = 0.0,
     epsilon: float = 1e-5,
 ) -> Expr:
-    """Return channels normalised by statistics that are given, as those of `running_statistics`.
+    """Return channels normalised with given statistics, such as those of `running_statistics`.
 
     `(x - mean) / sqrt(variance + epsilon) * gain + bias`.
 
     Args:
         x: as in `batch_norm`.
         mean: one for each channel.
-        variance: likewise.
+        variance: one for each channel.
         gain: as in `batch_norm`.
-        bias: likewise.
-        epsilon: likewise.
+        bias: as in `batch_norm`.
+        epsilon: as in `batch_norm`.
 
     Raises:
         the errors of `batch_norm`.
@@ -251,7 +252,7 @@ def batch_norm_inference(
 
 
 def batch_statistics(x: Operand) -> ChannelStatistics:
-    """Return mean and variance of the channels of a batch, in FLOAT.
+    """Return the mean and the variance of the channels of a batch, in FLOAT.
 
     Raises:
         the errors of `batch_norm`.
@@ -274,22 +275,22 @@ def running_statistics(
     name: str = "running_statistics",
     program: Steps | None = None,
 ) -> None:
-    """Record a step towards the statistics of a batch: `mean += momentum * (that of x - mean)`.
+    """Record an update of running statistics by a batch: `mean += momentum * (mean(x) - mean)`.
 
-    The variance likewise, of samples: squared distances are divided by one less than their number,
-    which has to be 2 at least.
+    The variance is updated in the same way, with the sample variance of x: squared distances are
+    divided by one less than the number of values, which must be at least 2.
 
     Args:
         x: as in `batch_norm`.
-        mean: FLOAT, one for each channel; it begins with 0.
-        variance: likewise; it begins with 1.
-        momentum: the share of the batch.
+        mean: FLOAT, one for each channel; its initial value should be 0.
+        variance: FLOAT, one for each channel; its initial value should be 1.
+        momentum: the weight of the batch.
         name: of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Raises:
         the errors of `batch_norm`.
-        TensorCreationError: for channels of less than two values, and where two of x, mean and
+        TensorCreationError: for channels of fewer than two values, and if any two of x, mean and
             variance share elements.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
@@ -326,7 +327,7 @@ def running_statistics(
 
 
 def _check_apart(what: str, x: Expr, mean: Tensor, variance: Tensor) -> None:
-    """Refuse statistics that share elements with each other, or with x: they change in turn."""
+    """Refuse statistics that share elements with each other or x: they change one by one."""
     others = [("x", each) for each in x.leaves if isinstance(each, Tensor)]
     for role, changed in (("mean", mean), ("variance", variance)):
         for other, tensor in others:
@@ -342,17 +343,18 @@ def _check_apart(what: str, x: Expr, mean: Tensor, variance: Tensor) -> None:
 def group_norm(
     x: Operand, groups: int, gain: Scale = 1.0, bias: Scale = 0.0, epsilon: float = 1e-5
 ) -> Expr:
-    """Return groups of channels with mean 0 and variance 1 in each sample, scaled by channel.
+    """Return groups of channels normalised in each sample, times a gain, plus a bias.
 
     Args:
         x: as in `batch_norm`.
-        groups: how many; channels that follow each other are a group. One is layer normalisation.
+        groups: number of groups of consecutive channels. With one, it is layer normalisation.
         gain: as in `batch_norm`.
-        bias: likewise.
-        epsilon: likewise.
+        bias: as in `batch_norm`.
+        epsilon: as in `batch_norm`.
 
     Raises:
-        the errors of `batch_norm`, and InvalidOption for groups that do not divide channels.
+        the errors of `batch_norm`, and InvalidOption for a number of groups that does not divide
+            the number of channels.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -370,7 +372,7 @@ def group_norm(
 def group_norm_gradient(
     x: Operand, gradient: Operand, groups: int, gain: Scale = 1.0, epsilon: float = 1e-5
 ) -> ChannelNormGradient:
-    """Return the gradients of `group_norm` by its operands; see `batch_norm_gradient`.
+    """Return the gradients of `group_norm` with respect to its operands; see `batch_norm_gradient`.
 
     Raises:
         the errors of `group_norm`.
@@ -381,7 +383,7 @@ def group_norm_gradient(
 
 
 def instance_norm(x: Operand, gain: Scale = 1.0, bias: Scale = 0.0, epsilon: float = 1e-5) -> Expr:
-    """Return each channel of each sample with mean 0 and variance 1; see `batch_norm`.
+    """Return each channel normalised in each sample, times a gain, plus a bias; see `batch_norm`.
 
     Raises:
         the errors of `batch_norm`.
@@ -392,7 +394,7 @@ def instance_norm(x: Operand, gain: Scale = 1.0, bias: Scale = 0.0, epsilon: flo
 def instance_norm_gradient(
     x: Operand, gradient: Operand, gain: Scale = 1.0, epsilon: float = 1e-5
 ) -> ChannelNormGradient:
-    """Return the gradients of `instance_norm` by its operands; see `batch_norm_gradient`.
+    """Return the gradients of `instance_norm`, as `batch_norm_gradient`.
 
     Raises:
         the errors of `batch_norm`.
@@ -409,8 +411,8 @@ class _Norm:
         what: the call, for messages.
         given: the operand.
         x: the same in FLOAT, with groups of channels as a dimension of their own.
-        dims: over which mean and variance are.
-        across: over which gradients by gain and bias are added up.
+        dims: dimensions over which the mean and the variance are taken.
+        across: dimensions over which gradients with respect to gain and bias are added up.
     """
 
     what: str
@@ -425,7 +427,7 @@ class _Norm:
         return self.given.shape[1]
 
     def wide(self, role: str, value: Scale) -> Expr | float:
-        """Return a number for each channel as an operand that broadcasts to `x`, in FLOAT."""
+        """Return a gain or bias for each channel, which broadcasts to `x`, in FLOAT."""
         what = f"{self.what}, {role}"
         own = as_expr(value, what)
         if isinstance(own, Weak):
@@ -466,7 +468,7 @@ def _mean_of(norm: _Norm) -> Expr:
 
 
 def _variance_of(norm: _Norm, ddof: int = 0) -> Expr:
-    """Return its variance."""
+    """Return the variance of the elements that are normalised together."""
     return variance(norm.x, norm.dims, ddof=ddof)
 
 
@@ -488,7 +490,7 @@ def _of_batch(what: str, x: Operand) -> _Norm:
 
 
 def _of_groups(what: str, x: Operand, groups: int | None) -> _Norm:
-    """Return the normalisation of groups of channels; of each channel, where groups is None."""
+    """Return the normalisation of groups of channels, or of each channel if groups is None."""
     given = _operand(what, x)
     batch, channels, *field = given.shape
     number = channels if groups is None else groups

@@ -1,4 +1,4 @@
-"""Updates of parameters by their gradients: steps that are recorded.
+"""Recorded updates of parameters by their gradients.
 
 Source: D. Kingma, J. Ba, "Adam: a method for stochastic optimization" (2014), algorithm 1; I.
 Loshchilov, F. Hutter, "Decoupled weight decay regularization" (2017), for `decay`.
@@ -40,12 +40,12 @@ def sgd(
 
     Args:
         parameter: w, FLOAT or HALF.
-        gradient: g, of its shape.
+        gradient: g, of the shape of the parameter.
         rate: a number, or a scalar of FLOAT that the program or the host may change.
-        velocity: v, FLOAT of the shape of the parameter, which begins with 0; left out, there is
-            no momentum.
-        momentum: how much of the velocity stays.
-        decay: how much of the parameter is added to its gradient.
+        velocity: v, FLOAT of the shape of the parameter, whose initial value should be 0; left out,
+            there is no momentum.
+        momentum: the factor that the velocity is multiplied by in each step.
+        decay: the multiple of the parameter that is added to its gradient.
         name: of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
@@ -54,7 +54,7 @@ def sgd(
 
     Raises:
         ElementTypeError: for a parameter that is not a tensor of floats.
-        TensorCreationError: for a gradient or a velocity of another shape.
+        TensorCreationError: for a gradient or a velocity of a different shape.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
@@ -81,12 +81,12 @@ def sgd(
 
 
 class AdamState(NamedTuple):
-    """What Adam keeps of a parameter; all begins as `adam_state` makes it.
+    """The state of Adam for a parameter, with the initial values of `adam_state`.
 
     Attributes:
-        first: running mean of gradients: FLOAT of the shape of the parameter.
-        second: running mean of their squares: likewise.
-        shares: FLOAT[2], how much of each mean is gradients, and not the 0 that it began with.
+        first: running mean of gradients, FLOAT of the shape of the parameter.
+        second: running mean of their squares, FLOAT of the shape of the parameter.
+        shares: FLOAT[2], the weight of the gradients in each mean, as opposed to its initial 0.
     """
 
     first: Tensor
@@ -95,7 +95,7 @@ class AdamState(NamedTuple):
 
 
 def adam_state(parameter: Tensor, name: str = "") -> AdamState:
-    """Make what Adam keeps of a parameter: variables that lie as it does.
+    """Make the state of Adam for a parameter: variables with the mapping of the parameter.
 
     Args:
         parameter: a tensor of floats.
@@ -103,7 +103,7 @@ def adam_state(parameter: Tensor, name: str = "") -> AdamState:
 
     Raises:
         ElementTypeError: for a parameter that is not a tensor of floats.
-        InvalidTileMapping: when an element of it has no tile.
+        InvalidTileMapping: if an element of the parameter is not mapped to a tile.
 
     >>> import poplite as pl
     >>> w = pl.Graph(pl.Target(tiles=2)).add_variable(pl.HALF, (6,), "w", mapping="linear")
@@ -137,19 +137,19 @@ def adam(
     name: str = "adam",
     program: Sequence | None = None,
 ) -> Tensor:
-    """Record a step of Adam: a gradient step of a size that depends on how gradients vary.
+    """Record a step of Adam: a gradient step whose size depends on how the gradients vary.
 
-    With means m and v of gradients and of their squares, without the zeros that they began with,
-    `w -= rate * (m / (sqrt(v) + epsilon) + decay * w)`.
+    With the running means m and v of gradients and of their squares, corrected for their initial
+    zeros, `w -= rate * (m / (sqrt(v) + epsilon) + decay * w)`.
 
     Args:
         parameter: w, FLOAT or HALF.
-        gradient: of its shape.
-        state: what `adam_state` made of the parameter.
+        gradient: of the shape of the parameter.
+        state: the result of `adam_state` for the parameter.
         rate: a number, or a scalar of FLOAT that the program or the host may change.
-        betas: how much of both means stays.
+        betas: the factors that the two running means are multiplied by in each step.
         epsilon: a number added to the root.
-        decay: how much of the parameter is taken off it, times the rate.
+        decay: the multiple of the parameter that is subtracted from it, times the rate.
         name: of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
@@ -157,7 +157,7 @@ def adam(
         The parameter.
 
     Raises:
-        InvalidOption: for a state that `adam_state` did not make, and betas that are not two.
+        InvalidOption: for a state that is not from `adam_state`, and betas that are not a pair.
         the errors of `sgd`.
 
     >>> import poplite as pl

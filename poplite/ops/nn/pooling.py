@@ -3,28 +3,24 @@
     y = ops.nn.max_pool(x, 2)
     by_x = ops.nn.max_pool_gradient(gradient, x, y, 2)
 
-A gradient goes the other way: each element looks at the windows that it is in. Where that is one,
-it is a map; else it is as the gradient of a convolution by its input (`Dimension.inverse`): with a
-stride, elements in turn are in windows at other places, and each of these phases is pooled on its
-own.
+Windows are pooled in one or more stages, with the fewest modelled cycles:
 
-Source: PopLibs, `popnn/Pooling.hpp`: padding is not part of a window, neither for the greatest
-element nor for the mean; and all elements that equal the greatest get its gradient.
-
-Windows that do not overlap, as gradients see them: what each has, at every place that it has.
-
-The elements of x see windows a and b of 2 places, 3 apart, as a a 0 b b.
-
-The compute sets of pooling, shared among tiles as a layout says.
-
-In which stages windows are pooled, and how each is made: the way of the fewest modelled cycles.
-
-    windows of 8, 4 apart        parts of 4 side by side, then windows of 2 parts, 1 apart
+    windows of 8, 4 apart        adjacent parts of 4, then windows of 2 parts, 1 apart
     windows of 9 x 9, 1 apart    windows of 1 x 9, then of 9 x 1
-    windows of 4 x 4, 4 apart    a reduction, of x as [batch, channels, windows, 4, windows, 4]
+    windows of 4 x 4, 4 apart    a reduction of x as [batch, channels, windows, 4, windows, 4]
 
-Vertices of pooling never share a window. A reduction does, where windows lie side by side, or where
-there is one: then it is of all elements of the field that are in it.
+A stage is made by pooling vertices, which never share a window, or by a reduction, which does. It
+can be a reduction if windows are adjacent, or if there is only one window, which is then cut to the
+field.
+
+In a gradient, each element reads the windows that it is in. If windows do not overlap, the gradient
+is a map over a view of them: for windows a and b of 2 places, 3 apart, the elements of x read
+a a 0 b b. Otherwise it is computed like the gradient of a convolution with respect to its input
+(`Dimension.inverse`): with a stride, the position of an element within its windows depends on its
+phase, and each phase is pooled on its own.
+
+Source: PopLibs, `popnn/Pooling.hpp`: padding is not part of a window, neither for the maximum nor
+for the mean; and all elements that equal the maximum get its gradient.
 """
 
 from __future__ import annotations
@@ -87,7 +83,7 @@ from poplite.vertices.convolution import How, PoolMax, PoolMaxGradient, PoolSum,
 from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one
 
 MEMORY = 0.6
-"""Share of a tile's memory that blocks may take."""
+"""The share of a tile's memory that blocks may take."""
 
 
 def max_pool(
@@ -105,20 +101,21 @@ def max_pool(
         x: [batch, channels, size ...] of HALF or FLOAT, one to three sizes. An expression is
             stored first.
         window: its size along all dimensions, or one for each.
-        stride: distance between windows, likewise. Left out, they are adjacent.
-        padding: places before and after x that are in windows without being elements, likewise,
-            or a pair for each dimension. Negative numbers leave elements out.
+        stride: distance between windows, one for all dimensions, or one for each. Left out, they
+            are adjacent.
+        padding: places before and after x that windows cover without reading: one number, one for
+            each dimension, or a pair for each. Negative numbers leave elements out.
         name: of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A new tensor of the type of x, `(size + padding - window) // stride + 1` along each
-        dimension. A window with NaN gives NaN, one without elements minus infinity.
+        dimension. A window with a NaN gives NaN, and one without elements minus infinity.
 
     Raises:
         ElementTypeError: for elements that are not floats.
-        TensorCreationError: for another rank, and a window that is larger than x.
-        InvalidOption: for a parameter that is illegal.
+        TensorCreationError: for an x of any other rank, and a window that is larger than x.
+        InvalidOption: for an invalid parameter.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
@@ -146,8 +143,8 @@ def sum_pool(
 ) -> Tensor:
     """Record steps that add up the elements of each window; see `max_pool`.
 
-    Sums are made in FLOAT, and HALF is rounded once. They are in the order of the window where it
-    is pooled at once; in stages, parts or rows of it are added up before.
+    Sums are computed in FLOAT, and HALF is rounded once. Elements are added in the order of the
+    window if it is pooled in one stage; otherwise, parts or rows of it are added up first.
 
     Raises:
         the errors of `max_pool`.
@@ -191,26 +188,26 @@ def max_pool_gradient(
     name: str = "max_pool_gradient",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that find the gradient of `max_pool` by x.
+    """Record steps that compute the gradient of `max_pool` with respect to x.
 
-    Every element that equals the greatest one of its window gets the gradient of that.
+    Every element that equals the maximum of a window gets the gradient of that window.
 
     Args:
-        gradient: that of the result, of its shape and type. An expression is stored first, and so
-            it is of the next two.
-        x: what was pooled.
-        pooled: the result.
-        window: as in `max_pool`, and so are all that follow.
-        stride: likewise.
-        padding: likewise.
-        name: likewise.
-        program: likewise.
+        gradient: with respect to the result, of its shape and type. An expression is stored first,
+            as it is for `x` and `pooled`.
+        x: the operand of `max_pool`.
+        pooled: the result of `max_pool`.
+        window: as in `max_pool`.
+        stride: as in `max_pool`.
+        padding: as in `max_pool`.
+        name: of the result and of the steps.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A new tensor of the shape and type of x.
 
     Raises:
-        the errors of `max_pool`, and TensorCreationError for a result of another shape.
+        the errors of `max_pool`, and TensorCreationError for a result whose shape does not fit.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -254,16 +251,16 @@ def sum_pool_gradient(
     name: str = "sum_pool_gradient",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that find the gradient of `sum_pool` by x.
+    """Record steps that compute the gradient of `sum_pool` with respect to x.
 
     Args:
-        gradient: that of the result, of its shape and type. An expression is stored first.
+        gradient: with respect to the result, of its shape and type. An expression is stored first.
         field: sizes of x, as `x.shape[2:]`.
-        window: as in `max_pool`, and so are all that follow.
-        stride: likewise.
-        padding: likewise.
-        name: likewise.
-        program: likewise.
+        window: as in `max_pool`.
+        stride: as in `max_pool`.
+        padding: as in `max_pool`.
+        name: of the result and of the steps.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A new tensor of the shape and type of x.
@@ -289,7 +286,7 @@ def average_pool_gradient(
     name: str = "average_pool_gradient",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that find the gradient of `average_pool` by x; see `sum_pool_gradient`.
+    """Record steps that compute the gradient of `average_pool`; see `sum_pool_gradient`.
 
     Raises:
         the errors of `max_pool_gradient`.
@@ -315,9 +312,9 @@ def _asked(
     program: Steps | None,
     field: Sequence[int] | None = None,
 ) -> tuple[OperationCall, Given, ConvolutionRequest]:
-    """Return the call of an operation on x, x, and the windows.
+    """Return the call of an operation on x, the checked x, and the windows as a request.
 
-    With the `field` of what was pooled, x is the gradient of the result.
+    If the `field` of the pooled tensor is given, x is the gradient of the result.
     """
     call = OperationCall(what, name, program)
     (given,) = call.operands((x, "x" if field is None else "gradient"))
@@ -344,7 +341,7 @@ def _pooled(
     part: str = "",
     own: dict[str, Tensor] | None = None,
 ) -> Tensor:
-    """Record the steps of all phases, and return their outputs together."""
+    """Record the steps of all phases, and return their joined outputs."""
     name = f"{call.name}{part}"
 
     def of_phase(part: PhaseOutputs) -> Tensor:
@@ -380,13 +377,13 @@ def _of_stage(
     """Record the steps of a stage, and return its output.
 
     Args:
-        work: what takes the steps.
+        work: takes the steps.
         stage: the windows, and how they are pooled.
-        how: the operation on each.
+        how: the operation on each window.
         element: type of the result.
-        read: the tensors whose windows vertices read, by field; all of one shape.
+        read: tensors whose windows vertices read, by field; all of one shape.
         name: of the steps and of the result.
-        own: those of the shape of the output, whose elements belong to the vertices of these.
+        own: tensors of the shape of the output, by field; vertices read the places of their output.
     """
     if stage.is_reduced:
         rows, places = as_rows(read["x"], stage.request)
@@ -397,7 +394,7 @@ def _of_stage(
 
 
 def _counted(call: OperationCall, request: ConvolutionRequest) -> Tensor:
-    """Return how many elements windows have, a constant [field ...] of FLOAT."""
+    """Return the number of elements in each window, a constant [field ...] of FLOAT."""
     counts = np.ones((), np.float32)
     for each in request.dimensions:
         begin = each.origin + np.arange(each.count) * each.stride
@@ -409,20 +406,20 @@ def _counted(call: OperationCall, request: ConvolutionRequest) -> Tensor:
     )
 
 
-# -- disjoint --------------------------------------------------------------------------------------
+# -- windows that do not overlap -------------------------------------------------------------------
 
 
 def are_disjoint(request: ConvolutionRequest) -> bool:
-    """Return whether there are elements, none of them in two windows."""
+    """Return whether no element is in two windows; False if nothing is pooled."""
     return not request.is_empty and all(
         each.count == 1 or each.stride >= len(each.taps) for each in request.dimensions
     )
 
 
 def seen(windows: Tensor, request: ConvolutionRequest) -> Tensor:
-    """Return a view of windows, [batch, channels, field ...], for the elements of what was pooled.
+    """Return the window of each element of the pooled tensor, a view [batch, channels, field ...].
 
-    Elements that are in no window see zeros.
+    It is zero for elements that are in no window.
     """
     for d, each in enumerate(request.dimensions, start=2):
         taps = len(each.taps)
@@ -449,7 +446,7 @@ VERTICES: dict[How, tuple[type[Vertex], float]] = {
     "sum": (PoolSum, 0),
     "backward": (PoolMaxGradient, 0),
 }
-"""Operations that pool windows, and their number for places outside of the field."""
+"""The vertex class of each operation, and its value for places outside of the field."""
 
 
 def _by_vertices(
@@ -509,7 +506,7 @@ def _output(
     element: ElementClass,
     name: str,
 ) -> Tensor:
-    """Make a variable for the output in its blocks, each on the tile of its vertex."""
+    """Make a variable for the output, block after block, each on the tile of its vertex."""
     tile = np.concatenate([number // layout.turns for _, number in found])
     length = np.concatenate(
         [np.full(len(number), math.prod(kind.sizes[:-1])) for kind, number in found]
@@ -526,8 +523,8 @@ class PoolingStage:
     """Windows that are pooled at once.
 
     Attributes:
-        request: what they have.
-        is_reduced: whether by a reduction; otherwise by vertices of pooling.
+        request: the windows, as a convolution request.
+        is_reduced: whether by a reduction; otherwise by pooling vertices.
     """
 
     request: ConvolutionRequest
@@ -536,7 +533,7 @@ class PoolingStage:
 
 @frozen
 class Way:
-    """Stages, one after the other, and the modelled cycles of all."""
+    """Successive stages, and their modelled cycles in total."""
 
     cycles: int
     stages: tuple[PoolingStage, ...]
@@ -544,15 +541,15 @@ class Way:
 
 @lru_cache(maxsize=256)
 def cheapest_way(target: Target, request: ConvolutionRequest, how: How) -> Way:
-    """Return the way of the fewest modelled cycles; of equal ones that with the fewest stages.
+    """Return the way with the fewest modelled cycles, and the fewest stages among equals.
 
     Args:
-        target: whose tiles share the work.
+        target: the target whose tiles share the work.
         request: windows of a signal without zeros between its elements.
         how: "max" or "sum".
 
     Raises:
-        GraphMemoryAllocationError: where no way fits the memory.
+        GraphMemoryAllocationError: if no way fits the memory.
     """
     request = replace(request, dimensions=tuple(_inside(each) for each in request.dimensions))
     found, failure = [], None
@@ -580,10 +577,10 @@ def cheapest_way(target: Target, request: ConvolutionRequest, how: How) -> Way:
 
 
 def reduced_cycles(target: Target, request: ConvolutionRequest, how: How) -> int:
-    """Return the modelled cycles of a reduction of windows side by side, of x that lies linearly.
+    """Return the modelled cycles of a reduction of adjacent windows, for a linearly mapped x.
 
-    Each tile has a stretch of x, and pools what it has of each window, which is copied together if
-    it is not one stretch; then partial results go to where the windows' results are.
+    Each tile has a contiguous stretch of x, and pools its part of each window, which is copied
+    first if it is not contiguous; then partial results are sent to the tiles of the windows.
     """
     cost, element, taps = target.cost, request.element_type, request.taps
     held = -(-request.elements // target.tiles)
@@ -609,10 +606,10 @@ def reduced_cycles(target: Target, request: ConvolutionRequest, how: How) -> int
 
 
 def _met(request: ConvolutionRequest, held: int) -> tuple[float, int, int, float]:
-    """Return what a stretch of x has of windows, on average.
+    """Return the average parts of windows in a stretch of `held` elements of x.
 
-    How many windows it meets; how many elements of each; how many of these windows have elements
-    side by side, instead of each window its own; and in how many stretches their elements lie.
+    These are the number of windows that it meets; the elements of each of them; how many windows
+    are interleaved as columns, 1 if none are; and the number of contiguous runs of their elements.
     """
     met, columns, rest, row, is_row = 1.0, 1, float(held), 1.0, True
     for each in request.dimensions[::-1]:
@@ -630,7 +627,7 @@ def _met(request: ConvolutionRequest, held: int) -> tuple[float, int, int, float
 
 
 def as_rows(x: Tensor, request: ConvolutionRequest) -> tuple[Tensor, list[int]]:
-    """Return x with a dimension for the places in each window, and which dimensions these are."""
+    """Return x with dimensions for the places in each window, and the numbers of these."""
     shape, places = list(x.shape[:2]), []
     for d, each in enumerate(request.dimensions, start=2):
         taps = len(each.taps)
@@ -641,7 +638,7 @@ def as_rows(x: Tensor, request: ConvolutionRequest) -> tuple[Tensor, list[int]]:
 
 
 def _inside(each: Dimension) -> Dimension:
-    """Return a dimension of one window without the places that are not elements."""
+    """Return a dimension with a single window cut to the field; any other as it is."""
     if each.count != 1 or not _is_contiguous(each):
         return each
     begin, end = max(0, each.origin), min(each.size, each.origin + len(each.taps))
@@ -664,7 +661,7 @@ def _is_side_by_side(each: Dimension) -> bool:
 def _in_two(
     request: ConvolutionRequest, how: How
 ) -> Iterator[tuple[ConvolutionRequest, ConvolutionRequest]]:
-    """Yield ways to pool in two stages: parts of windows, or one dimension before the others."""
+    """Yield ways to pool in two stages: parts of windows first, or one dimension first."""
     whole = request.dimensions
     parts = [_part(each) for each in whole]
     if math.prod(parts) > 1 and parts != [len(each.taps) for each in whole]:
@@ -678,11 +675,11 @@ def _in_two(
 
 
 Cut = tuple[Dimension, Dimension]
-"""What two stages do along a dimension."""
+"""The windows of the first and the second stage along a dimension."""
 
 
 def _part(each: Dimension) -> int:
-    """Return the size of equal parts of all windows and of padding; 1 for none."""
+    """Return the size of equal parts that windows, strides and padding consist of; 1 for none."""
     if not _is_contiguous(each):
         return 1
     taps = len(each.taps)
@@ -693,7 +690,7 @@ def _cut(each: Dimension, part: int) -> Cut:
     taps, stride = len(each.taps) // part, each.stride // part if each.count > 1 else 1
     begin, padding = max(each.origin, 0), max(-each.origin, 0) // part
     parts = (each.count - 1) * stride + taps - padding
-    parts = min(parts, -(-(each.size - begin) // part))  # none of padding alone
+    parts = min(parts, -(-(each.size - begin) // part))  # no part of padding alone
     first = Dimension(each.size, 1, begin, part, parts, tuple(range(part)))
     return first, Dimension(parts, 1, -padding, stride, each.count, tuple(range(taps)))
 
@@ -714,21 +711,21 @@ def _two(
 
 
 # -- how tiles share a stage -----------------------------------------------------------------------
-# How pooling is shared among tiles: the cheapest of all blocks by batch, field and channels.
+# Tiles share pooling by blocks of batch, field and channels; the cheapest blocks are used.
 #
-# A block of channels is treated as a group of a convolution, so that the blocks of a convolution,
-# and their inputs, serve for pooling too. Costs are the bytes that blocks read besides their own
-# part, and PopLibs' estimate of the vertices.
+# A block of channels is treated as a group of a convolution, so that the blocks of convolutions and
+# their inputs can be used for pooling too. Costs are the bytes that blocks read in addition to
+# their own part, and PopLibs' cycle estimates of the vertices.
 
 
 @lru_cache(maxsize=256)
 def pooling_layout(target: Target, request: ConvolutionRequest, how: How) -> ConvolutionLayout:
-    """Return the cheapest layout.
+    """Return the cheapest layout of a stage.
 
     Args:
-        target: whose tiles share the work.
-        request: of one group of channels, as many of the output as of the input.
-        how: what vertices do.
+        target: the target whose tiles share the work.
+        request: windows with one group of channels, and as many outputs as inputs.
+        how: the operation of the vertices.
     """
     channels = request.inputs
     several = [
@@ -750,7 +747,7 @@ def pooling_layout(target: Target, request: ConvolutionRequest, how: How) -> Con
 
 
 def _ways(target: Target, request: ConvolutionRequest, how: How) -> PricedWays[ConvolutionLayout]:
-    """Return the ways with blocks of some channels."""
+    """Return the ways for one size of the blocks of channels."""
     size, sizes = request.element_type.size_bytes, (request.batch, *request.field)
     batch, *field = parts = blocks_of_all(sizes, [1] * len(sizes), target.tiles_per_ipu)
     cuts = [-(-whole // part) for whole, part in zip(sizes, parts, strict=True)]

@@ -1,9 +1,9 @@
-"""What recurrent layers share: the loop over a sequence, weights, plans.
+"""Common parts of recurrent layers: the loop over a sequence, weights, plans.
 
-    x [steps, ...]       each step lies spread over all tiles, as `create_sliceable` makes it, so
-                         that a step is read and written where it lies
+    x [steps, ...]       each step is spread over all tiles, as `create_sliceable` makes it, so
+                         that a step is read and written in place
 
-The steps run in a loop, so that the size of a program does not depend on their number.
+The steps run in a loop, so the size of a program does not depend on their number.
 """
 
 from __future__ import annotations
@@ -55,27 +55,27 @@ from poplite.types import FLOAT, UNSIGNED_INT, ElementTypeLike, element_type
 
 @contextmanager
 def forwards(steps: int) -> Iterator[Tensor]:
-    """Record what runs for each step; its number is an UNSIGNED_INT of the program."""
+    """Record a loop over the steps; yields the number of the step, an UNSIGNED_INT tensor."""
     with repeat(steps) as number:
         yield number.tensor
 
 
 @contextmanager
 def backwards(steps: int) -> Iterator[Tensor]:
-    """Record what runs for each step, the last one first."""
+    """Record a loop over the steps in reverse; yields the number of the step."""
     with repeat(steps) as number:
         yield stored((steps - 1) - number.tensor, name="step")
 
 
 def sequence(graph: Graph, element: ElementClass, shape: tuple[int, ...], name: str) -> Tensor:
-    """Make a variable for what belongs to the steps, along dimension 0."""
+    """Make a variable with an element for each step along dimension 0."""
     if not math.prod(shape):
         return graph.add_variable(element, shape, name, mapping="linear")
     return create_sliceable(graph, element, shape, [0], [1], name)
 
 
 def of_step(x: Tensor, step: Tensor, name: str) -> Tensor:
-    """Record the read of what belongs to a step."""
+    """Record a read of the element of a step along dimension 0."""
     if not x.num_elements:
         return x[0]
     # The number of a step is never out of range.
@@ -83,26 +83,26 @@ def of_step(x: Tensor, step: Tensor, name: str) -> Tensor:
 
 
 def store_step(x: Tensor, part: Tensor, step: Tensor, name: str) -> None:
-    """Record the write of what belongs to a step."""
+    """Record a write of the element of a step along dimension 0."""
     if x.num_elements:
         whole = part.reshape((1, *part.shape))
         dynamic_update(x, whole, step, [0], [1], out_of_range="popops", name=name)
 
 
 def running(lengths: Tensor | None, step: Tensor) -> Tensor | None:
-    """Record which sequences have a step, [batch, 1]; None where all of them have all steps."""
+    """Record which sequences have a step, [batch, 1]; None if all of them have all steps."""
     if lengths is None:
         return None
     return stored(lengths.reshape((*lengths.shape, 1)) > step, name="running")
 
 
 def among(run: Tensor | None, new: Operand, other: Operand | float) -> Expr:
-    """Return what sequences have that run, and the other of those that have ended."""
+    """Return `new` for sequences that run, and `other` for those that have ended."""
     return as_expr(new, "among") if run is None else where(run, new, other)
 
 
 def shown(run: Tensor | None, h: Tensor) -> Tensor:
-    """Record the outputs of a step: zeros of sequences that have ended."""
+    """Record the outputs of a step, with zeros for sequences that have ended."""
     return h if run is None else stored(where(run, h, 0.0), name="shown")
 
 
@@ -119,21 +119,21 @@ def wide(x: Operand) -> Expr:
 
 
 # -- weights and plans -----------------------------------------------------------------------------
-# What a recurrent layer is made of: weights, plans, and the checks of its operands.
+# Weights, plans, and the checks of a layer's operands.
 #
-# Weights have a gate along dimension 0. The product of a step is one of matrices::
+# Weights have the gates along dimension 0. The product of a step is one of matrices::
 #
 #     x [batch, inputs] | h [batch, units]    times    input weights  [inputs, gates * units]
 #                                                      output weights [units, gates * units]
 
 
 class RecurrentWeights(NamedTuple):
-    """The weights of a recurrent layer, or gradients by them.
+    """The weights of a recurrent layer, or gradients with respect to them.
 
     Attributes:
-        input: [gates, inputs, units], what inputs are multiplied by.
-        output: [gates, units, units], what outputs of the step before are multiplied by.
-        bias: [gates, units]; of a GRU that resets after the product [gates, 2, units].
+        input: [gates, inputs, units], the factors of the inputs.
+        output: [gates, units, units], the factors of the outputs of the previous step.
+        bias: [gates, units]; for a GRU that resets after the product, [gates, 2, units].
     """
 
     input: Tensor
@@ -143,14 +143,14 @@ class RecurrentWeights(NamedTuple):
 
 @made_by("ops.nn.plan_lstm(graph, ...), or ops.nn.plan_gru(graph, ...)")
 class RecurrentPlan:
-    """Where operands of a recurrent layer lie best; `plan_lstm` and `plan_gru` make it.
+    """The best mapping of a recurrent layer's operands; `plan_lstm` and `plan_gru` make it.
 
     Attributes:
         graph: the graph it was made for.
-        gates: 4 of an LSTM, 3 of a GRU.
-        product: the plan of the product of a step; of a GRU that of its first two gates.
-        candidate: of a GRU, the plans of the products of its candidate: of both x and h, or with
-            the reset after the product of each.
+        gates: 4 for an LSTM, 3 for a GRU.
+        product: the plan of the product of a step; for a GRU, of that for its first two gates.
+        candidate: for a GRU, the plans of the products for its candidate: one for x and h
+            together, or one for each with the reset after the product.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class RecurrentPlan:
             name: of the variable.
 
         Raises:
-            SizeOverflowError: for a number of steps that is not a whole number from 0.
+            SizeOverflowError: for a number of steps that is not a whole number, 0 or more.
             TensorCreationError: for an invalid name.
         """
         count = count_of("create_input", "steps", steps)
@@ -181,10 +181,10 @@ class RecurrentPlan:
         return sequence(self.graph, element, (count, *self._sizes[:2]), name)
 
     def create_weights(self, name: str = "weights") -> RecurrentWeights:
-        """Make the weights where the products of a step want them.
+        """Make the weights with the mapping that the products of a step use.
 
         Args:
-            name: begins the names of the variables.
+            name: the prefix of the names of the variables.
 
         Raises:
             TensorCreationError: for an invalid name.
@@ -215,11 +215,11 @@ def plan_lstm(
     units: int,
     type: ElementTypeLike = FLOAT,  # noqa: A002
 ) -> RecurrentPlan:
-    """Return where the operands of an LSTM lie best, by the product of one of its steps.
+    """Return the best mapping of the operands of an LSTM, for the product of one step.
 
     Args:
         graph: where it will run.
-        batch: sequences that run side by side.
+        batch: number of sequences that run at once.
         inputs: elements of a step of a sequence.
         units: elements of an output.
         type: of all of them, HALF or FLOAT.
@@ -228,7 +228,7 @@ def plan_lstm(
         ControlProgramError: for an invalid graph.
         ElementTypeError: for types that the AMP unit does not multiply.
         InvalidOption: for a size that is not a whole number; SizeOverflowError below 0.
-        the errors of `ops.plan_matmul`, where no plan fits.
+        the errors of `ops.plan_matmul`, if no plan fits.
 
     >>> import poplite as pl
     >>> plan = plan_lstm(pl.Graph(pl.Target(tiles=4)), batch=8, inputs=3, units=16)
@@ -250,11 +250,11 @@ def plan_gru(
     reset_after: bool = False,
     type: ElementTypeLike = FLOAT,  # noqa: A002
 ) -> RecurrentPlan:
-    """Return where the operands of a GRU lie best, by the products of one of its steps.
+    """Return the best mapping of the operands of a GRU, for the products of one step.
 
     Args:
         graph: where it will run.
-        batch: sequences that run side by side.
+        batch: number of sequences that run at once.
         inputs: elements of a step of a sequence.
         units: elements of an output.
         reset_after: as in `ops.nn.gru`.
@@ -264,7 +264,7 @@ def plan_gru(
         ControlProgramError: for an invalid graph.
         ElementTypeError: for types that the AMP unit does not multiply.
         InvalidOption: for a size that is not a whole number; SizeOverflowError below 0.
-        the errors of `ops.plan_matmul`, where no plan fits.
+        the errors of `ops.plan_matmul`, if no plan fits.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -293,7 +293,7 @@ def _sizes(what: str, graph: Graph, batch: int, inputs: int, units: int) -> tupl
 
 
 def parted(matrix: Tensor, inputs: int, gates: int) -> tuple[Tensor, Tensor]:
-    """Return the weights of inputs and of outputs, with a gate along dimension 0, of one matrix."""
+    """Return the input and output weights in one matrix, with the gates along dimension 0."""
     rows, columns = matrix.shape
     each = matrix.reshape((rows, gates, columns // gates)).dim_shuffle((1, 0, 2))
     return each[:, :inputs], each[:, inputs:]
@@ -301,16 +301,16 @@ def parted(matrix: Tensor, inputs: int, gates: int) -> tuple[Tensor, Tensor]:
 
 @frozen
 class Layer:
-    """A call of a recurrent layer, whose arguments are checked.
+    """A call of a recurrent layer, with checked arguments.
 
     Attributes:
         what: the call, for messages.
         graph: of all tensors.
         x: [steps, batch, inputs].
-        weights: as they were given.
+        weights: the argument of that name.
         name: of the operation.
-        program: what was given for it.
-        place: where its steps go.
+        program: the argument of that name.
+        place: where the steps go.
     """
 
     what: str
@@ -334,13 +334,13 @@ class Layer:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no output."""
+        """Whether the outputs have no elements."""
         steps, batch, _, units = self.sizes
         return not steps * batch * units
 
     @property
     def matrix(self) -> Tensor:
-        """All weights but biases: [inputs + units, gates * units]."""
+        """All weights except for biases: [inputs + units, gates * units]."""
         return concat([of_blocks(self.weights.input), of_blocks(self.weights.output)])
 
     def lengths(self, lengths: Operand) -> Given:
@@ -366,14 +366,14 @@ class Layer:
 
 
 def outputs_before(h: Tensor, like: Tensor, outputs: Tensor) -> Tensor:
-    """Record a copy of the first output; return the outputs before each step."""
+    """Record a copy of the initial output; return the outputs before each step."""
     first = mapped_like(like, "first")
     copy(h, first)
     return concat([first.reshape((1, *first.shape)), outputs])[: outputs.shape[0]]
 
 
 def saved_of(call: Layer, forward: object, kind: type[Any], widths: dict[str, int]) -> Any:
-    """Return what a forward pass saved, [steps, batch, width] for each role, or raise."""
+    """Return the values of a forward pass, [steps, batch, width] for each role, or raise."""
     if not isinstance(forward, kind) or forward.saved is None:
         function = call.what.removesuffix("_gradient")
         raise TensorCreationError(
@@ -398,7 +398,7 @@ def layer_of(
     name: str,
     program: Sequence | None,
 ) -> Layer:
-    """Return a call with its operands checked, but for state and gradients."""
+    """Return a call with its operands checked, except for state and gradients."""
     own = operand(what, x, program)
     check_type(what, own, FLOATS)
     if own.rank != 3:
