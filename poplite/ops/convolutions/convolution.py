@@ -1,17 +1,18 @@
-"""Records convolutions of one to three dimensions, also of their gradients.
+"""Records convolutions of one to three dimensions, with their gradients.
 
     y = ops.convolution(x, weights, padding=1)
     by_x = ops.convolution_input_gradient(gradient, weights, x.shape[2:], padding=1)
     by_weights = ops.convolution_weights_gradient(gradient, x, weights.shape[2:], padding=1)
 
-The gradient by the input is a convolution too, of the gradient of the output with the weights,
-whose channels are swapped: what was a stride is a dilation there (`Dimension.inverse`). That by the
-weights is a product of matrices, what each tap read by the gradient: the planner of products shares
-it among tiles (`poplite.ops.matmul`). What taps read comes first: a row of that matrix is what one
-tap read of one channel, at even distances in memory, where columns of it would be pieces of a few
-channels, most of them several times.
+The gradient with respect to the input is also a convolution: that of the output's gradient with the
+weights, whose input and output channels are swapped. A stride becomes a dilation in it
+(`Dimension.inverse`). The gradient with respect to the weights is a matrix product of the elements
+that each tap read with the output's gradient, which the planner of products shares among tiles
+(`poplite.ops.matmul`). The elements that taps read are the left matrix: a row of it is what one tap
+read from one channel, at regular distances in memory, whereas a column would consist of pieces of a
+few channels, most of them repeated.
 
-Source: PopLibs, `poplin/Convolution.hpp`; as there, the kernel is not turned around by itself.
+Source: PopLibs, `poplin/Convolution.hpp`; as there, the kernel is not flipped by default.
 """
 
 from __future__ import annotations
@@ -74,27 +75,27 @@ def convolution(
 ) -> Tensor:
     """Record steps that convolve inputs with a kernel.
 
-    An output is the sum of a kernel's weights, each times what it lies on: channels of the input
-    by `weights`, in the order of taps, then channels, in float32, for each slice of channels that
-    the plan makes; and then of these sums, in their order. HALF is rounded once, at the end. Where
-    a plan counts taps as channels (`expand` of `ops.plan_convolution`), slices are of taps of the
-    last dimensions and channels, in the order of the other taps, then of these, then of channels.
+    An output is the sum of the kernel's weights, each times the input element at its place.
+    Products are added in float32, in the order of taps, then channels, for each slice of channels
+    that the plan makes; then these sums are added in their order. HALF is rounded once, at the end.
+    If a plan counts taps as channels (`expand` of `ops.plan_convolution`), slices consist of taps
+    of the last dimensions and channels, and the order is the other taps, then these, then channels.
 
     Args:
         x: [batch, channels, size ...] of HALF or FLOAT, one to three sizes. An expression is
             stored first.
         weights: [output channels, input channels of a group, kernel ...], of the same type.
-        plan: how tiles share the work, of `ops.plan_convolution` with the same parameters. Left
-            out, one is made; an equal one is made only once.
+        plan: how tiles share the work, from `ops.plan_convolution` with the same parameters. Left
+            out, one is made; equal plans are made only once.
         stride: distance between outputs; one for all dimensions, or one for each.
-        padding: zeros before and after the input, likewise, or a pair for each dimension. Negative
-            numbers leave elements out.
-        dilation: distance between the taps of the kernel, likewise.
+        padding: zeros before and after the input: one number, one for each dimension, or a pair
+            for each. Negative numbers leave elements out.
+        dilation: distance between the taps of the kernel; one for all dimensions, or one for each.
         input_dilation: distance between elements of the input, with zeros between, before it is
             padded: a transposed convolution.
-        groups: into how many groups channels are cut, each convolved with its own weights.
-        flip: whether the kernel is turned around, as in the convolution of mathematics.
-        memory: the share of a tile's memory that it may take, as in `ops.plan_convolution`.
+        groups: number of groups that channels are cut into, each convolved with its own weights.
+        flip: whether the kernel is flipped, as in the mathematical convolution.
+        memory: the share of a tile's memory that blocks may take, as in `ops.plan_convolution`.
         name: of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
@@ -104,9 +105,10 @@ def convolution(
 
     Raises:
         ElementTypeError: for types that differ, or that the AMP unit does not multiply.
-        TensorCreationError: for shapes that do not fit each other, and for another plan.
-        InvalidOption: for a parameter that is illegal.
-        GraphMemoryAllocationError: where no plan fits.
+        TensorCreationError: for shapes that do not fit each other, and for a plan with different
+            parameters.
+        InvalidOption: for an invalid parameter.
+        GraphMemoryAllocationError: if no plan fits.
         ControlProgramError: if `program` is left out, outside of every block of steps.
 
     >>> import poplite as pl
@@ -158,21 +160,21 @@ def convolution_input_gradient(
     name: str = "input_gradient",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that find the gradient of a convolution by its input.
+    """Record steps that compute the gradient of a convolution with respect to its input.
 
     Args:
-        gradient: that of the output, of its shape and type. An expression is stored first.
+        gradient: with respect to the output, of its shape and type. An expression is stored first.
         weights: as in `ops.convolution`.
         field: sizes of the input, as `x.shape[2:]`.
-        stride: as in `ops.convolution`, and so are all that follow.
-        padding: likewise.
-        dilation: likewise.
-        input_dilation: likewise.
-        groups: likewise.
-        flip: likewise.
-        memory: likewise.
-        name: likewise.
-        program: likewise.
+        stride: as in `ops.convolution`.
+        padding: as in `ops.convolution`.
+        dilation: as in `ops.convolution`.
+        input_dilation: as in `ops.convolution`.
+        groups: as in `ops.convolution`.
+        flip: as in `ops.convolution`.
+        memory: as in `ops.convolution`.
+        name: of the result and of the steps.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A new tensor of the shape of the input.
@@ -228,21 +230,21 @@ def convolution_weights_gradient(
     name: str = "weights_gradient",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that find the gradient of a convolution by its weights.
+    """Record steps that compute the gradient of a convolution with respect to its weights.
 
     Args:
-        gradient: that of the output, of its shape and type. An expression is stored first.
+        gradient: with respect to the output, of its shape and type. An expression is stored first.
         x: as in `ops.convolution`.
         kernel: sizes of the kernel, as `weights.shape[2:]`.
-        stride: as in `ops.convolution`, and so are all that follow.
-        padding: likewise.
-        dilation: likewise.
-        input_dilation: likewise.
-        groups: likewise.
-        flip: likewise.
-        memory: likewise.
-        name: likewise.
-        program: likewise.
+        stride: as in `ops.convolution`.
+        padding: as in `ops.convolution`.
+        dilation: as in `ops.convolution`.
+        input_dilation: as in `ops.convolution`.
+        groups: as in `ops.convolution`.
+        flip: as in `ops.convolution`.
+        memory: as in `ops.convolution`.
+        name: of the result and of the steps.
+        program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A new tensor of the shape of the weights.
@@ -282,7 +284,7 @@ def convolution_weights_gradient(
     by_taps = _by_taps(call, call.stored(image, "x"), request, name)
     at_once = call.graph.target.getNumConvUnits(image.element_type, FLOAT)
     few = request.taps * request.inputs < min(outputs, at_once)
-    if few:  # rows for the unit, which takes as long for one as for as many as it makes at once
+    if few:  # more rows for the AMP unit, which takes as long for one as for all it makes at once
         by_places, by_taps = by_taps, by_places
     product = matmul(by_taps.dim_shuffle((0, 2, 1)), by_places, memory=memory)
     made = stored(product, name=name, program=program)
@@ -332,7 +334,7 @@ def _convolved(
 def _of_phases(
     numbers: tuple[int, ...], out: Tensor, request: ConvolutionRequest
 ) -> dict[int, Tensor]:
-    """Return the outputs of each phase, of a convolution that makes those of several."""
+    """Return the outputs of each phase from a convolution that makes those of several."""
     batch, _, *field = out.shape
     several = out.reshape((batch, request.groups, len(numbers), request.outputs, *field))
     shape = batch, request.groups * request.outputs, *field
@@ -342,7 +344,7 @@ def _of_phases(
 def _zeros(
     call: OperationCall, request: ConvolutionRequest, unread: dict[int, PhaseOutputs]
 ) -> dict[int, Tensor]:
-    """Return the outputs of phases that read no elements: parts of one tensor that is filled."""
+    """Return the outputs of phases that read no elements, as parts of one tensor of zeros."""
     if not unread:
         return {}
     sizes = [math.prod(part.shape[2:]) for part in unread.values()]
@@ -373,20 +375,20 @@ def _by_places(gradient: Tensor, request: ConvolutionRequest) -> Tensor:
 
 
 def _by_taps(call: OperationCall, x: Tensor, request: ConvolutionRequest, name: str) -> Tensor:
-    """Return what each output reads, [groups, batch * field, taps * inputs]."""
+    """Return the elements that each output reads, [groups, batch * field, taps * inputs]."""
     rank = len(request.dimensions)
     zeros = call.graph.add_constant(
         request.element_type, (1,) * (3 + rank), 0, f"{name}/zeros", mapping=0
     )
     read = by_taps(by_channels(x, request), list(enumerate(request.dimensions)), zeros)
-    # Channels come last: as they are adjacent in memory, rows have few pieces.
+    # Channels come last: they are adjacent in memory, so that rows have few pieces.
     read = read.dim_roll(3 + rank, 2 + rank)
     places = request.batch * math.prod(request.field)
     return read.reshape((request.groups, places, request.taps * request.inputs))
 
 
 def _count(groups: object) -> int:
-    """Return a number of groups that is checked later."""
+    """Return a valid number of groups as it is, and 1 for any other, which is refused later."""
     return groups if isinstance(groups, int) and groups > 0 else 1
 
 

@@ -1,14 +1,14 @@
 """The compute sets of a convolution, shared among tiles as a layout says.
 
-    copies      an operand whose channels are not adjacent is copied to where a plan would
-                make it: otherwise vertices would read single elements; an input whose taps
-                count as channels is copied with these
-    products    every vertex gets what its block reads, and its weights; in passes, where the
-                memory of tiles is too small for all that they convolve
-    sums        the tiles that made partials of a block add up a part of it each; only where input
+    copies      an operand whose channels are not adjacent is copied to the plan's mapping:
+                otherwise vertices would read single elements; an input whose taps count as
+                channels is copied with these
+    products    every vertex gets the input of its block, and its weights; in several passes if
+                the blocks of a tile do not fit its memory together
+    sums        the tiles that made partials of a block each add up a part of it; only if input
                 channels are cut, or sums are rounded
 
-Operands may lie anywhere. Those that a plan makes lie on the tiles that use them.
+Operands may have any mapping. Those that a plan makes are on the tiles that use them.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def weights_of(
 ) -> Tensor:
     """Make a variable for the weights, [groups, outputs, inputs, taps], on the tiles that use them.
 
-    Each block lies on all tiles that use it, a part on each. `count` taps are those of all phases
-    of a convolution, while the layout is for one.
+    Each block is spread over all tiles that use it. `count` is the number of taps of all phases of
+    a convolution, while the layout is for one phase.
     """
     request = layout.request
     taps = request.taps if count is None else count
@@ -91,7 +91,7 @@ def grain_of(target: Target) -> int:
 
 
 def record_convolutions(recorder: Recorder, several: Sequence[Convolution]) -> list[Tensor]:
-    """Record the steps of convolutions of one input: their vertices run at once.
+    """Record the steps of several convolutions of one input, whose vertices run at once.
 
     Returns the outputs, [batch, groups * outputs, field ...].
     """
@@ -99,7 +99,7 @@ def record_convolutions(recorder: Recorder, several: Sequence[Convolution]) -> l
     _arrange(recorder, several)
     summed = [each for each in several if each.layout.has_partials]
     for each in summed:
-        # Partials begin at zero, so their memory may serve others before.
+        # Partials start from zero, so other variables may use their memory before.
         recorder.add(WriteUndef(each.partials))
     for at in range(max(each.layout.passes for each in several)):
         step = recorder.compute_set(f"{name}/products")
@@ -113,7 +113,7 @@ def record_convolutions(recorder: Recorder, several: Sequence[Convolution]) -> l
 
 
 def _arrange(recorder: Recorder, several: Sequence[Convolution]) -> None:
-    """Copy operands whose channels lie apart."""
+    """Copy operands whose channels are not adjacent."""
     graph, layout, name = several[0].graph, several[0].layout, several[0].name
     x = arranged(graph, recorder, layout.unexpanded, several[0].x, f"{name}/input")
     if layout.request.source:
@@ -132,10 +132,10 @@ def _arrange(recorder: Recorder, several: Sequence[Convolution]) -> None:
 
 @dataclass(eq=False)
 class Convolution:
-    """What a convolution is made of.
+    """The operands of a convolution, and its vertices.
 
     Attributes:
-        graph: whose tiles share it.
+        graph: the graph whose tiles share it.
         layout: how tiles share it.
         x: the input, [batch, groups * inputs, field ...].
         weights: [groups, outputs, inputs, taps], of the request of the layout.
@@ -160,7 +160,7 @@ class Convolution:
 
     @cached_property
     def partials(self) -> Tensor:
-        """Room for what every vertex makes."""
+        """A variable for the partials of every vertex."""
         layout = self.layout
         tile = np.arange(layout.vertices) // layout.turns
         length = np.full(layout.vertices, self._room)
@@ -170,7 +170,7 @@ class Convolution:
 
     @cached_property
     def out(self) -> Tensor:
-        """The output in its blocks, a part of each on every tile that adds it up."""
+        """The output, block after block, each spread over the tiles that add it up."""
         request, tiles, lengths = self.layout.request, [], []
         for blocks, size in self._outputs():
             tile = self._adders(blocks)
@@ -184,7 +184,7 @@ class Convolution:
         return self.graph.add_variable(request.element_type, (size,), self.name, mapping=mapping)
 
     def _outputs(self) -> Iterator[tuple[tuple[Int64, ...], int]]:
-        """Yield the blocks of the output of each dimension, and the size of each block."""
+        """Yield blocks of the output of equal size, by dimension, and that size."""
         sizes, parts = self.layout.sizes, self.layout.block
         which = [d for d in range(len(sizes)) if d != len(sizes) - 2]
         for kind in product(*(segments(sizes[d], parts[d]) for d in which)):
@@ -200,12 +200,12 @@ class Convolution:
         return self.layout.number(tuple(np.broadcast_arrays(*others, deep, wide)))
 
     def _adders(self, blocks: tuple[Int64, ...]) -> Int64:
-        """Return the tiles that add up a part of blocks of the output each, [blocks, depth]."""
+        """Return the tiles that each add up a part of a block of the output, [blocks, depth]."""
         return self._numbers(blocks) // self.layout.turns
 
     @cached_property
     def _vertices(self) -> list[tuple[EqualBlocks, Int64, Int64, int]]:
-        """Vertices of each kind: their numbers, where in the output they begin, and its size."""
+        """The vertices of each kind: their numbers, where their outputs begin, and their size."""
         layout, begin, found = self.layout, 0, []
         for kind in layout.kinds():
             sizes, number = kind.sizes, layout.number(kind.blocks())
@@ -233,7 +233,7 @@ class Convolution:
                 )
 
     def _fields(self, kind: EqualBlocks, chosen: Int64) -> dict[str, object]:
-        """Return what vertices of a kind read, and how."""
+        """Return the fields of vertices of a kind, except for their output."""
         counts = kind.counts
         at = np.unravel_index(chosen, counts)
         weights = weight_blocks(self.weights, kind)

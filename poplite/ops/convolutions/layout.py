@@ -1,12 +1,12 @@
-"""Which tile convolves which blocks of an input with which weights.
+"""Layouts of convolutions: which tile convolves which blocks of an input with which weights.
 
-    output [batch, field ..., outputs]      cut along all dimensions into blocks
-    inputs                                  cut too: then each block comes in partials
+    output [batch, field ..., outputs]      cut into blocks along all dimensions
+    inputs                                  may be cut too: then each block is made as partials
 
-A vertex makes a block of the output from the part of the input that it reads, which overlaps with
-those of its neighbours, and from a block of the weights. Vertices are numbered; those that follow
-each other share the input, and differ in their outputs. A tile has `turns` of them, one after the
-other, and as many at a time as its memory holds.
+A vertex makes a block of the output from a block of the weights and its part of the input, which
+overlaps with those of its neighbours. Vertices are numbered; consecutive ones share the input, and
+differ in their output channels. A tile has `turns` consecutive vertices, of which it runs as many
+at a time as its memory holds.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from poplite.program import Copy
 from poplite.program.recording import Recorder
 
 SHORTEST = 8
-"""Neighbouring elements below which an operand is copied."""
+"""An operand with fewer adjacent elements than this is copied."""
 
 
 @frozen
 class ConvolutionLayout:
-    """One way to share a convolution among tiles, and what it takes.
+    """One way to share a convolution among tiles, with its cost.
 
     Attributes:
         request: the convolution.
@@ -46,10 +46,10 @@ class ConvolutionLayout:
         inputs: channels of the input of a block.
         turns: vertices of a tile.
         at_once: vertices of a tile in a pass.
-        cycles: by formulas: exchange, products, and the addition of partials.
+        cycles: estimates for exchange, products, and the addition of partials.
         held: bytes of a tile: of the input, the weights, partials, and partials that arrive.
-        operands: bytes of the fullest tile, about, of an input, weights and an output as the plan
-            makes them.
+        operands: approximate bytes of the fullest tile for an input, weights and an output with the
+            plan's mapping.
     """
 
     request: ConvolutionRequest
@@ -71,32 +71,32 @@ class ConvolutionLayout:
 
     @property
     def block(self) -> tuple[int, ...]:
-        """The same, of a block."""
+        """The sizes of a block, in the same order."""
         return 1, self.batch, *self.field, self.inputs, self.outputs
 
     @property
     def cuts(self) -> tuple[int, ...]:
-        """Into how many blocks each of these is cut."""
+        """The number of blocks along each of these dimensions."""
         return tuple(-(-size // part) for size, part in zip(self.sizes, self.block, strict=True))
 
     @property
     def depth(self) -> int:
-        """Partials of each output."""
+        """Number of partials of each output."""
         return self.cuts[-2]
 
     @property
     def vertices(self) -> int:
-        """Blocks that are convolved."""
+        """Number of vertices, each of which convolves a block."""
         return math.prod(self.cuts)
 
     @property
     def tiles(self) -> int:
-        """Tiles that take part."""
+        """Number of tiles that take part."""
         return -(-self.vertices // self.turns)
 
     @property
     def passes(self) -> int:
-        """How many steps of products there are."""
+        """The number of compute sets of products."""
         return -(-self.turns // self.at_once)
 
     @property
@@ -119,12 +119,12 @@ class ConvolutionLayout:
         return replace(self, request=source, inputs=part)
 
     def number(self, blocks: tuple[Int64, ...]) -> Int64:
-        """Return the numbers of vertices, by the blocks of each dimension that they are for."""
+        """Return the numbers of the vertices for blocks, given along each dimension."""
         number: Int64 = np.ravel_multi_index(blocks, self.cuts)
         return number
 
     def kinds(self) -> list[EqualBlocks]:
-        """Return the vertices, those with blocks of equal sizes together."""
+        """Return the vertices, grouped by the sizes of their blocks."""
         cut = [segments(size, part) for size, part in zip(self.sizes, self.block, strict=True)]
         return [EqualBlocks(self, each) for each in product(*cut)]
 
@@ -134,8 +134,8 @@ class EqualBlocks:
     """Vertices whose blocks have equal sizes.
 
     Attributes:
-        layout: that they are of.
-        parts: of each dimension of `layout.sizes`.
+        layout: the layout that they belong to.
+        parts: their blocks along each dimension of `layout.sizes`.
     """
 
     layout: ConvolutionLayout
@@ -143,16 +143,16 @@ class EqualBlocks:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """How many blocks there are along each dimension."""
+        """The number of blocks along each dimension."""
         return tuple(each.count for each in self.parts)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The size of a block along each."""
+        """The size of a block along each dimension."""
         return tuple(each.part for each in self.parts)
 
     def blocks(self) -> tuple[Int64, ...]:
-        """Return the blocks of each dimension that the vertices are for, in their order."""
+        """Return the blocks of all vertices along each dimension, in their order."""
         within = np.unravel_index(np.arange(math.prod(self.counts)), self.counts)
         return tuple(numbers + each.first for numbers, each in zip(within, self.parts, strict=True))
 
@@ -160,7 +160,7 @@ class EqualBlocks:
 # -- operands as views of blocks -------------------------------------------------------------------
 #     input      [batch, groups * inputs, field ...]        weights  [groups, outputs, inputs, taps]
 #     signal     zeros between its elements and around
-#     windows    for each block what it reads; they overlap
+#     windows    the part that each block reads; they overlap
 #     block      [batch, field ..., inputs]                   block    [taps, inputs, outputs]
 #
 # In a block, the elements multiplied with the weights of a tap are adjacent.
@@ -174,9 +174,9 @@ def by_channels(x: Tensor, request: ConvolutionRequest) -> Tensor:
 
 
 def signal(x: Tensor, dim: int, how: Dimension, zeros: Tensor | None) -> Tensor:
-    """Return exactly what all outputs read along a dimension of an input.
+    """Return exactly the places that all outputs read along a dimension of an input.
 
-    `zeros` is [groups, batch, 1 ..., inputs]; None where none are read.
+    `zeros` is [groups, batch, 1 ..., inputs]; None if none are read.
     """
     if how.dilation > 1 and x.shape[dim]:
         shape = list(x.shape)
@@ -200,7 +200,7 @@ def signal(x: Tensor, dim: int, how: Dimension, zeros: Tensor | None) -> Tensor:
 
 
 def _zeros(zeros: Tensor | None, shape: list[int]) -> Tensor:
-    """Return zeros of a shape, each channel with its own."""
+    """Return zeros of a shape, from the element of `zeros` for each channel."""
     assert zeros is not None, "zeros are read"
     for d, size in enumerate(shape):
         if d == zeros.rank:
@@ -211,7 +211,7 @@ def _zeros(zeros: Tensor | None, shape: list[int]) -> Tensor:
 
 
 def windows(x: Tensor, dim: int, part: EqualParts, how: Dimension) -> Tensor:
-    """Return what blocks of outputs read along a dimension, [..., blocks, places, ...]."""
+    """Return the places that blocks read along a dimension, [..., blocks, places, ...]."""
     places, distance = how.places(part.part), part.part * how.stride
     begin = part.begin * how.stride
     if places == distance:
@@ -225,7 +225,7 @@ def windows(x: Tensor, dim: int, part: EqualParts, how: Dimension) -> Tensor:
 
 
 def input_blocks(x: Tensor, kind: EqualBlocks) -> Tensor:
-    """Return what the vertices of a kind read, [groups, batch, field ..., inputs, elements].
+    """Return the input of the vertices of a kind, [groups, batch, field ..., inputs, elements].
 
     `x` is the signal of all dimensions, [groups, batch, field ..., inputs].
     """
@@ -243,7 +243,7 @@ def input_blocks(x: Tensor, kind: EqualBlocks) -> Tensor:
 
 
 def weight_blocks(weights: Tensor, kind: EqualBlocks) -> Tensor:
-    """Return the weights that the vertices of a kind read, [groups, inputs, outputs, elements].
+    """Return the weights of the vertices of a kind, [groups, inputs, outputs, elements].
 
     `weights` are [groups, outputs, inputs, taps].
     """
@@ -256,7 +256,7 @@ def weight_blocks(weights: Tensor, kind: EqualBlocks) -> Tensor:
 
 
 def weights_of_blocks(flat: Tensor, layout: ConvolutionLayout, taps: int) -> Tensor:
-    """Return [groups, outputs, inputs, taps] of weights that lie in blocks, kind after kind."""
+    """Return weights as [groups, outputs, inputs, taps] from their blocks, kind after kind."""
     request, begin, rows = layout.request, 0, []
     for wide in segments(request.outputs, layout.outputs):
         row = []
@@ -271,7 +271,7 @@ def weights_of_blocks(flat: Tensor, layout: ConvolutionLayout, taps: int) -> Ten
 
 
 def output_of_blocks(flat: Tensor, layout: ConvolutionLayout) -> Tensor:
-    """Return [batch, groups * outputs, field ...] of blocks, kind after kind."""
+    """Return the output as [batch, groups * outputs, field ...] from blocks, kind after kind."""
     request, begin = layout.request, 0
     sizes = request.batch, *request.field, request.outputs
     blocks = layout.batch, *layout.field, layout.outputs
@@ -296,25 +296,26 @@ def output_of_blocks(flat: Tensor, layout: ConvolutionLayout) -> Tensor:
 
 
 # -- taps that count as channels -------------------------------------------------------------------
-# The AMP unit takes 16 channels of HALF at a time, or 8 of FLOAT, and with fewer as long; and rows
-# of places take it the less time each, the longer they are. So what several taps lie on may be the
-# channels of one place:
+# The AMP unit takes 16 channels of HALF at a time, or 8 of FLOAT, and needs as long for fewer; and
+# long rows of places take it less time per place. So the elements under several taps may be treated
+# as the channels of one place:
 #
-#     x          a b c d e f          two places of output 0 and 1, kernel of three taps
-#     expanded   abc bcd cde def      kernel of one tap, three times the channels
+#     x          a b c d e f          places of one channel, kernel of three taps
+#     expanded   abc bcd cde def      places of three channels, kernel of one tap
 #
-# A view of x does this, which is copied once to the plan's mapping; the rest is the same as for an
-# input of so many channels. Dimensions are expanded from the last one on. So sums keep their order,
-# taps and then channels, and what lies side by side in x does so among the channels.
+# This is a view of x, which is copied once to the plan's mapping; the rest is the same as for an
+# input with that many channels. Dimensions are expanded from the last one backwards, so that sums
+# keep their order, taps and then channels, and elements adjacent in x are adjacent channels.
 #
 # Source: PopLibs, `lib/poplin/ConvPlan.cpp`, `getExpandDimsCandidates`, and `expandSpatialDim` of
 # `lib/poplin/ConvTransforms.hpp`.
 
 
 def expansions(request: ConvolutionRequest) -> list[ConvolutionRequest]:
-    """Return a convolution, and the same with the taps of its last dimensions as channels.
+    """Return the versions of a convolution with the taps of its last dimensions as channels.
 
-    Only the one that is asked for, if one is; up to a kernel that is longer than the input.
+    If the request fixes the number of dimensions, it is the only one; otherwise all numbers from 0,
+    up to a dimension whose kernel is longer than the input.
     """
     if request.expand is not None:
         return [expanded(request, request.expand)]
@@ -365,13 +366,13 @@ def expanded_input(x: Tensor, request: ConvolutionRequest, zeros: Tensor | None)
 
 
 def expanded_dimensions(request: ConvolutionRequest) -> list[tuple[int, Dimension]]:
-    """Return the number of each dimension whose taps count as channels, and what it was before."""
+    """Return the dimensions whose taps count as channels: their numbers, and the original ones."""
     first = len(request.dimensions) - (request.expand or 0)
     return list(enumerate(request.read.dimensions))[first:]
 
 
 def side_by_side(request: ConvolutionRequest) -> int:
-    """Return how many channels of an expanded input lie side by side in x too."""
+    """Return how many adjacent channels of an expanded input are also adjacent in x."""
     source = request.read
     taps = source.dimensions[-1].taps
     return source.inputs * (len(taps) if taps == tuple(range(len(taps))) else 1)
@@ -388,7 +389,7 @@ def expanded_weights(weights: Tensor, request: ConvolutionRequest) -> Tensor:
 
 
 def collapsed_weights(weights: Tensor, request: ConvolutionRequest) -> Tensor:
-    """Return what `expanded_weights` was made of."""
+    """Return the original weights from those of `expanded_weights`."""
     if request.source is None:
         return weights
     groups, outputs, _, own = weights.shape
@@ -399,9 +400,9 @@ def collapsed_weights(weights: Tensor, request: ConvolutionRequest) -> Tensor:
 
 
 def by_taps(x: Tensor, dimensions: list[tuple[int, Dimension]], zeros: Tensor | None) -> Tensor:
-    """Return what outputs read of an input, [groups, batch, field ..., inputs, taps].
+    """Return the input elements of each output, [groups, batch, field ..., inputs, taps].
 
-    Only along some dimensions, by their number in the field; `zeros` are as in `signal`.
+    Only the given dimensions have taps, by their number in the field; `zeros` are as in `signal`.
     """
     for d, each in dimensions:
         x = signal(x, 2 + d, each, zeros)
@@ -415,15 +416,15 @@ def by_taps(x: Tensor, dimensions: list[tuple[int, Dimension]], zeros: Tensor | 
     return concat(parts, x.rank)
 
 
-# -- what vertices read, and where it lies ---------------------------------------------------------
-# What the vertices of convolutions and pooling read of their input, and where it lies.
+# -- inputs of vertices ----------------------------------------------------------------------------
+# The parts of an input that the vertices of convolutions and pooling read, and its mapping.
 #
-# Their input may lie anywhere. If its channels are not adjacent it is copied first, to
-# where a plan would make it: otherwise vertices would read single elements.
+# An input may have any mapping. If its channels are not adjacent, it is first copied to the plan's
+# mapping: otherwise vertices would read single elements.
 
 
 def tiles_of(layout: ConvolutionLayout, *blocks: Any) -> Int64:
-    """Return the tiles of the vertices for blocks of each dimension, which are broadcast."""
+    """Return the tiles of the vertices for blocks, given along each dimension and broadcast."""
     tiles: Int64 = layout.number(tuple(np.broadcast_arrays(*blocks))) // layout.turns
     return tiles
 
@@ -431,7 +432,7 @@ def tiles_of(layout: ConvolutionLayout, *blocks: Any) -> Int64:
 def input_of(graph: Graph, layout: ConvolutionLayout, name: str) -> Tensor:
     """Make a variable for the input on the tiles that use it.
 
-    Its channels are adjacent, those of a block on one of the tiles that make outputs of it.
+    Its channels are adjacent; those of a block are on one of the tiles that use them.
     """
     request = layout.request
     fields = tuple(each.size for each in request.dimensions)
@@ -457,9 +458,9 @@ def input_of(graph: Graph, layout: ConvolutionLayout, name: str) -> Tensor:
 
 
 def _users(layout: ConvolutionLayout) -> Int64:
-    """Return which of the tiles that use a place has it, int64[field ...].
+    """Return which of the tiles that use a place holds it, int64[field ...].
 
-    Each has whole rows of a block, or neighbours of a row where it has fewer rows than users.
+    Each holds whole rows of a block, or parts of rows if the block has fewer rows than users.
     """
     wide = layout.cuts[-1]
     *rows, columns = (
@@ -476,7 +477,7 @@ def _users(layout: ConvolutionLayout) -> Int64:
 def arranged(
     graph: Graph, recorder: Recorder, layout: ConvolutionLayout, x: Tensor, name: str
 ) -> Tensor:
-    """Return an input whose channels are adjacent: itself, or a copy that is recorded."""
+    """Return an input whose channels are adjacent: x itself, or a recorded copy."""
     if not is_scattered(x.dim_roll(1, x.rank - 1), layout.inputs):
         return x
     made = input_of(graph, layout, name)
@@ -497,16 +498,16 @@ def with_taps(
 
 
 def _copied(x: Tensor, made: Tensor) -> Copy:
-    """Return a Copy of an input whose channels are adjacent, in their order: of few pieces."""
+    """Return a Copy of an input in the order of its adjacent channels, which has few pieces."""
     return Copy(x.dim_roll(1, x.rank - 1), made.dim_roll(1, made.rank - 1))
 
 
 def signal_of(
     graph: Graph, layout: ConvolutionLayout, x: Tensor, value: float, name: str
 ) -> Tensor:
-    """Return an input with a number between and around, [groups, batch, field ..., inputs].
+    """Return an input with `value` between and around, [groups, batch, field ..., inputs].
 
-    The elements around each channel lie on a tile that uses them.
+    The element around each channel is on a tile that uses it.
     """
     request = layout.request
     around = None
@@ -519,7 +520,7 @@ def signal_of(
 
 
 def _around(graph: Graph, layout: ConvolutionLayout, value: float, name: str) -> Tensor:
-    """Return a number for each channel, [groups, batch, 1 ..., inputs]."""
+    """Return a constant with `value` for each channel, [groups, batch, 1 ..., inputs]."""
     request = layout.request
     group, batch, channel = np.ix_(
         *(np.arange(size) for size in (request.groups, request.batch, request.inputs))
@@ -532,13 +533,13 @@ def _around(graph: Graph, layout: ConvolutionLayout, value: float, name: str) ->
 
 
 def blocks_of(whole: Tensor, kind: EqualBlocks, chosen: Int64) -> Slices:
-    """Return what some of the vertices of a kind read of a signal."""
+    """Return the parts of a signal that the chosen vertices of a kind read."""
     at = np.unravel_index(chosen, kind.counts)
     return rows_of(input_blocks(whole, kind), np.ravel_multi_index(at[:-1], kind.counts[:-1]))
 
 
 def windows_of(kind: EqualBlocks, count: int) -> dict[str, object]:
-    """Return the fields of vertices of a kind that say what their positions read."""
+    """Return the fields of vertices of a kind that locate the elements each output reads."""
     taps, rows = _places(kind)
     columns = together(kind.layout.request.dimensions, kind.sizes[2:-2])
     rows = rows[:: columns // kind.sizes[-3]]
@@ -556,7 +557,7 @@ def is_scattered(x: Tensor, channels: int) -> bool:
 
 
 def _places(kind: EqualBlocks) -> tuple[Int64, Int64]:
-    """Return the places of the taps of a block, and those where its rows begin."""
+    """Return the places of the taps in a block, and those where its rows begin."""
     batch, *field = kind.sizes[1:-2]
     taps, rows, pitch = np.zeros(1, np.int64), np.zeros(1, np.int64), 1
     for d, (part, each) in reversed(
@@ -572,6 +573,6 @@ def _places(kind: EqualBlocks) -> tuple[Int64, Int64]:
 
 
 def rows_of(blocks: Tensor, chosen: Int64) -> Slices:
-    """Return some of the blocks in the last dimension of a tensor, by their number."""
+    """Return the chosen blocks, which are the last dimension of a tensor, by their number."""
     size = blocks.shape[-1]
     return Slices(blocks.flatten(), 0, chosen * size, (chosen + 1) * size)

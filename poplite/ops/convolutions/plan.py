@@ -1,13 +1,12 @@
 """Plans of convolutions: the cheapest of all ways to share one among tiles.
 
-What a plan says becomes part of the graph: which vertex convolves what, and where. So an executable
-needs no plan.
+A plan determines the vertices of a graph and their tiles, so an executable does not need it.
 
-All ways are priced by formulas: bytes at the rate of the exchange, and what goes before them; the
-AMP unit as in `poplite.vertices.convolution`; the vertices that add up. Inputs are assumed to have
-the plan's mapping: of a block's input, its tile has the part that no block before it reads, shared
-with the tiles that make other outputs of it. An input whose taps count as channels is exchanged and
-copied before.
+The cost of each way is estimated by formulas: bytes at the rate of the exchange, and its start; the
+AMP unit as in `poplite.vertices.convolution`; and the vertices that add up partials. Inputs are
+assumed to have the plan's mapping: of a block's input, its tile has the part that no earlier block
+reads, shared with the tiles that make other outputs from it. An input whose taps count as channels
+is exchanged and copied before.
 """
 
 from __future__ import annotations
@@ -69,23 +68,23 @@ from poplite.vertices.convolution import convolution_cycles
 from poplite.vertices.reduce import partials_cycles
 
 LARGEST_BLOCK = 1 << 20
-"""Outputs along a dimension above which blocks are not told apart: no tile holds their operands."""
+"""Blocks with more outputs along a dimension are treated as equal: no tile holds their operands."""
 
 CODE_BYTES = 16 << 10
-"""Approximate bytes of the code and stacks of a tile, besides operands and blocks."""
+"""Approximate bytes of the code and stacks of a tile, in addition to operands and blocks."""
 
 HELD = ("input", "weights", "partials", "arriving partials")
-"""What the memory of a tile is for."""
+"""The uses of a tile's memory."""
 
 Way = tuple[Any, ...]
-"""Sizes of blocks of each way: batch, field ..., inputs, outputs."""
+"""The sizes of the blocks of each way: batch, field ..., inputs, outputs."""
 
 
 def cheapest_ways(target: Target, request: ConvolutionRequest) -> list[ConvolutionLayout]:
     """Return the first few ways that fit, the cheapest first.
 
-    Of equal ones the one with the fewest vertices of a tile, then the least memory, then the
-    longest rows. Raises GraphMemoryAllocationError where none fits.
+    Among equals, that with the fewest vertices of a tile comes first, then the least memory, then
+    the longest rows. Raises GraphMemoryAllocationError if none fits.
     """
     found = cheapest([_Search(target, each).ways for each in expansions(request)])
     if not found[0].fits:
@@ -98,7 +97,7 @@ def cheapest_ways(target: Target, request: ConvolutionRequest) -> list[Convoluti
 def way_with_blocks(
     target: Target, request: ConvolutionRequest, like: ConvolutionLayout
 ) -> ConvolutionLayout | None:
-    """Return the way with the blocks of another convolution, on the same tiles, where it fits."""
+    """Return the way with the blocks of another convolution, on the same tiles, if it fits."""
     sizes = request.batch, *request.field, request.inputs, request.outputs
     blocks = like.batch, *like.field, like.inputs, like.outputs
     parts = tuple(np.array([min(part, size)]) for part, size in zip(blocks, sizes, strict=True))
@@ -108,7 +107,7 @@ def way_with_blocks(
 
 
 class _Search:
-    """Prices the ways to make one convolution: all, or those with blocks of some sizes."""
+    """Estimates the cost of the ways to share a convolution: all, or those with given blocks."""
 
     def __init__(
         self, target: Target, request: ConvolutionRequest, parts: Way | None = None
@@ -140,7 +139,7 @@ class _Search:
         made = positions * outputs * FLOAT.size_bytes * has_partials
         arriving = -(-made * (deep - 1) // deep)
         held = [reach, weights, self.turns * made, self.turns * arriving]
-        # Blocks of a pass: those that fit, besides operands as the plan makes them.
+        # Blocks of a pass: as many as fit alongside operands with the plan's mapping.
         self.operands = self._operands(cuts, positions * outputs)
         limit = int(request.memory * target.tile_memory_bytes)
         whole = target.tile_memory_bytes - CODE_BYTES
@@ -177,7 +176,7 @@ class _Search:
         self.ways = PricedWays(rank, self.layout)
 
     def _operands(self, cuts: Sequence[Any], made: Any) -> Int64:
-        """Return the bytes of input, weights and output on the fullest tile, about."""
+        """Return the approximate bytes of input, weights and output on the fullest tile."""
         request, size = self.request, self.request.element_type.size_bytes
         *shared, wide = cuts
         blocks = request.groups * math.prod(shared)
@@ -198,7 +197,7 @@ class _Search:
         return found
 
     def _expanded(self, blocks: Any) -> Any:
-        """Return the bytes on a tile of an input with taps as channels, which it gets first."""
+        """Return the bytes on a tile of an input with taps as channels; 0 if none is made."""
         request = self.request
         if request.source is None:
             return np.zeros_like(blocks)
@@ -207,7 +206,7 @@ class _Search:
         return -(-size // -(-request.groups * blocks // self.turns))
 
     def _expansion(self, held: Any) -> Any:
-        """Return the cycles of making such an input: all is exchanged and copied."""
+        """Return the cycles of making such an input, all of which is exchanged and copied."""
         request, cost = self.request, self.target.cost
         if request.source is None:
             return np.zeros_like(held)
@@ -217,7 +216,7 @@ class _Search:
         return exchanged(self.target, held) + copied
 
     def _exchange(self, received: Any, gathered: Any) -> Any:
-        """Return the cycles in which tiles get their operands, and put what they have between."""
+        """Return the cycles in which tiles receive operands, and copy their own parts into them."""
         cost, passes = self.target.cost, -(-self.turns // self.at_once)
         copied = np.ceil(self.turns * gathered / cost("memcpy_bytes_per_cycle"))
         copied = copied + passes * cost("worker_call")
@@ -232,7 +231,7 @@ class _Search:
         return exchanged(self.target, received) + np.where(has_partials, added, 0)
 
     def layout(self, way: int) -> ConvolutionLayout:
-        """Return a way."""
+        """Return the layout of a way, by its number."""
         batch, *field, inputs, outputs = (int(part[way]) for part in self.parts)
         exchange, products, addition = (int(each[way]) for each in self.cycles)
         arrive, weights, made, arriving = (int(each[way]) for each in self.held)
@@ -251,7 +250,7 @@ class _Search:
 
 
 def _parts(target: Target, request: ConvolutionRequest) -> Way:
-    """Return the sizes of the blocks of all ways."""
+    """Return the sizes of the blocks of all ways to try."""
     inputs = int(target.cost("amp_inputs_bytes")) // request.element_type.size_bytes
     outputs = target.getNumConvUnits(request.element_type, FLOAT)
     sizes = request.batch, *request.field, request.inputs, request.outputs
@@ -266,13 +265,13 @@ class ConvolutionPlan:
     """How a convolution is shared among the tiles of a graph.
 
     `plan_convolution` makes it. `print(plan)` shows the blocks of a tile, the cycles and bytes by
-    part, and the other ways that were considered.
+    part, and the runners-up.
 
     Attributes:
         graph: the graph it was made for.
         request: the convolution.
-        layouts: the way that is taken; of an input with zeros between its elements, one for each
-            phase (`poplite.ops.convolutions.request`) that reads elements, or for several with the
+        layouts: the chosen way; for an input with zeros between its elements, one for each phase
+            (`poplite.ops.convolutions.request`) that reads elements, or for several phases with the
             same reads, the longest first.
     """
 
@@ -287,12 +286,12 @@ class ConvolutionPlan:
 
     @property
     def runners_up(self) -> tuple[ConvolutionLayout, ...]:
-        """The layouts that came next, the best first; those of the longest phase."""
+        """The next best layouts of the longest phase, the best first."""
         return ranked(self.graph.target, self.layout.request.read)[1:]
 
     @property
     def layout(self) -> ConvolutionLayout:
-        """The way that is taken, of the longest phase."""
+        """The chosen layout of the longest phase."""
         return self.layouts[0]
 
     @property
@@ -302,9 +301,9 @@ class ConvolutionPlan:
 
     @property
     def cycles(self) -> int:
-        """Cycles by the cost model, with operands as `create_input` and `create_weights` make.
+        """Cycles by the cost model, with operands of `create_input` and `create_weights`.
 
-        All steps are made and priced, in a second for each few million elements of an input.
+        All steps are made and priced, which takes a second per few million elements of an input.
         """
         several = [tuple(each.values()) for each in self._groups] or [self.layouts]
         return sum(exact_cycles(self.graph.target, each) for each in several)
@@ -379,7 +378,7 @@ class ConvolutionPlan:
         return "\n".join(lines + others_text(priced))
 
     def _priced(self, layouts: tuple[ConvolutionLayout, ...]) -> str:
-        """Return the exact cycles, if to find them takes no longer than a reader waits."""
+        """Return the exact cycles as text, if computing them does not take too long for a print."""
         is_long = max(each.request.elements for each in layouts) > MOST_PRICED
         return "see plan.cycles" if is_long else f"{exact_cycles(self.graph.target, layouts):,}"
 
@@ -406,7 +405,7 @@ class ConvolutionPlan:
         ]
 
     def _lacking(self, layout: ConvolutionLayout) -> str:
-        """Return the text that operands as the plan makes them do not fit, where that is so."""
+        """Return a warning if operands with the plan's mapping do not fit the tiles."""
         room = self.graph.target.tile_memory_bytes
         return f": more than {room:,}" if layout.bytes + layout.operands > room else ""
 
@@ -415,7 +414,7 @@ SHOWN = 3
 """Runners-up that a plan shows."""
 
 MOST_PRICED = 1 << 23
-"""Elements of an input whose steps are priced for the text of a plan, within about two seconds."""
+"""Largest input whose steps are priced for the text of a plan, which takes about two seconds."""
 
 
 def _cuts(layout: ConvolutionLayout) -> str:
@@ -449,38 +448,38 @@ def plan_convolution(
     memory: float = 0.6,
     expand: int | None = None,
 ) -> ConvolutionPlan:
-    """Return the cheapest way to make a convolution on the tiles of a graph.
+    """Return the cheapest way to share a convolution among the tiles of a graph.
 
     Args:
-        graph: where it will be made; of several IPUs one is used.
-        batch: how many inputs there are.
+        graph: where it will run; one of several IPUs is used.
+        batch: number of inputs.
         field: sizes of an input, one to three.
         inputs: channels of the input.
         outputs: channels of the output.
-        kernel: sizes of the kernel, as many.
-        stride: as in `ops.convolution`, and so are the next five.
-        padding: likewise.
-        dilation: likewise.
-        input_dilation: likewise.
-        groups: likewise.
-        flip: likewise.
+        kernel: sizes of the kernel, one for each of `field`.
+        stride: as in `ops.convolution`.
+        padding: as in `ops.convolution`.
+        dilation: as in `ops.convolution`.
+        input_dilation: as in `ops.convolution`.
+        groups: as in `ops.convolution`.
+        flip: as in `ops.convolution`.
         type: of input, weights and output, HALF or FLOAT.
-        memory: the share of a tile's memory that blocks and partials may take. Where that is too
-            little for all blocks of a tile, it makes them one after the other.
-        expand: of how many of the last dimensions the taps of the kernel count as channels of the
-            input, which is copied first: the AMP unit takes 16 channels of HALF at a time, or 8 of
-            FLOAT. Left out, the cheapest; 0 where channels are as many, or `input_dilation`
-            puts zeros between elements.
+        memory: the share of a tile's memory that blocks and partials may take. If it is too little
+            for all blocks of a tile, the tile makes them in several passes.
+        expand: number of last dimensions whose kernel taps count as channels of the input, which is
+            copied first: the AMP unit takes 16 channels of HALF at a time, or 8 of FLOAT. Left out,
+            the cheapest number; 0 if there are that many channels, or if `input_dilation` puts
+            zeros between elements.
 
     Returns:
-        The plan, for equal arguments the same.
+        The plan, the same one for equal arguments.
 
     Raises:
-        GraphMemoryAllocationError: where no way fits, with what takes the memory.
+        GraphMemoryAllocationError: if no way fits; the message says what takes the memory.
         ElementTypeError: for types that the AMP unit does not multiply.
         TensorCreationError: for sizes that do not fit each other.
-        SizeOverflowError: for a size that is not a whole number from 0.
-        InvalidOption: for a parameter that is illegal.
+        SizeOverflowError: for a size that is not a whole number, 0 or more.
+        InvalidOption: for an invalid parameter.
         ControlProgramError: for an invalid graph.
 
     >>> import poplite as pl
@@ -518,15 +517,15 @@ def plan_convolution(
 Numbers = tuple[int, ...]
 
 Ways = dict[Numbers, ConvolutionLayout]
-"""How phases are made, by their numbers; several with the same reads are one convolution."""
+"""Layouts of phases by their numbers; several with the same reads are one convolution."""
 
 
 def planned(target: Target, request: ConvolutionRequest) -> tuple[Ways, ...]:
-    """Return the best way of the phases that read elements, in groups.
+    """Return the best ways of the phases that read elements, in groups.
 
-    The phases of a group are made at once, as many as the memory of tiles holds; those that take
-    longest come first. Phases that read the same elements with as many taps are one convolution
-    with the output channels of all of them, where that is cheaper.
+    The phases of a group run at once, as many as fit the memory of tiles; those that take longest
+    come first. Phases that read the same elements with equally many taps are one convolution with
+    the output channels of all of them, if that is cheaper.
     """
     limit = int(request.memory * target.tile_memory_bytes)
     groups: list[Ways] = []
@@ -551,13 +550,13 @@ def _cheapest(target: Target, request: ConvolutionRequest) -> Ways:
         return ways
     try:
         together = _ways(target, alike)
-    except GraphMemoryAllocationError:  # partials of more channels at once: one by one they fit
+    except GraphMemoryAllocationError:  # partials for all channels at once do not fit
         return ways
     return min(together, ways, key=_price)
 
 
 def _alike(requests: dict[Numbers, ConvolutionRequest]) -> dict[Numbers, ConvolutionRequest]:
-    """Return convolutions, equal ones as one with the output channels of all."""
+    """Return convolutions with equal ones merged into one that has the output channels of all."""
     several: dict[ConvolutionRequest, list[int]] = {}
     for numbers, request in requests.items():
         several.setdefault(request, []).extend(numbers)
@@ -568,14 +567,14 @@ def _alike(requests: dict[Numbers, ConvolutionRequest]) -> dict[Numbers, Convolu
 
 
 def _ways(target: Target, requests: dict[Numbers, ConvolutionRequest]) -> Ways:
-    """Return the best ways of convolutions, or those with equal blocks where that is cheaper."""
+    """Return the best ways of convolutions, or ways with equal blocks if that is cheaper."""
     found = {numbers: ranked(target, request)[0] for numbers, request in requests.items()}
     found = dict(sorted(found.items(), key=lambda way: -sum(way[1].cycles)))
     return _of_equal_blocks(target, found) or found
 
 
 def _of_equal_blocks(target: Target, found: Ways) -> Ways | None:
-    """Return the phases with the blocks of the first, where that is cheaper: they read the same."""
+    """Return ways with the blocks of the first phase for all, if sharing the input is cheaper."""
     if len(found) < 2:
         return None
     first = next(iter(found.values()))
@@ -588,7 +587,7 @@ def _of_equal_blocks(target: Target, found: Ways) -> Ways | None:
 
 
 def _price(ways: Ways) -> int:
-    """Return the cycles by formulas; of phases with equal blocks the input is exchanged once."""
+    """Return the estimated cycles; phases with equal blocks exchange the input only once."""
     layouts = list(ways.values())
     if len({layout.cuts for layout in layouts}) > 1:
         return sum(sum(each.cycles) for each in layouts)
@@ -597,7 +596,7 @@ def _price(ways: Ways) -> int:
 
 @lru_cache(maxsize=256)
 def ranked(target: Target, request: ConvolutionRequest) -> tuple[ConvolutionLayout, ...]:
-    """Return the best ways, the cheapest first; of nothing one that is never used."""
+    """Return the best ways, the cheapest first; for an empty convolution, a placeholder."""
     if request.is_empty:
         field = tuple(max(1, size) for size in request.field)
         sizes = max(1, request.batch), field, max(1, request.outputs), max(1, request.inputs)
@@ -606,7 +605,7 @@ def ranked(target: Target, request: ConvolutionRequest) -> tuple[ConvolutionLayo
 
 
 # -- exact prices ----------------------------------------------------------------------------------
-# What a layout costs by the cost model: it is built on a graph of its own, and priced. Nothing is
+# The cost of a layout by the cost model: it is built on a graph of its own, and priced. Nothing is
 # run or compiled. Operands are assumed to have the plan's mapping.
 
 

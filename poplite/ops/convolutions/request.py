@@ -1,4 +1,4 @@
-"""What a convolution computes: how its outputs read the input, dimension by dimension."""
+"""Requests of convolutions: how outputs read the input, dimension by dimension."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from poplite.text import clipped, integer_or_none
 from poplite.types import FLOAT, HALF, ElementType
 
 # -- one dimension ---------------------------------------------------------------------------------
-# What a convolution does along one dimension of its field.
+# A convolution along one dimension of its field.
 #
 #     signal     a . b . c          `size` elements, `dilation` apart, with zeros between and around
 #     output 0   ^   ^              from `origin` on, at the places of `taps`
 #     output 1       ^   ^          `stride` further
 #
-# The gradient by the input reads the gradient of the output in the same way: what was a stride is a
-# dilation there, and the other way round. So one description, and one planner, is for both.
+# The gradient with respect to the input reads the gradient of the output in the same way: strides
+# become dilations, and vice versa. So both have one description, and one planner.
 #
 # Source: PopLibs, `poplin/ConvParams.hpp`, for the sizes of outputs.
 
 
 MOST_UNEVEN = 1.25
-"""How much more elements than in even parts the largest part of a signal may have."""
+"""Limit of the largest part of a signal, relative to the largest of even parts."""
 
 
 @frozen
@@ -47,12 +47,13 @@ class Dimension:
     """How outputs read a signal along a dimension.
 
     Attributes:
-        size: elements of the signal.
+        size: number of elements of the signal.
         dilation: distance between them.
         origin: where the first output begins to read; before 0 there are zeros.
         stride: distance between outputs.
-        count: outputs.
-        taps: what each weight is multiplied with, from where an output begins; not negative.
+        count: number of outputs.
+        taps: the place that each weight is multiplied with, relative to where an output begins to
+            read; not negative.
     """
 
     size: int
@@ -64,11 +65,11 @@ class Dimension:
 
     @property
     def span(self) -> int:
-        """Places that an output reads, and those between."""
+        """The number of places that an output reads, including those between."""
         return max(self.taps) + 1
 
     def places(self, outputs: Any) -> Any:
-        """Return the places that so many neighbouring outputs read, and those between.
+        """Return the number of places that adjacent outputs read, including those between.
 
         >>> forward(8, 3, Spacing(stride=2)).places(2)
         5
@@ -84,9 +85,9 @@ class Dimension:
     def owner(self, part: int) -> Int64:
         """Return where the elements begin that belong to each part of outputs, and their end.
 
-        Parts have so many outputs. What several of them read belongs to the last one; where the
-        last part would have much more than others, each has nearly as many elements of those that
-        it reads.
+        A part has `part` outputs. Elements that several parts read belong to the last of them; if
+        the last part would get many more than others, elements are divided nearly evenly, and each
+        part still owns only elements that it reads.
 
         >>> forward(8, 3, Spacing(padding=(1, 1))).owner(4).tolist()
         [0, 3, 8]
@@ -103,13 +104,13 @@ class Dimension:
         return edges if is_even else others
 
     def _elements(self, places: Int64) -> Int64:
-        """Return the first elements from places on."""
+        """Return the numbers of the first elements at or after places."""
         found: Int64 = np.minimum(np.maximum(-(-places // self.dilation), 0), self.size)
         return found
 
     @property
     def inverse(self) -> Dimension:
-        """How elements of the signal read the gradients of the outputs: its gradient.
+        """The dimension of the gradient: how signal elements read the gradients of the outputs.
 
         >>> forward(8, 3, Spacing(stride=2)).inverse
         Dimension(size=3, dilation=2, origin=-2, stride=1, count=8, taps=(2, 1, 0))
@@ -123,14 +124,14 @@ class Dimension:
 
 @frozen
 class Spacing:
-    """How a kernel goes over an input along a dimension.
+    """How a kernel moves over an input along a dimension.
 
     Attributes:
         stride: distance between outputs.
         padding: zeros before and after the input; negative ones leave elements out.
         dilation: distance between taps of the kernel.
         input_dilation: distance between elements of the input, with zeros between.
-        flip: whether the kernel is turned around.
+        flip: whether the kernel is flipped.
     """
 
     stride: int = 1
@@ -150,7 +151,7 @@ def dilated(size: int, dilation: int) -> int:
 
 
 def forward(size: int, kernel: int, how: Spacing) -> Dimension:
-    """Return the dimension of a convolution of sizes that fit.
+    """Return the dimension of a convolution; the kernel must fit the input.
 
     >>> forward(8, 3, Spacing(stride=2, padding=(1, 0)))
     Dimension(size=8, dilation=1, origin=-1, stride=2, count=4, taps=(0, 1, 2))
@@ -174,10 +175,10 @@ def alone(size: int) -> Dimension:
 
 
 def together(dimensions: Sequence[Dimension], parts: Sequence[Any]) -> Any:
-    """Return how many outputs of a block read consecutive places, so that they are one row.
+    """Return how many outputs of a block read consecutive places, so that they form one row.
 
-    Rows along the last dimension, and rows of rows where nothing is read between them. `parts` are
-    the sizes of the block, numbers or arrays.
+    These are rows along the last dimension, or several such rows if nothing is read between them.
+    `parts` are the sizes of the block, numbers or arrays.
 
     >>> tall = forward(7, 3, Spacing(padding=(1, 1)))
     >>> together([tall, tall], (7, 7)), together([tall, forward(7, 1, Spacing())], (7, 7))
@@ -196,9 +197,9 @@ class DimensionPhase:
     """Every n-th output along a dimension, of a signal without zeros between its elements.
 
     Attributes:
-        dimension: how they read it; None where they read only zeros.
-        taps: first, end and step of the taps that do not fall on zeros, as numbers of them.
-        count: how many outputs.
+        dimension: how they read it; None if they read only zeros.
+        taps: first, end and step of the numbers of those taps that do not fall on zeros.
+        count: number of outputs.
     """
 
     dimension: Dimension | None
@@ -207,7 +208,7 @@ class DimensionPhase:
 
 
 def phases(dim: Dimension) -> tuple[DimensionPhase, ...]:
-    """Return outputs by the taps that fall on elements, and not on the zeros between them.
+    """Return the phases of outputs: those of a phase have the same taps on elements, not zeros.
 
     Of n phases, phase p has outputs p, p + n, p + 2 n, ...
 
@@ -235,7 +236,7 @@ def _phase(dim: Dimension, first: int, distance: int) -> DimensionPhase:
     )
 
 
-# -- all of them -----------------------------------------------------------------------------------
+# -- all dimensions --------------------------------------------------------------------------------
 
 
 @frozen
@@ -243,17 +244,17 @@ class ConvolutionRequest:
     """A convolution of `batch` inputs, in groups of channels.
 
     Attributes:
-        groups: of channels, convolved one by one.
-        batch: inputs.
-        inputs: channels of the input, of a group.
-        outputs: channels of the output, of a group.
+        groups: number of groups of channels, which are convolved separately.
+        batch: number of inputs.
+        inputs: channels of the input in a group.
+        outputs: channels of the output in a group.
         dimensions: of the field.
         element_type: of the input, the weights and the output.
-        memory: share of a tile's memory that blocks and partials may take.
-        expand: of how many of the last dimensions the taps count as channels of the input; None
-            where the plan says so.
-        source: the convolution before they did (`poplite.ops.convolutions.layout`); None where
-            none do.
+        memory: the share of a tile's memory that blocks and partials may take.
+        expand: number of last dimensions whose taps count as channels of the input; None if the
+            plan chooses.
+        source: the convolution before taps counted as channels (`poplite.ops.convolutions.layout`);
+            None if none do.
     """
 
     groups: int
@@ -268,22 +269,22 @@ class ConvolutionRequest:
 
     @property
     def read(self) -> ConvolutionRequest:
-        """The same with all taps as taps: it says what lies where in an input."""
+        """The same with no taps as channels: it describes the original input."""
         return self.source or self
 
     @property
     def as_channels(self) -> int:
-        """Taps that count as channels, for each of the others."""
+        """The number of taps that count as channels, for each of the remaining taps."""
         return self.read.taps // self.taps
 
     @property
     def taps(self) -> int:
-        """Taps of the kernel."""
+        """Number of taps of the kernel."""
         return math.prod(self.kernel)
 
     @property
     def kernel(self) -> tuple[int, ...]:
-        """Taps of the kernel along each dimension."""
+        """Number of taps of the kernel along each dimension."""
         return tuple(len(each.taps) for each in self.dimensions)
 
     @property
@@ -293,13 +294,13 @@ class ConvolutionRequest:
 
     @property
     def elements(self) -> int:
-        """Elements of the input."""
+        """Number of elements of the input."""
         sizes = math.prod(each.size for each in self.dimensions)
         return self.groups * self.batch * self.inputs * sizes
 
     @property
     def products(self) -> int:
-        """Multiplications of an element by a weight."""
+        """Number of multiplications of an element by a weight."""
         channels = self.groups * self.inputs * self.outputs
         return channels * self.batch * math.prod(self.field) * self.taps
 
@@ -310,7 +311,7 @@ class ConvolutionRequest:
 
     @property
     def inverse(self) -> ConvolutionRequest:
-        """The convolution that makes the gradient by the input of that by the output."""
+        """The convolution from the gradient of the output to that of the input."""
         return replace(
             self,
             inputs=self.outputs,
@@ -321,7 +322,7 @@ class ConvolutionRequest:
 
     @property
     def is_rounded(self) -> bool:
-        """Whether sums, which are FLOAT, are rounded at the end."""
+        """Whether the FLOAT sums are rounded at the end."""
         return self.element_type is not FLOAT
 
     def __str__(self) -> str:
@@ -336,15 +337,15 @@ class ConvolutionRequest:
 
 
 # -- phases of an input with zeros between its elements --------------------------------------------
-# Convolutions of inputs with zeros between their elements: one for each phase, without zeros.
+# A convolution of an input with zeros between its elements is one for each phase, without zeros.
 #
 #     input   a . b . c          distance 2, kernel of three taps
 #     even    ^ . ^              taps 0 and 2, of a b c
 #     odd       . ^ .            tap 1
 #
 # Every n-th output reads elements with the same taps, and only zeros with the others. So the
-# outputs of a phase are a convolution of the original input, with some of the taps, and together
-# they take the products of elements alone. Their vertices run at once (`convolution_steps`).
+# outputs of a phase are a convolution of the original input with some of the taps, and no phase
+# multiplies the zeros. Their vertices run at once (`convolution_steps`).
 
 
 @frozen
@@ -352,9 +353,9 @@ class PhaseOutputs:
     """The outputs of one phase in every dimension.
 
     Attributes:
-        whole: the convolution that they are of.
+        whole: the convolution that they belong to.
         phases: one for each dimension.
-        numbers: which ones they are.
+        numbers: the number of the phase in each dimension.
     """
 
     whole: ConvolutionRequest
@@ -363,11 +364,11 @@ class PhaseOutputs:
 
     @property
     def request(self) -> ConvolutionRequest | None:
-        """The convolution; None where the outputs are zero."""
+        """The convolution of the phase; None if its outputs are zero."""
         dimensions = tuple(each.dimension for each in self.phases if each.dimension)
         if len(dimensions) < len(self.phases):
             return None
-        # Weights of all phases lie together, so none has taps as channels.
+        # The weights of all phases are one tensor, so no phase has taps as channels.
         dilated = any(each.dilation > 1 for each in self.whole.dimensions)
         return replace(
             self.whole, dimensions=dimensions, expand=0 if dilated else self.whole.expand
@@ -381,13 +382,13 @@ class PhaseOutputs:
         return whole.batch, whole.groups * whole.outputs, *field
 
     def own(self, x: Tensor) -> Tensor:
-        """Return the elements for the outputs of the phase, [batch, channels, ...]."""
+        """Return those elements of a whole output that are in the phase, [batch, channels, ...]."""
         for d, (number, each) in enumerate(zip(self.numbers, self.whole.dimensions, strict=True)):
             x = x.slice(number, x.shape[2 + d], 2 + d).sub_sample(len(phases(each)), 2 + d)
         return x
 
     def weights(self, weights: Tensor) -> Tensor:
-        """Return the taps of the phase, of weights [groups, outputs, inputs, taps]."""
+        """Return the taps of the phase from weights [groups, outputs, inputs, taps]."""
         kernel = tuple(len(each.taps) for each in self.whole.dimensions)
         weights = weights.reshape((*weights.shape[:3], *kernel))
         for d, each in enumerate(self.phases):
@@ -397,7 +398,7 @@ class PhaseOutputs:
 
 
 def parts(request: ConvolutionRequest) -> list[PhaseOutputs]:
-    """Return the phases of a convolution; one where there are no zeros."""
+    """Return the phases of a convolution; one if there are no zeros between elements."""
     found = [phases(each) for each in request.dimensions]
     numbers = product(*(range(len(each)) for each in found))
     return [
@@ -407,7 +408,7 @@ def parts(request: ConvolutionRequest) -> list[PhaseOutputs]:
 
 
 def joined(outputs: list[Tensor], request: ConvolutionRequest) -> Tensor:
-    """Return the output of a convolution from those of its phases."""
+    """Return the output of a convolution from the outputs of its phases."""
     for d in reversed(range(len(request.dimensions))):
         count = len(phases(request.dimensions[d]))
         outputs = [
@@ -417,7 +418,7 @@ def joined(outputs: list[Tensor], request: ConvolutionRequest) -> Tensor:
 
 
 def _interleaved(several: list[Tensor], dim: int) -> Tensor:
-    """Return the elements of tensors in turn, along a dimension; the first may have one more."""
+    """Interleave tensors along a dimension; the first ones may have one more element."""
     if len(several) == 1:
         return several[0]
     least = several[-1].shape[dim]
@@ -429,22 +430,22 @@ def _interleaved(several: list[Tensor], dim: int) -> Tensor:
 
 
 # -- parameters ------------------------------------------------------------------------------------
-# What users say about a convolution, checked: every illegal parameter is named.
+# Checks of the parameters of a convolution; messages name every invalid one.
 
 
 Number = int | Sequence[int]
 """One for all dimensions, or one for each."""
 
 Padding = int | Sequence[int | tuple[int, int]]
-"""For both sides of all dimensions, of each, or a pair (before, after) for each."""
+"""One for all sides, one for both sides of each dimension, or a pair (before, after) for each."""
 
 Flag = bool | Sequence[bool]
 
 MOST_DIMENSIONS = 3
-"""Of a field."""
+"""Greatest rank of a field."""
 
 LONGEST = 2**31
-"""The longest distance: places are counted with 64 bits."""
+"""The longest distance, so that places fit 64 bits."""
 
 
 def spacings(
@@ -456,7 +457,7 @@ def spacings(
     input_dilation: object = 1,
     flip: object = False,
 ) -> tuple[Spacing, ...]:
-    """Return how a kernel goes over an input, for each dimension; `what` is the call."""
+    """Return how a kernel moves over an input along each dimension; `what` is the call."""
     return tuple(
         Spacing(
             _natural(what, "stride", stride, rank, d),
@@ -517,7 +518,7 @@ def _flag(what: str, value: object, rank: int, d: int) -> bool:
 def check_fields(
     what: str, field: Sequence[int], kernel: Sequence[int], how: Sequence[Spacing]
 ) -> None:
-    """Refuse an input that is smaller than the kernel, along the first such dimension."""
+    """Refuse an input that is smaller than the kernel, naming the first such dimension."""
     for d, (size, taps, each) in enumerate(zip(field, kernel, how, strict=True)):
         signal = dilated(size, each.input_dilation)
         long, padded = dilated(taps, each.dilation), signal + sum(each.padding)
@@ -550,7 +551,7 @@ def request_of(
     element: ElementClass,
     memory: object,
 ) -> ConvolutionRequest:
-    """Return the request; channels are groups, those of a group's input, and of its output."""
+    """Return the request; `channels` are the groups, and a group's input and output channels."""
     share = checked_share(what, memory)
     check_fields(what, field, kernel, how)
     dimensions = tuple(
@@ -567,7 +568,7 @@ def request_of(
 
 
 def checked_expansion(what: str, expand: object, request: ConvolutionRequest) -> int | None:
-    """Return of how many of the last dimensions taps count as channels, or refuse it."""
+    """Return the number of last dimensions whose taps count as channels, or refuse it."""
     if expand is None:
         return None
     number, rank = integer_or_none(expand), len(request.dimensions)
@@ -620,7 +621,7 @@ def float_type(what: str, element: ElementClass) -> ElementClass:
 
 
 # -- operands of a call ----------------------------------------------------------------------------
-# A call of an operation on inputs with channels: what its operands have to be.
+# Checks of the operands of operations on inputs with channels.
 
 
 def rank_of_field(what: str, one: Given, other: Given) -> int:
@@ -636,7 +637,7 @@ def rank_of_field(what: str, one: Given, other: Given) -> int:
 
 
 def check_number(what: str, name: str, sizes: tuple[int, ...], rank: int) -> None:
-    """Refuse sizes that are not as many as there are dimensions."""
+    """Refuse sizes that are not one for each dimension."""
     if len(sizes) != rank:
         raise TensorCreationError(
             f"{what}: {name} is {sizes}",
@@ -653,7 +654,7 @@ def sizes_of(what: str, name: str, values: object, rank: int) -> tuple[int, ...]
 
 
 def check_gradient(what: str, gradient: Given, request: ConvolutionRequest) -> None:
-    """Refuse a gradient of another shape than the output."""
+    """Refuse a gradient whose shape differs from that of the output."""
     shape = request.batch, request.groups * request.outputs, *request.field
     if gradient.shape != shape:
         raise TensorCreationError(

@@ -1,7 +1,7 @@
 """Matrix products, with a plan of how they are cut.
 
-These names are for expressions around products, which use `poplite.ops.products` whole: a map
-without a product loads none of it.
+Expressions around products use these names instead of the modules, so that a map without a product
+loads none of them.
 """
 
 from typing import TYPE_CHECKING

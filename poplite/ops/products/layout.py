@@ -1,20 +1,20 @@
 """Layouts of products: from a request to the blocks of two matrices that each tile multiplies.
 
-A request holds sizes, types, and options; a layout is one way to share it among tiles::
+A request holds sizes, types and options; a layout is one way to share its product among tiles::
 
     [m, k] x [k, n]             grid 2 x 3 x 2 over 12 tiles
 
                            n            tile (i, j, l) multiplies block (i, j) of the left
                         +-----+-----+   by block (j, l) of the right matrix
              k          |     |     | j
-         +---+---+---+  +-----+-----+   so block (i, l) of the product comes in 3 partials,
-       m | i, j  |   |  | j, l|     |   one from each tile (i, *, l), which add up a third
-         +---+---+---+  +-----+-----+   of it each
+         +---+---+---+  +-----+-----+   so block (i, l) of the product is made as 3 partials,
+       m | i, j  |   |  | j, l|     |   one on each tile (i, *, l); each of these tiles adds
+         +---+---+---+  +-----+-----+   up a third of the block
          |   |   |   |  |     |     |
          +---+---+---+  +-----+-----+
 
-Tiles (*, j, l) follow each other: the two of a pair want the same block of the right matrix, and
-take it together. Of several products, groups, each set of tiles of a grid makes every `sets`-th.
+Tiles (*, j, l) are consecutive: the two tiles of a pair use the same block of the right matrix, and
+receive it together. Of several products (groups), each grid of tiles makes every `sets`-th.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from poplite.types import FLOAT, HALF, ElementType, ElementTypeLike, element_typ
 # -- requests --------------------------------------------------------------------------------------
 
 MOST_PRODUCTS = 2**50
-"""Multiplications of two elements; cycles of more might not fit 64 bits."""
+"""Most multiplications of two elements in a product; the cycles of more might not fit 64 bits."""
 
 CONSTRAINTS = {
     "pm": "tiles over the rows of the left matrix",
@@ -53,19 +53,19 @@ CONSTRAINTS = {
     "split_m": "passes over the rows",
     "split_n": "passes over the columns",
 }
-"""What a plan can be held to."""
+"""The constraints of plans, with their meaning."""
 
 
 @frozen
 class Options:
-    """How a product is planned, as a user says it.
+    """A user's options for the plan of a product.
 
     Attributes:
-        partials: in which tiles add up; None for FLOAT.
-        result: of the product; None for the type of the matrices.
-        memory: share of a tile's memory.
+        partials: the type in which tiles add up; None for FLOAT.
+        result: the type of the product; None for the type of the matrices.
+        memory: share of a tile's memory that blocks and partials may take.
         constraints: pairs of a name and a number, sorted.
-        is_estimated: whether the way is chosen by lower bounds of its cycles, in milliseconds.
+        is_estimated: whether to choose by lower bounds of the cycles, which takes milliseconds.
         what: the call, for messages.
     """
 
@@ -83,8 +83,8 @@ class ProductRequest:
 
     Attributes:
         element_type: of the matrices.
-        result: of the products.
-        partials: of what tiles come to before it is added up.
+        result: the element type of the products.
+        partials: the element type of the partials that tiles make.
         memory: share of a tile's memory that blocks and partials may take.
         constraints: pairs of a name and a number, sorted.
     """
@@ -106,7 +106,7 @@ class ProductRequest:
 
     @property
     def kinds(self) -> tuple[type[ElementType[Any]], type[ElementType[Any]]]:
-        """The types that the unit multiplies, and sums up in."""
+        """The types in which the AMP unit multiplies and adds."""
         return self.element_type, self.partials
 
     @property
@@ -142,7 +142,7 @@ def checked_options(
     memory: object,
     constraints: object,
 ) -> Options:
-    """Return options that a user gave; `what` is the operation, for messages."""
+    """Return the checked options of a user; `what` is the operation, for messages."""
     share = checked_share(what, memory)
     if constraints is not None and not isinstance(constraints, Mapping):
         raise InvalidOption(
@@ -181,7 +181,7 @@ def request_of(
     element: type[ElementType[Any]],
     options: Options,
 ) -> ProductRequest:
-    """Return the request of groups, m, k and n, or refuse it."""
+    """Return the request for groups, m, k and n, or refuse it."""
     what = options.what
     result = options.result or element
     partials = FLOAT if options.partials is None else options.partials
@@ -230,8 +230,8 @@ def request_of(
 #     12 13 14 15| 16 17
 #     18 19 20 21| 22 23
 #
-# Matrices are cut into consecutive blocks, so a block is one range of elements; blocks at the lower
-# and right edges are smaller. Of several matrices the blocks of the first come first.
+# Blocks of matrices are stored one after the other, so a block is one range of elements; blocks at
+# the lower and right edges may be smaller. All blocks of a matrix come before those of the next.
 
 
 @frozen
@@ -251,22 +251,22 @@ class MatrixBlocks:
 
     @property
     def down(self) -> int:
-        """Blocks from top to bottom; at least one, which may be empty."""
+        """Number of blocks from top to bottom; at least one, which may be empty."""
         return max(1, -(-self.rows // self.height))
 
     @property
     def across(self) -> int:
-        """Blocks from left to right; at least one, which may be empty."""
+        """Number of blocks from left to right; at least one, which may be empty."""
         return max(1, -(-self.columns // self.width))
 
     def all(self) -> tuple[Int64, Int64, Int64]:
-        """Return group, row and column of every block, in their order."""
+        """Return the group, row and column of every block, in their order."""
         group, block = np.divmod(np.arange(self.groups * self.down * self.across), self.in_group)
         return group, *np.divmod(block, self.across)
 
     @property
     def in_group(self) -> int:
-        """Blocks of a matrix."""
+        """Number of blocks of a matrix."""
         return self.down * self.across
 
     def sizes(self, row: Int64, column: Int64) -> tuple[Int64, Int64]:
@@ -335,18 +335,18 @@ Three = tuple[int, int, int]
 
 @frozen
 class ProductLayout:
-    """One way to share a product among tiles, and what it takes.
+    """One way to share a product among tiles, with its cost.
 
     Attributes:
         request: the product.
-        block: rows of the left, depth, and columns of the right of the blocks of a tile.
-        grid: tiles by m, k and n.
-        sets: how many grids there are; each makes some of the groups.
-        passes: how often the grid goes over m, and over n.
+        block: rows, depth and columns of the blocks that a tile multiplies.
+        grid: tiles along m, k and n.
+        sets: number of grids; each makes some of the groups.
+        passes: number of passes of the grid over m, and over n.
         cycles: of one pass: exchange of operands, products, and the addition of partials.
         held: bytes of a tile: of the left block, the right block, partials, and partials that
             arrive; 0 for those that do not exist.
-        exact: cycles of all passes by the cost model; None where they were not asked for.
+        exact: cycles of all passes by the cost model; None if they were not computed.
     """
 
     request: ProductRequest
@@ -360,17 +360,17 @@ class ProductLayout:
 
     @property
     def tiles(self) -> int:
-        """Tiles that take part."""
+        """Number of tiles that take part."""
         return self.sets * self.tiles_of_set
 
     @property
     def tiles_of_set(self) -> int:
-        """Tiles of a grid."""
+        """Number of tiles of a grid."""
         return self.grid[0] * self.grid[1] * self.grid[2]
 
     @property
     def num_passes(self) -> int:
-        """How many passes there are."""
+        """The total number of passes."""
         return self.passes[0] * self.passes[1]
 
     @property
@@ -385,7 +385,7 @@ class ProductLayout:
 
     @property
     def slots(self) -> int:
-        """Groups with a block on a tile in each pass."""
+        """Number of groups with a block on a tile in each pass."""
         return -(-self.request.groups // self.sets)
 
     @property
@@ -414,7 +414,7 @@ class ProductLayout:
     def tile(self, group: Int64, i: Int64, j: Int64, l: Int64) -> Int64:  # noqa: E741
         """Return the tiles that multiply blocks (i, j) and (j, l) of groups.
 
-        Those that share a right block follow each other.
+        Tiles that share a right block are consecutive.
         """
         across = l % self.grid[2] * self.grid[1] + j
         tile: Int64 = across * self.grid[0] + i % self.grid[0]

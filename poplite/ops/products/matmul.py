@@ -1,7 +1,7 @@
 """Matrix products as expressions, with plans of how tiles share them.
 
     ops.map(a @ b)                                  planned, and stored where the plan makes it
-    ops.map(ops.maximum(a @ b + bias, 0))           the rest is computed where sums end
+    ops.map(ops.maximum(a @ b + bias, 0))           the vertices that add up compute the rest
 
 Semantics: `numpy.matmul`, and poplibs' `poplin::matMul` and `matMulGrouped`.
 """
@@ -70,14 +70,14 @@ from poplite.vertices.reduce import partials_cycles
 
 
 class MatMulPlan:
-    """How a product of matrices, or several of them, is shared among the tiles of a graph.
+    """How one or several matrix products are shared among the tiles of a graph.
 
     `plan_matmul` makes it. `print(plan)` shows the grid of tiles, the blocks that each multiplies,
-    the cycles and bytes by part, and the other ways that were considered.
+    the cycles and bytes by part, and the runners-up.
 
     Attributes:
         graph: the graph it was made for.
-        layout: the way that is taken.
+        layout: the chosen way.
     """
 
     def __init__(self, graph: Graph, layout: ProductLayout) -> None:
@@ -86,12 +86,12 @@ class MatMulPlan:
 
     @property
     def runners_up(self) -> tuple[ProductLayout, ...]:
-        """The layouts that came next, the best first."""
+        """The next best layouts, the best first."""
         return ranked(self.graph.target, self.layout.request)[1:]
 
     @property
     def grid(self) -> Three:
-        """Tiles over m, k and n."""
+        """Number of tiles along m, k and n."""
         return self.layout.grid
 
     @property
@@ -101,17 +101,17 @@ class MatMulPlan:
 
     @property
     def passes(self) -> tuple[int, int]:
-        """How often the grid goes over m, and over n, one time after the other."""
+        """Number of successive passes of the grid over m, and over n."""
         return self.layout.passes
 
     @property
     def tiles(self) -> int:
-        """How many tiles take part."""
+        """Number of tiles that take part."""
         return self.layout.tiles
 
     @property
     def cycles(self) -> int:
-        """Cycles by the cost model, with operands as `create_left` and `create_right` make them."""
+        """Cycles by the cost model, with operands of `create_left` and `create_right`."""
         return self.layout.total_cycles
 
     @property
@@ -126,8 +126,8 @@ class MatMulPlan:
             name: of the variable.
 
         Returns:
-            A view of shape (m, k), with groups (groups, m, k). Each block lies on the tiles that
-            use it, a part on each.
+            A view of shape (m, k), or (groups, m, k) with groups. Each block is spread over the
+            tiles that use it.
 
         Raises:
             TensorCreationError: for an invalid name.
@@ -147,7 +147,7 @@ class MatMulPlan:
             name: of the variable.
 
         Returns:
-            A view of shape (k, n), with groups (groups, k, n).
+            A view of shape (k, n), or (groups, k, n) with groups.
 
         Raises:
             TensorCreationError: for an invalid name.
@@ -167,7 +167,7 @@ class MatMulPlan:
             name: of the variable.
 
         Returns:
-            A view of shape (m, n), with groups (groups, m, n).
+            A view of shape (m, n), or (groups, m, n) with groups.
 
         Raises:
             TensorCreationError: for an invalid name.
@@ -223,31 +223,31 @@ def plan_matmul(
     """Return the cheapest way to multiply matrices of [m, k] and [k, n] on the tiles of a graph.
 
     Args:
-        graph: where they will be multiplied; of several IPUs one is used.
+        graph: where they will be multiplied; one of several IPUs is used.
         m: rows of the left matrix.
         k: columns of the left matrix, rows of the right one.
         n: columns of the right matrix.
-        groups: how many such products there are, of [groups, m, k] and [groups, k, n].
+        groups: number of such products, of [groups, m, k] and [groups, k, n].
         type: of the matrices, HALF or FLOAT.
         partials: the type in which tiles add up, FLOAT or that of the matrices. HALF takes less
             memory and less exchange, and is rounded after every 16 products. Left out, FLOAT.
-        result: the type of the product; FLOAT of matrices of HALF keeps what partials of FLOAT
-            hold. Left out, that of the matrices.
-        memory: the share of a tile's memory that blocks and partials may take. Products for which
-            that is too little are made in several passes.
-        constraints: numbers that are fixed: "pm", "pk", "pn", tiles over m, k and n; "pg", sets of
-            tiles over the groups; "split_m", "split_n", passes over m and n.
+        result: the type of the product; FLOAT for matrices of HALF keeps the precision of FLOAT
+            partials. Left out, that of the matrices.
+        memory: the share of a tile's memory that blocks and partials may take. If it is too little
+            for a product, the product is made in several passes.
+        constraints: numbers to fix: "pm", "pk", "pn", tiles along m, k and n; "pg", sets of tiles
+            for the groups; "split_m", "split_n", passes over m and n.
 
     Returns:
-        The plan, for equal arguments the same. Of equally cheap ways it is the one with the fewest
-        tiles, then the least memory, then the fewest cuts of k.
+        The plan, the same one for equal arguments. Among equally cheap ways, it is that with the
+        fewest tiles, then the least memory, then the fewest cuts of k.
 
     Raises:
-        GraphMemoryAllocationError: where no way fits, with what takes the memory.
+        GraphMemoryAllocationError: if no way fits; the message says what takes the memory.
         ElementTypeError: for types that the AMP unit does not multiply.
-        TensorCreationError: for a size that is not a whole number from 0.
+        TensorCreationError: for a size that is not a whole number, 0 or more.
         SizeOverflowError: for more than 2**50 multiplications.
-        InvalidOption: for a constraint of another name, and a `memory` that is not a share.
+        InvalidOption: for an unknown constraint, and a `memory` that is not a share.
         ControlProgramError: for an invalid graph.
 
     >>> import poplite as pl
@@ -267,7 +267,7 @@ def plan_by(
     element: ElementTypeLike,
     options: Options,
 ) -> MatMulPlan:
-    """Return the cheapest way for groups, m, k and n, or refuse them by name of the call."""
+    """Return the plan for groups, m, k and n, or refuse them; messages name the call."""
     request = request_of(sizes, element_type(element), options)
     return MatMulPlan(graph, planned(graph.target, request, is_estimated=False))
 
@@ -276,7 +276,7 @@ def plan_by(
 def planned(
     target: Target, request: ProductRequest, *, is_estimated: bool = False
 ) -> ProductLayout:
-    """Return the best way by the cost model, or by its lower bounds; of equal ones the first."""
+    """Return the best way by the cost model, or by its lower bounds; among equals, the first."""
     ways = cheapest_ways(target, request)
     if request.is_empty:
         return ways[0]
@@ -300,7 +300,7 @@ def ranked(target: Target, request: ProductRequest) -> tuple[ProductLayout, ...]
 def layout_for(
     graph: Graph, how: MatMulPlan | Options | None, sizes: Sizes, element: ElementTypeLike
 ) -> tuple[Graph, ProductLayout]:
-    """Return the layout for groups, m, k and n, by a plan or by options, and whose tiles it has."""
+    """Return the graph whose tiles are used, and the layout for `sizes` by a plan or options."""
     if isinstance(how, MatMulPlan):
         _check_plan(graph, how, sizes, element)
         return working_graph(how.graph), how.layout
@@ -348,22 +348,22 @@ def matmul(
 ) -> Expr:
     """Return the product of matrices; `a @ b` where no option is needed.
 
-    An element is the sum of its products in the order of k, in float32, for each slice of k that
-    the plan makes; and then of these sums, in their order. HALF is rounded once, at the end.
-    A product by a single row or column is `ops.sum(a * b)` instead, in the order of that, where
-    this takes fewer cycles as the operands lie, and as long as neither a plan nor constraints,
-    memory or partials of HALF are asked for; so are several of a row by a column in one expression.
+    Products are added in float32, in the order of k, for each slice of k that the plan makes; then
+    these sums are added in their order. HALF is rounded once, at the end. A product with a single
+    row or column is computed as `ops.sum(a * b)`, and in the order of that, if this takes fewer
+    cycles with the operands' mappings, and neither a plan nor constraints, memory or partials of
+    HALF are given; so are several products of a row and a column in one expression.
 
     Args:
         a: a vector [k], a matrix [m, k], or several [..., m, k], of HALF or FLOAT.
         b: [k], [k, n] or [..., k, n] of the same type. Dimensions before the last two are
             broadcast.
-        plan: how tiles share the work, of `ops.plan_matmul`. Left out, one is made with the
-            options that follow, when the product is recorded; an equal one is made only once.
+        plan: how tiles share the work, from `ops.plan_matmul`. Left out, one is made with the
+            following options when the product is recorded; equal plans are made only once.
         partials: the type in which tiles add up, as in `ops.plan_matmul`.
-        result: the type of the product, likewise.
-        memory: the share of a tile's memory that it may take, likewise.
-        constraints: numbers that are fixed, likewise.
+        result: the type of the product, as in `ops.plan_matmul`.
+        memory: the share of a tile's memory that blocks may take, as in `ops.plan_matmul`.
+        constraints: numbers to fix, as in `ops.plan_matmul`.
 
     Raises:
         ElementTypeError: for types that differ, or that the AMP unit does not multiply.
@@ -399,7 +399,7 @@ def matmul(
 
 
 def product(a: Operand, b: Operand, options: Options, call: str = "ops.matmul({}, {})") -> Expr:
-    """Return the product of matrices, planned by options; `call` is what messages advise."""
+    """Return the product of matrices, planned by options; messages suggest `call`."""
     made = contraction(a, b, options, result=options.result, what=options.what, call=call)
     if not made.is_open:  # refuses types
         request_of((1, 1, 1, 1), made.operands[0].element_type, options)
@@ -407,9 +407,9 @@ def product(a: Operand, b: Operand, options: Options, call: str = "ops.matmul({}
 
 
 def outer(a: Operand, b: Operand) -> Expr:
-    """Return the products of each element of a vector with each of another one, [m, n].
+    """Return the outer product of two vectors, [m, n].
 
-    They are multiplied by element, `a` along rows and `b` along columns; nothing is planned.
+    It is an elementwise product, with `a` along rows and `b` along columns; nothing is planned.
 
     Args:
         a: a tensor [m] of any number type.
@@ -442,34 +442,34 @@ def outer(a: Operand, b: Operand) -> Expr:
 
 
 # -- the search for the cheapest way to share a product among tiles --------------------------------
-# A cut of k makes partials that must be added up, a cut of m sends the right matrix to more tiles,
-# a cut of n the left one. Where blocks are too large for the memory of tiles, the product is made
+# A cut of k makes partials that must be added up; a cut of m sends the right matrix to more tiles,
+# and a cut of n the left one. If blocks are too large for the memory of tiles, the product is made
 # in several passes over parts of m or n.
 #
-# What a way costs by the formulas: bytes at the rate of the exchange, and what goes before them;
-# the AMP unit as in `poplite.vertices.amp`; the vertices that add up. Poplar's planner goes by the
+# The cost of a way is estimated by formulas: bytes at the rate of the exchange, and its start; the
+# AMP unit as in `poplite.vertices.amp`; and the vertices that add up. Poplar's planner uses the
 # same sum (poplibs, lib/poplin/ConvPlan.cpp). Operands are assumed to have the plan's mapping.
 
 
 MOST_SETS = 12
-"""Numbers of sets of tiles that are tried for several products."""
+"""How many numbers of sets of tiles are tried for several products."""
 
 MOST_LISTED = 12
-"""Numbers that a message lists."""
+"""The most numbers that a message lists."""
 
 HELD = ("left", "right", "partials", "arriving partials")
-"""What the memory of a tile is for."""
+"""The uses of a tile's memory."""
 
 Columns = tuple[Int64, Int64, Int64]
-"""Three numbers of each way."""
+"""Three numbers for each way."""
 
 
 @lru_cache(maxsize=256)
 def cheapest_ways(target: Target, request: ProductRequest) -> tuple[ProductLayout, ...]:
     """Return the first few ways that fit, the cheapest first.
 
-    Of equal ones the one with the fewest tiles, then the least memory, then the fewest cuts of k.
-    Raises GraphMemoryAllocationError where none fits.
+    Among equals, that with the fewest tiles comes first, then the least memory, then the fewest
+    cuts of k. Raises GraphMemoryAllocationError if none fits.
     """
     search = _Search(target, request)
     best: list[Ranked] = []
@@ -502,18 +502,18 @@ def _rank(way: Ranked) -> tuple[int, ...]:
 
 
 class _Search:
-    """Prices the ways to make one product."""
+    """Estimates the cost of the ways to make one product."""
 
     def __init__(self, target: Target, request: ProductRequest) -> None:
         self.target, self.request = target, request
         self.fixed = dict(request.constraints)
-        # No elements are shared out like one.
+        # An empty dimension is cut like one of a single element.
         self.sizes = tuple(max(1, size) for size in request.sizes)
         self.groups = max(1, request.groups)
         self.tiles = target.tiles_per_ipu
 
     def levels(self) -> Iterator[list[tuple[int, int]]]:
-        """Yield numbers of passes over m and n, by their product, which doubles."""
+        """Yield lists of pairs of passes over m and n, those with the same product together."""
         m, _, n = self.sizes
         grain = self._grains()[0]
         most = [(-(-m // grain) - 1).bit_length(), (n - 1).bit_length()]
@@ -530,7 +530,7 @@ class _Search:
             yield levels[level]
 
     def sets(self) -> list[int]:
-        """Return how many sets of tiles the groups may be shared among."""
+        """Return the numbers of sets of tiles that the groups may be shared among."""
         if "pg" in self.fixed:
             return [self.fixed["pg"]] if self.fixed["pg"] <= min(self.groups, self.tiles) else []
         most = min(self.groups, self.tiles)
@@ -542,7 +542,7 @@ class _Search:
         )
 
     def possible(self) -> dict[str, list[int]]:
-        """Return what each constraint can be that is impossible by itself."""
+        """Return the possible values of each constraint whose given value is impossible alone."""
         levels = [each for level in self.levels() for each in level]
         found = {}
         for name, size, grain, times in zip(
@@ -562,7 +562,7 @@ class _Search:
         }
 
     def ways(self, passes: tuple[int, int], sets: int) -> PricedWays[ProductLayout] | None:
-        """Return the ways of some passes, on some sets of tiles, if there are any."""
+        """Return the ways with given numbers of passes and sets of tiles, if there are any."""
         request, target = self.request, self.target
         block, grid = self._grids((passes[0], 1, passes[1]), self.tiles // sets)
         if not len(block[0]):
@@ -584,11 +584,11 @@ class _Search:
             found: Any = [tuple(int(column[way]) for column in each) for each in several]
             return ProductLayout(request, found[0], found[1], sets, *found[2:])
 
-        # What does not fit is compared by its size alone.
+        # Ways that do not fit are compared by their size alone.
         return PricedWays((over, every, sets * tall * cuts * wide, total, cuts), layout)
 
     def _grids(self, passes: Three, tiles: int) -> tuple[Columns, Columns]:
-        """Return sizes of blocks by m, k and n, and how many there are of them."""
+        """Return the sizes of blocks along m, k and n, and their numbers."""
         (height, tall), (deep, cuts), (width, wide) = (
             self._parts(name, size, times, grain, tiles)
             for name, size, times, grain in zip(
@@ -601,7 +601,7 @@ class _Search:
         return (height[i], deep[j], width[k]), (tall[i], cuts[j], wide[k])
 
     def _grains(self) -> Three:
-        """Return of how many rows, products and columns parts have multiples."""
+        """Return the numbers of rows, products and columns that parts have multiples of."""
         element, partials = self.request.kinds
         inputs = int(self.target.cost("amp_inputs_bytes")) // element.size_bytes
         return self.target.getNumConvUnits(element, partials), inputs, 1
@@ -609,7 +609,7 @@ class _Search:
     def _parts(
         self, name: str, size: int, passes: int, grain: int, most: int
     ) -> tuple[Int64, Int64]:
-        """Return sizes of parts and how many there are, those that a constraint allows."""
+        """Return the sizes of parts and their numbers, as far as constraints allow them."""
         part, count = parts_of(size, passes, grain, most)
         if name in self.fixed:
             is_allowed = count == self.fixed[name]
@@ -617,7 +617,7 @@ class _Search:
         return part, count
 
     def _operands(self, block: Columns, grid: Columns, turns: int) -> Int64:
-        """Return the cycles in which tiles get the operands, and put their own part in between."""
+        """Return the cycles in which tiles receive operands, and copy their own parts into them."""
         (height, deep, width), (tall, _, wide) = block, grid
         cost, row = self.target.cost, turns * self.request.element_type.size_bytes * deep
         pair = int(cost("pair_tiles"))
@@ -643,7 +643,7 @@ class _Search:
 
 
 def _tries(least: ProductLayout) -> list[str]:
-    """Return what a user may change of a product for which no way fits."""
+    """Return suggestions to a user for a product for which no way fits."""
     request, tries = least.request, []
     largest = least.held.index(max(least.held))
     if (
@@ -674,25 +674,25 @@ def _listed(numbers: Sequence[int]) -> str:
 
 
 # -- lower bound -----------------------------------------------------------------------------------
-# Cycles that a layout takes at least by the cost model.
+# A lower bound of the cycles of a layout by the cost model.
 #
 #     of one tile   its own parts of its blocks are copied            worker call + a row for each
 #                   the other parts arrive, in words or in controls   sync + latency + the larger
-#                   its blocks are multiplied                         as exact
-#                   its part of the sums arrives, and is added up     likewise
+#                   its blocks are multiplied                         as in the exact cost
+#                   its part of the sums arrives, and is added up     both as above
 #
-# Only tiles with complete blocks are considered, and the shortest way between tiles represents all.
+# Only tiles with complete blocks are considered, with the shortest distance between any tiles.
 
 
 def least_cycles(target: Target, layout: ProductLayout) -> int:
-    """Return cycles of all passes that the cost model never goes below."""
+    """Return a lower bound of the cycles of all passes by the cost model."""
     own = layout.slots * int(amp_cycles(*layout.block, *layout.request.kinds, target))
     others = _least_of_operands(target, layout) + _least_of_sums(target, layout)
     return layout.num_passes * (own + others)
 
 
 def _least_of_operands(target: Target, layout: ProductLayout) -> int:
-    """Return the least cycles in which tiles get the operands, and put their own parts between."""
+    """Return the least cycles to receive operands, and to copy a tile's own parts into them."""
     (height, deep, width), (tall, cuts, wide) = layout.block, layout.grid
     left = part_sizes(target, layout, height * deep, wide)
     right = part_sizes(target, layout, deep * width, tall)
@@ -701,7 +701,7 @@ def _least_of_operands(target: Target, layout: ProductLayout) -> int:
     i, l = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")  # noqa: E741
     tile = l * cuts * tall + i
     mate = tile ^ 1
-    # Both tiles of a pair take what both want from others together, half of the words each.
+    # The tiles of a pair receive parts that both need together, half of the words each.
     from_left = _received(left, l, mate, has_mate=(tall * cuts == 1) & (mate < wide))
     from_right = _received(right, i, mate % tall, has_mate=mate // tall == tile // tall)
     size = layout.slots * layout.request.element_type.size_bytes
@@ -718,7 +718,7 @@ def _least_of_operands(target: Target, layout: ProductLayout) -> int:
 
 
 def _least_of_sums(target: Target, layout: ProductLayout) -> int:
-    """Return the least cycles in which tiles get partials, and add them up."""
+    """Return the least cycles in which tiles receive partials, and add them up."""
     if not layout.has_partials:
         return 0
     request, (height, _, width), (_, cuts, _) = layout.request, layout.block, layout.grid
@@ -730,14 +730,14 @@ def _least_of_sums(target: Target, layout: ProductLayout) -> int:
 
 
 def _received(parts: Int64, own: Int64, others: Int64, *, has_mate: Any) -> Any:
-    """Return elements that tiles with parts `own` of a block receive; shared ones count half."""
+    """Return how many elements tiles with parts `own` receive; elements for a pair count half."""
     missing = parts.sum() - parts[own]
     of_mate = parts[np.minimum(others, len(parts) - 1)]
     return np.where(has_mate, (missing + of_mate) / 2, missing)
 
 
 def _row(target: Target, layout: ProductLayout, elements: Int64) -> Any:
-    """Return the cycles of copying a row, without the call of workers."""
+    """Return the cycles of copying a row, without the worker call."""
     size = elements * layout.request.element_type.size_bytes
     return target.cost("copy_piece_cycles") + np.ceil(size / target.cost("memcpy_bytes_per_cycle"))
 
@@ -749,7 +749,7 @@ def _complete(layout: ProductLayout) -> tuple[int, int]:
 
 
 def _exchange(target: Target, received: Any, sources: Int64) -> int:
-    """Return the least cycles of an exchange by the bytes that tiles receive, and from how many."""
+    """Return the least cycles of an exchange in which tiles receive bytes from so many sources."""
     if not received.any():
         return 0
     start = target.cost("sync_cycles")
@@ -763,13 +763,13 @@ def _exchange(target: Target, received: Any, sources: Int64) -> int:
 
 
 # -- exact prices ----------------------------------------------------------------------------------
-# What a layout costs by the cost model. Passes cost as much as the first; only the last ones may be
-# smaller.
+# The cost of a layout by the cost model. All passes are charged as the first, although the last
+# ones may be smaller.
 
 
 @lru_cache(maxsize=2048)
 def exact_cycles(target: Target, layout: ProductLayout) -> int:
-    """Return the cycles of all passes, of operands with the plan's mapping."""
+    """Return the cycles of all passes, for operands with the plan's mapping."""
     request, (height, _, width), (tall, _, wide) = layout.request, layout.block, layout.grid
     m, n = min(request.m, height * tall), min(request.n, width * wide)
     one = replace(layout, request=replace(request, m=m, n=n), passes=(1, 1))
@@ -792,5 +792,5 @@ def exact_cycles(target: Target, layout: ProductLayout) -> int:
 
 
 def _of_fullest(tile: Int64, cycles: Int64) -> int:
-    """Return the cycles of the tile whose vertices, one after the other, take longest."""
+    """Return the cycles of the tile whose vertices take longest in total."""
     return int(np.bincount(tile, cycles).max())

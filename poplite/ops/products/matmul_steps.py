@@ -2,10 +2,10 @@
 
     products    tile (i, j, l) gets block (i, j) of the left and (j, l) of the right matrix,
                 and its AMP unit multiplies them
-    sums        the tiles (i, *, l) add up a part each of what they made, slice after slice of k;
-                only where k is cut, or partials are of another type
+    sums        the tiles (i, *, l) each add up a part of their partials, slice after slice of k;
+                only if k is cut, or partials and result differ in type
 
-Operands may lie anywhere. Those that a plan makes lie on the tiles that use them, block after
+Operands may have any mapping. Those that a plan makes are on the tiles that use them, block after
 block, so that little has to move.
 """
 
@@ -34,20 +34,20 @@ from poplite.vertices.estimators.poplibs import binary, share
 from poplite.vertices.reduce import AddPartials
 
 # -- passes ----------------------------------------------------------------------------------------
-# The numbers of the vertices that make a product: their tiles, and what each of them has.
+# The vertices that make a product, as arrays of numbers: their tiles, and the operands of each.
 #
 #     products  of block (i, j) of the left and (j, l) of the right matrix: tile, slices of both in
 #               flat order, and where the product goes
 #     sums      of the partials of block (i, l): tile, which part of the block, and its slices
 #
-# They follow from the layout alone, so layers of a network with the same products share them.
+# They depend on the layout only, so layers of a network with the same products share them.
 
 
 MOST_KEPT = 1 << 14
-"""Blocks of the left matrices times columns of blocks up to which numbers are kept."""
+"""Passes are cached for up to this many products of blocks."""
 
 Spans = tuple[Int64, Int64]
-"""Where stretches begin and end, int64[n]."""
+"""Where ranges begin and end, int64[n] each."""
 
 
 class BlockParts(NamedTuple):
@@ -77,10 +77,10 @@ class Products(NamedTuple):
 
     Attributes:
         tile: int64[n].
-        left: of the left matrices in flat order.
-        right: of the right ones.
-        out: of the partials, or of the product without partials.
-        columns: int64[n], of the block of the right matrix.
+        left: ranges of the left matrices in flat order.
+        right: ranges of the right matrices in flat order.
+        out: ranges of the partials, or of the product without partials.
+        columns: int64[n], those of the block of the right matrix.
     """
 
     tile: Int64
@@ -95,9 +95,9 @@ class Sums(NamedTuple):
 
     Attributes:
         tile: int64[n].
-        slices: of the partials, those of a vertex one after the other.
-        first: int64[n + 1], the slices of each vertex.
-        parts: what each of them adds up.
+        slices: ranges of the partials, vertex after vertex.
+        first: int64[n + 1], where the slices of each vertex begin.
+        parts: the part of a block that each of them adds up.
     """
 
     tile: Int64
@@ -107,14 +107,14 @@ class Sums(NamedTuple):
 
 
 class ProductPass(NamedTuple):
-    """What the vertices of a pass have; no sums without partials."""
+    """The vertices of a pass; `sums` is None without partials."""
 
     products: Products
     sums: Sums | None
 
 
 def passes_of(target: Target, layout: ProductLayout, *, by_rows: bool) -> Iterable[ProductPass]:
-    """Return the passes of a layout; `by_rows` where complete rows of blocks are added up."""
+    """Return the passes of a layout; with `by_rows`, complete rows of blocks are added up."""
     blocks = layout.product.groups * layout.product.in_group
     if blocks * layout.grid[1] <= MOST_KEPT:
         return _kept_passes(target, layout, by_rows)
@@ -146,8 +146,8 @@ def _products(layout: ProductLayout, blocks: tuple[Int64, Int64, Int64]) -> Prod
     cuts = layout.grid[1]
     j = np.tile(np.arange(cuts), len(blocks[0]))
     group, i, l = (np.repeat(numbers, cuts) for numbers in blocks)  # noqa: E741
-    # One after the other come those with the same block of the right matrix: on the simulator
-    # it stays in a cache.
+    # Products with the same block of the right matrix are consecutive, so that the block stays in
+    # a cache on the simulator.
     order = np.lexsort((i, j, l, group))
     group, i, j, l = (numbers[order] for numbers in (group, i, j, l))  # noqa: E741
     height, width = layout.product.sizes(i, l)
@@ -182,7 +182,7 @@ def _room(layout: ProductLayout, group: Int64, i: Int64, j: Int64, l: Int64) -> 
     return room
 
 
-# -- where they lie --------------------------------------------------------------------------------
+# -- mappings --------------------------------------------------------------------------------------
 
 
 def mapping_of_left(target: Target, layout: ProductLayout) -> TileMapping:
@@ -211,7 +211,7 @@ def mapping_of_product(target: Target, layout: ProductLayout, by_rows: bool) -> 
 
 @lru_cache(maxsize=32)
 def mapping_of_partials(target: Target, layout: ProductLayout) -> TileMapping:
-    """Return the tiles of what every tile makes in a pass."""
+    """Return the tiles of the partials of a pass."""
     room = layout.slots * layout.block[0] * layout.block[2]
     return TileMapping(target.tiles, np.arange(layout.tiles), np.full(layout.tiles, room))
 
@@ -224,7 +224,7 @@ def mapping_of(
     *,
     by_rows: bool = False,
 ) -> TileMapping:
-    """Return the tiles of blocks, each cut among several, int64[blocks, parts]."""
+    """Return the mapping of blocks, each cut among several `tiles`, int64[blocks, parts]."""
     begin, end = blocks.spans(*blocks.all())
     edges = part_edges(end - begin, tiles.shape[1], grains(target, layout, blocks.all(), by_rows))
     sizes = np.diff(edges).ravel()
@@ -234,7 +234,7 @@ def mapping_of(
 def grains(
     target: Target, layout: ProductLayout, blocks: tuple[Int64, Int64, Int64], by_rows: bool
 ) -> Int64:
-    """Return how many elements of each block stay together: those added up at a time, or rows."""
+    """Return how many elements of each block are not separated: a row, or those added at a time."""
     if by_rows:
         return np.maximum(1, layout.product.sizes(*blocks[1:])[1])
     return np.full(len(blocks[0]), grain_of(target, layout.request))
@@ -248,7 +248,7 @@ def grain_of(target: Target, request: ProductRequest) -> int:
 def rows_cost_more(target: Target, layout: ProductLayout) -> bool:
     """Return whether complete rows leave so many tiles idle that a step for the rest is cheaper.
 
-    Of a block with fewer rows than slices of k, some tiles add up a row each and others nothing, so
+    In a block with fewer rows than slices of k, some tiles add up a row each and others nothing, so
     that more partials arrive at one tile.
     """
     (height, _, width), cuts = layout.block, layout.grid[1]
@@ -257,7 +257,7 @@ def rows_cost_more(target: Target, layout: ProductLayout) -> bool:
     shared = -(-height * width // (grain * cuts)) * grain
     more = (by_rows - shared) * cuts * layout.request.partials.size_bytes
     step = target.workers * binary("add", FLOAT, share(shared, target), target)
-    # A single row for all lies elsewhere: it is received, and copied into place.
+    # A single row for all is on a different tile: it is received, and copied into place.
     step += int(sum(map(target.cost, ("sync_cycles", "latency_cycles", "worker_call"))))
     return more > step * target.exchange_bytes_per_cycle
 
@@ -293,7 +293,7 @@ def product_of(
 ) -> Tensor:
     """Make a variable for the products, in flat order, on the tiles that make them.
 
-    It is of their type, or of another one; tiles may have complete rows of blocks.
+    It has their result type, or `element`; with `by_rows`, tiles have complete rows of blocks.
     """
     mapping = mapping_of_product(graph.target, layout, by_rows)
     element = element or layout.request.result
@@ -315,12 +315,12 @@ def _on_tiles(
 
 
 class Epilogue(NamedTuple):
-    """Work on the sums of a product, by the vertices that make them.
+    """A computation on the sums of a product, by the vertices that make them.
 
     Attributes:
-        vertex: their class.
-        by_rows: whether parts of blocks are complete rows of them.
-        fields: returns its fields besides the slices of k and the output.
+        vertex: the class of these vertices.
+        by_rows: whether each of them makes complete rows of a block.
+        fields: returns their fields other than the slices of k and the output.
     """
 
     vertex: type[Vertex]
@@ -333,8 +333,8 @@ class Multiplication:
     """The steps of some products.
 
     Attributes:
-        graph: whose tiles share them.
-        recorder: what takes the steps.
+        graph: the graph whose tiles share them.
+        recorder: takes the steps.
         layout: how the products are shared among tiles.
         left: of shape (groups, m, k).
         right: of shape (groups, k, n).
@@ -352,7 +352,7 @@ class Multiplication:
             return
         partials = self.partials if self.layout.has_partials else product
         if self.layout.has_partials:
-            # Products begin at zero, so their memory may serve others before.
+            # Products start from zero, so other variables may use their memory before.
             self.recorder.add(WriteUndef(partials))
         by_rows = epilogue is not None and epilogue.by_rows
         for made in passes_of(self.graph.target, self.layout, by_rows=by_rows):
@@ -362,7 +362,7 @@ class Multiplication:
 
     @cached_property
     def partials(self) -> Tensor:
-        """Room for what every tile makes in a pass."""
+        """A variable for the partials of a pass."""
         layout, graph = self.layout, self.graph
         mapping = mapping_of_partials(graph.target, layout)
         size = (mapping.num_elements,)
