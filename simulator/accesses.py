@@ -3,8 +3,8 @@
 They are found in the lowered steps, so that files without a graph have them too, and only on
 request.
 
-A vertex touches the bytes of its fields; one that is gathered lies in temporaries, and what is
-copied there, and back, is what it touches::
+A vertex touches the bytes of its fields.  A gathered field is in temporaries, and the bytes that
+are copied there and back count as touched::
 
     vertex 0    x  [0, 16)    y  [64, 80)
     vertex 1    x  [T, T+8)
@@ -47,15 +47,15 @@ from poplite.report.per_tile import PerTile
 from poplite.simulator.run.touched import field_rows, numbers_within, starts_and_lengths
 from poplite.vertex.fields import Field
 
-# -- bytes that are touched ------------------------------------------------------------------------
+# -- touched bytes ---------------------------------------------------------------------------------
 
 
 class Stretches(NamedTuple):
-    """Bytes of the arena, one stretch behind the other or not.
+    """Stretches of bytes of the arena, contiguous or not.
 
     Attributes:
-        begin: int64[n], first bytes.
-        size: int64[n], how many.
+        begin: int64[n], first byte of each.
+        size: int64[n], bytes of each.
     """
 
     begin: Int64
@@ -63,7 +63,7 @@ class Stretches(NamedTuple):
 
 
 class FieldBytes(NamedTuple):
-    """What vertices touch by a field, in one form of access."""
+    """The bytes that vertices touch through a field, in one form of access."""
 
     field: Field
     read: Stretches
@@ -74,7 +74,7 @@ NOTHING = Stretches(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def bytes_of_fields(step: ComputeStep, layout: ArenaLayout) -> Iterator[FieldBytes]:
-    """Yield what the fields of all vertices touch."""
+    """Yield the bytes that the fields of all vertices touch."""
     into, gathered = moved(step.gather)
     scattered, out_of = moved(step.scatter)
     for group in step.groups:
@@ -88,7 +88,7 @@ def bytes_of_fields(step: ComputeStep, layout: ArenaLayout) -> Iterator[FieldByt
 
 
 def moved(moves: Moves) -> tuple[Stretches, Stretches]:
-    """Return where copies write, and where they read, block by block."""
+    """Return the destinations and the sources of copies, block by block."""
     to, start, size = moves.blocks()
     return Stretches(to, size), Stretches(start, size)
 
@@ -100,7 +100,7 @@ def _joined(some: list[Stretches]) -> Stretches:
 
 
 def _across(there: Stretches, here: Stretches, wanted: Stretches) -> Stretches:
-    """Return what lies opposite to stretches that are wanted: copies pair `there` with `here`."""
+    """Return the counterparts of `wanted` stretches, where copies pair `there` with `here`."""
     if not len(wanted.begin) or not len(there.begin):
         return NOTHING
     order = np.argsort(wanted.begin, kind="stable")
@@ -118,8 +118,8 @@ def _across(there: Stretches, here: Stretches, wanted: Stretches) -> Stretches:
 def _fields(group: Vertices, layout: ArenaLayout) -> Iterator[tuple[Field, Stretches]]:
     """Yield the bytes of each field that is connected to tensors.
 
-    Of rows that are read where they lie, what is between them counts as their first bytes: it is
-    in the same variable, and only sizes are of interest.
+    Rows that are read in place count as if contiguous from the first byte, although there may be
+    gaps: those are in the same variable, and only sizes matter.
     """
     rows = group.cls.strided_rows
     for found in field_rows(group):
@@ -144,11 +144,11 @@ def _connected(length: Int64, columns: Int64, stride: Int64) -> Int64:
 
 
 DECIDING = {op.JUMP_IF_ZERO: "If", op.JUMP_IF_NONZERO: "If", op.SWITCH: "Switch"}
-"""Ops that a scalar decides, with what they are where they do not jump back."""
+"""Ops that a scalar decides, with their names if they do not jump back."""
 
 
 def variables_of(executable: Executable) -> tuple[Variable, ...]:
-    """Return the variables by rising address."""
+    """Return the variables in ascending order of address."""
     return tuple(map(_variable, executable.layout.variables))
 
 
@@ -170,14 +170,14 @@ def _listed(numbers: Series) -> PerTile:
 
 
 class _Place(NamedTuple):
-    """A place in a program: of a step, or a condition; its rows are of the code."""
+    """The place of a step or a condition in a program; its rows are those of the code."""
 
     number: int
     rows: tuple[int, ...]
 
 
 def accesses_of(executable: Executable) -> tuple[StepAccesses, ...]:
-    """Return what steps read and write, in the order of the programs; equal ones come once."""
+    """Return the accesses of steps, in the order of the programs; equal ones come once."""
     found: dict[object, StepAccesses] = {}
     for name, code in executable.programs.items():
         for place in _places(code):
@@ -188,7 +188,7 @@ def accesses_of(executable: Executable) -> tuple[StepAccesses, ...]:
             is_alone = step.kind not in ("execute", "copy")
             own = step.places if is_alone else ()
             key: object = step.kind, step.name, step.accesses, own
-            if step.compute_set is not None:  # what its vertices return may go to several places
+            if step.compute_set is not None:  # the results of its vertices may go to several places
                 key = step.compute_set
             if key in found:
                 earlier = found[key]
@@ -200,7 +200,7 @@ def accesses_of(executable: Executable) -> tuple[StepAccesses, ...]:
 
 
 def _places(code: Code) -> Iterator[_Place]:
-    """Yield the steps of a program and what decides in it, in its order."""
+    """Yield the steps and conditions of a program, in its order."""
     kinds, numbers = code.ops[:, 0].tolist(), code.first_numbers.tolist()
     rows: dict[int, list[int]] = defaultdict(list)
     found: list[tuple[int, int, tuple[int, ...]]] = []
@@ -219,7 +219,7 @@ def _places(code: Code) -> Iterator[_Place]:
 
 
 def _step(executable: Executable, code: Code, place: _Place) -> StepAccesses:
-    """Return the step or condition at a place, and what it reads and writes."""
+    """Return the step or condition at a place, with its accesses."""
     total, name = _Total(executable.layout), ""
     kind: Literal["execute", "copy", "host", "control"] = "control"
     compute_set: int | None = None
@@ -244,7 +244,7 @@ def _step(executable: Executable, code: Code, place: _Place) -> StepAccesses:
                 if not name:
                     kind, name = "copy", step.name
                 total.add_copy(step)
-            elif compute_set is None:  # its launches come one after the other
+            elif compute_set is None:  # its launches are consecutive
                 kind, name, compute_set = "execute", step.name, first
                 at = _line_of(executable, first) or at
                 total.add_compute(step)
@@ -258,7 +258,7 @@ def _line_of(executable: Executable, number: int) -> str:
 
 
 class _Total:
-    """Sums up what a step reads and writes, by variable and field."""
+    """Sums up the accesses of a step, by variable and field."""
 
     def __init__(self, layout: ArenaLayout) -> None:
         self._layout = layout
@@ -279,13 +279,13 @@ class _Total:
         self._add(self._written, written)
 
     def add_compute(self, step: ComputeStep) -> None:
-        """Add what the vertices of a compute set touch."""
+        """Add the bytes that the vertices of a compute set touch."""
         for field, read, written in bytes_of_fields(step, self._layout):
             self._add(self._read, read, field.name)
             self._add(self._written, written, field.name)
 
     def add_action(self, action: Action) -> None:
-        """Add the tensors that Python looks at or writes; copies around it are steps."""
+        """Add the tensors that Python reads or writes; copies around it are steps."""
         read: list[HostTensor | None] = []
         written: list[HostTensor | None] = []
         match action:

@@ -1,11 +1,11 @@
-"""What an engine's runs took: how often each row ran, times what one execution costs.
+"""The accounts of an engine's runs: executions of each row, times the cost of one execution.
 
     rows                    executions     cost of one              taken
     LAUNCH 'blur'           100            1,204 cycles             120,400
     CALLBACK stream 'in'    1              180,000                  180,000
 
 None of this is done while programs run: the interpreter counts rows anyway.  Vertices without a
-formula get their prices when somebody first asks.
+formula are priced on the first request.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _nothing(program: str, row: int) -> None:
 
 @frozen(eq=False)
 class _Priced:
-    """What one execution of a step takes: its phases in order, what runs, all cycles."""
+    """The cost of one execution of a step: its phases in order, its vertices, all cycles."""
 
     phases: tuple[PhaseCost, ...]
     types: tuple[TypeCycles, ...]
@@ -60,12 +60,12 @@ class _Priced:
 
 @frozen(eq=False)
 class _Rows:
-    """The rows of a program that have a cost, in rising order.
+    """The rows of a program that have a cost, in ascending order.
 
     Attributes:
-        priced: every such row, with what one execution takes.
+        priced: every such row, with the cost of one execution.
         known: int64[n], rows whose vertices are not counted while they run.
-        cycles: int64[n], what one execution of each of these takes.
+        cycles: int64[n], the cycles of one execution of each of these.
         counted: the other rows.
     """
 
@@ -76,7 +76,7 @@ class _Rows:
 
 
 class Work(NamedTuple):
-    """How much ran; bytes gathered are those moved into and out of temporaries of vertices."""
+    """Counts of executed work; gathered bytes are those moved into and out of temporaries."""
 
     steps: int
     vertices: int
@@ -87,8 +87,8 @@ class Work(NamedTuple):
 class Accounts:
     """The accounts of an engine.
 
-    `counts` says how often each row of a program ran, int64[rows]; `slot_totals` returns what the
-    counted vertices of a program's row took, None where none were.
+    `counts` returns how often each row of a program ran, int64[rows]; `slot_totals` returns the
+    totals of the counted vertices of a program's row, None if there were none.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Accounts:
         return self._executable.memory is not None
 
     def work(self) -> Work:
-        """Return how much ran, whether costs are modelled or not."""
+        """Return the counts of executed work, whether costs are modelled or not."""
         steps = vertices = copied = gathered = 0
         for name, code in self._executable.programs.items():
             for row in code.step_rows.tolist():
@@ -122,9 +122,9 @@ class Accounts:
         return Work(steps, vertices, copied, gathered)
 
     def totals(self, programs: Programs | None = None) -> tuple[ExecutionStep, ...]:
-        """Return what each row that does the work of a step took, also if it never ran.
+        """Return the totals of each row that does the work of a step, even if it never ran.
 
-        They come by program and row; `programs` are the trees that they are places in.
+        They are ordered by program and row; `programs` are the trees that contain them.
         """
         trees = programs or Programs(lambda: program_trees(self._executable))
         return tuple(
@@ -141,7 +141,7 @@ class Accounts:
         return total
 
     def exceed(self, cycles: int) -> bool:
-        """Return whether all runs so far took more than so many cycles, however many that is."""
+        """Return whether all runs so far took more than a number of cycles of any size."""
         return sum(count * priced.cycles for *_, count, priced in self._ran()) > cycles
 
     def _cycles(self, program: str, row: int, count: int, priced: _Priced) -> int:
@@ -269,14 +269,14 @@ class Accounts:
 
 
 def _source(known: TypeCycles, family: int, counted: SlotTotals | None) -> Source:
-    """Return who says what the vertices of a family took."""
+    """Return the source of the cycles of a family's vertices."""
     if counted is None or not counted.is_counted[family]:
         return known.source
     return "guessed" if counted.is_cut[family] else "counted"
 
 
 def _phase(phase: PhaseCost, count: int) -> Phase:
-    """Return what so many executions of a phase took."""
+    """Return the phase with the totals of `count` executions."""
     once = phase.cycles, phase.received, phase.sent, phase.copied
     cycles, received, sent, copied = (times(each, count) for each in once)
     return Phase(
@@ -302,8 +302,8 @@ def _ran_for(counted: SlotTotals) -> Phase:
 def type_names(executable: Executable) -> dict[type[Vertex], str]:
     """Return the names of vertex classes, all different.
 
-    Of several with one name, those that are in modules get theirs, and those that are still equal
-    get a number.
+    Classes that share a name are qualified by their modules, except generated ones; names that are
+    still equal get a number.
     """
     classes = vertex_classes(executable.steps)
     plain = Counter(cls.__name__ for cls in classes)
@@ -336,7 +336,7 @@ def _price(cost: StepCost, executable: Executable, names: Mapping[type[Vertex], 
 def _slots(
     vertices: VertexCosts, executable: Executable, names: Mapping[type[Vertex], str]
 ) -> tuple[Series, TypeCycles]:
-    """Return what each vertex of a family takes, and their sum."""
+    """Return the slots of each vertex of a family, and their sum."""
     slots, source = known_slots(vertices, executable.target)
     flops = None if vertices.flops is None else vertices.flops.total()
     count = vertices.numbers.count
@@ -346,7 +346,7 @@ def _slots(
 def elapsed(phases: Sequence[PhaseCost], num_tiles: int) -> int:
     """Return the cycles from the beginning of the first phase to the end of the last.
 
-    A tile goes on with the next phase when it has finished one, except where all wait.
+    A tile continues with the next phase when it has finished one, except where all wait.
     """
     elapsed, busy = 0, np.zeros(num_tiles, np.int64)
     for phase in phases:

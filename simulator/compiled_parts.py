@@ -23,7 +23,7 @@ from poplite.vertex.compute import FasterForm, code_identity
 from poplite.vertex.vertex import Vertex
 
 DRIVER = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 4, ctypes.c_void_p)
-"""A driver as Python calls it: arena, rows, low, high, first, last, faults."""
+"""A driver as a Python function: arena, rows, low, high, first, last, faults."""
 
 
 # -- drivers ---------------------------------------------------------------------------------------
@@ -31,10 +31,10 @@ DRIVER = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 4, c
 
 @dataclass(frozen=True, eq=False)
 class Driver:
-    """Which driver: of a class, for rows of these columns, in one variant.
+    """A driver of a class, for rows of these columns, in one variant.
 
     Attributes:
-        form: what it runs in place of `compute`, if anything.
+        form: the faster form that it runs in place of `compute`, if any.
     """
 
     cls: type[Vertex]
@@ -48,7 +48,7 @@ class Driver:
         return self.cls if self.form is None else self.form.vertex
 
     def job(self) -> Job:
-        """Return the job that makes it; only now its class is typed and lowered."""
+        """Return the job that compiles it; its class is typed and lowered only now."""
         name = self.name
         if self.variant.counting is not None:
             from poplite.simulator.pricing.counting_driver import counting_driver_job
@@ -60,12 +60,12 @@ class Driver:
 
     @cached_property
     def name(self) -> str:
-        """Name of its code; that of a faster form is compiled anew when `compute` changes."""
+        """Name of its code; a faster form is compiled anew when `compute` changes."""
         identity = [code_identity(cls) for cls in dict.fromkeys((self.cls, self.vertex))]
         return digest([__name__], "driver", identity, self.columns, self.variant)
 
     def address(self) -> int:
-        """Return its address; compile it if it is not kept anywhere.
+        """Return its address; compile it if it is not cached.
 
         Raises `VertexCompileError` when `compute` cannot be compiled.
         """
@@ -106,7 +106,7 @@ def _compile_error(cls: type[Vertex], error: Exception) -> VertexCompileError:
     )
 
 
-# -- what programs share ---------------------------------------------------------------------------
+# -- parts shared by programs ----------------------------------------------------------------------
 
 _OWN = {
     "interpret": "poplite.simulator.codegen.interpreter",
@@ -138,7 +138,7 @@ def _own(kernel: str) -> int:
 
 
 def own_jobs(*, moves: bool, counts: bool) -> list[Job]:
-    """Return the jobs for what a program needs, the longest first."""
+    """Return the jobs for the parts that a program needs, the longest first."""
     needed = ["interpret", "enter"]
     needed += ["sum_slots"] if counts else []
     needed += ["move"] if moves else []
@@ -157,12 +157,12 @@ def mover(streamed: bool) -> int:
 
 
 def slot_summer() -> int:
-    """Return the address of the driver that adds up what a compute set took."""
+    """Return the address of the driver that adds up the slots of a compute set."""
     return _own("sum_slots")
 
 
 def looker() -> int:
-    """Return the address of what goes through the calls of a LOOK."""
+    """Return the address of the function that executes the calls of a LOOK."""
     return _own("look")
 
 
@@ -185,7 +185,7 @@ def interpreter_address() -> int:
 
 @cache
 def enter() -> Callable[[int], int]:
-    """Return what runs the interpreter, with its arguments and address in the words at an address.
+    """Return the function that runs the interpreter, given the address of its words.
 
     It releases the GIL, as the interpreter itself does.
     """

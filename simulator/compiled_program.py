@@ -1,7 +1,7 @@
-"""Programs of an engine, ready to run: their ops bound to launches or to Python.
+"""Programs of an engine, ready to run: ops bound to launches or to Python.
 
-Where vertices of a compute set are interpreted, the launch of its vertices calls Python.  It
-runs them, and the compiled vertices of the same compute set as a program of one launch.
+If vertices of a compute set are interpreted, the launch of its vertices calls Python, which runs
+them, and runs the compiled vertices of the same compute set as a program of one launch.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SLOW_NS = 5_000_000
 """After a run that takes longer, threads may share its slow launches."""
 
 MOST_PAUSES = 3
-"""Pauses without a step after which a loop is one of nothing, in which a run may stop anywhere."""
+"""Pauses without a step after which a loop counts as empty: a run may stop anywhere in it."""
 
 IN_PYTHON, STOP = -2, -3
 """In place of the number of an action, like `encoding.LOOK_IN_PYTHON`: Python runs interpreted
@@ -73,10 +73,10 @@ class CompiledProgram:
         self._inner: dict[int, CompiledProgram] = {}
         self._inner_ops: dict[bytes, npt.NDArray[np.int64]] = {}
         self._addresses = steps.arena.addresses
-        self._fault: VertexFault | None = None  # of vertices that ran before this program
+        self._fault: VertexFault | None = None  # from vertices that ran before this program
         if checks is not None:
             self._rows = np.array(checks.rows(code), np.int64)
-            self._looked = self._bound.copy()  # what rows are while they are looked at
+            self._looked = self._bound.copy()  # the rows while they are checked
             self._looked[self._rows, :2] = op.CALLBACK, op.LOOK_IN_PYTHON
             checks.on_armed.append(self._arm)
             self._arm()
@@ -127,12 +127,12 @@ class CompiledProgram:
         return np.flatnonzero(asked & np.isin(number, steps)).tolist()
 
     def record(self, recording: Recording | None) -> None:
-        """Let the rows that run be recorded; None ends that."""
+        """Record the rows that run; None stops recording."""
         self._recording = recording
         self._state[op.STATE_TRACE] = 0 if recording is None else recording.words.ctypes.data
 
     def run(self, actions: Sequence[Callable[[], object]], watch: Callable[[], None]) -> None:
-        """Run to the end; Python does the numbered actions, and what `watch` raises ends the run.
+        """Run to the end; Python does the numbered actions, and an error from `watch` ends the run.
 
         Raises `TensorIndexError` or `ApplicationRuntimeError` when a vertex stopped.
         """
@@ -195,7 +195,7 @@ class CompiledProgram:
                     self._look_after_peers(reason)
         finally:
             self._ops[end] = behind
-            if self._checks is not None:  # they may have been armed meanwhile
+            if self._checks is not None:  # checks may have been armed meanwhile
                 self._arm()
 
     # -- other ranks -------------------------------------------------------------------------------
@@ -210,12 +210,12 @@ class CompiledProgram:
         return int(self._counts.sum()) + self._has_begun()
 
     def _step(self) -> str:
-        """Return which step is running, for messages."""
+        """Return the words for the step that is running, for messages."""
         code = self._called()
         return code.step_text(int(code.step_numbers[self._state[op.STATE_ROW]]), "")
 
     def _look_after_peers(self, reason: int) -> None:
-        """Make sure that other ranks are there, and see whether one of them wants to stop."""
+        """Check that other ranks are alive, and whether one of them requests to stop."""
         assert self._peers is not None, "only ranks exchange"
         if reason == op.WAITING:
             self._peers.waiting(int(self._code.ops[self._words[op.STATE_ROW], 1]))
@@ -234,7 +234,7 @@ class CompiledProgram:
             self._is_armed = True
 
     def _disarm(self) -> None:
-        """Let rows run without a question whether the run ends."""
+        """Let rows run without checking whether the run ends."""
         if self._is_armed:
             self._ops[...] = self._bound
             self._is_armed = False
@@ -242,7 +242,7 @@ class CompiledProgram:
                 self._arm()
 
     def _may_stop(self, peers: Peers) -> None:
-        """End the run before the row that called Python, if this is the place."""
+        """End the run before the row that called Python, if ranks agree to end it there."""
         row = self._words[op.STATE_ROW] - 1
         if self._may_end[row]:
             self._words[op.STATE_ROW] = row
@@ -250,7 +250,7 @@ class CompiledProgram:
             self._words[op.STATE_ROW] = row + 1
 
     def _entry(self) -> Callable[[], int]:
-        """Return what runs the interpreter until new launches are shared by threads."""
+        """Return a function that runs the interpreter until new launches are shared by threads."""
         if (lock := launches.lock_of_layer()) is None:
             return self._enter
 
@@ -261,7 +261,7 @@ class CompiledProgram:
         return locked
 
     def _entry_of_run(self) -> Callable[[], int]:
-        """Return what runs the interpreter, to the end that ranks agree on and no further."""
+        """Return a function that runs the interpreter up to the end that ranks agree on."""
         enter, peers = self._entry(), self._peers
         if peers is None:
             return enter
@@ -274,7 +274,7 @@ class CompiledProgram:
         return heading
 
     def _do_own(self, action: int, watch: Callable[[], None]) -> None:
-        """Do what Python does for the program itself."""
+        """Do an action of the program itself in Python."""
         if self._peers is not None:  # Python may know only now that the run ends here
             self._may_stop(self._peers)
         assert action != STOP, "rows ask when the limit is reached"
@@ -283,10 +283,10 @@ class CompiledProgram:
         else:
             self._do_in_python(watch)
 
-    # -- vertices that are interpreted -------------------------------------------------------------
+    # -- interpreted vertices ----------------------------------------------------------------------
 
     def _do_in_python(self, watch: Callable[[], None]) -> None:
-        """Do what a row does for interpreted vertices, and for the compiled ones of its step."""
+        """Do the work of a row for interpreted vertices, and for the compiled ones of its step."""
         row = int(self._state[op.STATE_ROW]) - 1
         kind, number, *words = self._code.ops[row].tolist()
         if kind == op.LAUNCH:
@@ -333,7 +333,7 @@ class CompiledProgram:
     # -- strict checks -----------------------------------------------------------------------------
 
     def _arm(self) -> None:
-        """Let rows be looked at before they run, but for those where the run may end."""
+        """Let rows be checked before they run, except those where the run may end."""
         rows = self._rows
         if self._is_armed:
             is_stop = (self._ops[rows, 0] == op.CALLBACK) & (self._ops[rows, 1] == STOP)
@@ -345,7 +345,7 @@ class CompiledProgram:
         row, depth = self._words[op.STATE_ROW] - 1, self._words[op.STATE_DEPTH]
         calls = [each - 1 for each in self._returns[:depth].tolist()] if depth else []
         if self._peers is not None:
-            self._arm()  # what was written may not be any more, on another rank
+            self._arm()  # data that was written may be unwritten again on another rank
         self._is_looking = True
         try:
             end = self._checks.look(self._code, row, calls, self)
@@ -372,7 +372,7 @@ class CompiledProgram:
             self._recording.add(range(row, end))
 
     def _compile_look(self, row: int) -> bool:
-        """Let compiled code look at a row when it is looked at again, if it can."""
+        """Let compiled code do the next check of a row, if it can."""
         assert self._checks is not None
         kind, number = self._code.ops[row, :2].tolist()
         if kind != op.LAUNCH or number in self._steps.interpreted:
@@ -400,7 +400,7 @@ class CompiledProgram:
         inner.run((), self._watch)
 
     def returned(self, step: int) -> list[bool]:
-        """Tell for each replica whether no vertex of a compute set returned false."""
+        """Return for each replica whether no vertex of a compute set returned false."""
         false: set[int] = set()
         for chunks in self._steps.chunks_of_vertices(step):
             if np.count_nonzero(chunks[:, op.CHUNK_FALSE]):
@@ -410,7 +410,7 @@ class CompiledProgram:
         return [one and other for one, other in pairs]
 
     def set_returned(self, step: int, returned: Sequence[bool]) -> None:
-        """Set what the vertices of a compute set returned, for each replica."""
+        """Set the result of the vertices of a compute set, for each replica."""
         self._steps.interpreted.set_returned(step, returned)
         for chunks in self._steps.chunks_of_vertices(step):
             chunks[:, op.CHUNK_FALSE] = 0
@@ -421,7 +421,7 @@ class CompiledProgram:
     # ----------------------------------------------------------------------------------------
 
     def where(self, what: str, decides: bool) -> str:
-        """Return which step called Python, or that `what` decides what runs next, for messages."""
+        """Return the words for the step that called Python, or for the decision by `what`."""
         code = self._called()
         return code.step_text(
             int(code.step_numbers[self._state[op.STATE_ROW] - 1]), what, decides=decides
@@ -462,8 +462,8 @@ class EnginePrograms:
     Attributes:
         computes: the interpreted form of each vertex class that may need one.
         counts: int64[rows] of each program, how often each row ran.
-        slot_totals: returns what counted vertices took, as `Accounts` takes it.
-        slot_words: the same by program and row, as it is kept.
+        slot_totals: returns the totals of counted vertices, for `Accounts`.
+        slot_words: the same by program and row, in stored form.
         ended: how many runs reached their end, or were stopped.
     """
 
@@ -506,7 +506,7 @@ class EnginePrograms:
         return self._steps.forms
 
     def _connect(self, arena: Arena, checks: StrictChecks | None, slot_counts: SlotCounts) -> None:
-        """Let other ranks reach memory, and the tables of what vertices took."""
+        """Give other ranks access to memory, and to the tables of slots."""
         if self._peers is not None:
             tables = {step: list(each.slots.values()) for step, each in slot_counts.steps.items()}
             shadows = () if checks is None else checks.shadow.parts
@@ -524,7 +524,7 @@ class EnginePrograms:
     def _run(self, program: object, name: str, progress: bool) -> None:
         own = Running()
         try:
-            # In one step, so that Ctrl-C finds the mark either made or not.
+            # Atomic with respect to Ctrl-C.
             if self._now.setdefault("run", own) is not own:
                 raise ControlProgramError(
                     f"engine.run({program!r}): the engine is running already",
@@ -533,7 +533,8 @@ class EnginePrograms:
                     else "called from its own print stream, or from a second thread",
                     fix="wait for the first run, or make a second engine",
                 )
-            # The text of the call is made where it is shown, since this is asked in every run.
+            # The text of the call is made only where it is shown, since this code runs in every
+            # run.
             if self._steps.spoiled is not None:
                 self.check_sound(f"engine.run({program!r})")
             self._host.links.check_connected(name)
@@ -543,7 +544,7 @@ class EnginePrograms:
             self._host.where, self._host.acting = bound.where, bound.acting
             calls: Sequence[Callable[[], object]] = self._host.calls
             watch = own.watch
-            if self._peers is not None:  # which end a run at one place
+            if self._peers is not None:  # ranks end a run at the same place
                 calls, watch = self._peers.calls(calls, own), lambda: None
             if progress is not False and checked_truth(progress, "engine.run: progress"):
                 self._run_shown(name, watch, calls)
@@ -566,7 +567,7 @@ class EnginePrograms:
             running.stop()
 
     def load(self) -> None:
-        """Forget that memory was undefined: it has been filled anew."""
+        """Mark memory as defined: it has been filled anew."""
         self._steps.spoiled = None
 
     def check_sound(self, call: str) -> None:
@@ -580,7 +581,7 @@ class EnginePrograms:
         )
 
     def check_idle(self, call: str) -> None:
-        """Refuse the user's `call` while a program runs, as it would change what that works on."""
+        """Reject the user's `call` while a program runs, as it would change the program's data."""
         if self._now:
             raise busy(call)
 
@@ -621,7 +622,7 @@ _POSITION = int, np.integer
 
 
 def program_name(program: object, names: tuple[str, ...]) -> str:
-    """Return the name of a program that the user named or counted; raises `UnknownName`."""
+    """Return the name of a program given by name or position; raises `UnknownName`."""
     if isinstance(program, str) and program in names:
         return program
     if isinstance(program, _POSITION) and 0 <= program < len(names):

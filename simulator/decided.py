@@ -1,24 +1,23 @@
-"""Runs of programs whose host has written nothing: unknown decisions end them.
+"""Runs of programs without data from the host, ended by decisions on unknown data.
 
     device = Decided()
     engine = Engine(graph, program, checks="fast", device=device)
-    engine.run()                UninitializedReadError where 'more' decides, made from 'limit'
+    engine.run()                UninitializedReadError where 'more' decides, computed from 'limit'
     device.unknown()            Unknown('more', ('limit',), 'what runs', 'step 3 of 7, ...')
 
-Programs in which no data decide, nor in their vertices, run as on any simulator.
+Programs in which data decide nothing, not even in vertices, run as on any simulator.
 
-    limit                   nothing has written it
-    more = rest > limit     its vertex reads 'limit', so nothing knows 'more' either
+    limit                   unwritten
+    more = rest > limit     its vertex reads 'limit', so 'more' is unknown too
     RepeatWhileTrue(more)   undecided
     for i in range(limit)   undecided, in a vertex whose cycles are counted
 
-Strict checks refuse a result that depends on unwritten elements.  Here vertices may read them, and
-run once: what a vertex writes that reads an unwritten element counts as unwritten too.  So a
-program may run with memory as it is, as long as nothing that is unwritten decides what runs, in
-the program or in a vertex.
+Strict checks reject a result that depends on unwritten elements.  Here vertices may read them, and
+run once: everything that a vertex writes counts as unwritten too if it reads an unwritten element.
+So a program may run with memory as it is, as long as no unwritten element decides what runs, in the
+program or in a vertex.
 
-A step that changes no fact about memory is not looked at again, until another
-one does.
+A step that changes no fact about memory is not checked again until another step does.
 """
 
 from __future__ import annotations
@@ -72,16 +71,16 @@ if TYPE_CHECKING:
 
 
 MOST_NAMED = 3
-"""Most variables that a message names."""
+"""Maximum number of variables that a message names."""
 
 
 @frozen
 class Unknown:
-    """What decides what runs, and depends on what nothing has written.
+    """A decision that depends on unwritten data.
 
     Attributes:
         name: the variable that decides.
-        sources: variables that are read before anything writes them, from which it is made.
+        sources: variables that are read before they are written, from which it is computed.
         what: what it decides: "what runs", or "how long 'Sum' takes".
         where: the step that it decides on.
         at: the user's line that made the variable.
@@ -129,12 +128,12 @@ class Unknown:
 
 
 class Decided(Simulator):
-    """The simulator, which looks at what decides what runs.
+    """The simulator with checks of the data that decide what runs.
 
-    `past_inout` takes unwritten elements of InOut fields as written, as those of working memory
-    may be.  What streams and host functions give counts as written `by_host`, or as nothing.  With
-    `ends_loops` each Loop ends when its rounds write no further elements; executables with
-    strict checks have these, and their Loops end as well.
+    `past_inout` treats unwritten elements of InOut fields as written, as those of working memory
+    may be.  Data from streams and host functions count as written if `by_host`. With `ends_loops`
+    each Loop ends when its iterations write no further elements; executables with strict checks use
+    those, and their Loops end as well.
     """
 
     def __init__(
@@ -161,7 +160,7 @@ class Decided(Simulator):
         return self._loaded
 
     def unknown(self) -> Unknown | None:
-        """Return what the first run of the last engine found to be unknown; None where nothing."""
+        """Return the unknown decision in the first run of the last engine, if there was one."""
         looks = None if self._loaded is None else self._loaded.strict
         if not isinstance(looks, Decisions) or looks.undecided is None:
             return None
@@ -178,7 +177,7 @@ class Decided(Simulator):
 
 
 def _sources(undecided: Undecided, looks: Decisions) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of what an element is made from and nothing had written, nearest first.
+    """Return the names of the unwritten sources of an element, nearest first.
 
     The first are those of variables, the others those of remote buffers.
     """
@@ -207,7 +206,7 @@ def _sources(undecided: Undecided, looks: Decisions) -> tuple[tuple[str, ...], t
 
 
 def _lacking(numbers: Iterable[int], looks: Decisions) -> set[int]:
-    """Return which of some variables had unwritten elements when all ended."""
+    """Return which of some variables had unwritten elements at the end."""
     layout, parts, found = looks.executable.layout, looks.shadow.parts, set()
     for number in numbers:
         variable = layout.variables[number]
@@ -220,11 +219,11 @@ def _lacking(numbers: Iterable[int], looks: Decisions) -> set[int]:
 def _read_unwritten(
     undecided: Undecided, looks: Decisions
 ) -> tuple[set[int], dict[int, dict[str, None]]]:
-    """Return the numbers of variables of which a step read elements that nothing had written.
+    """Return the numbers of the variables of which a step read unwritten elements.
 
-    Returned is as well which remote buffers had unwritten rows that were copied to a variable.
-    What ran is gone through once more: what a step writes counts as written here, whatever it is
-    made from.
+    Also returns the remote buffers of which unwritten rows were copied to a variable. Executed
+    steps are traversed once more: elements that a step writes count as written here, whatever their
+    sources.
     """
     executable, layout = looks.executable, looks.executable.layout
     shadow = Shadow(layout)
@@ -274,14 +273,14 @@ def _read_unwritten(
 
 
 def _unwritten(block: ArenaBlock, looks: Decisions) -> list[int]:
-    """Return the bytes of a block that are unwritten in a replica, when all ended."""
+    """Return the bytes of a block that are unwritten in a replica at the end."""
     size = block.num_elements * block.element_type.size_bytes
     parts = [part[block.at : block.at + size] for part in looks.shadow.parts]
     lacking = np.any([part == 0 for part in parts], axis=0)
     return [block.at + n for n in np.flatnonzero(lacking).tolist()]
 
 
-# -- what nothing knows ----------------------------------------------------------------------------
+# -- unknown data ----------------------------------------------------------------------------------
 
 
 Ran = Literal["step", "action", "scalar"]
@@ -289,11 +288,11 @@ Ran = Literal["step", "action", "scalar"]
 
 @frozen(eq=False)
 class Undecided:
-    """An element that was to decide what runs, and is not known.
+    """An unknown element that was to decide what runs.
 
     Attributes:
         position: its first byte.
-        variable: the one that holds it.
+        variable: the variable that contains it.
         what: what it decides: "what runs", or "how long 'Sum' takes".
         where: the step that it decides on, for messages.
     """
@@ -305,23 +304,23 @@ class Undecided:
 
 
 def are_decided(executable: Executable) -> bool:
-    """Return whether data decide what programs run, or may decide what vertices do."""
+    """Return whether data decide what programs run, or may decide the work of vertices."""
     return any(
         np.isin(code.ops[:, 0], DECIDING).any() for code in executable.programs.values()
     ) or any(counting_candidates(executable))
 
 
 class Decisions(StrictChecks):
-    """Looks at all that decides what runs.
+    """Checks all data that decide what runs.
 
     Attributes:
-        executable: what runs.
-        undecided: the element that nothing knew when it decided; None where there was none.
-        ran: what ran, in the order of its first times: steps and actions by number, and scalars
+        executable: the executable that runs.
+        undecided: the element that was unknown when it decided; None if there was none.
+        ran: what ran, in the order of first executions: steps and actions by number, and scalars
             that vertices returned by position.
         past_inout: whether unwritten elements of InOut fields count as written, as those of
             working memory may.
-        by_host: whether what streams and host functions give counts as written.
+        by_host: whether data from streams and host functions count as written.
     """
 
     undecided: Undecided | None = None
@@ -338,7 +337,7 @@ class Decisions(StrictChecks):
         self._undefined_times: Counter[int] = Counter()
 
     def look(self, code: Code, row: int, calls: Sequence[int], runner: Runner) -> int:
-        """Run a row that is looked at, as strict checks do."""
+        """Run a row that is checked, as strict checks do."""
         kind, number, scalar, size = code.ops[row].tolist()
         if kind in (op.COLLECT, op.ALL):
             self.ran["scalar", scalar if kind == op.COLLECT else number] = None
@@ -366,7 +365,7 @@ class Decisions(StrictChecks):
         return False
 
     def compiled_look(self, number: int, launch_of: LaunchOf) -> None:
-        """Return nothing: all that becomes known is noted by Python."""
+        """Return None: everything that becomes known is noted by Python."""
 
     def _copied(self, number: int, step: CopyStep, runner: Runner) -> bool:
         self.ran["step", number] = None
@@ -403,9 +402,9 @@ class Decisions(StrictChecks):
         return True
 
     def _run(self, number: int, step: ComputeStep, runner: Runner) -> dict[int, Mask]:
-        """Run a compute set; return which of its Outputs that nothing had written remain so.
+        """Run a compute set; return which of its unwritten Outputs remain unwritten.
 
-        Where there are such Outputs, its vertices run once more with other values in them.
+        If there are such Outputs, its vertices run once more with different values in them.
         """
         place = self._places[number]
         if self._looks[number] < MOST_LOOKS:
@@ -419,32 +418,32 @@ class Decisions(StrictChecks):
         return {}
 
     def _position(self, step: ComputeStep, hole: Hole) -> int:
-        """Return the byte of a variable that a hole begins at."""
+        """Return the byte of a variable at which a hole begins."""
         position = int(hole.field.elements[hole.element]) * hole.field.size
         if position >= self.shadow.layout.temporary_base:
             position = int(gathered_from(step.gather, np.array([position]))[0])
         return position
 
     def _decides(self, position: int, what: str, place: ProgramRow) -> None:
-        """Note an element, by its first byte, that nothing knows and that decides."""
+        """Note an unknown element that decides, by its first byte."""
         variable, _ = self.executable.layout.variable_at(position)
         self.undecided = Undecided(position, variable, what, str(place))
 
     def _collected(self, scalar: int, *, known: bool) -> None:
-        """Note whether anybody knows what vertices returned."""
+        """Note whether the result of vertices is known."""
         if self.shadow.holds(scalar, 1) != known:
             for part in self.shadow.parts:
                 part[scalar] = known
             self._note(GAINED if known else LOSSY)
 
     def _note(self, flags: int) -> None:
-        """Look again at all steps for which facts about memory have changed."""
+        """Check all steps again for which facts about memory have changed."""
         if flags & LOSSY or (flags & GAINED and self._settled):
             self._settled = False
             self.arm()
 
     def _rest(self, number: int, flags: int) -> None:
-        """Look at a step no more that changed nothing, or left nothing to be known."""
+        """Stop checking a step that changed nothing, or left nothing unknown."""
         is_complete = not flags & INCOMPLETE
         self._armed[number] = not is_complete and bool(flags & (LOSSY | GAINED))
         self._settled |= not is_complete and not self._armed[number]
@@ -471,8 +470,8 @@ class KnownResults:
     `deciding` are the edges whose data decide the cycles of its vertices.
 
     Attributes:
-        size: how many elements it touches.
-        is_unknown: whether a vertex read unwritten elements, the last time.
+        size: the number of elements that it touches.
+        is_unknown: whether a vertex read unwritten elements in the last execution.
         hole: the first of these that decides how long its vertex takes.
     """
 
@@ -495,7 +494,7 @@ class KnownResults:
         self._may_read = [_may_read(each) for each in self._fields]
 
     def look(self) -> None:
-        """Find out which vertices read unwritten data."""
+        """Find the vertices that read unwritten data."""
         self._gather()
         self._unknown = np.zeros((len(self._shadow.parts), self._vertices), np.bool_)
         self.is_unknown = False
@@ -513,7 +512,7 @@ class KnownResults:
             self.is_unknown |= bool(unknown.any())
 
     def write(self, kept: Mapping[int, Mask]) -> int:
-        """Note which results are written, but for those that are `kept`; return flags."""
+        """Note that results are written, except those that are `kept`; return flags."""
         flags = 0
         for replica, part in enumerate(self._shadow.parts):
             for n, each in enumerate(self._fields):
@@ -526,7 +525,7 @@ class KnownResults:
         return flags | self._scatter() | (0 if is_complete else INCOMPLETE)
 
     def _write(self, field: FieldElements, part: Any, after: Any) -> int:
-        """Note what vertices write, and return what that changes, but for temporaries."""
+        """Note the elements that vertices write; return the changes, except for temporaries."""
         elements, places = _elements(field, part), field.elements
         before = are_written(elements[places])
         written = shadow_of_written(field.field.element).view(elements.dtype)
@@ -542,7 +541,7 @@ def _elements(field: FieldElements, part: Any) -> Any:
 
 
 def _may_read(field: FieldElements) -> Mask:
-    """Return which elements of a field vertices may read, by their text."""
+    """Return which elements of a field vertices may read, according to their source."""
     numbers = flow_of(field.cls).indices.get(field.field.name) if field.field.depth == 1 else None
     if numbers is None:
         return np.ones(len(field.elements), np.bool_)

@@ -1,22 +1,22 @@
 """The engine: a compiled graph, ready to run.
 
-engine = Engine(graph, program)     checked, lowered, compiled, memory filled
-engine.write(x, array)              host to device
-engine.run()                        as often as you like; variables keep their values
-engine.read(y)                      device to host
-print(engine.report())
+    engine = Engine(graph, program)     checked, lowered, compiled, memory filled
+    engine.write(x, array)              host to device
+    engine.run()                        as often as you like; variables keep their values
+    engine.read(y)                      device to host
+    print(engine.report())
 
-The engine is a face: it checks arguments, compiles, and hands the rest to what its device has
-loaded (`poplite.simulator.engine_arguments`), by default the simulator.
+The engine is a facade: it checks arguments, compiles, and delegates the rest to the programs that
+its device has loaded (`poplite.simulator.engine_arguments`), by default the simulator.
 
-Its reports count all runs, until Poplar's calls say otherwise::
+Its reports count all runs, unless Poplar's calls exclude some::
 
     runs            1   2   3   4   5
     disabled            |-------|
     reports count   1               5
 
-An engine counts everything that runs. What a report leaves out is a difference of two reports, so
-that counting costs the same whether or not it is looked at.
+An engine counts everything that runs.  Excluded runs are subtracted as the difference of two
+reports, so that counting costs the same whether or not a report is made.
 """
 
 from __future__ import annotations
@@ -74,12 +74,12 @@ class Simulator:
     """The device that engines run on by default."""
 
     def options(self, asked: EngineOptions) -> EngineOptions:
-        """Return the options as they are: the simulator has all of them."""
+        """Return the options unchanged: the simulator has all of them."""
         return asked
 
     def load(self, source: Source, setup: Setup) -> Simulated:
         """Make programs ready to run."""
-        from poplite.simulator.simulated import Simulated  # `import poplite` takes less without it
+        from poplite.simulator.simulated import Simulated  # `import poplite` is faster without it
 
         return Simulated(source.executable, source.graph, setup)
 
@@ -99,7 +99,7 @@ class ProfiledRuns:
 
     @property
     def are_left_out(self) -> bool:
-        """Whether runs are left out now."""
+        """Whether runs are excluded at present."""
         return self._until_then is not None
 
     def of(self, now: Report) -> Report:
@@ -113,7 +113,7 @@ class ProfiledRuns:
         return now if self._left_out is None else _since(now, self._left_out)
 
     def disable(self, now: Report) -> None:
-        """Leave out what runs from now on.
+        """Exclude runs from now on.
 
         Args:
             now: the report of all runs until now.
@@ -121,7 +121,7 @@ class ProfiledRuns:
         self._until_then = self.of(now)
 
     def enable(self, now: Report) -> None:
-        """Count what runs from now on.
+        """Count runs from now on.
 
         Args:
             now: the report of all runs until now.
@@ -130,7 +130,7 @@ class ProfiledRuns:
             self._left_out, self._until_then = _since(now, self._until_then), None
 
     def reset(self, now: Report) -> None:
-        """Leave out all that ran until now.
+        """Exclude all runs until now.
 
         Args:
             now: the report of all runs until now.
@@ -172,30 +172,28 @@ class Engine(EngineSpelling):
         graph: the graph, or an executable: from `compile_graph`, from another engine, or loaded
             from a file. An engine made from an executable knows no tensors: hosts reach its data
             by handles and streams.
-        program: for a graph one program, several in a list, or named ones in a dictionary.
-        options: more options by name, see docs/options.md; the environment variable
+        program: for a graph, one program, several in a list, or named ones in a dictionary.
+        options: further options by name, see docs/options.md; the environment variable
             POPLITE_ENGINE_OPTIONS, a JSON object, overrides all.
-        progress: show the current work on standard error. Without it only compiling is
-            shown, when it takes longer than a second. A function is called with 0 and 1 before,
-            and with 1 and 1 at the end, as Poplar's is with more steps.
+        progress: show the current work on standard error. Without it only compiling is shown, if it
+            takes longer than a second. A function is called with 0 and 1 at the beginning, and with
+            1 and 1 at the end; Poplar calls it with more steps.
         name: as in Poplar; it has no effect.
-        checks: "strict" finds indices out of range, reads of what nothing has written, outputs
-            left unwritten and races of workers while running, and leaves memory as it was before
-            a vertex that stopped; "fast" finds indices out of range, after which memory is
-            undefined; "none" finds nothing. By default strict up to a million connected
-            elements, fast beyond.
+        checks: "strict" finds indices out of range, reads of unwritten elements, outputs left
+            unwritten and races of workers while running, and restores memory to its state before a
+            vertex that stopped; "fast" finds indices out of range, after which memory is undefined;
+            "none" finds nothing. By default strict up to a million connected elements, fast beyond.
         interpret: run every vertex as plain Python, for debugging; or a list of vertex classes and
             compute sets, by name or the classes themselves, whose vertices run so, while the
             others are compiled. Cycles that depend on data are counted by compiled code, unless
             the option debug.instrument is False.
-        faster: run the faster forms of vertex classes, see `pl.faster`, whose results have equal
-            bits; with "tolerant" those of other bits as well, with False none.
+        faster: run the faster forms of vertex classes whose results are bit-identical, see
+            `pl.faster`; with "tolerant" also those whose bits may differ, with False none.
         seed: seed of stochastic rounding, from 0 to 2**63 - 1; by default that of `state`, or 0.
-        state: an engine of the same graph, whose variables and rows of remote buffers this one
-            begins with, and with random bits, unless another seed is given; variables that it does
-            not know, and constants, have their initial values.
-            What it has connected to streams is not taken over.
-        device: what runs the programs; by default the simulator. See `pl.ipu.Device` and
+        state: an engine of the same graph, whose variables, rows of remote buffers and, unless
+            `seed` is given, random bits this one begins with; variables that it does not know, and
+            constants, have their initial values. Its stream connections are not taken over.
+        device: the device that runs the programs; by default the simulator. See `pl.ipu.Device` and
             `pl.mpi.Device`.
 
     Raises:
@@ -250,7 +248,7 @@ class Engine(EngineSpelling):
             self.interpret: Interpret = asked.interpret or False
             self._loaded = device.load(self._source, Setup(asked, seed, self.interpret, bar))
         self._profiled_runs = ProfiledRuns()
-        # What another engine of the same programs and one more is made with.
+        # The arguments for another engine of the same programs and one more.
         self._arguments: dict[str, Any] = {
             **arguments,
             "checks": self.checks,
@@ -262,15 +260,15 @@ class Engine(EngineSpelling):
             self._loaded.continue_from(state._loaded)
 
     def add_program(self, program: Program, name: str | None = None) -> None:
-        """Add a program, which may use what was added to the graph since the engine was made.
+        """Add a program, which may use additions to the graph since the engine was made.
 
-        Memory, remote buffers and connections remain, but streams begin with the first block of
+        Memory, remote buffers and connections remain, but streams restart with the first block of
         their arrays. All programs are compiled again, vertex classes only if they are new; the
-        report begins anew.
+        report is reset.
 
         Args:
-            program: of the engine's graph.
-            name: for `run`; by default its position.
+            program: a program of the engine's graph.
+            name: its name for `run`; by default its position.
 
         Raises:
             ControlProgramError: when the engine was made from an executable, has a program of that
@@ -304,29 +302,29 @@ class Engine(EngineSpelling):
 
     @property
     def executable(self) -> Executable:
-        """What the engine runs, without its memory: it can be saved, and make other engines."""
+        """The compiled programs without memory, to be saved or to make other engines from."""
         return self._executable
 
     @property
     def options(self) -> dict[str, str]:
-        """Options by name that hold, whichever call, executable or environment set them."""
+        """The effective options by name, from calls, an executable and the environment."""
         return compiled_options(self._executable) | dict(self._options)
 
     def load(self, device: PoplarDevice | None = None) -> None:
-        """Begin anew: restore memory to its state when the engine was made.
+        """Reset: restore memory to its state when the engine was made.
 
-        Variables have their initial values again, rows of remote buffers are zero, streams begin
+        Variables have their initial values again, rows of remote buffers are zero, streams restart
         with the first block of their arrays, and blocks that callbacks prefetched are dropped.
-        Connections remain, and the report goes on counting.
+        Connections remain, and the report continues counting.
 
         Args:
-            device: as in Poplar, an attached device of the machine that the graph is for; nothing
-                depends on it. One that runs programs itself must be that of the engine.
+            device: as in Poplar, an attached device of the graph's machine; it has no effect. A
+                device that runs programs itself must be that of the engine.
 
         Raises:
             ControlProgramError: while a program runs.
-            InvalidMachineModel: for a device of another machine, one that is not attached, and one
-                that the engine does not run on.
+            InvalidMachineModel: for a device of a different machine, one that is not attached, and
+                one that the engine does not run on.
 
         >>> from poplite.graph import Graph
         >>> from poplite.program import Sequence
@@ -360,22 +358,21 @@ class Engine(EngineSpelling):
     ) -> None:
         """Run a program to its end, or until `stop`.
 
-        Ctrl-C ends it early, and the engine remains usable. A compute set that was interrupted
-        is undone if its memory was saved (with strict checks, or vertices that raise exceptions);
-        otherwise each of its vertices has run or has not. A Copy that was interrupted may have
-        copied a part.
+        Ctrl-C ends it early, and the engine remains usable. An interrupted compute set is undone if
+        its memory was saved (with strict checks, or vertices that raise exceptions); otherwise each
+        of its vertices has run completely or not at all. An interrupted Copy may have copied a
+        part.
 
         Args:
-            program: its name, or its position.
+            program: its name or position.
             debug_name: as in Poplar; it has no effect.
-            runtime_options: as in Poplar, see `RuntimeOptions`; none has an effect.
-            progress: show on standard error how many steps have run.
+            runtime_options: as in Poplar, see `RuntimeOptions`; they have no effect.
+            progress: whether to show on standard error how many steps have run.
 
         Raises:
             UnknownName: when there is no such program.
             TensorIndexError: when a vertex indexes outside a field (strict checks).
-            UninitializedReadError: when a result depends on what nothing has written (strict
-                checks).
+            UninitializedReadError: when a result depends on unwritten elements (strict checks).
             WorkerRaceError: when the order of workers changes a result (strict checks).
             ApplicationRuntimeError: when a vertex raises an exception, or the program stops itself
                 with an error.
@@ -408,7 +405,7 @@ class Engine(EngineSpelling):
 
     @property
     def print_stream(self) -> TextIO | None:
-        """Where PrintTensor writes; None is standard error."""
+        """The stream that PrintTensor writes to; None means standard error."""
         return self._loaded.links.print_stream
 
     @print_stream.setter
@@ -418,14 +415,14 @@ class Engine(EngineSpelling):
     # -- states ------------------------------------------------------------------------------------
 
     def save_state(self, path: str | os.PathLike[str]) -> None:
-        """Write what the engine holds to a file, so that another one can go on from there.
+        """Write the state of the engine to a file, so that another engine can continue from it.
 
-        That is all variables, the rows of remote buffers, the next block of arrays that are
-        connected to streams, random bits, and how often everything ran. On several ranks it is a
-        call of all, and rank 0 writes the file, which does not depend on their number.
+        The state is all variables, the rows of remote buffers, the next block of arrays that are
+        connected to streams, random bits, and execution counts. On several ranks the call is
+        collective, and rank 0 writes the file, which does not depend on the number of ranks.
 
         Args:
-            path: the file; one that exists is replaced when all of the new one is on the disk.
+            path: the file; an existing one is replaced once the new one is completely on the disk.
 
         Raises:
             ControlProgramError: while a program runs, while memory is undefined, and on a real
@@ -448,22 +445,22 @@ class Engine(EngineSpelling):
         self._loaded.save_state(path)
 
     def load_state(self, path: str | os.PathLike[str]) -> None:
-        """Go on where an engine was that wrote a file with `save_state`.
+        """Continue from the state of an engine that wrote a file with `save_state`.
 
-        All is then as there, whichever ranks and threads there were: variables, remote buffers,
-        streams, random bits and reports. Callbacks are the engine's own, and begin anew. Vertices
+        Everything is restored, for any number of ranks and threads: variables, remote buffers,
+        streams, random bits and reports. Callbacks are the engine's own, and start anew. Vertices
         are not compared: their code is the engine's.
 
         Args:
-            path: the file. On several ranks it is a call of all, and rank 0 reads it.
+            path: the file. On several ranks the call is collective, and rank 0 reads it.
 
         Raises:
-            FileLoadError: for a file that is damaged or no state, and for one of an engine of
-                another graph, other programs, constants or checks; likewise where only one of
-                the two engines interprets vertices that read rows where they lie, as those of
+            FileLoadError: for a file that is damaged or not a state, and for the state of an engine
+                with a different graph or different programs, constants or checks; also if only one
+                of the two engines interprets vertices that read rows in place, as those of
                 `ops.reduce` do. The engine remains as it was.
-            StreamConnectionError: when an array was connected to a stream, and here is none, or
-                a shorter one; likewise.
+            StreamConnectionError: when an array was connected to a stream, and none, or a shorter
+                one, is connected here. The engine remains as it was.
             ControlProgramError: while a program runs, and on a real device.
         """
         self._loaded.load_state(path)
@@ -556,10 +553,10 @@ class Engine(EngineSpelling):
         *,
         metadata: QuarterMetadata | None = None,
     ) -> None:
-        """Connect an array to a stream, which reads or stores its blocks there, round and round.
+        """Connect an array to a stream, which reads or stores its blocks there cyclically.
 
         The array is used in place, whenever a program runs: change it between runs, or read it
-        afterwards. Each replica takes the next block in turn.
+        afterwards. Each replica in turn takes the next block.
 
         Args:
             handle: of the stream.
@@ -674,7 +671,7 @@ class Engine(EngineSpelling):
         Raises:
             StreamConnectionError: when no program uses such a buffer.
             TensorIndexError: when there is no such row.
-            TensorCreationError: for another number of elements.
+            TensorCreationError: for any other number of elements.
             ElementTypeError: when the values are of a kind the buffer cannot hold.
             SizeOverflowError: when a value is out of range.
             GraphReplicationError: when there is no such replica.
@@ -701,7 +698,7 @@ class Engine(EngineSpelling):
     # -- reports -----------------------------------------------------------------------------------
 
     def report(self) -> Report:
-        """Return a report of what was compiled, what has run so far and how long it took.
+        """Return a report of the compilation and of all runs so far, with their cycles.
 
         Later runs do not change it. Runs before the last `resetExecutionProfile` do not count, nor
         those between `disableExecutionProfiling` and `enableExecutionProfiling`.
@@ -712,10 +709,10 @@ class Engine(EngineSpelling):
         """Record the steps that run in a `with` statement, in their order.
 
         Args:
-            limit: steps that are recorded; those after it run as well.
+            limit: maximum number of steps that are recorded; later steps run unrecorded.
 
         Returns:
-            A context that gives the trace, which is complete when the statement has ended:
+            A context manager that gives the trace, which is complete when the statement has ended:
             `trace.save(path)` writes it for Perfetto and Chrome.
 
         Raises:

@@ -1,18 +1,18 @@
-"""The arguments of an engine: what it runs, its options, the device.
+"""The arguments of an engine: programs, options, device.
 
 An engine runs the programs of a graph, or of an executable that was compiled before.  A device is
-the interface of the simulator and of other machines::
+the interface to the simulator and to other machines::
 
-    device.options(asked)         which options it takes, and its own defaults
+    device.options(asked)         the options with its own defaults, or an error
     device.load(source, setup)    programs of an executable, ready to run there: `LoadedPrograms`
 
-`Engine` is the face of one `LoadedPrograms`, and knows nothing else of a device. The simulator is
-one (`poplite.simulator.engine`), real IPUs are another (`poplite.ipu.device`). A device
-that spreads a program over processes makes of the executable that of its own rank, and has a
-`Simulated` run it: that takes an executable and needs no graph.
+`Engine` is a facade over one `LoadedPrograms`, its only link to a device.  The simulator is one
+device (`poplite.simulator.engine`), real IPUs are another (`poplite.ipu.device`). A device that
+distributes a program over processes converts the executable to that of its own rank, and has a
+`Simulated` run it, which takes an executable and needs no graph.
 
-What the host connects is the same everywhere: `HostLinks` fills and takes blocks of bytes, wherever
-a device says that these lie.
+Connections of the host are the same everywhere: `HostLinks` fills and takes blocks of bytes,
+wherever a device places them.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ if TYPE_CHECKING:
 
 
 def options_of(options: Mapping[str, object] | None, **arguments: Any) -> EngineOptions:
-    """Return the options of an engine; `arguments` are those of `Engine`, by their names.
+    """Return the options of an engine; `arguments` are those of `Engine`, by name.
 
-    Raises `ControlProgramError` where vertices cannot be compiled, and as `engine_options`.
+    Raises `ControlProgramError` if vertices cannot be compiled, and as `engine_options`.
     """
     asked = engine_options(options, **arguments)
     if asked.interpret is not True and os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
@@ -73,16 +73,16 @@ def options_of(options: Mapping[str, object] | None, **arguments: Any) -> Engine
 
 
 def is_options(value: object) -> bool:
-    """Return whether a dictionary holds options, where it may also hold programs by name."""
+    """Return whether a dictionary holds options, rather than programs by name."""
     return isinstance(value, Mapping) and not any(isinstance(v, Program) for v in value.values())
 
 
 def check_loadable(
     device: object, executable: Executable, runs_on: object, call: str = "engine.load"
 ) -> None:
-    """Refuse a device, as Poplar has them, that is not one of the executable's machine.
+    """Reject a Poplar-style device that is not of the executable's machine.
 
-    A device that runs programs itself, such as an IPU, must be that which the engine runs on.
+    A device that runs programs itself, such as an IPU, must be the one that the engine runs on.
     """
     if not isinstance(device, PoplarDevice):
         raise InvalidMachineModel(
@@ -109,7 +109,7 @@ def check_loadable(
 
 
 def compiled_options(executable: Executable) -> dict[str, str]:
-    """Return the options that an executable shows it was compiled with."""
+    """Return the options with which an executable was compiled, as far as it shows them."""
     mode = executable.float_modes[0]
     shown = {
         "debug.floatPointOpException": bool(mode & TRAPS),
@@ -120,7 +120,7 @@ def compiled_options(executable: Executable) -> dict[str, str]:
 
 
 def checked_seed(seed: object) -> int:
-    """Return the seed of stochastic rounding, an integer from 0 to 2**63 - 1, or refuse it."""
+    """Return the seed of stochastic rounding, an integer from 0 to 2**63 - 1, or raise."""
     is_integer = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
     if not is_integer or not 0 <= int(seed) < 1 << 63:  # type: ignore[call-overload]
         raise ControlProgramError(
@@ -133,12 +133,12 @@ def checked_seed(seed: object) -> int:
 
 @frozen(eq=False)
 class Source:
-    """What an engine is made of.
+    """The source of an engine.
 
     Attributes:
-        executable: what it runs.
-        graph: the graph behind it; None where it is not known.
-        programs: the programs behind it, by name.
+        executable: the executable that it runs.
+        graph: the graph that it was compiled from; None if unknown.
+        programs: the programs that it was compiled from, by name.
     """
 
     executable: Executable
@@ -170,10 +170,10 @@ def source_of(
     asked: EngineOptions,
     options: Mapping[str, object] | None,
 ) -> Source:
-    """Return what an engine is made of.
+    """Return the source of an engine.
 
-    Refuses programs beside an executable, a graph without programs, and options that were decided
-    otherwise when the executable was compiled.
+    Rejects programs together with an executable, a graph without programs, and options that
+    conflict with those of the executable.
     """
     if isinstance(graph, Executable):
         _check_executable(graph, program, asked)
@@ -194,7 +194,7 @@ def source_of(
 
 
 def check_root(root: object, ranks: int) -> None:
-    """Refuse to give the values of a tensor to a rank that is not there."""
+    """Reject a rank that does not exist as the one that gets the values of a tensor."""
     if root is None:
         return
     if (number := integer_or_none(root)) is None or not 0 <= number < ranks:
@@ -211,7 +211,7 @@ def is_runner(device: object) -> bool:
 
 
 def checked_device(device: Any) -> Any:
-    """Return a device, or refuse anything else."""
+    """Return a device, or raise for anything else."""
     if is_runner(device):
         return device
     if isinstance(device, PoplarDevice):
@@ -238,7 +238,7 @@ def no_engine(state: object) -> ControlProgramError:
 
 @contextmanager
 def with_progress(progress: object, call: str) -> Iterator[None]:
-    """Tell a function, as Poplar has them, that nothing is done yet, and at the end that all is."""
+    """Call a Poplar-style progress function at the beginning and at the end."""
     if progress is not None:
         why = why_not_called(progress, 2) if callable(progress) else of_type(progress)
         if why:
@@ -289,11 +289,11 @@ def _check_executable(
 
 @frozen(eq=False)
 class Setup:
-    """How programs are to run, beside what was compiled.
+    """Run-time settings that do not affect compilation.
 
     Attributes:
-        options: all that was asked for.
-        seed: of stochastic rounding.
+        options: all options that were given.
+        seed: the seed of stochastic rounding.
         interpret: whether vertices run as plain Python, or which of them.
         progress: where to report the current work.
     """
@@ -313,7 +313,7 @@ class LoadedPrograms(Protocol):
 
     @property
     def form(self) -> str:
-        """How vertices run, for the text of an engine."""
+        """How vertices run, in words, for the `repr` of an engine."""
 
     def run(self, program: object, *, progress: bool = False) -> None:
         """Run a program, by name or position."""
@@ -322,10 +322,10 @@ class LoadedPrograms(Protocol):
         """End the run that is in progress, if there is one."""
 
     def load(self) -> None:
-        """Restore memory and streams to their state in the beginning."""
+        """Restore memory and streams to their initial state."""
 
     def check_idle(self, call: str) -> None:
-        """Refuse the user's `call` while a program runs."""
+        """Reject the user's `call` while a program runs."""
 
     def write(self, tensor: object, array: object, replica: int | None) -> None:
         """Write host values to a tensor, a handle or a variable by name."""
@@ -333,26 +333,26 @@ class LoadedPrograms(Protocol):
     def read(self, tensor: object, replica: int | None, root: int | None) -> Any:
         """Return a copy of the values of a tensor, a handle or a variable by name.
 
-        On several ranks all return it, or that of number `root`, and the others None.
+        On several ranks all return it, or rank `root` does, and the others return None.
         """
 
     def continue_from(self, other: LoadedPrograms) -> None:
-        """Take over what memory and remote buffers of the same graph hold."""
+        """Copy memory and remote buffers from other programs of the same graph."""
 
     def memory(self, call: str) -> Arena:
-        """Return what all variables hold now, for the user's `call`."""
+        """Return the memory with all variables, for the user's `call`."""
 
     def save_state(self, path: object) -> None:
-        """Write all that the programs hold to a file."""
+        """Write the state of the programs to a file."""
 
     def load_state(self, path: object) -> None:
-        """Go on with what a file holds."""
+        """Restore the state from a file."""
 
     def handed_over(self) -> AbstractContextManager[None]:
-        """Make the machine free for programs that go on with this memory, unless they fail."""
+        """Release the machine to programs that continue with this memory, unless they fail."""
 
     def report(self, options: tuple[tuple[str, str], ...]) -> Report:
-        """Return what was compiled and what ran; `options` are those to name in it."""
+        """Return a report of the compilation and all runs, which lists `options`."""
 
     def tracing(self, limit: int) -> AbstractContextManager[Trace]:
         """Record the steps that run in a `with` statement."""
@@ -360,7 +360,7 @@ class LoadedPrograms(Protocol):
 
 @frozen(eq=False)
 class InPlaceOf:
-    """A device on which programs take the place of others, where there may be no second one."""
+    """A device on which programs replace others, for machines that cannot hold both."""
 
     device: ExecutableDevice
     before: LoadedPrograms
@@ -370,7 +370,7 @@ class InPlaceOf:
         return self.device.options(asked)
 
     def load(self, source: Source, setup: Setup) -> LoadedPrograms:
-        """Make programs ready to run, in place of those before."""
+        """Make programs ready to run, in place of the previous ones."""
         with self.before.handed_over():
             return self.device.load(source, setup)
 
@@ -379,7 +379,7 @@ class ExecutableDevice(Protocol):
     """A machine that runs executables."""
 
     def options(self, asked: EngineOptions) -> EngineOptions:
-        """Return the options of an engine on this device, or refuse those that it cannot have."""
+        """Return the options of an engine on this device, or reject unsupported ones."""
 
     def load(self, source: Source, setup: Setup) -> LoadedPrograms:
         """Make programs ready to run."""

@@ -1,4 +1,4 @@
-"""Members of Engine that only Poplar has, or that take here what we have no such argument for.
+"""Members of Engine that only Poplar has, or that take arguments poplite's methods do not have.
 
     engine.readTensor("x", array)         fills an array of the caller
     engine.loadAndRun(device, 1)          loads and runs
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 Progress = Callable[[int, int], object]
-"""Called with how much of compiling is done, and how much there is."""
+"""Called with the amount of compiling done, and the total."""
 
 
 def compileGraph(
@@ -65,17 +65,17 @@ def compileGraph(
     progress: Progress | None = None,
     name: str = "",
 ) -> Executable:
-    """C++ spelling of `compile_graph`, whose third argument is the options.
+    """C++ spelling of `compile_graph`, with the options as third argument.
 
-    `compileGraph(graph, programs, [checkOptionFlags,] [options], [progress], [name])`; options
-    that are not known are refused, or with `checkOptionFlags` false left out.
+    `compileGraph(graph, programs, [checkOptionFlags,] [options], [progress], [name])`; unknown
+    options are rejected, or ignored if `checkOptionFlags` is false.
 
     Args:
         graph: the graph.
         programs: one program, several in a list, or named ones in a dictionary.
-        options: options by name; or whether they are checked, and the options follow.
-        *rest: what follows in Poplar's order.
-        progress: is told that nothing is done yet, and that all is: `progress(done, total)`.
+        options: options by name; or whether they are checked, followed by the options.
+        *rest: the remaining arguments in Poplar's order.
+        progress: called at the beginning and at the end as `progress(done, total)`.
         name: as in Poplar; it has no effect.
 
     Raises:
@@ -155,7 +155,7 @@ def writeTensor(
     Args:
         engine: whose memory is written.
         tensor: as in `write`.
-        array: as in `write`; it may be flat, as memory is, one replica after the other.
+        array: as in `write`; it may be flat, in the layout of memory, one replica after the other.
         *end: refused, where C++ has a pointer behind the last element.
         replica: as in `write`.
 
@@ -181,7 +181,7 @@ def writeTensor(
 def _shaped(
     engine: Engine, tensor: Tensor | str, array: npt.ArrayLike, replicas: int | None
 ) -> npt.ArrayLike:
-    """Return a flat array of as many elements as are written in their shape, all else as it is."""
+    """Return a flat array of the right size in the tensor's shape, anything else unchanged."""
     place: Tensor | Variable | HostTensor | None = None
     if isinstance(tensor, Tensor):
         place = tensor
@@ -191,7 +191,7 @@ def _shaped(
         place = found[0] if len(found) == 1 else None
     try:
         values = np.asarray(unmasked(array, "engine.writeTensor"))
-    except ValueError:  # rows of several lengths, which are refused where they are written
+    except ValueError:  # rows of different lengths, which are rejected when they are written
         return array
     if place is None or values.ndim != 1:
         return array
@@ -242,7 +242,7 @@ def copyFromRemoteBuffer(
 
 
 def _check_no_end(end: tuple[object, ...], call: str) -> None:
-    """Refuse what follows an array, where C++ has a pointer behind its last element."""
+    """Reject an argument after an array, where C++ has a pointer past its last element."""
     if end:
         raise ElementTypeError(
             f"{call.partition('(')[0]}: {clipped(end[0], 60)} after the array",
@@ -252,7 +252,7 @@ def _check_no_end(end: tuple[object, ...], call: str) -> None:
 
 
 def _check_place(tensor: object, call: str) -> None:
-    """Refuse anything but a tensor or a name."""
+    """Reject anything but a tensor or a name."""
     if not isinstance(tensor, Tensor | str):
         raise ElementTypeError(
             f"{call}: {clipped(tensor, 60)} is neither a tensor nor a handle",
@@ -289,7 +289,7 @@ def _filled(values: Array, array: Array | None, call: str) -> Array:
 def prepare(
     engine: Engine, device: object = None, runtime_options: Mapping[str, object] | None = None
 ) -> None:
-    """Check the device and options; an engine is ready when it is made, so nothing else is left.
+    """Check the device and options; an engine is ready once made, so nothing else is done.
 
     Args:
         engine: the engine to load.
@@ -310,12 +310,12 @@ def prepare(
 
 
 def deploy(engine: Engine) -> None:
-    """Load the program: the second half of `load`, and all of it here."""
+    """Load the program: the second half of `load` in Poplar, all of it here."""
     engine.load()
 
 
 def loadAndRun(engine: Engine, device: Device | None = None, program: str | int = 0) -> None:
-    """Begin anew, on an attached device of the machine, and run a program.
+    """Load, on an attached device of the machine, and run a program.
 
     Args:
         engine: the loaded engine.
@@ -336,7 +336,7 @@ def loadAndRun(engine: Engine, device: Device | None = None, program: str | int 
 
 
 def getEngineOptions(engine: Engine) -> OptionFlags:
-    """Return the options that hold, whichever call, executable or environment set them.
+    """Return the effective options, whether set by a call, an executable or the environment.
 
     >>> import poplite as pl
     >>> pl.Engine(pl.Graph(), pl.Program(), {"debug.instrument": "false"}).getEngineOptions()
@@ -351,12 +351,12 @@ def getTimeStamp(engine: Engine) -> float:
 
 
 def reportTiming(engine: Engine, start: Any, end: Any) -> str:
-    """Return how long it was from one `getTimeStamp` to another.
+    """Return the time from one `getTimeStamp` to another.
 
     Args:
         engine: any engine.
-        start: the earlier one.
-        end: the later one.
+        start: the earlier time stamp.
+        end: the later time stamp.
 
     Raises:
         ElementTypeError: for anything but numbers.
@@ -391,11 +391,12 @@ def printProfileSummary(
 
     Args:
         engine: whose report it is.
-        stream: where it is written; by default standard output.
-        options: Poplar's, by name; none has an effect.
+        stream: the stream to write to; by default standard output.
+        options: Poplar's options, by name; they have no effect.
 
     Raises:
-        InvalidOption: for an option that Poplar does not have, and values but true and false.
+        InvalidOption: for an option that Poplar does not have, and for values other than true and
+            false.
         ElementTypeError: for anything but a file of text.
 
     >>> import io
@@ -413,7 +414,7 @@ def printProfileSummary(
 
 
 def enableExecutionProfiling(engine: Engine) -> None:
-    """Count what runs from here on, after `disableExecutionProfiling`; engines begin so.
+    """Count runs from here on, after `disableExecutionProfiling`; this is the initial state.
 
     Raises:
         ProfilingDisabled: when cycles are not modelled.
@@ -433,7 +434,7 @@ def enableExecutionProfiling(engine: Engine) -> None:
 
 
 def disableExecutionProfiling(engine: Engine) -> None:
-    """Leave out of reports what runs from here on, until `enableExecutionProfiling`.
+    """Exclude runs from reports from here on, until `enableExecutionProfiling`.
 
     Args:
         engine: whose reports are meant.
@@ -452,7 +453,7 @@ def disableExecutionProfiling(engine: Engine) -> None:
 
 
 def resetExecutionProfile(engine: Engine) -> None:
-    """Count what runs from here on: what ran before is not in later reports.
+    """Count from here on: earlier runs are not in later reports.
 
     Args:
         engine: whose reports are meant.
@@ -471,7 +472,7 @@ def resetExecutionProfile(engine: Engine) -> None:
 
 
 def _profiled(engine: Engine, call: str) -> Report:
-    """Return the report of all runs, or refuse to count unmodelled ones."""
+    """Return the report of all runs, or raise if cycles are not modelled."""
     if engine.executable.memory is None:
         raise ProfilingDisabled(
             f"engine.{call}: cycles are not modelled",

@@ -1,7 +1,7 @@
-"""Makes the report of an engine from its executable, with what was counted.
+"""Makes the report of an engine from its executable, with its counts.
 
-Numbers per tile are handed over as they are kept, and trees and memory only when somebody looks,
-so that a report of a thousand steps on a thousand tiles takes milliseconds.
+Per-tile numbers are passed on in stored form, and trees and memory are made on demand, so that a
+report of a thousand steps on a thousand tiles takes milliseconds.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from poplite.text import clipped, integer_or_none, of_type
 from poplite.vertex.vertex import Vertex
 
 LAUNCHES = op.SUM_SLOTS + 1
-"""Most rows of an Execute: one for each phase."""
+"""Maximum number of rows of an Execute: one for each phase."""
 
 
 def report_of(
@@ -85,7 +85,7 @@ def report_of(
 
 
 MOST_TRACED = 1 << 27
-"""Steps that are recorded at most."""
+"""Maximum number of steps that are recorded."""
 
 
 @contextmanager
@@ -98,7 +98,8 @@ def traced(
 ) -> Iterator[Trace]:
     """Record the first `limit` steps that run in a `with` statement, as `Engine.tracing`.
 
-    `rows` has, for each program, the positions of its rows in that of a rank, which has more.
+    `rows` has, for each program, the positions of its rows in the program of a rank, which has
+    more.
     """
     if not accounts.are_kept:
         raise ProfilingDisabled(
@@ -131,7 +132,7 @@ def traced(
 def _without_others(
     ran: Iterable[tuple[str, int]], rows: Mapping[str, Int64]
 ) -> Iterator[tuple[str, int]]:
-    """Yield the rows of programs among those of a rank's that ran."""
+    """Yield the rows of the original programs among the executed rows of a rank."""
     known = {
         (name, place): row for name, own in rows.items() for row, place in enumerate(own.tolist())
     }
@@ -141,7 +142,7 @@ def _without_others(
 
 
 def compilation_of(executable: Executable) -> Compilation:
-    """Return what was compiled."""
+    """Return the compiled part of a report."""
     steps = [step for step in executable.steps if isinstance(step, ComputeStep)]
     names = type_names(executable)
     groups = [group for step in steps for group in step.groups]
@@ -175,7 +176,7 @@ def compilation_of(executable: Executable) -> Compilation:
 
 
 def memory_of(executable: Executable) -> Memory | None:
-    """Return what the memory of tiles holds, with the addresses; None where it is not modelled."""
+    """Return the contents of the tiles' memory with addresses; None if it is not modelled."""
     memory, target = executable.memory, executable.target
     if memory is None:
         return None
@@ -183,12 +184,12 @@ def memory_of(executable: Executable) -> Memory | None:
 
 
 def execution_steps(totals: Iterable[ExecutionStep]) -> tuple[ExecutionStep, ...]:
-    """Return those that ran at least once, in the order of their numbers."""
+    """Return the steps that ran at least once, in the order of their numbers."""
     return tuple(sorted((each for each in totals if each.executions), key=lambda t: t.number))
 
 
 def planned_steps(executable: Executable, programs: Programs) -> tuple[ExecutionStep, ...]:
-    """Return what one run of each program takes, where nothing has run."""
+    """Return the steps of one run of each program as compiled, for use if nothing has run."""
     counts = _planned_counts(executable, programs)
     return execution_steps(Accounts(executable, counts).totals(programs))
 
@@ -200,14 +201,14 @@ def _planned_counts(executable: Executable, programs: Programs) -> dict[str, Int
 
 
 MOST_CYCLES = 1 << 60
-"""Most cycles of one run that a report tells: its numbers of tiles have 64 bits."""
+"""Maximum cycles of one run in a report: its per-tile numbers have 64 bits."""
 
 FEW_RUNS = 31
-"""Powers of two up to which a step may run without taking so many cycles."""
+"""Exponent of the power of two up to which a step may run without exceeding that."""
 
 
 def _beyond_cycles(executable: Executable, programs: Programs) -> str:
-    """Return which run takes more cycles than are counted, as one of centuries; or nothing."""
+    """Return which run takes more cycles than are counted (centuries); empty if none does."""
     if all(_most_runs(code) < FEW_RUNS for code in executable.programs.values()):
         return ""
     counts = _planned_counts(executable, programs)
@@ -225,7 +226,7 @@ def _beyond_cycles(executable: Executable, programs: Programs) -> str:
 
 
 def _most_runs(code: Code) -> float:
-    """Return a power of two that bounds how often a step runs: as if each loop held all others."""
+    """Return a power of two that bounds how often a step runs: as if all loops were nested."""
     counts = code.ops[code.ops[:, 0] == op.REPEAT, 2]
     return float(np.log2(np.maximum(counts, 1)).sum() + np.log2(max(code.num_steps, 1)))
 
@@ -235,7 +236,7 @@ def steps_between(
     later: Sequence[ExecutionStep],
     places: Sequence[tuple[str, int]],
 ) -> list[ExecutionStep]:
-    """Return what the steps at some places (program and row) took from one moment to the next.
+    """Return the steps at some places (program and row), with totals between two moments.
 
     Places may come in any order and several times; those that did not run in between are left out.
     """
@@ -287,14 +288,14 @@ def _num_edges(group: Vertices) -> int:
     return edges
 
 
-# -- neighbour Copies ------------------------------------------------------------------------------
+# -- adjacent Copies -------------------------------------------------------------------------------
 
 
 _NO_TILES = np.zeros(0, np.int64)
 
 
 def joined_copies(executable: Executable) -> Iterator[JoinedCopies]:
-    """Yield neighbour Copies that could be one, at each place where programs have them."""
+    """Yield adjacent Copies that could be one, at each place where programs have them."""
     beginning: dict[int, list[JoinedCopyCost]] = {}
     for each in executable.joined:
         beginning.setdefault(each.steps[0], []).append(each)
@@ -312,7 +313,7 @@ def joined_copies(executable: Executable) -> Iterator[JoinedCopies]:
 def _at_rows(
     executable: Executable, copies: JoinedCopyCost, name: str, rows: tuple[int, ...]
 ) -> JoinedCopies:
-    """Return what one Copy takes in place of some, which are rows of a program."""
+    """Return the costs of one Copy in place of several, which are rows of a program."""
     apart = [executable.costs[number] for number in copies.steps]
     one, several = (_code_bytes(executable, each) for each in ([copies.cost], apart))
     cycles = elapsed(copies.cost.before, executable.target.tiles)
@@ -320,7 +321,7 @@ def _at_rows(
 
 
 def _code_bytes(executable: Executable, costs: Iterable[StepCost]) -> int:
-    """Return the bytes of code of the fullest tile for some Copies."""
+    """Return the bytes of code for some Copies on the fullest tile."""
     code = ControlCode(executable.target)
     for cost in costs:
         code.step(cost, _NO_TILES)

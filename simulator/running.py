@@ -1,13 +1,13 @@
-"""Runs as seen from outside: their progress, how they are stopped, recorded, joined by other ranks.
+"""Runs as seen from outside: progress, stopping, recording, other ranks.
 
-Each run has a `Running` of its own, so a stop that comes too late ends no later run.  While a trace
-is wanted, both interpreters write down which rows ran, in what order; the compiled one finds the
-words by their address::
+Each run has its own `Running`, so a stop that comes too late does not end a later run.  During
+tracing, both interpreters record which rows ran, in order; the compiled one finds the words by
+their address::
 
     | room | used | row | row | row | ...
 
-On several ranks each runs an executable of its own, with EXCHANGE ops at the same places.  A device
-brings what it needs of the others: the simulator knows neither MPI nor who owns what.
+On several ranks each runs its own executable, with EXCHANGE ops at the same places.  A device
+provides the other ranks (`Peers`): the simulator knows neither MPI nor the owners of data.
 
 Progress is written to standard error; standard output is left alone::
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class Recording:
-    """The rows that ran, up to `room` of them, one run after the other.
+    """The rows that ran, up to `room` of them, run by run.
 
     >>> recording = Recording(2)
     >>> recording.begin("main")
@@ -70,7 +70,7 @@ class Recording:
 
     @property
     def is_full(self) -> bool:
-        """Whether all room is used."""
+        """Whether there is no more room."""
         return bool(self.words[op.TRACE_USED] == self.words[op.TRACE_ROOM])
 
     def rows(self) -> Iterator[tuple[str, int]]:
@@ -107,7 +107,7 @@ class Running:
         self._is_stopped = False
 
     def stop(self) -> None:
-        """Let the run end; may be called from any thread, any number of times."""
+        """Request the end of the run; may be called from any thread, any number of times."""
         self._is_stopped = True
 
     @property
@@ -136,7 +136,7 @@ class Peers(Protocol):
     """The other ranks.
 
     Attributes:
-        own: begin and end of the runs of bytes that this rank fills with initial values, rising
+        own: begin and end of the runs of bytes that this rank fills with initial values, ascending
             and disjoint; all others come from other ranks before they are used.
     """
 
@@ -154,47 +154,47 @@ class Peers(Protocol):
     ) -> None:
         """Make exchanges of memory, and of its shadow with strict checks, by replica.
 
-        `slots` are addresses of tables, by step and replica, of what each vertex of it took.
+        `slots` are addresses of tables, by step and replica, of the slots of each vertex.
         """
 
     def address(self, exchange: int) -> int:
         """Return the address of the words of an exchange (`poplite.executable.encoding`)."""
 
     def follow(self, ticks: Callable[[], int], step: Callable[[], str]) -> None:
-        """Note what tells how many rows a run has begun, of all runs of its program.
+        """Set the function that returns how many rows have begun in all runs of the program.
 
-        `step` tells which step it is at, in words.
+        `step` returns the present step, in words.
         """
 
     def look(self) -> None:
-        """Look whether a rank wants to stop the run, wherever Python is entered."""
+        """Check whether a rank requests to stop the run; called whenever Python is entered."""
 
     @property
     def limit(self) -> int | None:
-        """Counted rows behind which the run ends on all ranks; None where nobody wants that."""
+        """Counted rows after which the run ends on all ranks; None if no rank requests that."""
 
     def stop_here(self) -> None:
-        """End the run, if this is the place: a step that has not begun."""
+        """End the run if ranks agree to end it here, before a step."""
 
     def waiting(self, exchange: int) -> None:
-        """Look after the ranks that an exchange waits for; raise when they are gone."""
+        """Check on the ranks that an exchange waits for; raise if they have ended."""
 
     def calls(
         self, calls: Sequence[Callable[[], object]], running: Running
     ) -> Sequence[Callable[[], object]]:
-        """Return the actions of a run, by number, as all ranks do them."""
+        """Return the actions of a run, by number, in the form for all ranks."""
 
     def agreed(self, error: Exception | None, count: int) -> tuple[Exception | None, int]:
-        """Return what a step raises on all ranks, its own error or another's.
+        """Return the error that a step raises on all ranks, this rank's or another's.
 
-        Also the greatest count of all ranks.
+        Also returns the greatest count of all ranks.
         """
 
     def from_host(self, call: str, value: T) -> T:
         """Return the host's value of something that all ranks call."""
 
     def run(self, call: str, run: Callable[[], None]) -> None:
-        """Run a program on all ranks, which end it alike."""
+        """Run a program on all ranks, which end it in the same way."""
 
 
 # -- progress --------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ PATIENCE = 1.0
 
 
 class Progress:
-    """Progress that is not shown; base of the forms that are.  `total` is None while unknown.
+    """Progress that is not shown; base class of the forms that are.  `total` is None if unknown.
 
     >>> with Progress() as progress:
     ...     progress.update(lambda: 3)
@@ -217,10 +217,10 @@ class Progress:
         """Report the current work."""
 
     def update(self, done: Callable[[], int]) -> None:
-        """Tell how many steps are done; they are counted only when they are shown."""
+        """Report how many steps are done; `done` is called only when that is shown."""
 
     def close(self) -> None:
-        """Tell how many steps were done in the end."""
+        """Report how many steps were done in the end."""
 
     def __enter__(self) -> Self:
         return self
@@ -234,7 +234,7 @@ class Lines(Progress):
 
     is_shown = True
     period: ClassVar[float] = 1.0
-    """Seconds between two pictures of the steps."""
+    """Seconds between two updates of the steps."""
 
     def __init__(self, title: str, unit: str, total: int | None) -> None:
         self.title, self.unit, self.total = title, unit, total
@@ -246,7 +246,7 @@ class Lines(Progress):
         _write(f"{self.title}: {text}")
 
     def update(self, done: Callable[[], int]) -> None:
-        """Show how many steps are done, if the last time is long enough ago."""
+        """Show how many steps are done, if the last update is long enough ago."""
         self._done = done
         if monotonic() - self._last >= self.period:
             self._last = monotonic()
@@ -298,7 +298,7 @@ class Bar(Lines):
 
 
 def shown(title: str, unit: str, total: int | None = None, *, wanted: bool) -> Progress:
-    """Return how progress is shown here, if at all; `unit` is the counted noun, in the plural."""
+    """Return the form of progress here; `unit` is the counted noun, in the plural."""
     if not wanted:
         return Progress()
     if sys.stderr.isatty():
@@ -370,7 +370,7 @@ _announcer: ContextVar[Announcer | None] = ContextVar("announcer", default=None)
 
 
 def announcer() -> Announcer | None:
-    """Return what announces compiling while an engine is made; None at other times."""
+    """Return the announcer of compiling while an engine is made; None at other times."""
     return _announcer.get()
 
 
@@ -379,12 +379,12 @@ def _write(text: str) -> None:
     if shell is not None:
         _show_below_cell(shell, f"poplite: {text}")
         return
-    sys.stderr.write(f"poplite: {text}\n")  # in one piece: print() writes the end by itself
+    sys.stderr.write(f"poplite: {text}\n")  # in one call: print() writes the line end separately
     sys.stderr.flush()
 
 
 def _kernel_shell() -> Any | None:
-    """Return what runs the cells of a notebook; None outside of notebooks."""
+    """Return the shell that runs the cells of a notebook; None outside notebooks."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     return shell if hasattr(shell, "kernel") else None
 
@@ -394,7 +394,7 @@ _shown_cell: str | None = None
 
 
 def _show_below_cell(shell: Any, text: str) -> None:
-    """Show a line below the cell that runs, or change the one that is there."""
+    """Show a line below the running cell, or update the existing one."""
     global _shown_cell
     cell = f"poplite-{os.getpid()}-{shell.execution_count}"
     is_there, _shown_cell = cell == _shown_cell, cell

@@ -1,10 +1,10 @@
-"""The function that builds a point, as it goes to other processes.
+"""The function that builds a point, in the form in which it is sent to other processes.
 
-What can be imported goes by its name, and all else by value with cloudpickle: functions of a
-script with the globals that they use, as these are now.  A function arrives with its file's name,
-and the file's text goes along, so that vertex classes inside it have their text there.
+Importable objects are sent by name, and all others by value with cloudpickle: functions of a script
+with the present values of the globals that they use.  A function arrives with its file's name, and
+the file's text is sent along, so that vertex classes inside it have their source there.
 
-A vertex class goes with all that it holds now::
+A vertex class is sent with its present contents::
 
     class Scale(pl.Vertex):                name, bases
         x: pl.Input[pl.FLOAT]              fields, as they were made here
@@ -14,7 +14,7 @@ A vertex class goes with all that it holds now::
 No statement of the script runs again there, nor `__init_subclass__` or a decorator, since what
 they did arrives with the class and with the globals that they changed.
 
-Of a function goes what cloudpickle leaves out or parts::
+Some parts of functions are handled here because cloudpickle omits or duplicates them::
 
     def make(k):
         def more(): nonlocal k; k += 1
@@ -23,15 +23,15 @@ Of a function goes what cloudpickle leaves out or parts::
         class V(pl.Vertex):
             x: pl.Input[KIND]       names that only the statement of a class needs: `KIND`
 
-Functions of a script share one dictionary of globals there, which cloudpickle sees to.  A function
-inside one of a module has that module's globals, as others of the module set and see them.
+Functions of a script share one dictionary of globals there, which cloudpickle provides.  A function
+nested in a module's function has that module's globals, shared with the module's other functions.
 
-Warnings come back, and are told once, by the filters of here::
+Warnings are sent back, and issued once, by the filters of this process::
 
     warnings.simplefilter("error")     a point that warns fails, as it does here
-    script.py:31                       each line tells each text once
+    script.py:31                       each text is issued once per line
 
-Each worker would else tell them again, and quote a line of what runs workers.
+Otherwise each worker would issue them again, and quote a line of the code that runs workers.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ _LOADS = frozenset({"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"})
 
 
 def reduced_cell(cell: CellType) -> tuple[object, ...]:
-    """Return what `pickle` makes a variable of that functions share."""
+    """Return the `pickle` reduction of a variable that functions share."""
     if cell == CellType():
         return CellType, ()
     return CellType, (), (cell.cell_contents,), None, None, _fill_cell
 
 
 def reduced_function(function: FunctionType, made: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return what `pickle` makes a function of, where cloudpickle would send it by value."""
+    """Return the `pickle` reduction of a function that cloudpickle would send by value."""
     make, (code, own_globals, *rest, _), (attributes, slots), *others = made
     used = slots["__globals__"] | {
         each: function.__globals__[each]
@@ -88,13 +88,13 @@ def reduced_function(function: FunctionType, made: tuple[Any, ...]) -> tuple[Any
 
 
 def is_importable(module: str | None) -> bool:
-    """Return whether other processes can import a module; what `runpy` runs has no spec."""
+    """Return whether other processes can import a module; one run by `runpy` has no spec."""
     found = sys.modules.get(module or "__main__")
     return module != "__main__" and getattr(found, "__spec__", None) is not None
 
 
 class _Globals:
-    """The globals of a module, which a function finds where it arrives."""
+    """The globals of a module, which a function gets where it arrives."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -108,7 +108,7 @@ def _globals_of(module: str) -> dict[str, Any]:
 
 
 def _names_of_classes(code: CodeType) -> Iterator[str]:
-    """Yield the globals that class statements inside a function name, also in texts."""
+    """Yield the globals that class statements inside a function name, also in strings."""
     for each in nested(code):
         if each.co_flags & CO_OPTIMIZED:  # of a function, in which cloudpickle finds them
             continue
@@ -120,7 +120,7 @@ def _names_of_classes(code: CodeType) -> Iterator[str]:
 
 
 def _names_of_text(text: str) -> Iterator[str]:
-    """Yield the names in what may be an annotation."""
+    """Yield the names in a string that may be an annotation."""
     try:
         tree = ast.parse(text, mode="eval")
     except SyntaxError:
@@ -146,17 +146,17 @@ T = TypeVar("T")
 
 
 def filters() -> list[Any]:
-    """Return what decides on warnings in this process now."""
+    """Return the present warning filters of this process."""
     return list(warnings.filters)
 
 
 def gathered(
     run: Callable[[], T], rules: Sequence[Any], at: SourceLocation
 ) -> tuple[T, list[WarningThere]]:
-    """Return what `run` does, and its warnings, those of no line of the user as of line `at`.
+    """Return the result of `run` and its warnings; those without a user's line get line `at`.
 
-    A thread that is not the main one changes nothing for the others of its process, which tells
-    its warnings itself.
+    A thread other than the main one does not change filters for the rest of its process, which
+    issues its warnings itself.
     """
     if threading.current_thread() is not threading.main_thread():
         return run(), []
@@ -175,12 +175,12 @@ def gathered(
 
 
 def _known(kind: type[Warning]) -> type[Warning]:
-    """Return the nearest kind of warning that has a name in all processes."""
+    """Return the nearest base class of a warning that has a name in all processes."""
     return next(each for each in kind.__mro__ if is_importable(each.__module__))
 
 
 def tell(given: Sequence[WarningThere], told: set[WarningThere]) -> None:
-    """Give warnings here, but those that are `told`."""
+    """Issue warnings here, except those already `told`."""
     for each in given:
         if each not in told:
             told.add(each)
@@ -192,13 +192,13 @@ def tell(given: Sequence[WarningThere], told: set[WarningThere]) -> None:
 
 
 _OF_PYTHON = frozenset({"__dict__", "__weakref__", "__annotate_func__", "__annotations_cache__"})
-"""Attributes that Python makes for each class, and that no other can take."""
+"""Attributes that Python makes for each class, and that cannot be transferred."""
 
 
 def reduced(cls: type[Vertex]) -> tuple[object, ...]:
-    """Return what `pickle` makes a class of that cannot be imported.
+    """Return the `pickle` reduction of a class that cannot be imported.
 
-    Raises `ControlProgramError` where the file of a function has another text by now.
+    Raises `ControlProgramError` if the file of a function has changed meanwhile.
     """
     for function in _functions(vars(cls)):
         if not _has_text(function.__code__):
@@ -226,10 +226,10 @@ def _functions(attributes: Mapping[str, object]) -> Iterator[FunctionType]:
 
 
 def _has_text(code: CodeType) -> bool:
-    """Return whether a file still has the text of a function; True where it never had a text."""
+    """Return whether a file still has the source of a function; True if there never was one."""
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename)
-    if not lines or "@pytest_ar" in code.co_names:  # pytest runs other code than the text says
+    if not lines or "@pytest_ar" in code.co_names:  # pytest runs code that differs from the source
         return True
     try:
         module = compile("".join(lines), code.co_filename, "exec", dont_inherit=True)
@@ -239,10 +239,10 @@ def _has_text(code: CodeType) -> bool:
 
 
 def _made(kind: type[type], name: str, bases: tuple[type, ...], base: type) -> type:
-    """Return a class without attributes, made behind the back of `__init_subclass__`.
+    """Return a class without attributes, made without calling `__init_subclass__`.
 
-    It is made of a stand-in and then given its bases, which Python allows where the stand-in lies
-    in memory as `base` does, the one of them that determines that.
+    A stand-in is made first and then given its bases, which Python allows if the stand-in has the
+    memory layout of `base`, the base that determines the layout.
     """
     while base.__base__ and _places(base) == _places(base.__base__):  # to one with a place more
         base = base.__base__
@@ -283,8 +283,8 @@ class Sent:
     def contents(self) -> bytes:
         """Return the build and the texts of its files.
 
-        Raises `DeviceRuntimeError` for what cannot be sent, such as a lock, and where cloudpickle
-        is missing; `ControlProgramError` for a vertex class without its text.
+        Raises `DeviceRuntimeError` for objects that cannot be sent, such as a lock, and if
+        cloudpickle is missing; `ControlProgramError` for a vertex class without source.
         """
         if not self._contents:
             try:
@@ -312,7 +312,7 @@ class Sent:
 
 
 class Received:
-    """The same in a worker."""
+    """A build as received in a worker."""
 
     def __init__(self, contents: bytes) -> None:
         self._contents = contents
@@ -320,7 +320,7 @@ class Received:
     def opened(self) -> tuple[Callable[..., object], list[Any], SourceLocation]:
         """Return the build, the same for all points of a sweep, its filters of warnings, its line.
 
-        Raises `DeviceRuntimeError` where a module is missing here.
+        Raises `DeviceRuntimeError` if a module is missing here.
         """
         token = _is_opening.set(True)
         try:
@@ -337,11 +337,11 @@ class Received:
 
 
 _is_opening: ContextVar[bool] = ContextVar("_is_opening", default=False)
-"""Whether what was sent is being imported in a worker."""
+"""Whether a sent build is being imported in a worker."""
 
 
 def check_not_imported_by_worker() -> None:
-    """Refuse a sweep that a worker meets as it imports `build`: each would start more workers."""
+    """Reject a sweep that a worker reaches while importing `build`: it would start more workers."""
     if _is_opening.get():
         raise ControlProgramError(
             "sweep: a worker of this sweep came upon it again",
@@ -356,7 +356,7 @@ def _pickled(sent: tuple[object, ...]) -> bytes:
     files: dict[str, list[str]] = {}
 
     def with_file(code: CodeType) -> tuple[object, ...]:
-        """Reduce code without losing its file, where the text of that is known."""
+        """Reduce code without losing its file, if the file's text is known."""
         make, arguments = table[CodeType](code)[:2]
         if code.co_filename not in files:
             linecache.checkcache(code.co_filename)

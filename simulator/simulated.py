@@ -2,11 +2,11 @@
 
     Arena            memory, with all variables
     HostTensors      tensors that the host reads and writes
-    Host             what Python does in a run; its HostLinks are streams, remote buffers and
+    Host             the actions of Python; its HostLinks are streams, remote buffers and
                      host functions
     StrictChecks     which memory is written, with strict checks only
     EnginePrograms   the programs, one of which runs at a time
-    Accounts         how much ran, and what it took
+    Accounts         how much ran, and its cost
 
 None of these parts knows an engine.
 """
@@ -48,13 +48,13 @@ class Simulated:
 
     Attributes:
         arena: the memory.
-        tensors: those that the host reads and writes.
+        tensors: the tensors that the host reads and writes.
         runs: the programs.
-        accounts: what they took.
-        strict: which memory is written; None without strict checks.
+        accounts: their costs.
+        strict: the checks of which memory is written; None without strict checks.
         links: the streams, remote buffers and host functions.
 
-    `looking` makes other checks in place of strict ones.
+    `looking` makes checks that replace strict ones.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Simulated:
         return form
 
     def load(self) -> None:
-        """Restore memory and streams to their state in the beginning."""
+        """Restore memory and streams to their initial state."""
         self.check_idle("engine.load()")
         self.arena.load()
         self.runs.load()
@@ -146,33 +146,33 @@ class Simulated:
         return self.tensors.read(access)
 
     def continue_from(self, other: LoadedPrograms) -> None:
-        """Take over what memory and remote buffers of the same graph hold."""
+        """Copy memory and remote buffers from other programs of the same graph."""
         looked = other.strict if isinstance(other, Simulated) else None
         self.carry(other.memory("Engine: state"), looked)
         self.links.continue_from(other.links)
 
     def carry(self, arena: Arena, strict: StrictChecks | None, runs: Bounds | None = None) -> int:
-        """Take over variables, some runs of bytes or all; return how many bytes they take."""
+        """Copy variables, some runs of bytes or all; return how many bytes they take."""
         size = carry_memory(arena, self.arena, runs)
         if self.strict is not None:
             _carry_written(strict, self.strict, size, runs)
         return size
 
     def memory(self, call: str) -> Arena:
-        """Return what all variables hold now, for the user's `call`."""
+        """Return the memory with all variables, for the user's `call`."""
         self.check_idle(call)
         self.runs.check_sound(call)
         return self.arena
 
     @cached_property
     def _state(self) -> EngineState:
-        # Engines start sooner without what only files of states need.
+        # Engines start sooner without modules that only state files need.
         from poplite.simulator.states import EngineState
 
         return EngineState(self._executable, self.arena, self.runs, self.links, self.strict)
 
     def save_state(self, path: object) -> None:
-        """Write all that the programs hold to a file."""
+        """Write the state of the programs to a file."""
         from poplite.simulator.states import write_state
 
         name = str(checked_path(path, call := "engine.save_state", "run.state"))
@@ -189,7 +189,7 @@ class Simulated:
         write_state(name, self._state.saved(), self._state.members(memory, shadow))
 
     def load_state(self, path: object) -> None:
-        """Go on with what a file holds."""
+        """Restore the state from a file."""
         from poplite.simulator.states import reading
 
         name = str(checked_path(path, call := "engine.load_state", "run.state"))
@@ -201,7 +201,7 @@ class Simulated:
                 self._state.take_host(file, taken)
                 self._state.take_memory(file)
                 self._state.take(taken)
-            except BaseException:  # of the disk, or Ctrl-C: no memory of which half is old
+            except BaseException:  # a disk error or Ctrl-C: memory must not be left half restored
                 self.load()
                 raise
 
@@ -210,8 +210,8 @@ class Simulated:
         return nullcontext()
 
     def report(self, options: tuple[tuple[str, str], ...]) -> Report:
-        """Return what was compiled and what ran."""
-        # Engines start sooner without what only reports need.
+        """Return a report of the compilation and all runs."""
+        # Engines start sooner without modules that only reports need.
         from poplite.simulator.reporting import report_of
 
         return report_of(
@@ -235,7 +235,7 @@ class Simulated:
 def _carry_written(
     old: StrictChecks | None, new: StrictChecks, size: int, runs: Bounds | None = None
 ) -> None:
-    """Take over which of the first bytes are written: all, where nobody looked."""
+    """Copy which of the first bytes are written: all of them without strict checks."""
     for replica, part in enumerate(new.shadow.parts):
         for own in within(runs, size):
             part[own] = 1 if old is None else old.shadow.parts[replica][own]
@@ -246,8 +246,8 @@ def _faster_forms(
 ) -> FasterForms:
     """Return the forms that an engine with these arguments may run.
 
-    Classes whose results depend on floating-point behaviour other than the default have none: a
-    faster form may round, and trap, in another order.  Raises what `faster_form` raises.
+    Classes whose results depend on non-default floating-point behaviour have none: a faster form
+    may round, and trap, in a different order.  Raises the errors of `faster_form`.
     """
     if faster is False or interpret is True:
         return {}

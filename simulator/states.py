@@ -1,26 +1,26 @@
-"""What an engine holds between runs, so that another one of the same programs can go on.
+"""The state of an engine between runs, from which another one with the same programs continues.
 
     graph        variables, steps and programs, by digest: those of both engines are the same
     memory       all variables; constants are the same anyway
     streams      the next block of each connected array
     remote       rows of remote buffers
     random bits  the mode of arithmetic, the seed, and how many compute sets have drawn
-    accounts     how often each row ran, so that reports go on
+    accounts     how often each row ran, so that reports continue
 
-Rows are those of the programs that were compiled: ranks have more, and `rows` says which are which.
-Those that copy into temporaries and save are left out, so that an engine may go on in another form.
+Rows are those of the compiled programs: ranks have more, and `rows` maps them.  Those that copy
+into temporaries or save are left out, so that an engine may continue in a different form.
 
 Its file is a zip of a JSON text and of the bytes of memory::
 
-    accounts          int64: how often each row ran, then what vertices took that were counted
-    manifest.json     which graph it is of, streams, random bits, and what the members are
-    memory/0          all variables of replica 0, one behind the other as in the arena
+    accounts          int64: how often each row ran, then the totals of counted vertices
+    manifest.json     the graph's digests, streams, random bits, and the members
+    memory/0          all variables of replica 0, in the order of the arena
     remote/0/0        the rows of the first remote buffer, replica 0
     written/0         with strict checks: a bit for each byte of memory/0
     written/0/0       with strict checks: a bit for each element of remote/0/0
 
-Members are stored, and each has a checksum.  Nothing tells how many ranks there were: equal states
-are equal bytes.
+Members are uncompressed, and each has a checksum.  The number of ranks is not recorded: equal
+states give equal bytes.
 """
 
 from __future__ import annotations
@@ -69,16 +69,16 @@ if TYPE_CHECKING:
 
 @frozen(eq=False)
 class SavedState:
-    """What a file says beside the bytes of its members.
+    """The content of a file besides the bytes of its members.
 
     Attributes:
-        graph: what the parts of the programs are called, and their digests.
-        variables: name, element type, shape and first byte of each.
-        replicas: how many there are.
-        counted: program, row and words of what vertices took that are counted.
+        graph: the names of the parts of the programs, and their digests.
+        variables: name, element type, shape and first byte of each variable.
+        replicas: the number of replicas.
+        counted: program, row and number of words of the totals of counted vertices.
         remote: handle, element type, rows and their elements of each remote buffer.
         words: floating-point words (`poplite.executable.encoding`).
-        ended: runs that reached their end.
+        ended: number of runs that reached their end.
         runs_again: how often strict checks ran vertices again.
         streams: the next block of each stream, by replica.
         loaded: functions whose code is loaded.
@@ -99,13 +99,13 @@ class SavedState:
 STATES = Format("poplite state", (2,), "a state of an engine", "engine.save_state(path)")
 
 CHUNK_BYTES = 1 << 26
-"""Bytes that are read or written at once."""
+"""Number of bytes that are read or written at once."""
 
 _MEMBER = re.compile(r"accounts|memory/\d+|remote/\d+/\d+|written/\d+(/\d+)?")
 
 Bytes = npt.NDArray[np.uint8]
 Members = Mapping[str, tuple[int, Iterable[Any]]]
-"""The size of each member, and the blocks of bytes that it comes in."""
+"""The size of each member, and an iterable of its blocks."""
 
 
 def chunks_of(size: int) -> Iterator[tuple[int, int]]:
@@ -124,7 +124,7 @@ def _coder() -> Coder:
 
 
 def write_state(path: str, saved: SavedState, members: Members) -> None:
-    """Write a state; it takes the place of an older one when all of it is on the disk."""
+    """Write a state; it replaces an older one once it is completely on the disk."""
     from poplite.codec.codec import Writer
 
     text = STATES.text(_coder().encode(saved, Writer()), path).encode()
@@ -146,14 +146,14 @@ class StateFile:
     """A state that is open for reading.
 
     Attributes:
-        saved: what it says of itself, of the right types.
+        saved: its manifest, with checked types.
     """
 
     saved: SavedState
     _archive: zipfile.ZipFile
 
     def check_members(self, sizes: Mapping[str, int]) -> None:
-        """Refuse a file that has other members, or of another size."""
+        """Reject a file with different members, or members of a different size."""
         found = {info.filename: info.file_size for info in self._archive.infolist()}
         for name in sorted((found.keys() ^ sizes.keys()) - {MANIFEST}):
             raise Malformed(f"its member '{name}' is {'' if name in found else 'not '}there")
@@ -162,7 +162,7 @@ class StateFile:
                 raise Malformed(f"its member '{name}' is of {found[name]:,} B in place of {size:,}")
 
     def chunks(self, name: str) -> Iterator[Bytes]:
-        """Yield the bytes of a member; at the end its checksum has been compared."""
+        """Yield the bytes of a member; its checksum is verified at the end."""
         with undamaged():
             member = self._archive.open(name)
         with member:
@@ -196,11 +196,11 @@ def reading(path: str) -> Iterator[StateFile]:
 
 
 FEW, MOST_CYCLES = 1 << 31, 1 << 52
-"""How often a row may run before its cycles are looked at, and the most cycles of all runs, which
+"""How often a row may run before its cycles are checked, and the maximum cycles of all runs, which
 are weeks on a machine."""
 
 MOST_RUNS = 1 << 61
-"""Runs, and what checks ran again, stay below it, so that reports can go on counting."""
+"""Upper bound of runs and of repeated runs by checks, so that reports can continue counting."""
 
 Memory = Callable[[int, int, int], Bytes]
 """Returns the bytes of a replica from one position to another."""
@@ -208,14 +208,14 @@ Memory = Callable[[int, int, int], Bytes]
 
 @frozen(eq=False)
 class Taken:
-    """What a file says that is not memory, checked; int64 accounts as `EngineState` has them."""
+    """The checked contents of a file besides memory; int64 accounts as in `EngineState`."""
 
     saved: SavedState
     accounts: Int64
 
 
 class EngineState:
-    """What an engine holds, to be saved and restored; `rows` are its rows of the programs."""
+    """The state of an engine, to be saved and restored; `rows` are its rows of the programs."""
 
     def __init__(
         self,
@@ -234,7 +234,7 @@ class EngineState:
         self._own_rows = own
         self.size = executable.layout.end_of_variables(len(executable.layout.variables))
 
-    # -- what must be the same ---------------------------------------------------------------------
+    # -- requirements of equality ------------------------------------------------------------------
 
     def _words(self) -> Iterator[tuple[tuple[str, int], Int64]]:
         for name, rows in self._rows.items():
@@ -245,7 +245,7 @@ class EngineState:
     # -- saving ------------------------------------------------------------------------------------
 
     def saved(self) -> SavedState:
-        """Return what a file says beside memory."""
+        """Return the content of a file besides memory."""
         executable, layout = self._executable, self._executable.layout
         checks = "kind of checks, strict or not,", digest(executable.checks == "strict")
         graph = [checks, *meaning_of(executable), *constants_of(executable)]
@@ -272,7 +272,8 @@ class EngineState:
     def members(self, memory: Memory, shadow: Memory) -> Members:
         """Return the members of a file.
 
-        `memory` returns bytes of variables, `shadow` with strict checks which of them are written.
+        `memory` returns bytes of variables; `shadow`, with strict checks, returns which are
+        written.
         """
 
         def chunks(take: Memory, replica: int) -> Iterator[memoryview]:
@@ -316,7 +317,7 @@ class EngineState:
     # -- restoring ---------------------------------------------------------------------------------
 
     def checked(self, file: StateFile, name: str, call: str) -> Taken:
-        """Check all of a file, memory too, before anything of the engine changes."""
+        """Check all of a file, including memory, before anything in the engine changes."""
         saved, own = file.saved, self.saved()
         for theirs, mine in zip_longest(saved.graph, own.graph, fillvalue=("nothing", "")):
             if theirs != mine:
@@ -359,7 +360,7 @@ class EngineState:
         return Taken(saved, accounts)
 
     def _check_accounts(self, accounts: Int64) -> None:
-        """Refuse numbers that no runs lead to, with which reports could not reckon."""
+        """Reject numbers that no runs produce, and that reports could not handle."""
         if len(accounts) and int(accounts.min()) < 0:
             raise Malformed("its accounts hold a number below 0")
         if not len(accounts) or int(accounts.max()) < FEW:
@@ -374,7 +375,7 @@ class EngineState:
             raise Malformed(f"its accounts hold more than {MOST_CYCLES:,} cycles")
 
     def _check_counted(self, accounts: Int64) -> None:
-        """Refuse what vertices took of rows that never ran; a fault may leave it out of others."""
+        """Reject totals of vertices for rows that never ran; a fault may omit those of others."""
         ends = np.cumsum([len(rows) for rows in self._rows.values()]).tolist()
         first = dict(zip(self._rows, [0, *ends], strict=False))
         at = ends[-1] if ends else 0
@@ -394,7 +395,7 @@ class EngineState:
         )
 
     def take(self, taken: Taken) -> None:
-        """Restore all but memory and rows of remote buffers, after `load`."""
+        """Restore everything except memory and rows of remote buffers, after `load`."""
         self._arena.floats.words[:] = taken.saved.words
         self._runs.ended = taken.saved.ended
         if self._strict is not None:
@@ -411,7 +412,7 @@ class EngineState:
             at += len(words)
 
     def take_host(self, file: StateFile, taken: Taken) -> None:
-        """Restore what the host has: rows of remote buffers, and where streams are."""
+        """Restore the state of the host: rows of remote buffers, and positions of streams."""
         self._links.go_on(taken.saved.streams)
         for number, rows in enumerate(self._links.remote.values()):
             for replica, each in enumerate(rows.rows):
@@ -434,7 +435,7 @@ class EngineState:
                     at += len(chunk)
 
     def chunks(self, file: StateFile, kind: int, replica: int) -> Iterator[Bytes]:
-        """Yield the bytes of a replica's variables, or of kind 1 those of their shadow."""
+        """Yield the bytes of a replica's variables or, for kind 1, those of their shadow."""
         if not kind:
             yield from file.chunks(f"memory/{replica}")
             return
@@ -448,7 +449,7 @@ def _lengths(streams: Mapping[str, list[int | None]]) -> dict[str, int]:
 
 
 def _check_bools(bools: Sequence[tuple[str, int, int]], at: int, chunk: Bytes) -> None:
-    """Refuse a BOOL that is neither 0 nor 1, which compiled code relies on."""
+    """Reject a BOOL that is neither 0 nor 1, as compiled code relies on that."""
     for name, begin, end in bools:
         part = chunk[max(begin - at, 0) : max(end - at, 0)]
         if len(part) and int(part.max()) > 1:

@@ -1,4 +1,4 @@
-"""Many mappings or parameters of one program, measured one by one in several processes.
+"""Sweeps: many mappings or parameters of one program, measured in several processes.
 
     build(split=1) -> graph, program       here, so that others find compiled code in the cache
     build(split=1) -> graph, program       worker 1
@@ -46,14 +46,14 @@ from poplite.text import clipped, of_type
 Grid = Mapping[str, Sequence[Scalar]] | Sequence[Mapping[str, Scalar]]
 
 LAUNCHERS = "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"
-"""Variables in which `mpiexec` tells a process how many ranks there are."""
+"""Environment variables in which `mpiexec` passes the number of ranks to a process."""
 
 
 class Client(Protocol):
-    """What runs functions elsewhere: a dask client, or an executor of `concurrent.futures`."""
+    """Runs functions elsewhere: a dask client, or an executor of `concurrent.futures`."""
 
     def submit(self, function: Callable[..., Row | RowThere], /, *arguments: Any) -> Any:
-        """Run a function with some arguments; return what has its `result()`."""
+        """Run a function with some arguments; return a future, which has its `result()`."""
 
 
 def sweep(
@@ -63,36 +63,37 @@ def sweep(
     workers: int | Client = 1,
     progress: bool = False,
 ) -> Sweep:
-    """Build, compile and run a program at each point of a grid, and return what each took.
+    """Build, compile and run a program at each point of a grid, and return measures of each.
 
-    The first point runs once more before all others, in this process, which fills the cache of
-    compiled code and is not measured; with several workers, all points then run in processes of
-    one thread. A point that fails has a row with its message.
+    The first point runs an additional time before all others, in this process, which fills the
+    cache of compiled code and is not measured; with several workers, all points then run in
+    single-threaded processes. A point that fails has a row with its message.
 
     Args:
-        build: takes the parameters of a point by name, and returns a graph and its programs (what
-            follows in the tuple is left alone), or an engine, of which what it has run before is
-            not counted. All programs run once, in order. With several workers it is sent to them,
-            with the vertex classes and globals that it uses as they are now; it may be of a script,
-            a notebook or a function. What it imports is imported there anew.
-        grid: the values of each parameter, for all their combinations, of which the last changes
-            fastest; or a list of points. Values are numbers and texts.
-        workers: how many processes, which takes `pip install 'poplite[sweep]'`; 1 runs all here. A
-            dask client, or another object with `submit`, runs points wherever it does.
-        progress: show on standard error how many points are done.
+        build: takes the parameters of a point by name, and returns a graph and its programs
+            (further items of the tuple are ignored), or an engine, whose earlier runs are not
+            counted. All programs run once, in order. With several workers it is sent to them, with
+            the present state of the vertex classes and globals that it uses; it may be defined in a
+            script, a notebook or a function. Modules that it imports are imported there anew.
+        grid: the values of each parameter, for all their combinations, with the last parameter
+            changing fastest; or a list of points. Values are numbers and strings.
+        workers: the number of processes, which requires `pip install 'poplite[sweep]'`; 1 runs all
+            points here. A dask client, or any other object with `submit`, determines where points
+            run.
+        progress: whether to show on standard error how many points are done.
 
     Returns:
         Arrays by name, in the order of the grid; `to_pandas()` makes a data frame of them.
 
     Raises:
-        ElementTypeError: for a grid, a value, a `build` or `workers` of another kind.
-        ControlProgramError: for a grid without points, parameters that `build` does not take or
-            that are called like a measure, for a vertex class whose text is not known, which
-            cannot be sent to workers, for a first point that takes other cycles or bytes in a
-            worker than here, on several ranks of an MPI job, and where a worker that imports
-            `build` makes the same call.
-        DeviceRuntimeError: where joblib or cloudpickle is missing, `build` holds what cannot be
-            sent, such as a lock, or a worker ended without a result or lacks a module.
+        ElementTypeError: for a grid, a value, a `build` or `workers` of any other kind.
+        ControlProgramError: for a grid without points, for parameters that `build` does not take or
+            that have the name of a measure, for a vertex class without source, which cannot be sent
+            to workers, for a first point whose cycles or bytes in a worker differ from those here,
+            on several ranks of an MPI job, and if a worker that imports `build` makes the same
+            call.
+        DeviceRuntimeError: if joblib or cloudpickle is missing, `build` contains an object that
+            cannot be sent, such as a lock, or a worker ended without a result or lacks a module.
 
     >>> import poplite as pl
     >>> def build(tiles):
@@ -136,7 +137,7 @@ def sweep(
 
 
 def _check_alone() -> None:
-    """Refuse to start processes from the ranks of a job."""
+    """Raise on the ranks of a job, which must not start processes."""
     ranks = max(
         (int(n) for name in LAUNCHERS if (n := os.environ.get(name, "")).isdigit()), default=1
     )
@@ -151,7 +152,7 @@ def _check_alone() -> None:
 
 
 def _points(grid: Any) -> list[Point]:
-    """Return the points of a grid, or refuse anything else."""
+    """Return the points of a grid, or raise for anything else."""
     if isinstance(grid, Mapping):
         for name, values in grid.items():
             if isinstance(values, str | bytes | bytearray) or not np.iterable(values):
@@ -219,7 +220,7 @@ def _check_parameters(build: Callable[..., object], point: Point) -> None:
             found=f"parameters: {', '.join(point)}",
             fix=f"def build({', '.join(point)}): ...",
         ) from error
-    except ValueError:  # a function without a signature: calling it tells
+    except ValueError:  # a function without a signature: calling it will show
         pass
 
 
@@ -229,7 +230,7 @@ def _is_here(workers: Any) -> bool:
 
 
 def _measuring(sent: Sent, workers: Any) -> Callable[[Sequence[Point]], Iterator[Row | RowThere]]:
-    """Return what yields the rows of points, in order, as they become known."""
+    """Return a function that yields the rows of points, in order, as they become known."""
     if not _is_here(workers):
         check_not_imported_by_worker()
     if callable(getattr(workers, "submit", None)):
@@ -256,17 +257,18 @@ def _measuring(sent: Sent, workers: Any) -> Callable[[Sequence[Point]], Iterator
             f"sweep: {workers:,} workers take joblib, which is not installed",
             fix="pip install 'poplite[sweep]'; workers=1 runs all points in this process",
         ) from error
-    sent.contents()  # what cannot be sent is refused before anything runs
+    sent.contents()  # unsendable objects are rejected before anything runs
 
     def by_processes(points: Sequence[Point]) -> Iterator[Row | RowThere]:
-        # One thread for each: as many as processors for all of them would wait for each other.
+        # One thread for each: with one per processor for all of them, they would wait for each
+        # other.
         with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
             parallel = joblib.Parallel(n_jobs=workers, return_as="generator")
             found = parallel(joblib.delayed(measured)(sent, point) for point in points)
         try:
             yield from _collected(found)
         finally:
-            with warnings.catch_warnings():  # of joblib, where a refusal leaves points behind
+            with warnings.catch_warnings():  # from joblib, if an error leaves points unfinished
                 warnings.simplefilter("ignore")
                 found.close()
 
@@ -310,9 +312,9 @@ class RowThere:
 
 
 def measured(build: Callable[..., object] | Received, point: Point) -> Row | RowThere:
-    """Return the row of a point; with the message of what it raised, where it did.
+    """Return the row of a point, with the message of its error if it raised one.
 
-    Raises what making `build` of what was sent raises, as no point could run then.
+    Raises an error of restoring `build` in a worker, as no point could run then.
     """
     if isinstance(build, Received):
         made, rules, at = build.opened()
@@ -321,18 +323,18 @@ def measured(build: Callable[..., object] | Received, point: Point) -> Row | Row
 
 
 def row_of(build: Callable[..., object], point: Point) -> Row:
-    """Return the same for a build of this process."""
+    """Return the row of a point for a build in this process."""
     try:
         return {**point, **_measures(build, point), ERROR: ""}
-    except (Exception, SystemExit) as error:  # the row tells
+    except (Exception, SystemExit) as error:  # the row has the error
         return {**point, ERROR: f"{type(error).__name__}: {error}"}
 
 
 def check_same(found: Row, away: Row, at: SourceLocation) -> None:
-    """Refuse a sweep whose point takes other cycles or bytes in another process than here.
+    """Reject a sweep if cycles or bytes of a point differ between another process and this one.
 
-    What workers do not get would else change the answer: values that a script set in modules
-    which they import anew, what a build does by chance, or what an earlier point left behind.
+    Otherwise state that workers do not get would change the result: values that a script set in
+    modules that they import anew, random choices of a build, or effects of an earlier point.
     """
     differing = [
         f"{name} {our} here, {their} there"
@@ -350,7 +352,7 @@ def check_same(found: Row, away: Row, at: SourceLocation) -> None:
 
 
 def _compared(row: Row) -> list[str]:
-    """Return the results that do not depend on the process; of an error its kind."""
+    """Return the results that do not depend on the process; for an error, its kind."""
     kind = row[ERROR].partition(":")[0]
     return [kind or "none", *(str(row.get(name, "none")) for name in COMPARED[1:])]
 
@@ -361,7 +363,7 @@ def _measures(build: Callable[..., object], point: Point) -> Row:
     built = time.perf_counter()
     seconds = {"build_seconds": built - begin}
     before: Report | None = None
-    if isinstance(made, Engine):  # which may have run, and of which nobody knows how long it took
+    if isinstance(made, Engine):  # which may have run already, and whose compile time is unknown
         before = made.report()
     elif isinstance(made, tuple) and len(made) > 1 and isinstance(made[0], Graph):
         made = Engine(*made[:2])
@@ -382,7 +384,7 @@ def _measures(build: Callable[..., object], point: Point) -> Row:
 
 
 def _modelled(report: Report) -> Row:
-    """Return the cycles and bytes of a report; nothing where they are not modelled."""
+    """Return the cycles and bytes of a report; empty if they are not modelled."""
     memory = report.compilation.memory
     if report.cycles is None or memory is None:
         return {}

@@ -4,7 +4,7 @@ Every access is a call of a small function that `accessors` defines later.  So a
 lowered once, and the same code is run with or without checks, in any mode of floating-point
 arithmetic, and priced::
 
-    x.inside.0(index, length, about)    whether an index lies in field 0; where not, compute ends
+    x.inside.0(index, length, about)    whether an index is inside field 0; if not, compute ends
     row.1(rows, index)                  where row `index` of list 1 begins, and its length
     load.0(address)                     an element, widened to what compute sees
     store.2(address, value)             the other way
@@ -22,11 +22,11 @@ vector, the value for scalar state.  Nothing is allocated and nothing is boxed::
           ├─ y: Output[FLOAT]                    {data}
           └─ n: State[INT]                       {data, value}
 
-The types are the same however the code is used.  What a use does not need (the table of rows that
-are evenly spaced, say) is left undefined, and vanishes when LLVM has inlined it.
+The types are the same for all uses of the code.  Parts that a use does not need (such as the table
+of evenly spaced rows) are left undefined, and vanish when LLVM has inlined the code.
 
-What reads or writes elements also carries the address of the vertex record (`about`), and a field
-of QUARTER its metadata byte, read once for each vertex.
+Values through which elements are accessed also carry the address of the vertex record (`about`),
+and for a field of QUARTER its metadata byte, read once for each vertex.
 
 Importing this module imports Numba, and registers the rules with `poplite.jit.rules`.
 """
@@ -99,12 +99,12 @@ class VectorType(types.IterableType):
 
     @property
     def iterator_type(self) -> Any:
-        """Type of a walk over the elements."""
+        """Type of an iterator over the elements."""
         return VectorIteratorType(self)
 
 
 class VectorIteratorType(types.SimpleIteratorType):
-    """A walk over the elements of a vector."""
+    """An iterator over the elements of a vector."""
 
     def __init__(self, vector: VectorType) -> None:
         self.vector = vector
@@ -120,7 +120,7 @@ class RowsType(types.Type):
 
 
 class ScalarType(types.Type):
-    """A scalar edge, the address of one element; or scalar state, which has its value beside it."""
+    """A scalar edge, the address of one element; or scalar state, which also has its value."""
 
     def __init__(self, vector: VectorType, *, is_state: bool) -> None:
         self.vector, self.is_state = vector, is_state
@@ -135,7 +135,7 @@ class SelfType(types.Type):
         fields = cls.fields.values()
         self.members = [(f.name, _member_type(f, number)) for number, f in enumerate(fields)]
         self.by_name = dict(self.members)
-        # Types of equal names are equal to Numba, even when the class of the first is gone.
+        # For Numba, types of equal names are equal, even when the class of the first is gone.
         super().__init__(f"{cls.__module__}.{cls.__qualname__}({next(_NUMBERS)})")
 
     @property
@@ -149,7 +149,7 @@ class SelfType(types.Type):
         return value if isinstance(value, (bool, int, float)) else None
 
     def check_store(self, name: str, value: Any) -> None:
-        """Refuse `self.name = value` where it is not a store to a scalar edge.
+        """Reject `self.name = value` if it is not a store to a scalar edge.
 
         Raises `TypingError` with the reason; Numba adds the user's line.
         """
@@ -181,11 +181,11 @@ def stored_type(vector: VectorType, value: Any, what: str) -> Any:
     return vector.value
 
 
-# -- what they are in memory -----------------------------------------------------------------------
+# -- representation in memory ----------------------------------------------------------------------
 
 
 class _Stored(types.Type):
-    """An element as it lies in memory."""
+    """An element as stored in memory."""
 
     def __init__(self, element: type[ElementType[Any]]) -> None:
         self.element = element
@@ -198,7 +198,7 @@ def _register_of_stored(kind: _Stored) -> ir.Type:
 
 
 def _members(vector: VectorType, *own: tuple[str, Any]) -> list[tuple[str, Any]]:
-    """Return the members of a type with elements: their address, its own, those accesses need."""
+    """Return the members of a type with elements: address, its own ones, those of accesses."""
     members = [("data", types.CPointer(_Stored(vector.element))), *own]
     if vector.element.requires_metadata:
         members.append(("metadata", types.uint8))
@@ -238,7 +238,7 @@ _UNKNOWN = TRUTH(0)
 
 
 def companions(vector: VectorType, parts: Any) -> list[Any]:
-    """Return what loads and stores need beside the address of the element."""
+    """Return what loads and stores need besides the address of the element."""
     return [parts.metadata] if vector.element.requires_metadata else []
 
 
@@ -278,7 +278,7 @@ def _element(code: Emission, vector: Any, index: Any, is_inside: Any) -> tuple[A
 
 
 def _place_of_row(code: Emission, kind: RowsType, parts: Any, index: Any) -> tuple[Any, Any]:
-    """Emit where a row of a list begins, and its length."""
+    """Emit the address of a row of a list, and its length."""
     name, place = f"{ROW}{kind.vector.number}", ir.LiteralStructType([INDEX, INDEX])
     arguments = [parts.stride, parts.length, parts.table, index]
     row = call_named(code.builder, name, place, arguments)
@@ -464,7 +464,7 @@ def _emit_next(code: Emission, walk: Any, found: Any) -> None:
 
 
 def _member(code: Emission, owner: Any, name: str) -> Any:
-    """Take one field out of `self`, without a copy of `self`: it may have hundreds of fields."""
+    """Emit one field of `self` without copying `self`, which may have hundreds of fields."""
     place = [each for each, _ in code.kinds[0].members].index(name)
     return code.builder.extract_value(owner, place)
 

@@ -9,8 +9,8 @@
     guard.holds      true; checked: the guard          true
 
 The marks are alias scopes on every load and store: the race check proves that fields of one
-compute set do not overlap.  Code to be priced resembles what the IPU's compiler makes, which does
-not know that fields do not overlap.
+compute set do not overlap.  Code to be priced resembles the output of the IPU's compiler, which
+does not know that fields do not overlap.
 
 A lowered `compute` takes these arguments::
 
@@ -48,12 +48,12 @@ INDEX, NARROW = ir.IntType(64), ir.IntType(32)
 TRUTH = ir.IntType(1)
 
 COMPUTE = "vertex.compute"
-"""Name of `compute` as it was lowered, see `poplite.simulator.codegen.lowered`."""
+"""Name of the lowered `compute`, see `poplite.simulator.codegen.lowered`."""
 
 INSIDE, ROW, EVEN, LOAD, STORE, STATE = (
     f"field.{name}." for name in ("inside", "row", "even", "load", "store", "state")
 )
-"""Names of accessors; the number of the field follows."""
+"""Names of accessors, followed by the number of the field."""
 
 SPAN, LANES, SET_LANES = "field.span.", "field.lanes.", "field.set_lanes."
 """Names of accessors of lanes, as above (`poplite.simulator.codegen.lane_accessors`)."""
@@ -62,10 +62,10 @@ HOLDS = "guard.holds"
 """Name of a function of the guard of a loop: see `poplite.vertex.compute.compiled`."""
 
 NUMBER = "number."
-"""Name of a function of float32, which follows: `half`, or one of `math`."""
+"""Beginning of the name of a function of float32: `half`, or one of `math`, follows."""
 
 OF_DOUBLE = ".double"
-"""End of the name of a function of double."""
+"""Suffix of the name of a function of double."""
 
 ABOUT_FAULTS, ABOUT_VERTEX, ABOUT_RANDOM, ABOUT_LOG, ABOUT_WORKER, ABOUT_WORDS = 0, 1, 2, 4, 5, 6
 """Words of a vertex record: address of the fault record, number of the vertex, random bits; where
@@ -86,7 +86,7 @@ def seen_type(element: type[ElementType[Any]]) -> ir.Type:
 
 @frozen(eq=False)
 class Use:
-    """What accessors are defined for.
+    """The use for which accessors are defined.
 
     Attributes:
         mode: how stores behave (`poplite.machine.floating_point`).
@@ -94,7 +94,7 @@ class Use:
         logged: whether accesses are noted in the log of what workers do.
         priced: whether the code is to be priced, not run.
         half_in_hardware: whether the processor converts halves.
-        longs_in_hardware: whether it makes doubles of a vector of int64.
+        longs_in_hardware: whether it converts a vector of int64 to doubles.
     """
 
     mode: int = 0
@@ -111,8 +111,8 @@ class FieldAccess:
 
     Attributes:
         own: name of the field, for its alias scope; None where code is to be priced.
-        others: names of the class's other fields, none of which overlaps it: all where it is
-            written, else those that are written.
+        others: names of the class's other fields, none of which overlaps it: all if it is written,
+            else those that are written.
         mode: how stores behave (`poplite.machine.floating_point`).
         half_in_hardware: whether the processor converts halves.
         logged: whether accesses are noted in the log of what workers do.
@@ -154,7 +154,7 @@ class FieldAccess:
     ) -> Any:
         """Emit a store of one value, narrowed to the element type; `about` is the vertex record.
 
-        Returns an i32, negative where the value was too large for a mode that asks.
+        Returns an i32, negative if the value was too large and the mode checks that.
         """
         element, found = self.element, NARROW(0)
         if self.own is None and element in (HALF, QUARTER):
@@ -189,7 +189,7 @@ class FieldAccess:
         return by_mode(builder, code, value, self.mode)
 
     def mark(self, builder: ir.IRBuilder, access: Any) -> Any:
-        """Mark an instruction as one that accesses this field, and none of the others."""
+        """Mark an instruction as accessing this field and none of the others."""
         if self.own is None:
             return access
         module = builder.module
@@ -210,18 +210,19 @@ def access_of(cls: type[Vertex], field: Field, use: Use) -> FieldAccess:
     how = use.mode if rounds else 0, use.half_in_hardware
     if use.priced:
         return FieldAccess(field.element, None, (), *how)
-    # Loads move past loads anyway: only stores matter, and hundreds of numbers are only loaded.
+    # Loads may be reordered with loads anyway: only stores matter, and hundreds of fields are only
+    # loaded.
     others = tuple(
         name
         for name, other in cls.fields.items()
         if other is not field and (field.writes or other.writes)
     )
-    logged = use.logged and field.writes  # as fields do not overlap, nobody writes the others
+    logged = use.logged and field.writes  # as fields do not overlap, nothing writes the others
     return FieldAccess(field.element, field.name, others, *how, logged)
 
 
 def log_load(builder: ir.IRBuilder, address: Any, about: Any) -> None:
-    """Emit that a worker reads an element."""
+    """Emit the record that a worker reads an element."""
     entry, word, writer, reader, me = _logged(builder, address, about)
     is_first = builder.icmp_unsigned("==", reader, NARROW(0))
     first = builder.shl(me, NARROW(op.LOG_BITS))
@@ -231,7 +232,7 @@ def log_load(builder: ir.IRBuilder, address: Any, about: Any) -> None:
 
 
 def log_store(builder: ir.IRBuilder, address: Any, about: Any, before: Any, value: Any) -> None:
-    """Emit that a worker stores a value, as it lies in memory, where `before` is."""
+    """Emit the record that a worker replaces `before` by a value, both as stored in memory."""
     entry, word, writer, reader, me = _logged(builder, address, about)
     if isinstance(value.type, ir.FloatType):
         before, value = (builder.bitcast(each, NARROW) for each in (before, value))
@@ -245,7 +246,7 @@ def log_store(builder: ir.IRBuilder, address: Any, about: Any, before: Any, valu
 
 
 def _logged(builder: ir.IRBuilder, address: Any, about: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """Emit where an element is logged, its entry there, its writer and reader, and who runs."""
+    """Emit the place of an element in the log, its entry, writer and reader, and this worker."""
     log, worker = (
         builder.load(builder.gep(about, [INDEX(word)])) for word in (ABOUT_LOG, ABOUT_WORKER)
     )
@@ -264,7 +265,7 @@ def _is_other(builder: ir.IRBuilder, worker: Any, me: Any) -> Any:
 def _note_fault(
     builder: ir.IRBuilder, entry: Any, word: Any, noted: Any, me: Any, found: Any
 ) -> None:
-    """Emit the store of a log's word, with what a worker did if that is its first fault."""
+    """Emit the store of a log's word, with the conflict if it is the first."""
     is_wrong = builder.icmp_unsigned("!=", found, NARROW(0))
     is_first = builder.icmp_unsigned("<", word, NARROW(1 << 2 * op.LOG_BITS))
     fault = builder.or_(builder.shl(found, NARROW(op.LOG_BITS)), me)
@@ -323,7 +324,7 @@ def _define_number(module: ir.Module, name: str, use: Use) -> None:
     kind = ir.DoubleType() if is_double else ir.FloatType()
     kind = ir.FunctionType(kind, [kind] * (2 if of in PAIRS else 1))
     function = ir.Function(module, kind, name)
-    # Of float32 it becomes part of a loop with vector instructions; that of double is long.
+    # For float32 it becomes part of a vectorized loop; for double it is long.
     function.attributes.add("noinline" if is_double and not use.priced else "alwaysinline")
     builder = ir.IRBuilder(function.append_basic_block())
     if of == "half":

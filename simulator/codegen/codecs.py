@@ -1,17 +1,17 @@
-"""Converts elements in memory to numbers of `compute`, as LLVM IR.
+"""Conversion between elements in memory and numbers of `compute`, as LLVM IR.
 
     HALF      i16  <->  float    one instruction where the processor has it, else bit code
     QUARTER   i8   <->  float    bit code; the format and scale are the tensor's metadata byte
 
-Bit code is free of branches, so that LLVM turns loops of it into vector instructions.  It
-rests on two facts about float32: moved into the exponent and mantissa of a float32, the bits
-of a small float are its value times a power of two, also below its normal range; and adding
-2**23 to a small float rounds it to a whole number, ties to even.
+Bit code is free of branches, so that LLVM can vectorize loops of it.  It relies on two facts about
+float32: moved into the exponent and mantissa of a float32, the bits of a small float are its value
+times a power of two, even below its normal range; and adding 2**23 to a small float rounds it to an
+integer, ties to even.
 
 Both ways are exact against NumPy and ml_dtypes (`tests/unit/simulator/test_every_type.py`).
 
-Where a program says how stores are rounded, they do bit for bit what
-`poplite.vertex.compute.float_modes` does, which says why.
+If a program sets the rounding of stores, results are bit-identical to
+`poplite.vertex.compute.float_modes`, which gives the reasons.
 
 Importing this module imports llvmlite.
 """
@@ -88,21 +88,21 @@ def decode_half(builder: ir.IRBuilder, code: Any, *, hardware: bool) -> Any:
 
 
 def decode_in_one(builder: ir.IRBuilder, code: Any) -> Any:
-    """Emit one conversion of an i16 or i8, as a tile has for both; the value is that of a half."""
+    """Emit a single conversion of an i16 or i8, as on a tile; the value is that of a half."""
     half = ir.IntType(16)
     code = code if code.type == half else builder.zext(code, half)
     return builder.fpext(builder.bitcast(code, ir.HalfType()), FLOAT)
 
 
 def encode_in_one(builder: ir.IRBuilder, value: Any, kind: ir.Type) -> Any:
-    """Emit one conversion of a float to i16 or i8, as `decode_in_one` does."""
+    """Emit a single conversion of a float to i16 or i8, like `decode_in_one`."""
     half = ir.IntType(16)
     code = builder.bitcast(builder.fptrunc(value, ir.HalfType()), half)
     return code if kind == half else builder.trunc(code, kind)
 
 
 def encode_half(builder: ir.IRBuilder, value: Any, *, hardware: bool, random: Any = None) -> Any:
-    """Emit the half (i16) nearest to a float32, ties to even; with random bits (i32), by chance."""
+    """Emit a float32 as half (i16), nearest with ties to even, or stochastic by random i32 bits."""
     half = ir.IntType(16)
     if hardware and random is None:
         return builder.bitcast(builder.fptrunc(value, ir.HalfType()), half)
@@ -123,7 +123,7 @@ def _rounded(builder: ir.IRBuilder, magnitude: Any, mantissa: Any, bias: Any, ra
     """Emit exponent and mantissa of a smaller float, rounded; too large ones exceed its codes.
 
     All arguments are i32: bits of a float32 without its sign, mantissa bits and bias of the smaller
-    float, and random bits to round by chance; these are None to round to nearest.
+    float, and random bits for stochastic rounding; None rounds to nearest.
     """
     drop = builder.sub(_int(FLOAT_MANTISSA), mantissa)
     least_normal = builder.shl(builder.sub(_int(FLOAT_BIAS + 1), bias), _int(FLOAT_MANTISSA))
@@ -147,13 +147,13 @@ def _rounded(builder: ir.IRBuilder, magnitude: Any, mantissa: Any, bias: Any, ra
 
 
 def _cut(builder: ir.IRBuilder, value: Any, shift: Any, random: Any) -> Any:
-    """Emit a value without its lowest bits, rounded by chance; all i32."""
+    """Emit a value without its lowest bits, stochastically rounded; all i32."""
     mask = builder.sub(builder.shl(_int(1), shift), _int(1))
     return builder.lshr(builder.add(value, builder.and_(random, mask)), shift)
 
 
 def _tiny(builder: ir.IRBuilder, magnitude: Any, drop: Any, bias: Any, random: Any) -> Any:
-    """Emit how many steps a number below the normal range has, rounded by chance; all i32."""
+    """Emit a subnormal number as a count of steps, stochastically rounded; all i32."""
     exponent = builder.lshr(magnitude, _int(FLOAT_MANTISSA))
     shift = builder.sub(builder.sub(builder.add(drop, _int(FLOAT_BIAS + 1)), bias), exponent)
     beyond = _clamped(builder, builder.sub(shift, _int(31)))
@@ -166,7 +166,7 @@ def _tiny(builder: ir.IRBuilder, magnitude: Any, drop: Any, bias: Any, random: A
 
 
 def _clamped(builder: ir.IRBuilder, value: Any) -> Any:
-    """Emit the number of bits nearest to a value that an i32 can be shifted by."""
+    """Emit a shift amount clamped to the valid range for an i32."""
     value = builder.select(builder.icmp_signed("<", value, _int(0)), _int(0), value)
     return builder.select(builder.icmp_signed(">", value, _int(31)), _int(31), value)
 
@@ -195,7 +195,7 @@ def decode_quarter(builder: ir.IRBuilder, code: Any, metadata: Any) -> Any:
 def encode_quarter(builder: ir.IRBuilder, value: Any, metadata: Any, random: Any = None) -> Any:
     """Emit the quarter (i8) nearest to a float32, ties to even; NaN for numbers that are too large.
 
-    `metadata` is an i8; with random bits (i32) it is rounded by chance.
+    `metadata` is an i8; with random bits (i32) rounding is stochastic.
     """
     mantissa, bias, scale = _parts(builder, metadata)
     shrink = _power_of_two(builder, builder.sub(_int(0), scale))
@@ -241,13 +241,13 @@ def launch_key(builder: ir.IRBuilder, floats: Any) -> Any:
 
 
 def vertex_key(builder: ir.IRBuilder, launch: Any, vertex: Any, worker: Any) -> Any:
-    """Emit what the random bits of one worker depend on; all i64."""
+    """Emit the key of the random bits of one worker; all i64."""
     number = builder.add(builder.mul(vertex, WORD(WORKERS)), worker)
     return _mixed(builder, builder.add(launch, builder.mul(number, WORD(GOLDEN))))
 
 
 def begin(builder: ir.IRBuilder, random: Any, key: Any) -> None:
-    """Emit the beginning of a worker: `random` gets three i32, its key and the number of stores."""
+    """Emit the initialization of a worker: `random` gets three i32, its key and a store counter."""
     high = builder.lshr(key, WORD(32))
     for number, word in enumerate((builder.trunc(key, BITS), builder.trunc(high, BITS), BITS(0))):
         builder.store(word, builder.gep(random, [BITS(number)]))
@@ -273,14 +273,14 @@ def _mixed(builder: ir.IRBuilder, value: Any) -> Any:
 
 
 def appears(builder: ir.IRBuilder, found: Any, *operands: Any) -> Any:
-    """Emit whether something holds (i32, negative if so) while all operands are finite floats."""
+    """Emit whether a condition holds (i32, negative if so) while all operands are finite floats."""
     for operand in operands:
         found = builder.and_(found, builder.not_(exceeds(builder, operand)))
     return found
 
 
 def exceeds(builder: ir.IRBuilder, value: Any, by: int = 0) -> Any:
-    """Emit whether a float or double is infinite or NaN, as an i32 that is negative where so.
+    """Emit whether a float or double is infinite or NaN, as an i32 that is negative if so.
 
     `by` is 1 for NaN alone, whose bits exceed those of infinity.
     """

@@ -3,10 +3,9 @@
     compute_code(cls)        typed and lowered by Numba, or found: text with accessors declared
     linked_compute(cls)      a module in which they are defined for one use, ready to be optimized
 
-What does not depend on the use is done once: an engine with strict checks, one without, one that
-counts, and what prices vertices all begin with the same text.
-
-A class has one driver for each `Variant`; what its vertices take is a function of their shapes.
+Work that does not depend on the use is done once: engines with strict checks, without them, and
+with counting, and the pricing of vertices all begin with the same text.  A class has one driver for
+each `Variant`; the slots of its vertices are a function of their shapes.
 """
 
 from __future__ import annotations
@@ -34,17 +33,18 @@ if TYPE_CHECKING:
 
 
 MOST_COUNTED = 1 << 31
-"""Most slots of a vertex that are counted while it runs: about ten seconds on a machine."""
+"""Maximum slots of a vertex that are counted while it runs: about ten seconds on a machine."""
 
 
 @frozen
 class Counting:
-    """How a driver counts what each vertex takes.
+    """How a driver counts the slots of each vertex.
 
     Attributes:
-        on_copies: whether it only counts, on copies, and other drivers or Python run the vertices.
+        on_copies: whether it only counts, on copies, while other drivers or Python run the
+            vertices.
         checked: whether indices are compared with lengths.
-        costs: the numbers of the machine from which prices are made.
+        costs: the machine's numbers from which prices are computed.
     """
 
     on_copies: bool
@@ -54,14 +54,14 @@ class Counting:
 
 @frozen(eq=False)
 class Variant:
-    """What distinguishes a driver from others of its class.
+    """The variant of a driver among those of its class.
 
     Attributes:
-        logged: whether workers log what they access of fields that they write. It runs only while
-            strict checks look, and is optimized less.
-        modes: of floating-point arithmetic, between which it chooses when it runs; none for the
-            default.
-        counting: how it writes down what each vertex took; None where it does not.
+        logged: whether workers log their accesses to fields that they write. Such a driver runs
+            only during strict checks, and is optimized less.
+        modes: the modes of floating-point arithmetic from which it selects when it runs; none for
+            the default.
+        counting: how it records the slots of each vertex; None if it does not.
     """
 
     checked: bool = False
@@ -71,7 +71,7 @@ class Variant:
 
 
 def modes_of(cls: type[Vertex], modes: Iterable[int]) -> tuple[int, ...]:
-    """Return the modes, rising, between which a driver of the class must distinguish.
+    """Return the modes, ascending, between which a driver of the class must distinguish.
 
     Bits that make no difference to the class are left out; () means the default mode alone.
     """
@@ -86,7 +86,7 @@ def relevant(cls: type[Vertex]) -> int:
     return TRAPS | STORES if rounds else TRAPS
 
 
-# -- code that is priced ---------------------------------------------------------------------------
+# -- priced code -----------------------------------------------------------------------------------
 # A shape contains the arguments of `compute`:
 #
 #     x: Input[Vector[FLOAT]]             ptr x, its length
@@ -96,20 +96,20 @@ def relevant(cls: type[Vertex]) -> int:
 #     a: Input[FLOAT], k: State[FLOAT]    ptr
 #     worker of a MultiVertex             its number
 #
-# Shapes are those of `poplite.graph.compute_sets.perf_estimates`.  The rows of a list are taken as
-# equally long, except in vertices that are counted.
+# Shapes are those of `poplite.graph.compute_sets.perf_estimates`. The rows of a list are assumed to
+# be equally long, except in vertices that are counted.
 
 PARTS = 64
-"""Parts of a slot: costs are integers, so that sums do not depend on their order."""
+"""Parts of a slot: costs are integers, so that sums are independent of the order."""
 
 OVER = -1
 """Returned instead of the cost, when that exceeds the budget."""
 
 MOST_SLOTS = 1 << 27
-"""Budget of an estimate, where a loop might never end."""
+"""Budget of an estimate, for loops that might never end."""
 
 DATA = "data"
-"""Represents everything that is loaded, among the names of arguments."""
+"""Stands for all loaded data among the names of arguments."""
 
 PRICED = "priced"
 """Name of the function that is priced."""
@@ -134,7 +134,7 @@ class Parameter:
     Attributes:
         field: name of the field; "self" for the number of a worker.
         what: which of the field's numbers or addresses it is.
-        kind: what a shape says about the field.
+        kind: the information about the field in a shape.
         word: the first word of the field in a shape.
     """
 
@@ -145,12 +145,12 @@ class Parameter:
 
     @property
     def name(self) -> str:
-        """Its name in the function: that of the field if the field has no other argument."""
+        """Its name in the function: that of the field if it is the field's only argument."""
         return self.field if self.what in ("data", "value") else f"{self.field}.{self.what}"
 
     @property
     def declared(self) -> str:
-        """Its type and name, as LLVM writes them."""
+        """Its type and name in LLVM's syntax."""
         return f"{'ptr' if self.what in POINTERS else 'i64'} %{self.name}"
 
 
@@ -192,7 +192,7 @@ def compute_code(cls: type[Vertex], mode: int = 0) -> str:
 
 
 def is_lowered(cls: type[Vertex], mode: int = 0) -> bool:
-    """Return whether the code of a class is there already."""
+    """Return whether the code of a class exists already."""
     return is_kept(_name(cls, _code_mode(mode)))
 
 
@@ -218,7 +218,7 @@ def linked_compute(
     """Return a module with `compute` as function `name`, and the accessors of one use.
 
     `forms` says how the rows of each list are found; `priced` code accesses elements as the IPU's
-    compiler would; `logged` code logs what workers do to them.  Raises `VertexCompileError` when
+    compiler would; `logged` code logs the accesses of workers.  Raises `VertexCompileError` when
     `compute` is outside the dialect.
     """
     import llvmlite.binding as llvm

@@ -102,7 +102,7 @@ def driver_job(name: str, cls: type[Vertex], columns: Columns, variant: Variant)
 
 
 def floats_of(builder: ir.IRBuilder, faults: Any) -> Any:
-    """Emit the address of the floating-point state, which the chunk holds before its fault."""
+    """Emit the address of the floating-point state, which precedes the fault in a chunk."""
     place = builder.gep(faults, [INDEX(op.CHUNK_FLOATS - op.FAULT_WORD)])
     return builder.inttoptr(builder.load(place), INDEX.as_pointer())
 
@@ -196,7 +196,7 @@ class DriverEmitter(VertexWalk):
             self._launch = launch_key(builder, floats_of(builder, self.faults))
 
     def emit_vertex(self, parts: dict[tuple[int, str], Any]) -> None:
-        """Emit what runs one vertex; `parts` are its numbers, by field and part."""
+        """Emit the code that runs one vertex; `parts` are its numbers, by field and part."""
         self.run(parts[NUMBER, "number"], self.arguments(parts))
 
     def arguments(self, parts: dict[tuple[int, str], Any]) -> dict[str, Any]:
@@ -209,7 +209,7 @@ class DriverEmitter(VertexWalk):
         arguments: dict[str, Any],
         before_it_ends: Callable[[], None] | None = None,
     ) -> None:
-        """Emit what runs one vertex; where it stops, `before_it_ends` precedes the return."""
+        """Emit the code that runs one vertex; if it stops, `before_it_ends` precedes the return."""
         builder = self.builder
         builder.store(vertex, builder.gep(self._about, [INDEX(ABOUT_VERTEX)]))
         self._before_it_ends = before_it_ends

@@ -1,9 +1,9 @@
-"""Arithmetic in compiled code, by `docs/arithmetic.md`.
+"""Arithmetic in compiled code, according to `docs/arithmetic.md`.
 
-Numba implements `min`, `int` and the like for users, under its own typing rules; these take
-their place and follow ours.  They are few: `abs`, `float`, `int`, `max`, `min`.  Where Numba
+Numba implements `min`, `int` and the like for users, under its own typing rules; the functions here
+replace them and follow poplite's.  They are `abs`, `float`, `int`, `max` and `min`. Where Numba
 leaves a result undefined, its code is replaced: it promises LLVM that signed integers never
-overflow, and rounds what no integer can hold.
+overflow, and converts floats that no integer can hold.
 
 Importing this module imports Numba.
 """
@@ -37,7 +37,7 @@ Emit = Callable[..., Any]
 """Emits a function of numbers, for an `Emission` and their values."""
 
 ResultType = Callable[[Sequence[Any]], Any]
-"""Returns the type of a result for those of arguments, None to refuse them."""
+"""Returns the type of a result given those of arguments, None to reject them."""
 
 
 def _define(function: Any, result: ResultType, *, casts: bool) -> Callable[[Emit], Emit]:
@@ -87,7 +87,7 @@ def _whole(args: Sequence[Any]) -> Any:
 
 def _emit_extreme(compare: Any) -> Emit:
     def emit(code: Emission, *args: Any) -> Any:
-        # Python's rule: a later argument wins only if it compares so, which decides NaN.
+        # Python's rule: a later argument wins only if the comparison is true, which decides NaN.
         better = code.operation(compare, types.boolean, code.result, code.result)
         chosen = args[0]
         for arg in args[1:]:
@@ -134,7 +134,7 @@ def _of_kind(kind: Any) -> ResultType:
 
 
 def _emit_stored(element: type[ElementType[Any]]) -> Emit:
-    """Return what emits an integer that an element would hold, read again."""
+    """Return an emitter of an integer as stored in an element and read back."""
 
     def emit(code: Emission, value: Any) -> Any:
         builder, (kind,) = code.builder, code.kinds
@@ -164,7 +164,7 @@ def _emit_half(code: Emission, value: Any) -> Any:
 
 
 def _emit_function(name: str) -> Emit:
-    """Return what emits a function of `math`."""
+    """Return an emitter of a function of `math`."""
 
     def emit(code: Emission, *args: Any) -> Any:
         return _number_call(code.builder, name, args)
@@ -201,7 +201,7 @@ def _emit_fused(code: Emission, *args: Any) -> Any:
 
 
 def _emit_chosen(compare: Any) -> Emit:
-    """Return what emits the larger, or smaller, of two numbers, or NaN if one is."""
+    """Return an emitter of the larger, or smaller, of two numbers, or NaN if either is."""
 
     def emit(code: Emission, a: Any, b: Any) -> Any:
         builder, kind = code.builder, code.result
@@ -270,7 +270,7 @@ def _emit_half_bits(code: Emission, number: Any) -> Any:
     usual = builder.lshr(builder.sub(size, WORD(0x38000000)), WORD(13))
     units = builder.fmul(builder.bitcast(size, SINGLE), SINGLE(2.0**24))
     is_small = builder.icmp_unsigned("<", size, WORD(0x38800000))
-    units = builder.select(is_small, units, SINGLE(0.0))  # of others it does not fit
+    units = builder.select(is_small, units, SINGLE(0.0))  # other values do not fit
     bits = builder.select(is_small, builder.fptosi(units, WORD), usual)
     is_infinite = builder.icmp_unsigned("==", size, WORD(0x7F800000))
     bits = builder.or_(sign, builder.select(is_infinite, WORD(0x7C00), bits))
@@ -312,7 +312,7 @@ def _replace_rounding(function: Callable[..., Any], intrinsic: str) -> None:
 
     @code_in_place_of(function, types.int64)
     def _emit_int(code: Emission, value: Any) -> Any:
-        return value  # Numba's goes by way of a double
+        return value  # Numba's converts through a double
 
 
 def _replace_arithmetic(function: Callable[..., Any], instruction: str) -> None:

@@ -4,23 +4,22 @@ A step costs a few nanoseconds instead of the hundreds of an interpreter in Pyth
 small Executes runs at the speed of the vertices.  `launcher` runs the vertices; this module runs
 all other ops.
 
-Only Python sees signals such as Ctrl-C, so the interpreter returns to it about every `SLICE_NS`,
-in the middle of a launch if need be, and is called again.  It is entered with one argument
-(`enter`): for seven, ctypes takes a quarter of a microsecond longer, and Python enters anew after
+Only Python sees signals such as Ctrl-C, so the interpreter returns to it about every `SLICE_NS`, in
+the middle of a launch if necessary, and is called again.  It is entered with one argument
+(`enter`): with seven, ctypes takes a quarter of a microsecond longer, and Python enters again after
 each block of a stream.
 
-Data of other ranks are sent and got by persistent requests of MPI::
+Data are exchanged with other ranks by persistent MPI requests::
 
     words    started, 2, requests, ...       `poplite.executable.encoding` lists them
 
-MPI is called through addresses that the words hold, never by name, so that kept code knows no MPI
-library.  It is asked again and again whether all requests are done; nobody waits inside of MPI,
-which would be deaf to Ctrl-C and to ranks that are gone.
+MPI is called through addresses that the words hold, never by name, so that cached code is
+independent of the MPI library.  It is polled until all requests are done; nothing waits inside MPI,
+which would not respond to Ctrl-C or notice ranks that have ended.
 
-Strict checks may let compiled code look at a step and run it
-(`poplite.simulator.strict.looks`).  A look is all or nothing: where anything is wrong, a
-vertex faults, or it takes long, it leaves memory as it was, so that Python can look from the
-beginning.  So no look is ever found half done.
+Strict checks may let compiled code check a step and run it, a *look*
+(`poplite.simulator.strict.looks`). A look is atomic: if anything is wrong, a vertex faults, or it
+takes long, it leaves memory as it was, so that Python can do the check from the beginning.
 
 Importing this module imports llvmlite.
 """
@@ -54,18 +53,18 @@ from poplite.simulator.codegen.launcher import (
 
 
 IN_PYTHON, AS_IT_IS = -1, -2
-"""What a look returns, or 0 where it ran the step: Python looks; or there is nothing to look at,
-and the step runs as if it were not looked at."""
+"""Results of a look, besides 0 if it ran the step: Python has to look; or there is nothing to
+check, and the step runs unchecked."""
 
 MOST_NS = 20_000_000
-"""Longest time of the vertices in a look; what takes longer is left to Python, which can be
+"""Longest time of the vertices in a look; longer ones are left to Python, which can be
 interrupted."""
 
 MOST_ARGUMENTS = op.LOOK_ITEM_WORDS - op.ITEM_ARGUMENTS
 
 
 def _emit_call(builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
-    """Emit the call of a kernel with as many arguments as its item says."""
+    """Emit the call of a kernel with the number of arguments in its item."""
     words, at = args
     loaded = [
         builder.load(builder.gep(words, [builder.add(at, WORD(n))]))
@@ -112,7 +111,7 @@ def _at(item: int) -> int:
 
 
 def _found(words: Int64s, at: int) -> int:
-    """Call a kernel; return 0 where the look goes on, or what `look` returns."""
+    """Call a kernel; return 0 if the look continues, or else the result of `look`."""
     rule, result = words[at + op.ITEM_RULE], _call(words, at)
     if rule == op.RULE_NEEDED:
         return 0 if result != 0 else IN_PYTHON
@@ -156,7 +155,7 @@ def _run(words: Int64s, launches: Int64s, state: Int64s) -> int:
 
 
 def _mark(words: Int64s, launches: Int64s, state: Int64s) -> None:
-    """Do the work that follows a step without faults: copies, which do not fault, and kernels."""
+    """Do the work after a step without faults: copies, which do not fault, and kernels."""
     for item in range(words[op.LOOK_RUNS], words[op.LOOK_MARKS]):
         at = _at(item)
         if words[at + op.ITEM_FUNCTION] == 0:
@@ -177,7 +176,7 @@ def look(words: Int64s, launches: Int64s, state: Int64s) -> int:
     result = _run(words, launches, state)
     if result == 0:
         _mark(words, launches, state)
-        if words[op.LOOK_TRUSTS] != 0:  # the step itself is still to run
+        if words[op.LOOK_TRUSTS] != 0:  # the step itself has yet to run
             result = AS_IT_IS
         elif words[op.LOOK_LEFT] > 0:
             words[op.LOOK_LEFT] -= 1
@@ -192,17 +191,17 @@ WAIT_NS = 10_000_000
 """Time after which an exchange that is not done returns to Python."""
 
 ASKS = 64
-"""Questions between two looks at the clock."""
+"""Polls between two readings of the clock."""
 
 GIVES_WAY, SLEEP_US = 16, 20
-"""Questions between which others get the processor, before there are pauses, and how long these
-are: a rank that shares its processor with the one it waits for only keeps that from working."""
+"""Polls that yield the processor before there are pauses, and the length of these: a rank that
+shares its processor with the one it waits for would only keep that from working."""
 
 _INT, _WORDS = ir.IntType(32), WORD.as_pointer()
 
 
 def _function(builder: ir.IRBuilder, words: Any, number: int, *arguments: Any) -> Any:
-    """Load the address of a C function that takes these and returns an int."""
+    """Load the address of a C function that takes these arguments and returns an int."""
     kind = ir.FunctionType(_INT, [each.type for each in arguments]).as_pointer()
     return builder.inttoptr(_word(builder, words, number), kind)
 
@@ -256,7 +255,7 @@ _sleep = Primitive(_emit_sleep)
 
 @not_inlined
 def exchange(words: int, state: Int64s) -> int:
-    """Send and get data; return the nanoseconds that it waited, or -1 while it is not done."""
+    """Exchange data; return the nanoseconds that it waited, or -1 while it is not done."""
     if word(words, op.EXCHANGE_COUNT) == 0:
         return 0
     if word(words, op.EXCHANGE_STARTED) == 0:
@@ -291,13 +290,13 @@ SLICE_NS = 50_000_000
 """Time between two returns to Python."""
 
 LOOK_NS = 2_000
-"""Time between two looks at the clock, by the known cost of ops."""
+"""Time between two readings of the clock, by the known cost of ops."""
 
 OP_NS, LAUNCH_NS = 4, 32
-"""Assumed cost of ops and launches beside the vertices they run; few lie between two looks."""
+"""Assumed cost of ops and launches besides their vertices; few are between two readings."""
 
 SURPRISE_NS = 2_000_000
-"""Launches are measured anew when this much time between two looks is unexplained."""
+"""Launches are measured anew when this much time between two readings is unexplained."""
 
 ARGUMENTS = 7
 """Number of arguments of `interpret`, all of them addresses."""
@@ -313,7 +312,7 @@ _number = Primitive(_emit_number)
 
 
 def _scalar(arena: Bytes, position: int, size: int) -> int:
-    """Return a scalar of one byte, or of four."""
+    """Return a scalar of one or four bytes."""
     return arena[position] if size == 1 else _number(arena, position)
 
 
@@ -341,7 +340,7 @@ def _all(arena: Bytes, position: int, first: int, count: int, state: Int64s) -> 
 
 @not_inlined
 def _row_of_case(ops: Int64s, at: int, value: int) -> int:
-    """Return the row that a SWITCH goes on with."""
+    """Return the row at which a SWITCH continues."""
     first = at // op.OP_WORDS + 1
     low, high = 0, ops[at + 1]
     while low < high:
@@ -378,7 +377,7 @@ def interpret(
 ) -> int:
     """Run ops from the row in `state` on; return DONE, PAUSED, CALLED, FAULTED or WAITING.
 
-    `loops` are the iterations left of each Repeat, `returns` the rows behind CALLs that have not
+    `loops` are the iterations left of each Repeat, `returns` the rows after CALLs that have not
     returned, `counts` how often each row ran.
     """
     row, now = state[op.STATE_ROW], clock(state)
@@ -386,7 +385,7 @@ def interpret(
     state[op.STATE_DEADLINE] = deadline
     left = state[op.STATE_LEFT]
     while now < deadline and left > 0:
-        allowed = min(LOOK_NS, OP_NS * left)  # so many ops at most, but for the end of a step
+        allowed = min(LOOK_NS, OP_NS * left)  # at most so many ops, except to the end of a step
         looked, budget, recent = now, allowed, 0
         while budget > 0:
             at = row * op.OP_WORDS
@@ -408,7 +407,7 @@ def interpret(
                     record(state[op.STATE_TRACE], row)
                 row += 1
                 budget -= cost + LAUNCH_NS
-                if ops[at + 2] != 0:  # the step goes on, and must not be cut between launches
+                if ops[at + 2] != 0:  # the step continues, and must not be cut between launches
                     budget = max(budget, 1)
             elif kind == op.AGAIN:
                 loops[ops[at + 1]] -= 1
@@ -445,13 +444,13 @@ def interpret(
                     state[op.STATE_CALLBACK], state[op.STATE_ROW] = op.LOOK_IN_PYTHON, row + 1
                     state[op.STATE_REASON] = op.CALLED
                     return op.CALLED
-                if found == AS_IT_IS:  # also the next times, until steps are looked at again
+                if found == AS_IT_IS:  # also from now on, until steps are checked again
                     ops[at + 2] = ops[at + 1] if ops[at + 2] == 1 else 1
                     ops[at + 1] = word(ops[at + 3], op.LOOK_LAUNCH)
                     ops[at], ops[at + 3] = op.LAUNCH, 0
                     budget = max(budget, 1)  # what it writes counts as written already
                 else:
-                    budget = ops[at + 1]  # then look at the clock, unless the step goes on
+                    budget = ops[at + 1]  # then read the clock, unless the step continues
                     row = _count_looked(row, row + ops[at + 2], counts, state)
             elif kind in (op.AGREE, op.SAME):
                 is_equal = _agree(arena, ops[at + 2], ops[at + 3], kind == op.SAME, state)
@@ -509,5 +508,5 @@ _enter = Primitive(_emit_enter)
 
 @simple
 def enter(words: Int64s) -> int:
-    """Run the interpreter, with its arguments in `words` and its own address behind them."""
+    """Run the interpreter, with its arguments in `words`, followed by its own address."""
     return _enter(words)

@@ -1,9 +1,9 @@
 """The functions through which `compute` accesses lanes.
 
-FLOAT lies in memory as lanes do: it is loaded and stored by one instruction for all lanes, which
-leaves out those that are absent where the processor can do that. All else is converted element by
-element, in a loop that LLVM makes vector instructions of. Code that is priced loads, stores and
-converts all lanes at once, whatever they lie in memory as.
+FLOAT has the same representation in memory and in lanes: it is loaded and stored by one instruction
+for all lanes, which masks absent ones where the processor can do that.  All other types are
+converted element by element, in a loop that LLVM vectorizes.  Priced code loads, stores and
+converts all lanes at once, whatever their representation in memory.
 
 Importing this module imports llvmlite, not Numba.
 """
@@ -65,7 +65,7 @@ def _zeros(width: int) -> ir.Constant:
 
 
 def splat(builder: ir.IRBuilder, value: Any, width: int = WIDTH) -> Any:
-    """Emit a vector of the same number."""
+    """Emit a vector of equal numbers."""
     kind = ir.VectorType(value.type, width)
     if isinstance(value, ir.Constant):
         return ir.Constant(kind, [value] * width)
@@ -74,7 +74,7 @@ def splat(builder: ir.IRBuilder, value: Any, width: int = WIDTH) -> Any:
 
 
 def widened(builder: ir.IRBuilder, values: Any, width: int) -> Any:
-    """Emit a vector with zeros behind the numbers of another one, `width` in all."""
+    """Emit a vector padded with zeros to `width` numbers."""
     count = values.type.count
     if count == width:
         return values
@@ -90,7 +90,7 @@ def smaller_of(builder: ir.IRBuilder, a: Any, b: Any) -> Any:
 
 @contextmanager
 def loop(builder: ir.IRBuilder, count: Any) -> Iterator[Any]:
-    """Emit a loop that LLVM makes vector instructions of, rather than 64 copies of its body."""
+    """Emit a loop that LLVM vectorizes, rather than 64 copies of its body."""
     before = builder.basic_block
     head, body, end = (builder.append_basic_block(f"lanes.{name}") for name in ("", "body", "end"))
     builder.branch(head)
@@ -121,7 +121,7 @@ def array_of(builder: ir.IRBuilder, value: Any) -> Any:
 
 
 def vector_of(builder: ir.IRBuilder, array: Any, kind: ir.VectorType) -> Any:
-    """Emit the load of the vector of an array."""
+    """Emit the load of an array as a vector."""
     stored = kind if kind.element != TRUTH else ir.VectorType(BYTE, kind.count)
     values = builder.load(builder.bitcast(array, stored.as_pointer()), align=4)
     return values if stored is kind else builder.trunc(values, kind)
@@ -131,7 +131,7 @@ def vector_of(builder: ir.IRBuilder, array: Any, kind: ir.VectorType) -> Any:
 
 
 def masks_in_hardware(features: str) -> bool:
-    """Return whether a processor with these LLVM features loads and stores some lanes of a vector.
+    """Return whether a processor with these LLVM features has masked loads and stores.
 
     >>> masks_in_hardware("+sse4.2,+avx"), masks_in_hardware("+neon")
     (True, False)
@@ -161,14 +161,14 @@ def lane_accessors(declared: Collection[str], cls: type[Vertex], use: Use, *, ma
 
 
 def _begun(module: ir.Module, kind: ir.FunctionType, name: str) -> ir.IRBuilder:
-    """Return what emits the body of an accessor."""
+    """Return the builder of the body of an accessor."""
     function = ir.Function(module, kind, name)
     function.attributes.add("alwaysinline")
     return ir.IRBuilder(function.append_basic_block())
 
 
 def define_span(builder: ir.IRBuilder, number: int, *, checked: bool) -> None:
-    """Define whether elements are there: of first, count, length and the vertex record."""
+    """Define the check that elements exist; it takes first, count, length and vertex record."""
     if not checked:
         builder.ret(TRUTH(1))
         return
@@ -192,7 +192,7 @@ def define_span(builder: ir.IRBuilder, number: int, *, checked: bool) -> None:
 
 
 class LaneAccess:
-    """Loads and stores lanes of one field, of which each element is accessed by `access`.
+    """Loads and stores lanes of one field, each element by `access`.
 
     Attributes:
         seen: LLVM type of the lanes in `compute`.
@@ -221,7 +221,7 @@ class LaneAccess:
             builder.ret(vector_of(builder, array, self.seen))
 
     def define_store(self, builder: ir.IRBuilder) -> None:
-        """Define the store of `count` lanes; it returns what stores of elements return."""
+        """Define the store of `count` lanes; it returns the same as stores of elements."""
         at, values, count, about = builder.function.args
         access = self._access
         if access.own is None:
@@ -244,7 +244,7 @@ class LaneAccess:
         builder.ret(builder.load(place))
 
     def _is_one_access(self) -> bool:
-        """Return whether all lanes are loaded or stored at once, as code that is run does it."""
+        """Return whether code that runs loads or stores all lanes at once."""
         return self._access.element is FLOAT and self._masked and not self._access.logged
 
     def _vector(self, builder: ir.IRBuilder, at: Any) -> Any:
@@ -265,7 +265,7 @@ class LaneAccess:
         return NARROW(self._access.element.size_bytes)
 
     def _call(self, builder: ir.IRBuilder, what: str, result: ir.Type, arguments: list[Any]) -> Any:
-        """Emit a load or store of lanes that are present."""
+        """Emit a masked load or store."""
         name = f"llvm.masked.{what}.v{self._width}{self._stored.element.intrinsic_name}.p0"
         kind = ir.FunctionType(result, [each.type for each in arguments])
         return builder.call(builder.module.declare_intrinsic(name, (), kind), arguments)

@@ -6,23 +6,23 @@
     a.sum()                                          six of them, on half as many lanes each time
     pl.lanes.map(f, a, 2.0)                          a loop over the lanes
 
-A vector has 64 numbers, or, where `compute` asks for fewer by a number in its text, the least power
-of two that is enough and fills a vector of most processors. Operations are instructions on all
-lanes. Where the operands have different lanes, what only one of them has is kept by a `select`,
-which LLVM removes where both counts are constants. An absent lane has a defined value, which means
-nothing. Sums are added in the order that the instructions say: no flag lets LLVM reorder them, so
-they have the same bits on every processor. Where floating-point exceptions stop a vertex,
-operations are tested lane by lane, on those that are present.
+A vector has 64 numbers, or, if `compute` requests fewer by a literal, the least power of two that
+is enough and fills a vector of most processors.  Operations are instructions on all lanes.  If the
+operands have different counts, lanes that only one of them has are kept by a `select`, which LLVM
+removes if both counts are constants.  An absent lane has a defined but meaningless value.  Sums are
+added in the order of the instructions: no flag lets LLVM reorder them, so they have the same bits
+on every processor.  If floating-point exceptions stop a vertex, operations are tested lane by lane,
+on those that are present.
 
-Like all accesses, those of lanes call small functions that each use of a class defines
+Like all accesses, those to lanes call small functions that each use of a class defines
 (`poplite.simulator.codegen.lane_accessors`); the last number is the width of the vector::
 
     field.span.0(first, count, length, about)    whether these elements are there; else compute ends
     field.lanes.0.64(address, count)             their numbers, widened to what compute sees
     field.set_lanes.2.64(address, values, count) the other way
 
-What lanes mean: `poplite.vertex.compute.lanes`. Importing this module imports Numba, and registers
-the rules with `poplite.jit.rules`.
+`poplite.vertex.compute.lanes` defines the meaning of lanes.  Importing this module imports Numba,
+and registers the rules with `poplite.jit.rules`.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class LanesType(WidenedType):
         super().__init__(f"Lanes({lane}, {width})")
 
     def is_within(self, other: Any) -> bool:
-        """Return whether the other lanes are of the same type, and as wide or wider."""
+        """Return whether the other lanes have the same type, and are as wide or wider."""
         is_wider = isinstance(other, LanesType) and other.width >= self.width
         return is_wider and other.lane == self.lane
 
@@ -136,10 +136,10 @@ def each_lane(
     arguments: Sequence[tuple[Any, Any]],
     count: Any,
 ) -> Any:
-    """Emit a loop over lanes with what `emit` makes of their numbers; return the vector of results.
+    """Emit a loop that applies `emit` to the numbers of each lane; return the vector of results.
 
     `arguments` are pairs of a lane's type and a vector, or of None and a number. The numbers of a
-    vector go by way of an array, which LLVM makes vectors again once it has unrolled the loop.
+    vector pass through an array, which LLVM turns into vectors again once it has unrolled the loop.
     """
     width = next(value.type.count for lane, value in arguments if lane is not None)
     arrays = [None if lane is None else array_of(builder, value) for lane, value in arguments]
@@ -188,7 +188,7 @@ def _instruction(floats: str, integers: str) -> Emit:
 
 
 def _extreme(sign: str) -> Emit:
-    """Return what emits the smaller or larger of two numbers, or NaN if one is."""
+    """Return an emitter of the smaller or larger of two numbers, or NaN if either is."""
 
     def emit(builder: ir.IRBuilder, lane: Any, a: Any, b: Any) -> Any:
         if lane == types.float32:
@@ -213,7 +213,7 @@ _OPERATIONS: dict[str, tuple[Emit, tuple[Any, ...]]] = {
     "larger": (_extreme(">"), (replacements[np.maximum],)),
     "smaller": (_extreme("<"), (replacements[np.minimum],)),
 }
-"""By name in `poplite.vertex.compute.arithmetic`: what emits it, and Numba's keys of it."""
+"""By name in `poplite.vertex.compute.arithmetic`: the emitter, and Numba's keys."""
 
 
 def _emit(code: Emission, lane: Any, name: str, a: Any, b: Any, count: Any) -> Any:
@@ -255,7 +255,7 @@ def _widest(kinds: Sequence[Any]) -> Any:
 
 
 def _register(key: Any, operands: int, emit: EmitJoined) -> None:
-    """Let Numba compile a function of so many lanes and numbers, of which one is lanes."""
+    """Register a function of a number of operands, lanes or numbers, at least one of them lanes."""
 
     @rule_for(key)
     def rule(*args: Any) -> Any:
@@ -276,7 +276,7 @@ def _register(key: Any, operands: int, emit: EmitJoined) -> None:
 
 
 def _joined_by(name: str) -> EmitJoined:
-    """Return what emits an operation on two operands."""
+    """Return an emitter of an operation on two operands."""
 
     def emit(code: Emission, *operands: Any) -> tuple[Any, Any]:
         return _joined(code, code.result.lane, name, *operands)
@@ -357,7 +357,7 @@ _register_unary(replacements[abs], _emit_absolute)
 
 
 def _fold(code: Emission, name: str, value: Any) -> Any:
-    """Emit the join of all lanes that are present: the second half to the first, ... 1."""
+    """Emit the reduction of all present lanes: the second half into the first, down to one."""
     builder, kind = code.builder, code.kinds[0]
     values, count = parts(builder, value)
     half = kind.width // 2
@@ -374,7 +374,7 @@ def _fold(code: Emission, name: str, value: Any) -> Any:
 
 
 def _plain(number: Any) -> Any:
-    """Return a number as llvmlite writes it."""
+    """Return a number in the form that llvmlite writes."""
     return number if isinstance(number, bool | int) else number.item()
 
 
@@ -464,7 +464,7 @@ LEAST = 8
 
 
 def width_of(count: int) -> int:
-    """Return how wide the vector of a known number of lanes is.
+    """Return the width of the vector for a known number of lanes.
 
     >>> [width_of(count) for count in (0, 8, 10, 64, 65)]
     [8, 8, 16, 64, 64]
@@ -494,7 +494,7 @@ def _type_set_lanes(owner: VectorType, first: Any, value: Any) -> Any:
 
 
 def _place(code: Emission, vector: Any, first: Any, count: Any, is_inside: Any = _UNKNOWN) -> Any:
-    """Emit the check that elements are there, unless a guard says so; return their address."""
+    """Emit the check that elements exist, unless a guard ensures it; return their address."""
     builder, arguments = code.builder, [first, count, vector.length, vector.about]
     with builder.if_then(builder.not_(is_inside)):
         inside = call_named(builder, f"{SPAN}{code.kinds[0].number}", TRUTH, arguments)

@@ -1,19 +1,20 @@
-"""Compiled code of one launch: chunk after chunk, or shared by threads.
+"""Compiled code that runs one launch: chunk after chunk, or shared by threads.
 
-What a launch costs is known from its first runs.  In those, and whenever a launch takes long, it
-runs in pieces: one vertex, two, four, as long as they are quick, with a look at the clock after
-each.  So a launch of a million slow vertices can be cut wherever one of them ends, and a launch
-of six quick ones is not slowed down.
+The cost of a launch is known from its first runs.  In those, and whenever a launch takes long, it
+runs in pieces: one vertex, two, four, as long as they are quick, and the clock is read after each.
+So a launch of a million slow vertices can be cut after any of them, and a launch of six quick ones
+is not slowed down.
 
 Threads share a launch through the C entry point `parallel_for` of Numba's threading layer, with
 `run_shares` as the function that one thread runs on one chunk.
 
-The rows of the driver that moves bytes are the records of `poplite.executable.encoding`.  Blocks of
-a few sizes, up to a cache line, are moved by one load and one store, as the call of the C library
-costs more than the move.  One element repeated side by side is a loop of stores, which LLVM makes
-vector stores.  In launches too large for the caches, large blocks are written past them.
+The rows of the driver that moves bytes are the records of `poplite.executable.encoding`. Blocks of
+a few sizes, up to a cache line, are moved by one load and one store, as a call of the C library
+costs more than the move.  One element repeated contiguously is a loop of stores, which LLVM
+vectorizes.  In launches too large for the caches, large blocks are written with non-temporal
+stores.
 
-What a compute set took whose vertices were counted is added up by a driver too: its rows are one
+The slots of a compute set with counted vertices are added up by a driver too: its rows are one
 record (`encoding.SLOTS_WORDS`).
 
 Importing this module imports llvmlite.
@@ -67,7 +68,7 @@ def _on_stack(builder: ir.IRBuilder, kind: Any) -> Any:
 
 
 def _entries(builder: ir.IRBuilder, state: Any, *numbers: int) -> list[Any]:
-    """Load some of the addresses of what the interpreter calls."""
+    """Load some of the addresses of functions that the interpreter calls."""
     place = builder.load(builder.gep(state, [WORD(op.STATE_ENTRIES)]))
     table = builder.inttoptr(place, _POINTER)
     return [builder.load(builder.gep(table, [WORD(number)])) for number in numbers]
@@ -132,7 +133,7 @@ def _run_chunk(chunk: int) -> None:
 
 
 def _run_pieces(chunk: int, state: Int64s) -> None:
-    """Run a chunk from where it goes on, until its end, a fault or the deadline."""
+    """Run a chunk from where it resumes, until its end, a fault or the deadline."""
     rows, width = word(chunk, op.CHUNK_ROWS), word(chunk, op.CHUNK_WIDTH)
     high, last = word(chunk, op.CHUNK_HIGH), word(chunk, op.CHUNK_LAST)
     row, vertex = word(chunk, op.CHUNK_ROW), word(chunk, op.CHUNK_VERTEX)
@@ -174,7 +175,7 @@ def run_shares(chunks: Int64s, dimensions: Int64s, steps: Int64s, state: Int64s)
 
 
 def _run_measured(launch: int, chunks: int, count: int, shared: bool, state: Int64s) -> int:
-    """Run a launch in pieces and note what it costs; return what it took, -1 where it was cut."""
+    """Run a launch in pieces and record its cost; return its time, -1 if it was cut."""
     begin = clock(state)
     if state[op.STATE_CUT] == 0:
         for number in range(count):
@@ -208,7 +209,7 @@ def _run_measured(launch: int, chunks: int, count: int, shared: bool, state: Int
 
 @not_inlined
 def _run_as_needed(launch: int, state: Int64s) -> int:
-    """Run a launch that threads share, or whose cost is not known."""
+    """Run a launch that threads share, or whose cost is unknown."""
     chunks, count = word(launch, op.LAUNCH_CHUNKS), word(launch, op.LAUNCH_COUNT)
     shared = False
     shares = word(launch, op.LAUNCH_SHARE_COUNT)
@@ -226,7 +227,7 @@ def _run_as_needed(launch: int, state: Int64s) -> int:
 
 
 def run_launch(launch: int, state: Int64s) -> int:
-    """Run a launch; return what it cost in nanoseconds, or -1 when the deadline cut it."""
+    """Run a launch; return its cost in nanoseconds, or -1 if the deadline cut it."""
     if word(launch, op.LAUNCH_UNMEASURED) != 0 or word(launch, op.LAUNCH_SHARE_COUNT) > 0:
         return _run_as_needed(launch, state)
     chunk = word(launch, op.LAUNCH_CHUNKS)
@@ -238,13 +239,13 @@ def run_launch(launch: int, state: Int64s) -> int:
 
 @not_inlined
 def forget_cost(launch: int) -> None:
-    """Forget what a launch costs, and let its next run be measured."""
+    """Forget the cost of a launch, so that its next run is measured."""
     set_word(launch, op.LAUNCH_COST, 0)
     set_word(launch, op.LAUNCH_UNMEASURED, max(1, word(launch, op.LAUNCH_UNMEASURED)))
 
 
 def record(trace: int, row: int) -> None:
-    """Note that a row ran, as long as there is room."""
+    """Record that a row ran, if there is room."""
     used = word(trace, op.TRACE_USED)
     if used < word(trace, op.TRACE_ROOM):
         set_word(trace, op.TRACE_ROWS + used, row)
@@ -258,7 +259,7 @@ def change_floats(floats: int, clear: int, set: int, executions: int) -> None:
 
 
 def expect(launch: int) -> None:
-    """Forget what the vertices of a launch returned."""
+    """Clear the results of the vertices of a launch."""
     for part in range(2):
         chunk = word(launch, op.LAUNCH_CHUNKS if part == 0 else op.LAUNCH_SHARES)
         for _ in range(word(launch, op.LAUNCH_COUNT if part == 0 else op.LAUNCH_SHARE_COUNT)):
@@ -457,7 +458,7 @@ _fence = Primitive(_emit_fence)
 def move(
     arena: Bytes, rows: Int64s, low: int, high: int, first: int, last: int, faults: Int64s
 ) -> None:
-    """Move the bytes of records `low` to `high`; the arguments behind are those of every driver."""
+    """Move the bytes of records `low` to `high`; the arguments after them are common to drivers."""
     for number in range(low, high):
         _move_record(arena, rows, number)
 
@@ -488,7 +489,7 @@ def _pack(record: Int64s, table: int) -> None:
     begin = 0
     for tile in range(record[op.SLOTS_TILES]):
         end, slowest = word(record[op.SLOTS_SHARED_ENDS], tile), 0
-        if end - begin <= workers:  # the usual case: each vertex has a worker
+        if end - begin <= workers:  # the usual case: each vertex has its own worker
             for k in range(begin, end):
                 slowest = max(slowest, word(table, word(vertices, k)))
         else:
@@ -509,7 +510,7 @@ def _pack(record: Int64s, table: int) -> None:
 def sum_slots(
     arena: Bytes, record: Int64s, low: int, high: int, first: int, last: int, faults: Int64s
 ) -> None:
-    """Add what one execution took to the totals of a record; arguments are those of a driver."""
+    """Add the slots of one execution to the totals of a record, as a driver."""
     cycles, most = record[op.SLOTS_CYCLES], record[op.SLOTS_MOST]
     totals, tiles = record[op.SLOTS_TOTALS], record[op.SLOTS_TILES]
     for tile in range(tiles):

@@ -2,15 +2,15 @@
 
     define {i32, i1} @vertex.compute(ptr %x, i64 %x.length, ..., ptr %about)
 
-Its accesses are calls of accessors, which are declared only; `linked_compute` links those of a use.
-It returns a status, 0 where `compute` came to its end, and what that returned.  Whatever defines
-this name may take its place: it need not be made by Numba.
+Its accesses are calls of accessors, which are only declared; `linked_compute` links those of a use.
+It returns a status, 0 if `compute` reached its end, and the result.  Any definition of this name
+can replace it: it need not be made by Numba.
 
-Where a driver's mode has traps, every operation, cast and store of `compute` is followed by the
-test of `poplite.vertex.compute.float_modes.happened`.  Each function gathers the
-results in the sign of one integer, by integer operations on the bits, so that LLVM can still turn
-loops into vector instructions; the function returns it as its status, and the driver stops.  Where
-a `while` loop may never end because of what happened, the function returns at once.
+If a driver's mode has traps, every operation, cast and store of `compute` is followed by the test
+of `poplite.vertex.compute.float_modes.happened`. Each function collects the results in the sign of
+one integer, by integer operations on the bits, so that LLVM can still vectorize loops; the function
+returns it as its status, and the driver stops.  If a `while` loop may never end because of an
+exception, the function returns at once.
 
 The processor's flags are not read, as LLVM may also compute what the program skips.
 
@@ -95,8 +95,8 @@ class Traps:
     """The tests of one function and of those that it calls.
 
     Args:
-        enabled: what stops a vertex (`poplite.machine.floating_point`).
-        at_once: whether functions return where something happens, and not at their end.
+        enabled: the exceptions that stop a vertex (`poplite.machine.floating_point`).
+        at_once: whether functions return where an exception happens, not at their end.
         stores: whether stores of too large values stop it as well.
     """
 
@@ -106,8 +106,8 @@ class Traps:
         self._is_inside = False
 
     def concerns(self, key: object, kinds: Sequence[Any]) -> bool:
-        """Return whether an operation is tested by itself, which Numba knows by `key`."""
-        # Operations on lanes are made of those on numbers.
+        """Return whether an operation, given by Numba's `key`, is tested by itself."""
+        # Operations on lanes consist of those on numbers.
         has_lanes = any(isinstance(each, LanesType) for each in kinds)
         return key in _NAMES and not self._is_inside and not has_lanes
 
@@ -182,7 +182,7 @@ class Traps:
         if not enabled:
             return []
         found = exceeds(builder, result)
-        if not self._enabled & INVALID:  # otherwise NaN is found anyway
+        if not self._enabled & INVALID:  # otherwise NaN is detected anyway
             found = builder.and_(found, builder.not_(exceeds(builder, result, 1)))
         found = appears(builder, found, *floats)
         if enabled != meant:
@@ -207,7 +207,7 @@ def _does_not_fit(builder: ir.IRBuilder, value: Any, most: float) -> Any:
 
 
 def lowered_text(cls: type[Vertex], mode: int) -> str:
-    """Return `compute` of a class as the text of an LLVM module, not optimized.
+    """Return `compute` of a class as the text of an unoptimized LLVM module.
 
     Raises `VertexCompileError` when it is outside the dialect.
     """
@@ -232,7 +232,7 @@ def lowered_text(cls: type[Vertex], mode: int) -> str:
 
 
 def _emit_call(code: Emission, cls: type[Vertex], operands: dict[str, Any]) -> Any:
-    """Emit a call of `compute`; return how it ended, and what it returned."""
+    """Emit a call of `compute`; return its status and its result."""
     builder, kind = code.builder, SelfType(cls)
     kinds, values = [kind], [_self(code, kind, operands)]
     if issubclass(cls, MultiVertex):

@@ -1,7 +1,6 @@
-"""Kernels of `poplite.vertex.compute.mathematics` as LLVM instructions.
+"""Mathematical functions: kernels of `poplite.vertex.compute.mathematics` as LLVM instructions.
 
-A kernel is called once, with values that emit an instruction for each of its operations, and so
-becomes a function of them::
+A kernel is called once, with values that emit an instruction for each of its operations::
 
     x * 0.5 + 1.0       %1 = fmul float %x, 0.5
                         %2 = fadd float %1, 1.0
@@ -25,7 +24,7 @@ _FLOATS = {32: FLOAT, 64: DOUBLE}
 
 
 def longs_in_hardware(features: str) -> bool:
-    """Return whether a processor with these LLVM features makes doubles of a vector of int64.
+    """Return whether a processor with these LLVM features converts a vector of int64 to doubles.
 
     >>> longs_in_hardware("+avx2,+avx512dq"), longs_in_hardware("+avx2,-avx512dq")
     (True, False)
@@ -38,7 +37,7 @@ def define(
 ) -> Any:
     """Emit a function of float32 or double values, and return its result.
 
-    `converts_longs` is what `longs_in_hardware` tells; it changes no bits.
+    `converts_longs` is the result of `longs_in_hardware`; it does not affect the result's bits.
     """
     kernels = KERNELS if arguments[0].type == FLOAT else DOUBLES
     values = (_Value(builder, each) for each in arguments)
@@ -139,7 +138,7 @@ def _bits_of(number: float) -> int:
 
 
 class _Evaluator:
-    """Emits what kernels call; see `poplite.vertex.compute.mathematics.singles`."""
+    """Emits the functions that kernels call; see `poplite.vertex.compute.mathematics.singles`."""
 
     def __init__(self, builder: ir.IRBuilder, *, converts_longs: bool) -> None:
         self._builder, self._converts_longs = builder, converts_longs
@@ -167,7 +166,7 @@ class _Evaluator:
         return self._double_of_integer(value)
 
     def _double_of_integer(self, value: _Value) -> _Value:
-        """Emit the double of an int64, in operations of which all processors have vectors.
+        """Emit the conversion of an int64 to double, in operations that all processors vectorize.
 
         Both halves become a double exactly, as the lowest digits of a large one: 2^52 and the lower
         half; 2^84, and 2^32 times the upper half with 2^31 added. Only their sum is rounded.

@@ -1,1 +1,1 @@
-"""What Python does for a running program: streams, buffers, tensors, prints."""
+"""Host services for a running program: streams, buffers, tensors, prints."""

@@ -1,4 +1,4 @@
-"""What Python does for a running program: print, stop it, compare replicas, stamp cycles.
+"""Actions of Python in a running program: print, stop it, compare replicas, stamp cycles.
 
 PrintTensor writes a vector on one line or several, each row of a matrix on a line indented by two
 spaces.  Numbers are in columns, and long tensors are cut in the middle::
@@ -10,8 +10,8 @@ spaces.  Numbers are in columns, and long tensors are cut in the middle::
       [3 4 ... 6 7]
     ]
 
-Floats have eight digits before and behind the point together, unless the format says otherwise.
-Source of the form: the output of Graphcore's tutorials.
+Floats have eight digits in total, before and after the point, unless the format specifies
+otherwise.  Source of the layout: the output of Graphcore's tutorials.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Host:
     """The actions of an executable, ready to run.
 
     Attributes:
-        calls: what runs each action, by its number.
-        where: returns which step is running, for messages.
+        calls: the function that runs each action, by its number.
+        where: returns the words for the running step, for messages.
         acting: returns the number of the action that is running.
         links: streams, remote buffers and host functions.
         cycles: returns the cycles of all runs so far.
@@ -102,12 +102,12 @@ class Host:
         return lambda: None  # until something is connected
 
     def doing(self) -> str:
-        """Return which of the user's callbacks is running; empty when none is."""
+        """Return the words for the user's callback that is running; empty if none is."""
         number = self.acting()
         return "" if number is None else describe(self._actions[number])
 
     def step(self) -> str:
-        """Return which step called Python, for messages."""
+        """Return the words for the step that called Python, for messages."""
         number = self.acting()
         assert number is not None, "nothing else fails"
         action = self._actions[number]
@@ -117,7 +117,7 @@ class Host:
         return self.where(action_text(action), decides)
 
     def note(self, error: Exception) -> None:
-        """Add to an exception of the user's callback where it was raised."""
+        """Add the place where it was raised to an exception of the user's callback."""
         number = self.acting()
         if number is not None and (what := self.doing()):
             error.add_note(f"  at {self.step()}, in {what}")
@@ -165,10 +165,11 @@ class Host:
             move_between(action.tensor.moves.reversed(), memory, words.view(np.uint8))
 
     def _equal(self, action: Equal) -> None:
-        """Refuse a tensor that is not the same in all replicas.
+        """Reject a tensor that is not the same in all replicas.
 
-        They run the same steps, so what decides which steps must be the same in all of them. Poplar
-        refuses programs where that cannot be proved; here values are compared when they are used.
+        They run the same steps, so the data that decide which steps run must be the same in all of
+        them. Poplar rejects programs where that cannot be proved; here values are compared when
+        they are used.
         """
         each = self._each(action.tensor)
         compared = [_compared(values, action.kind == "truth") for values in each]
@@ -190,7 +191,7 @@ class Host:
 
 
 def _compared(values: npt.NDArray[Any], as_truth: bool) -> npt.NDArray[Any]:
-    """Return values as numbers that are equal exactly where all bits of the values are."""
+    """Return values as numbers that are equal if and only if all bits of the values are."""
     if as_truth:
         return np.asarray(values != 0)
     return values.view(f"u{values.dtype.itemsize}")
@@ -231,7 +232,7 @@ GAP = "..."
 
 
 def format_tensor(title: str, values: npt.NDArray[Any], style: PrintTensorFormat = PLAIN) -> str:
-    """Return the text that PrintTensor prints of values of any shape.
+    """Return the text that PrintTensor prints for values of any shape.
 
     >>> print(format_tensor("v1", np.array([1, 1.5], np.float32)))
     v1: [1.0000000 1.5000000]
@@ -250,7 +251,7 @@ def format_tensor(title: str, values: npt.NDArray[Any], style: PrintTensorFormat
 
 
 def _edges(length: int, edge: int) -> npt.NDArray[np.int64]:
-    """Return which positions of a dimension are written."""
+    """Return the positions of a dimension that are printed."""
     every = np.arange(length)
     return every if length <= 2 * edge else np.concatenate([every[:edge], every[length - edge :]])
 
@@ -260,7 +261,7 @@ def _lines(
 ) -> list[str]:
     """Return a tensor as lines, all but the first indented by `lead`.
 
-    `texts` may lack the middle of dimensions of `shape`: it has `edge` elements at either end.
+    `texts` may lack the middle of dimensions of `shape`: it has `edge` elements at each end.
     """
     if not shape:
         return [str(texts.item())]
@@ -284,7 +285,7 @@ def _lines(
 
 
 def _wrapped(words: list[str], style: PrintTensorFormat, lead: str) -> list[str]:
-    """Return a vector as lines, which are not longer than the limit where words allow that."""
+    """Return a vector as lines, not longer than the limit if words allow that."""
     lines, line = [], style.open_bracket
     begin = f"{lead}{' ' * len(style.open_bracket)}"
     limit = style.max_line_width or inf
@@ -312,7 +313,7 @@ def _texts(values: npt.NDArray[Any], style: PrintTensorFormat) -> npt.NDArray[An
 
 
 def _float_writer(values: npt.NDArray[Any], style: PrintTensorFormat) -> Callable[[float], str]:
-    """Return what writes a float; the choice depends on all values that are written."""
+    """Return a function that formats a float; it depends on all values that are printed."""
     kind, digits = style.float_format, style.digits
     if kind == "none" or digits == 0:
         shortest = values.dtype.type

@@ -1,14 +1,14 @@
-"""Streams, host functions: what the user connected, called where a program gets to it.
+"""Connections to the host: streams, host functions.
 
-    connect_stream(handle, array)               Ring: rows of the array, round and round
+    connect_stream(handle, array)               Ring: rows of the array, cyclically
     connect_stream_to_callback(handle, call)    a function, or
                                                 Feed: a StreamCallback that works ahead
 
-A callback that fills blocks must return nothing, and should leave no elements as they were; the
-result of one that takes blocks is ignored.  Python does not say what a function wrote, so the array
-holds noise when it is called, and elements that still hold it afterwards were left.  A byte holds
-it by chance once in 256, so elements are reported when that is unlikely: those of 32 bits in a
-small block at once, three bytes side by side, or one byte in several successive blocks::
+A callback that fills blocks must return nothing, and should fill all elements; the result of one
+that takes blocks is ignored.  Python does not show what a function wrote, so the array holds noise
+when it is called, and elements that still hold it afterwards were not filled.  A byte matches the
+noise by chance once in 256, so elements are reported when chance is unlikely: 32-bit elements in a
+small block immediately, three adjacent bytes, or one byte in several successive blocks::
 
     noise   9c 4f 07 e1        in the next block   3a 9c 4f 07
     after   00 00 07 e1                            00 00 00 07
@@ -50,7 +50,7 @@ from poplite.simulator.run.arena import Bytes
 from poplite.text import amount, clipped, why_not_called
 from poplite.types import QuarterMetadata, unmasked
 
-# -- what callbacks fill ---------------------------------------------------------------------------
+# -- blocks that callbacks fill --------------------------------------------------------------------
 
 
 Array = npt.NDArray[Any]
@@ -61,19 +61,20 @@ Take = Callable[[Array], object]
 """Fills a block, or takes it."""
 
 MOST_LOOKS = 1_000
-"""Blocks that are looked at, so that a long loop is not slow for ever."""
+"""Number of blocks that are checked, so that a long loop is not slow forever."""
 
 DOUBT = 24
-"""One block of random values in 2**24 may be reported by mistake."""
+"""At most one block of random values in 2**24 is reported by mistake."""
 
 SEED = 0
 """Seed of the noise, so that runs can be repeated."""
 
 
 class Looking:
-    """Looks at the blocks of a stream that callbacks fill, and warns of elements that they left.
+    """Checks the blocks of a stream that callbacks fill, and warns of elements left unfilled.
 
-    `where` returns which step is running; `looks` is the number of blocks still to be looked at.
+    `where` returns the words for the running step; `looks` is the number of blocks yet to be
+    checked.
     """
 
     def __init__(self, stream: Stream, where: Callable[[], str], *, is_strict: bool) -> None:
@@ -83,7 +84,7 @@ class Looking:
         self._streaks: Array = np.zeros(0, np.int64)
 
     def call(self, fill: Callable[[Array], object], block: Array, name: str) -> object:
-        """Call the user's function that fills a block, look at the block, and return its result."""
+        """Call the user's function that fills a block, check the block, and return its result."""
         if not self.looks:
             return fill(block)
         self.looks -= 1
@@ -102,7 +103,7 @@ class Looking:
         return result
 
     def _next_noise(self, codes: Array) -> Array:
-        """Return noise for the next block, at other positions than before."""
+        """Return noise for the next block, at different positions than before."""
         if self._noise is None:
             count = len(codes) + MOST_LOOKS
             drawn = np.random.default_rng(SEED).bytes(count * codes.itemsize)
@@ -113,7 +114,7 @@ class Looking:
         return self._noise[self.looks : self.looks + len(codes)]
 
     def _report(self, left: Array, bits: float, name: str) -> None:
-        """Warn of elements that hold noise, as is unlikely by chance; then look no more."""
+        """Warn of elements that hold noise, which is unlikely by chance; then stop checking."""
         self._streaks = (self._streaks + 1) * left
         if not left.any():
             return
@@ -138,7 +139,7 @@ class Looking:
 
 
 def sink(callback: Take, what: str) -> Take:
-    """Return the user's function that takes blocks, with an error where its code does not run.
+    """Return the user's function that takes blocks, with an error if its code does not run.
 
     Its result does not matter otherwise: the block was passed, and `file.write` returns a number.
     """
@@ -153,7 +154,7 @@ def sink(callback: Take, what: str) -> Take:
 
 
 def filler(callback: Callable[[Array], object], looking: Looking, what: str) -> Take:
-    """Return the user's function that fills blocks, as one whose result is looked at."""
+    """Return the user's function that fills blocks, wrapped to check its result."""
     name = function_name(callback)
 
     def fill(block: Array) -> None:
@@ -165,15 +166,15 @@ def filler(callback: Callable[[Array], object], looking: Looking, what: str) -> 
 
 
 def function_name(callback: Callable[..., object]) -> str:
-    """Return the name that messages give a function, method or other callable of the user's."""
+    """Return the name in messages of a function, method or other callable of the user's."""
     name = getattr(callback, "__qualname__", type(callback).__name__)
     return "the callback" if "<lambda>" in name else f"callback '{name.split('<locals>.')[-1]}'"
 
 
 def returned(result: object, what: str, assignment: str = "array[:] = values") -> ElementTypeError:
-    """Return the error of a callback that returned what it should have stored.
+    """Return the error for a callback that returned what it should have stored.
 
-    `assignment` is what it should do instead; empty where it fills nothing.
+    `assignment` is what it should do instead; empty if it fills nothing.
     """
     if isinstance(result, _NOT_RUN):
         if isinstance(result, Coroutine | Generator):
@@ -200,7 +201,7 @@ def returned(result: object, what: str, assignment: str = "array[:] = values") -
 
 
 class Ring:
-    """An array as a stream: its rows one after the other, and again from the first.
+    """An array as a stream: its rows in order, cyclically.
 
     `rows` is [blocks, elements], used in place; `next` is the number of the next one.
     """
@@ -281,7 +282,7 @@ class Feed:
 
 
 def ring_of(array: object, stream: Stream, call: str) -> Ring:
-    """Return an array of the user's as a stream, in place, or refuse it; messages name `call`."""
+    """Return an array of the user's as a stream, in place, or reject it; messages name `call`."""
     dtype, count = stream.element_type.dtype, stream.num_elements
     unmasked(array, call)
     if not isinstance(array, np.ndarray) or array.dtype != dtype:
@@ -317,7 +318,7 @@ def ring_of(array: object, stream: Stream, call: str) -> Ring:
 def taker_of(
     callback: object, stream: Stream, call: str, looking: Looking, *, works_ahead: bool
 ) -> Take:
-    """Return what fills or takes the blocks of a stream: the user's function, or a `Feed`.
+    """Return the taker of the blocks of a stream: the user's function, or a `Feed`.
 
     Raises `ElementTypeError`, naming `call`, for anything but a function or a `StreamCallback`.
     """
@@ -340,8 +341,8 @@ def taker_of(
 
 
 def check_takes(callback: Any, count: int, call: str, arguments: str) -> None:
-    """Refuse a function of the user's that does not take so many arguments."""
-    if not isinstance(callback, FunctionType | MethodType):  # others may not be looked into
+    """Reject a function of the user's that does not take `count` arguments."""
+    if not isinstance(callback, FunctionType | MethodType):  # other callables may not be inspected
         return
     if why := why_not_called(callback, count):
         raise ElementTypeError(
@@ -358,7 +359,7 @@ class Connection:
     Attributes:
         spec: the stream, or a call of the host function.
         actions: the actions that use it, with their numbers.
-        takers: what each replica calls; None where nothing is connected.
+        takers: the function that each replica calls; None if nothing is connected.
         metadata: format and scale of the data of a QUARTER stream.
     """
 
@@ -370,11 +371,11 @@ class Connection:
 
     @property
     def is_connected(self) -> bool:
-        """Whether every replica has something to call."""
+        """Whether every replica is connected."""
         return all(taker is not None for taker in self.takers)
 
     def calls(self, parts: Sequence[Bytes]) -> dict[int, Callable[[], object]]:
-        """Return what runs each action, by its number; `parts` is the memory of each replica."""
+        """Return the function of each action, by number; `parts` is the replicas' memory."""
         pairs = list(zip(self.takers, parts, strict=True))
         made: dict[int, Callable[[], object]] = {}
         for number, action in self.actions:
@@ -425,7 +426,7 @@ def workers(takers: Iterable[Callable[..., object] | None]) -> list[Ring | Feed]
 
 
 def in_turn(calls: Sequence[Callable[[], object]]) -> Callable[[], object]:
-    """Return what makes all calls, one for each replica; a single one is returned itself."""
+    """Return a function that makes all calls, one per replica, or the single one."""
     if len(calls) == 1:
         return calls[0]
 

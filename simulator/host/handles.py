@@ -1,6 +1,6 @@
-"""What an engine's programs need from the host: connected by handle, checked before they run.
+"""Host resources of an engine's programs: connected by handle, checked before they run.
 
-Remote buffers are rows on the host beside the arena, which keep their contents between runs.
+Remote buffers are rows on the host, outside the arena, which keep their contents between runs.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ class Missing(NamedTuple):
 class HostLinks:
     """The streams, remote buffers and host functions of an engine.
 
-    `calls` runs each action by its number, and is changed when something is connected.
+    `calls` has the function of each action by its number, and changes when something is connected.
 
     Attributes:
         remote: the rows of remote buffers.
         loaded: functions whose code is loaded.
-        print_stream: where PrintTensor writes; None is standard error.
+        print_stream: the stream that PrintTensor writes to; None means standard error.
     """
 
     def __init__(
@@ -186,25 +186,25 @@ class HostLinks:
         self._note(HostLinks.connect_host_function, handle, callback, replica)
 
     def _note(self, connect: Callable[..., None], handle: object, *arguments: object) -> None:
-        """Remember what the user connected: the last for each handle and replica, in order."""
+        """Remember the user's connections: the last for each handle and replica, in order."""
         replica = arguments[1] if connect is not HostLinks.connect_stream else None
         is_function = connect is HostLinks.connect_host_function
         self._connected.pop((is_function, handle, replica), None)
         self._connected[is_function, handle, replica] = connect, (handle, *arguments)
 
     def continue_from(self, other: HostLinks) -> None:
-        """Take over the rows of remote buffers, and which code is loaded."""
+        """Copy the rows of remote buffers, and the set of loaded functions."""
         for handle in self.remote.keys() & other.remote.keys():
             self.remote[handle].continue_from(other.remote[handle])
         self.loaded |= other.loaded
 
     def watch(self, watch: RemoteWatch) -> None:
-        """Let strict checks follow rows of remote buffers."""
+        """Let strict checks track rows of remote buffers."""
         for rows in self.remote.values():
             rows.watch = watch
 
     def connect_as(self, other: HostLinks) -> None:
-        """Connect what another engine of the same streams has, and print where it does."""
+        """Copy connections and print stream from another engine with the same streams."""
         self.print_stream = other.print_stream
         for connect, arguments in other._connected.values():
             connect(self, *arguments)
@@ -268,7 +268,7 @@ class HostLinks:
         replica: int | None,
         metadata: QuarterMetadata | None = None,
     ) -> None:
-        """Connect something; what was connected before learns that its work is dropped."""
+        """Connect something; the previous connection is told that its work is dropped."""
         before = workers(connection.takers)
         spread = replica is None or (
             not isinstance(connection.spec, HostFunctionCall) and connection.spec.is_broadcast
@@ -289,7 +289,7 @@ class HostLinks:
                 worker.reset()
 
     def check_connected(self, program: str) -> None:
-        """Refuse to run a program before all it needs is connected: `StreamConnectionError`."""
+        """Raise `StreamConnectionError` if anything that a program needs is not connected."""
         missing = self._missing[program]
         if not missing or not (self._peers is None or self._peers.is_host):
             return
@@ -326,7 +326,7 @@ class HostLinks:
         }
 
     def check_positions(self, positions: Mapping[str, Sequence[int | None]], call: str) -> None:
-        """Refuse to go on with streams whose arrays are not connected, naming the user's `call`."""
+        """Reject positions of streams whose arrays are not connected, naming the user's `call`."""
         for handle, each in positions.items():
             connection = self._connections["stream", handle]
             for taker, position in zip(connection.takers, each, strict=True):
@@ -341,7 +341,7 @@ class HostLinks:
                     )
 
     def go_on(self, positions: Mapping[str, Sequence[int | None]]) -> None:
-        """Go on with these blocks of streams."""
+        """Continue with these blocks of streams."""
         for handle, each in positions.items():
             takers = self._connections["stream", handle].takers
             for taker, position in zip(takers, each, strict=True):
@@ -349,7 +349,7 @@ class HostLinks:
                     taker.next = position
 
     def reset(self) -> None:
-        """Begin anew: rows are zero, rings begin, nothing is prefetched, no code is loaded."""
+        """Reset: rows are zero, rings restart, nothing is prefetched, no code is loaded."""
         for connection in self._connections.values():
             for worker in workers(connection.takers):
                 worker.reset()
@@ -382,7 +382,7 @@ def _actions_of(code: Code) -> list[int]:
 
 
 def describe(action: Action) -> str:
-    """Return which of the user's callbacks an action runs; empty when it runs none."""
+    """Return the words for the user's callback that an action runs; empty if it runs none."""
     match action:
         case Transfer(stream=stream):
             return f"the callback of stream '{stream.handle}', made at {stream.location}"
@@ -396,7 +396,7 @@ def describe(action: Action) -> str:
 
 @frozen(eq=False)
 class RemoteWatch:
-    """What strict checks know of the memory of each replica: `parts` say which bytes are written.
+    """The view of strict checks on the memory of each replica: `parts` flag the written bytes.
 
     Attributes:
         lost: called when written elements become unwritten.
@@ -410,11 +410,11 @@ class RemoteWatch:
 
 
 class RemoteRows:
-    """A remote buffer in memory; `rows` is [rows, elements] of each replica.
+    """A remote buffer in memory; `rows` is [rows, elements] for each replica.
 
     Attributes:
-        written: bool[rows, elements] of each replica, which are written, where checks follow it;
-            else empty.
+        written: bool[rows, elements] for each replica, which elements are written, if checks track
+            it; else empty.
 
     Raises `SizeOverflowError` when the computer has too little memory.
     """
@@ -436,12 +436,12 @@ class RemoteRows:
             ) from error
 
     def reset(self) -> None:
-        """Set all rows to zero, as if nothing had written them."""
+        """Set all rows to zero and mark them unwritten."""
         for rows in (*self.rows, *self.written):
             rows[...] = 0
 
     def continue_from(self, other: RemoteRows) -> None:
-        """Take over the rows of the same buffer in another engine."""
+        """Copy the rows of the same buffer in another engine."""
         for mine, theirs in zip(self.rows, other.rows, strict=True):
             mine[...] = theirs
         for k, own in enumerate(self.written):
@@ -484,7 +484,7 @@ class RemoteRows:
     def call(
         self, action: RowTransfer, parts: Sequence[Bytes], where: Callable[[], str]
     ) -> Callable[[], object]:
-        """Return what runs an action on `parts`, the memory of each replica."""
+        """Return a function that runs an action on `parts`, the memory of each replica."""
         steps = [list(self._one(action, n, part, where)) for n, part in enumerate(parts)]
         # All replicas are checked before one of them moves anything.
         return in_turn([step for each in zip(*steps, strict=True) for step in each])
@@ -515,7 +515,7 @@ class RemoteRows:
             else:
                 rows[numbers()] = blocks
 
-        # A row by itself takes a quarter of the time so: `remote row` of benchmarks/host.py.
+        # A single row takes a quarter of the time this way: `remote row` of benchmarks/host.py.
         row = 0
 
         def check_one() -> None:
@@ -544,7 +544,7 @@ class RemoteRows:
         """Return the action that notes written elements once one row, or several, have moved."""
         rows, element = self.written[replica], action.block.element_type
         count = action.block.num_elements
-        # Bytes are compared in a tenth of the time that `all` takes.
+        # Comparing bytes takes a tenth of the time of `all`.
         whole, bytes_of_whole = b"\1" * count, b"\1" * (count * element.size_bytes)
         shadow: npt.NDArray[np.uint8] | None = None  # of the bytes of the block
 
@@ -591,7 +591,7 @@ class RemoteRows:
 
 
 def _live(offset: HostTensor, part: Bytes) -> Callable[[], npt.NDArray[Any]]:
-    """Return what reads an offset: a view of its elements where they are contiguous."""
+    """Return a function that reads an offset: a view of its elements if they are contiguous."""
     records = offset.moves.records.tolist()
     if len(records) == 1 and records[0][2] == 1 and records[0][3]:
         _, start, _, size, _, _ = records[0]

@@ -1,4 +1,4 @@
-"""The host's access to tensors: by view while there is a graph, by handle without.
+"""The host's access to tensors: by view if there is a graph, else by handle.
 
 Both are places in an arena::
 
@@ -50,7 +50,7 @@ class _OfTensor:
 
     @property
     def name(self) -> str:
-        """Name of the tensor, which messages give it."""
+        """Name of the tensor in messages."""
         return self.tensor.name
 
     @property
@@ -115,7 +115,7 @@ class ByMoves(_OfTensor):
 
 
 TensorPlace = ByView | ByMoves
-"""Where a tensor lies."""
+"""The place of a tensor in an arena."""
 
 
 def bytes_of(tensor: HostTensor, number: Int64) -> Int64:
@@ -125,7 +125,7 @@ def bytes_of(tensor: HostTensor, number: Int64) -> Int64:
 
 @frozen(eq=False)
 class HostAccess:
-    """What one call of the user's reads or writes, in which replicas; messages name `call`."""
+    """The tensor and replicas that one call of the user's accesses; messages name `call`."""
 
     place: TensorPlace
     replicas: Sequence[int]
@@ -133,7 +133,7 @@ class HostAccess:
 
 
 MOST_KNOWN = 256
-"""Accesses that are kept: a loop reads and writes the same tensors again and again."""
+"""Number of cached accesses: a loop reads and writes the same tensors repeatedly."""
 
 
 class HostTensors:
@@ -148,12 +148,12 @@ class HostTensors:
         self._writes: dict[int, HostAccess] = {}
 
     def to_read(self, tensor: object, replica: int | None) -> HostAccess:
-        """Return what a call of `Engine.read` reads, or refuse it; None means all replicas."""
+        """Return the access of a call of `Engine.read`, or reject it; None means all replicas."""
         found = None if replica is not None else self._reads.get(id(tensor))
         return found or _kept(self._reads, self._to_read(tensor, replica), replica)
 
     def to_write(self, tensor: object, replica: int | None) -> HostAccess:
-        """Return what a call of `Engine.write` writes, or refuse it; None means all replicas."""
+        """Return the access of a call of `Engine.write`, or reject it; None means all replicas."""
         found = None if replica is not None else self._writes.get(id(tensor))
         return found or _kept(self._writes, self._to_write(tensor, replica), replica)
 
@@ -218,12 +218,12 @@ class HostTensors:
         return stored if metadata is None else decode(stored, metadata)
 
     def _replicas(self, replica: int | None, call: str) -> Sequence[int]:
-        """Return the numbers of the replicas that `replica` means."""
+        """Return the numbers of the replicas that `replica` selects."""
         count = self._executable.layout.replicas
         return range(count) if replica is None else [replica_number(replica, count, call)]
 
     def _place(self, tensor: object, verb: str, known: Mapping[str, HostTensor]) -> TensorPlace:
-        """Return where a tensor lies, which the user passed or named."""
+        """Return the place of a tensor that the user passed or named."""
         call = f"engine.{verb}"
         if not isinstance(tensor, str):
             return ByView(self._own(tensor, call))
@@ -246,7 +246,7 @@ class HostTensors:
         )
 
     def _own(self, tensor: object, call: str) -> Tensor:
-        """Return a tensor if it is one of the engine's graph and was there in time."""
+        """Return a tensor if it is of the engine's graph, and not newer than the engine."""
         if not isinstance(tensor, Tensor):
             raise ElementTypeError(
                 f"{call}: {clipped(tensor, 60)} is not a tensor",
@@ -276,7 +276,7 @@ class HostTensors:
 
 
 def _kept(known: dict[int, HostAccess], access: HostAccess, replica: int | None) -> HostAccess:
-    """Return an access, which keeps its tensor alive, so that no other one gets its id."""
+    """Return an access, which keeps its tensor alive, so that its id is not reused."""
     if replica is None and isinstance(access.place, ByView):
         if len(known) >= MOST_KNOWN:
             known.clear()

@@ -12,12 +12,12 @@ Integer divisions yield zero where the divisor is zero; the machine itself does 
     br i1 %z, label %zero, label %other, !prof        free; it counts as never taken
     %y = sdiv i64 %a, %b                              priced, whatever was loaded
 
-Data may decide what a function does next.  Values that are loaded are data: of an edge, of a
-vector, of a State that is a float.  Lengths of fields and integers of State are arguments, and
-known when a graph is compiled.  Data matter only where a branch depends on them: a sum of what was
-loaded decides nothing.
+Data may decide what a function does next.  Data are values loaded from an edge, a vector or a
+floating-point State.  Lengths of fields and integers of State are arguments, and known when a graph
+is compiled.  Data matter only where a branch depends on them: a sum of what was loaded decides
+nothing.
 
-What loops cost beside their bodies, and what a program only computes in order to count::
+What loops cost besides their bodies, and what a program computes only in order to count::
 
     brnzdec    1 slot    the machine counts down and branches in one instruction
     rpt        0 slots   an innermost loop of one block that runs as often as a field is long
@@ -27,16 +27,17 @@ What loops cost beside their bodies, and what a program only computes in order t
 step is not constant, that division is free, and the comparison is not.
 
 Addresses that advance with loops cost nothing except where a loop begins::
+
     for r in range(rows):
         for i in range(columns):       two row pointers, y + r * columns and x + r * stride
             y[r * columns + i] = x[r * stride + i] + x[r * stride + i + 1]
 
 Loads and stores of the machine advance their pointer and take constant offsets.  So a loop whose
 addresses move by a constant computes nothing for them.  Whenever it begins again, each pointer that
-an outer loop has changed is made: loaded, advanced, kept and copied, as registers are few.
+an outer loop has changed is made: loaded, advanced, stored and copied, as registers are few.
 
-Sources: llvm-ipu, lowering of loops, accesses that move their pointer, and tests of them; popc
-listings, also for what it takes to make a pointer.
+Sources: llvm-ipu (lowering of loops, post-increment accesses, and their tests); popc listings (also
+for the cost of making a pointer).
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ from poplite.frozen import frozen
 from poplite.simulator.codegen.compute_code import DATA
 
 SIZES = {"float": 4, "half": 2, "i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
-"""Bytes of numbers in memory, by LLVM type."""
+"""Bytes of a number in memory, by LLVM type."""
 
 _LABEL = re.compile(r'label %("[^"]+"|[^\s,\]]+)')
 _WRAPS_NOT = re.compile(r" n[us]w ")
@@ -63,14 +64,14 @@ _CALLEE = re.compile(r'@("[^"]+"|[\w.$]+)\(')
 
 @frozen
 class Instruction:
-    """One instruction; loads and stores of lanes that are present are loads and stores as well.
+    """One instruction; masked loads and stores count as loads and stores.
 
     Attributes:
         name: of its result; empty where it has none.
         operands: names of its operands; empty for constants.
-        kind: LLVM type of its result, or of what it stores.
-        callee: what a call calls.
-        text: as LLVM prints it.
+        kind: LLVM type of its result, or of the value that it stores.
+        callee: the function that a call calls.
+        text: the instruction as LLVM prints it.
     """
 
     name: str
@@ -102,7 +103,7 @@ class BasicBlock:
 
 @frozen
 class NaturalLoop:
-    """A natural loop: it is entered at its header and goes on from its latches, all by label."""
+    """A natural loop: entered at its header, repeated from its latches; blocks are labels."""
 
     header: str
     latches: tuple[str, ...]
@@ -115,9 +116,9 @@ class LoopCount:
 
     Attributes:
         compare: name of the comparison that ends it.
-        steps: names of the additions of constants that make its next numbers.
+        steps: names of the additions of constants that compute its next number.
         bounds: names of the values between which it counts; none where they are constants.
-        ends: whether its number is known not to wrap around, so that it meets the bound.
+        ends: whether its number is known not to wrap around, so that it reaches the bound.
     """
 
     compare: str
@@ -314,14 +315,15 @@ def _by_one(instruction: Instruction) -> Instruction:
     return replace(instruction, text="\n".join(lines))
 
 
-# -- what decides ----------------------------------------------------------------------------------
+# -- values that branches depend on ----------------------------------------------------------------
 
 
 def deciding(blocks: Sequence[BasicBlock], tables: Collection[str] = frozenset()) -> frozenset[str]:
-    """Return what a function's branches depend on: names of arguments, and `DATA`.
+    """Return the values that a function's branches depend on: names of arguments, and `DATA`.
 
-    Behind `DATA` these are addresses as well, and what decides which of their elements are loaded.
-    What lies in `tables`, arguments, is not data, unless data decide where it is loaded.
+    If they include `DATA`, they also include the addresses of the data, and whatever decides which
+    elements are loaded from there. The contents of `tables`, which are arguments, are not data,
+    unless data decide where they are loaded from.
     """
     made = {i.name: i for block in blocks for i in block.instructions if i.name}
     checks = checks_of(blocks)
@@ -351,7 +353,7 @@ def deciding(blocks: Sequence[BasicBlock], tables: Collection[str] = frozenset()
 
 
 def _pointed_to(load: Instruction, made: Mapping[str, Instruction]) -> set[str]:
-    """Return the arguments in which an address may lie."""
+    """Return the arguments into which an address may point."""
     pending, found = list(load.operands[:1]), set[str]()
     while pending:
         name = pending.pop()
@@ -480,7 +482,7 @@ WIDEST = 64
 """Bits of the widest numbers that addresses are made of."""
 
 Sum = Mapping[str, int]
-"""How often each name is in a sum; constants have no name."""
+"""How often each name occurs in a sum; constants have no name."""
 
 
 @frozen
@@ -499,7 +501,7 @@ class Pointers:
 def pointers_of(
     blocks: Sequence[BasicBlock], loops: Sequence[NaturalLoop], farthest: float
 ) -> Pointers:
-    """Return facts about a function's addresses; accesses advance them by `farthest` elements."""
+    """Return facts about addresses; an access advances a pointer by at most `farthest` elements."""
     function = _Function(blocks, loops)
     rows: dict[NaturalLoop, set[frozenset[tuple[str, int]]]] = defaultdict(set)
     walked: set[Instruction] = set()
@@ -524,7 +526,7 @@ def pointers_of(
 
 
 class _Function:
-    """The values of a function: where they are made, what they add up, who uses them."""
+    """The values of a function: their definitions, the sums that they are, and their users."""
 
     def __init__(self, blocks: Sequence[BasicBlock], loops: Sequence[NaturalLoop]) -> None:
         named = [(i, block.name) for block in blocks for i in block.instructions if i.name]
@@ -551,7 +553,7 @@ class _Function:
         return self._sums.get(name, {name: 1})
 
     def _added_by(self, instruction: Instruction) -> Sum | None:
-        """Return what an instruction adds up; None where it is not an addition."""
+        """Return the sum that an instruction computes; None where it is not an addition."""
         opcode, text = instruction.opcode, instruction.text
         if opcode == "getelementptr":
             step = _STEP.search(text)
@@ -578,7 +580,7 @@ class _Function:
         return {"": int(operand)} if operand.lstrip("-").isdigit() else {operand: 1}
 
     def moved(self, address: Sum, loop: NaturalLoop) -> int | None:
-        """Return the bytes that each iteration moves an address by; None where they differ."""
+        """Return the bytes by which each iteration moves an address; None where they differ."""
         moved = 0
         for name, often in address.items():
             if self.where.get(name) in loop.blocks:
@@ -611,7 +613,7 @@ class _Function:
         return any(self.where.get(each) in blocks for each in names for blocks in around)
 
     def before(self, loop: NaturalLoop) -> set[str]:
-        """Return the blocks behind which a loop begins; instead of a loop, the blocks before it."""
+        """Return the blocks after which a loop begins, looking past whole loops before it."""
         found: set[str] = set()
         pending, seen = [loop], {loop}
         while pending:

@@ -4,7 +4,7 @@
 
 The class is compiled once on each machine, as drivers are, and is priced again without Numba.
 
-What they take is shown as a polynomial in the lengths of their fields, where it is one::
+The slots are shown as a polynomial in the lengths of the fields, where one fits::
 
     8 + 5 len(x)
     10 + 7 len(rows) + 10.41 len(rows) len(rows[0])
@@ -40,13 +40,13 @@ from poplite.vertex.vertex import MultiVertex, Vertex
 
 @frozen(eq=False)
 class Priced:
-    """What vertices of a class take.
+    """The slots of vertices of a class.
 
     Attributes:
         slots: int64[shapes], worker slots; for a MultiVertex tile cycles.
-        source: "estimated" from the compiled code; or "guessed", where data decide what runs:
-            then the slots are those of vertices whose data are all zero. Also for what takes longer
-            than `MOST_SLOTS`, and what is never compiled, as it prints.
+        source: "estimated" from the compiled code; or "guessed", where data decide what runs: then
+            the slots are those of vertices whose data are all zero. Also "guessed" for vertices
+            that take longer than `MOST_SLOTS`, and for classes never compiled because they print.
         formula: the slots in terms of lengths and integers, as text; None where there is no
             simple formula.
     """
@@ -57,7 +57,7 @@ class Priced:
 
 
 def slots_of(cls: type[Vertex], shapes: Int64, target: Target) -> Priced:
-    """Return what vertices of a class take, by their compiled code.
+    """Return the slots of vertices of a class, according to their compiled code.
 
     `shapes`, int64[shapes, words], are those of `poplite.graph.compute_sets.perf_estimates`.
     Raises `VertexCompileError` when `compute` is outside the dialect.
@@ -86,9 +86,10 @@ def slots_of(cls: type[Vertex], shapes: Int64, target: Target) -> Priced:
 
 
 def is_data_dependent(cls: type[Vertex], target: Target, *, is_uneven: bool = False) -> bool:
-    """Return whether data decide how long vertices of a class take, if it is ever compiled.
+    """Return whether data decide how long vertices of a class take; False if it is never compiled.
 
-    `is_uneven`: rows of their lists differ in length, so that it matters which one is walked.
+    `is_uneven`: rows of their lists differ in length, so that it matters which one is iterated
+        over.
     """
     return DATA in _deciding(cls, target, is_uneven)
 
@@ -119,7 +120,7 @@ class _Taking:
     """The native code that returns the slots of a class.
 
     Attributes:
-        workers: how many run each vertex.
+        workers: how many workers run each vertex.
         deciding: names of the arguments on which the slots depend, and `DATA`.
         uneven: the same where the rows of lists are uneven.
     """
@@ -222,11 +223,11 @@ def _display(field: str, what: str, in_rows: bool) -> str:
 
 
 Take = Callable[[Sequence[Sequence[int]]], Sequence[int]]
-"""Returns what vertices take whose variables have these values."""
+"""Returns what vertices take for these values of the variables."""
 
 _DEGREES = (1, 2, 3)
 _FIRST = 3
-"""Least value to fit: short loops may take other paths."""
+"""Least value to fit: short loops may take different paths."""
 
 _CHECKS = 12
 """Points at which a polynomial is tried."""
@@ -238,12 +239,12 @@ _MODULI = (2, 4)
 """Remainders of a single variable that may have polynomials of their own: tails of loops."""
 
 MOST_VARIABLES = 4
-"""With more there is no formula; each shape is priced by itself."""
+"""With more variables there is no formula; each shape is priced by itself."""
 
 
 @frozen(eq=False)
 class Polynomial:
-    """A polynomial: each term has the exponent of each variable and a coefficient that is not zero.
+    """A polynomial: each term has the exponent of each variable and a nonzero coefficient.
 
     Terms are in order of rising degree.
     """
@@ -310,7 +311,7 @@ def fitted(take: Take, variables: int, modulus: int = 1, remainder: int = 0) -> 
         for check in range(_CHECKS)
     ]
     expected = take(checks)
-    if min(expected) < 0:  # OVER: it takes longer than is followed
+    if min(expected) < 0:  # OVER: it exceeds the budget
         return None
     for degree in _DEGREES:
         powers = product(range(degree + 1), repeat=variables)
@@ -326,7 +327,7 @@ def fitted(take: Take, variables: int, modulus: int = 1, remainder: int = 0) -> 
 
 
 def _solved(rows: list[list[Fraction]], values: list[Fraction]) -> list[Fraction]:
-    """Return the only solution of linear equations."""
+    """Return the unique solution of linear equations."""
     size = len(rows)
     table = [[*row, value] for row, value in zip(rows, values, strict=True)]
     for column in range(size):

@@ -1,4 +1,4 @@
-"""Drivers that write down what each vertex takes, where data decide that.
+"""Drivers that record the slots of each vertex, where they depend on data.
 
     fast checks     the driver itself counts: it runs `compute` as it was priced, block by block;
                     where indices are not known to be inside, each access is compared as it is
@@ -15,9 +15,9 @@ Code that only counts must leave memory as it is, and works on copies of what a 
     arena    | x ........... | rows[0] ..    rows[1] ..    |       tables    | start length | ...
     copies   | x ........... | rows[0] .. rows[1] .. |                       | 0 length | ...
 
-They lie in memory of their own, which is allocated before a vertex and freed behind it.  Tables of
-rows are copied as well, also of lists that are only read: the code that counts may read the arena
-and the copies, and nothing else.
+The copies are in separate memory, which is allocated before a vertex and freed after it.  Tables of
+rows are copied as well, even for lists that are only read: the code that counts may read only the
+arena and the copies.
 
 Importing this module imports Numba.
 """
@@ -70,14 +70,14 @@ from poplite.vertex.vertex import Field, Vertex
 BYTES = ir.IntType(8).as_pointer()
 
 ALIGNMENT = 8
-"""Each copy begins at a multiple of so many bytes, as any element may."""
+"""The alignment of each copy in bytes, enough for any element."""
 
 _Copy = tuple[Any, Callable[[Any], None]]
-"""The bytes of a copy, and what emits it once its address is known."""
+"""The bytes of a copy, and a function that emits it once its address is known."""
 
 
 class VertexCopies:
-    """Emits the copies of one vertex; they replace those in `arguments` of what counts.
+    """Emits the copies of one vertex; they replace the originals in `arguments`.
 
     Attributes:
         memory: address of the copies, once they are made.
@@ -91,7 +91,7 @@ class VertexCopies:
         self.size: Any = INDEX(0)
 
     def add(self, field: Field, form: RowForm | None, first: int) -> None:
-        """Have the memory of an edge or vector of state copied, if its field needs a copy.
+        """Register the memory of an edge or state vector for copying, if its field needs a copy.
 
         `first` is the number of its first argument, the address; `form` says how rows are found.
         """
@@ -110,7 +110,7 @@ class VertexCopies:
             put(builder.gep(self.memory, [begin]))
 
     def free(self) -> None:
-        """Emit what frees their memory."""
+        """Emit the call that frees their memory."""
         call_named(self._builder, "free", ir.VoidType(), [self.memory])
 
     def _copies(self, field: Field, form: RowForm | None, k: int) -> Iterator[_Copy]:
@@ -158,7 +158,7 @@ class VertexCopies:
         builder, arguments = self._builder, self._arguments
 
         def pair(row: Any) -> tuple[Any, Any, Any]:
-            """Return where the pair of a row is, and its start and length in bytes."""
+            """Return the address of a row's pair, and the row's start and length in bytes."""
             table = builder.bitcast(arguments[k + 2], number.as_pointer())
             entry = builder.gep(table, [builder.shl(row, INDEX(1))])
             words = builder.load(entry), builder.load(builder.gep(entry, [INDEX(1)]))
@@ -229,7 +229,7 @@ _PARTS = {
 _MOST_PARTS = MOST_COUNTED * PARTS
 
 OUTSIDE_WORDS = 3
-"""Field, index and length, which the function that counts writes down."""
+"""Field, index and length, which the counting function records."""
 
 _REHEARSED = "rehearsed"
 """Name of `compute` as it runs on copies, with indices checked."""
@@ -270,7 +270,7 @@ class _CountingEmitter(VertexWalk):
             self._rehearsal = DriverEmitter(builder, cls, columns, checked, 0, compute, *arguments)
 
     def emit_vertex(self, parts: dict[tuple[int, str], Any]) -> None:
-        """Emit what counts one vertex; `parts` are its numbers, by field and part."""
+        """Emit the code that counts one vertex; `parts` are its numbers, by field and part."""
         builder = self.builder
         if self._rehearsal is not None:
             self._rehearse(self._rehearsal, parts)
@@ -324,7 +324,7 @@ class _CountingEmitter(VertexWalk):
     def _argument(
         self, parameter: Parameter, number: int, field: Field, parts: dict[tuple[int, str], Any]
     ) -> Any:
-        """Emit an argument of the function that counts."""
+        """Emit an argument of the counting function."""
         builder = self.builder
         if parameter.what in ("pairs", "wide"):
             first = builder.shl(parts[number, "first"], INDEX(1))
@@ -341,7 +341,7 @@ class _CountingEmitter(VertexWalk):
         return builder.zext(value, INDEX) if field.element is BOOL else value
 
     def _copied(self, copies: VertexCopies, fields: dict[str, tuple[int, Field]]) -> list[Any]:
-        """Emit copies of what would be changed; return the arguments that describe them."""
+        """Emit copies of the memory that would change; return the arguments for them."""
         for first, parameter in enumerate(self._parameters):
             if parameter.what == "data":
                 number, field = fields[parameter.field]
@@ -351,7 +351,7 @@ class _CountingEmitter(VertexWalk):
         return [INDEX(_MOST_PARTS), self.arena, arena_bytes, copies.memory, copies.size]
 
     def _count(self, vertex: Any, arguments: list[Any], copied: list[Any]) -> None:
-        """Call the function that counts; of several workers the slowest decides."""
+        """Call the counting function; among several workers the slowest counts."""
         builder, outside = self.builder, self._outside
         if outside is None:
             taken = builder.call(self._compute, [*arguments, *copied])
@@ -370,7 +370,7 @@ class _CountingEmitter(VertexWalk):
         builder.store(builder.select(is_more, slots, most), self._most)
 
     def _write(self, vertex: Any) -> None:
-        """Write down what a vertex took."""
+        """Record the slots of a vertex."""
         builder, slots = self.builder, self.builder.load(self._most)
         if self.has_workers:
             cycles = builder.mul(slots, INDEX(int(self._costs["workers"])))

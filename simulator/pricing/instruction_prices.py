@@ -1,4 +1,4 @@
-"""What instructions cost on a tile's worker.
+"""The cost of instructions on a worker of a tile.
 
 The main pipe loads, stores, computes integers and branches; the aux pipe computes floats.
 Addresses and conversions between integer widths are free, and so are instructions that only count
@@ -6,14 +6,14 @@ Addresses and conversions between integer widths are free, and so are instructio
 
 All numbers are facts of `poplite.machine.facts`.
 
-A block runs on two pipes, in order, with every latency one slot::
+A block runs in order on two pipes; every latency is one slot::
     main    load c   load k   load b   store
     aux                       mul      add            5 slots instead of 4 + 2
 
-Only neighbours form pairs, and the compiler finds a share of the ideal pairings: that share
-is `pairing`.  The branch at the end of a block is never paired.
+Only adjacent instructions form pairs, and the compiler finds a fraction of the ideal pairings: that
+fraction is `pairing`. The branch at the end of a block is never paired.
 
-Sources: llvm-ipu, scheduling model and pairing pass; the share is fitted to 11 loops.
+Sources: llvm-ipu, scheduling model and pairing pass; the fraction is fitted to 11 loops.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ Pipe = Literal["main", "aux"]
 
 @frozen(eq=False)
 class Price:
-    """What an instruction costs.
+    """The cost of an instruction.
 
     Attributes:
-        pipe: where it runs; None for what costs nothing.
-        slots: how long it keeps the pipe.
+        pipe: where it runs; None for an instruction that costs nothing.
+        slots: how long it occupies the pipe.
         ends: whether it leaves the block.
-        calls: whether it is a call of the library.
+        calls: whether it is a library call.
     """
 
     pipe: Pipe | None = None
@@ -59,7 +59,7 @@ FREE = Price()
 def block_parts(
     instructions: Sequence[Instruction], prices: Sequence[Price], pairing: float
 ) -> int:
-    """Return what a block costs, in 64ths of a slot; with `pairing` 0 nothing runs side by side."""
+    """Return the cost of a block in 64ths of a slot; with `pairing` 0 nothing runs in parallel."""
     single = sum(price.slots for price in prices)
     return round(PARTS * (single - pairing * (single - ideal_slots(instructions, prices))))
 
@@ -127,7 +127,7 @@ def _needs(instructions: Sequence[Instruction], prices: Sequence[Price]) -> dict
                     own |= {before} if prices[before].slots else needs[before]
         if instruction.opcode == "store":
             own.update(accesses)
-            accesses.clear()  # to wait for this store is to wait for them
+            accesses.clear()  # waiting for this store implies waiting for them
         if instruction.opcode in ("load", "store") and prices[k].slots:
             accesses.append(k)
         needs[k] = own
@@ -138,14 +138,14 @@ def _needs(instructions: Sequence[Instruction], prices: Sequence[Price]) -> dict
 
 
 Cost = Callable[[str], float]
-"""Returns the value of a fact of the machine, by its name."""
+"""Returns the value of a machine fact by its name."""
 
 _FREE = frozenset(
     ("phi", "getelementptr", "zext", "sext", "trunc", "bitcast", "inttoptr", "ptrtoint")
     + ("freeze", "alloca", "unreachable", "ret")
     + ("insertelement", "extractelement", "shufflevector")
 )
-"""Also `ret`: the cost of beginning and ending a vertex is a number of its own."""
+"""Also `ret`: beginning and ending a vertex has a separate cost."""
 _FREE_CALLS = ("llvm.lifetime", "llvm.assume", "llvm.experimental", "llvm.dbg")
 
 _BY_OPCODE: dict[str, tuple[Pipe, str]] = {
@@ -155,7 +155,7 @@ _BY_OPCODE: dict[str, tuple[Pipe, str]] = {
     **dict.fromkeys(("sitofp", "uitofp", "fptosi", "fptoui"), ("aux", "slot_convert")),
     **dict.fromkeys(("fpext", "fptrunc"), ("aux", "slot_half")),
     **dict.fromkeys(DIVISIONS, ("main", "slot_integer_divide")),
-    "frem": ("aux", "slot_integer_divide"),  # a loop of the library as well
+    "frem": ("aux", "slot_integer_divide"),  # also a loop in the library
     **dict.fromkeys(
         ("add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "icmp"),
         ("main", "slot_integer"),
@@ -172,7 +172,7 @@ _BY_CALL: dict[str, tuple[Pipe, str]] = {
     **dict.fromkeys(("exp", "exp2"), ("aux", "slot_exp")),
     **dict.fromkeys(("log", "log2"), ("aux", "slot_log")),
     "tanh": ("aux", "slot_tanh"),
-    # The nearest that PopLibs has a number for.
+    # The nearest function that PopLibs has a number for.
     **dict.fromkeys(("expm1", "sinh", "cosh"), ("aux", "slot_exp")),
     "log10": ("aux", "slot_log"),
     "log1p": ("aux", "slot_log1p"),
@@ -191,13 +191,13 @@ _BY_CALL: dict[str, tuple[Pipe, str]] = {
         ("main", "slot_integer"),
     ),
 }
-"""Calls, by name without the prefix `llvm.` and without types or an `f` behind it."""
+"""Calls, by name without the prefix `llvm.` and without a suffix of types or `f`."""
 
 _CALLS = frozenset(
     ("slot_integer_divide", "slot_sin", "slot_tan", "slot_pow", "slot_double", "slot_narrow_store")
     + ("slot_asin", "slot_atan2", "slot_cbrt", "slot_erf", "slot_fma", "slot_log1p")
 )
-"""Prices of calls of the library; the others are those of single instructions."""
+"""Prices that are library calls; the others are those of single instructions."""
 
 _FLOATS = ("half", "float", "double")
 _NARROW = ("i8", "i16", "half")
@@ -205,7 +205,7 @@ _LANES = re.compile(r"<([3-9]|\d\d+) x (float|half|i\d+)>")
 """Lanes; of two floats the machine has instructions, which LLVM found."""
 
 _TYPE = re.compile(r"(v\d+)?[fip]\d+")
-"""The part of an intrinsic's name that says of which type it is."""
+"""The part of an intrinsic's name that gives its type."""
 
 _PAIR = 8
 """Bytes of two floats, which one load or store moves."""
@@ -283,9 +283,9 @@ def _pipe_of(instruction: Instruction) -> tuple[Pipe, str]:
 
 
 def _of_lanes(instruction: Instruction, count: int, element: str, cost: Cost) -> Price:
-    """Return the price of an instruction on lanes: of floats the machine computes two at a time.
+    """Return the price of an instruction on lanes: the machine computes floats two at a time.
 
-    Which lanes are present the machine knows from where its loop ends, so masks cost nothing.
+    The machine knows the active lanes from where its loop ends, so masks cost nothing.
     """
     opcode = instruction.opcode
     if opcode in ("load", "store"):
@@ -294,14 +294,14 @@ def _of_lanes(instruction: Instruction, count: int, element: str, cost: Cost) ->
     if opcode == "select" or is_mask:
         return FREE
     pipe, name = _pipe_of(instruction)
-    if opcode == "fcmp":  # the machine has instructions for the smaller and the larger
+    if opcode == "fcmp":  # the machine has instructions for minimum and maximum
         name = "slot_float"
     together = 2 if element in ("float", "half") and name not in _CALLS else 1
     return _price(pipe, -(-count // together) * cost(name))
 
 
 def _arrays(blocks: Sequence[BasicBlock]) -> set[str]:
-    """Return the addresses of numbers on the stack: lanes on their way to a function and back."""
+    """Return the addresses of numbers on the stack: lanes passed to a function and back."""
     found: set[str] = set()
     for block in blocks:
         for each in block.instructions:
@@ -329,7 +329,7 @@ def _function(callee: str) -> str:
 
 
 def _compares_of_extremes(blocks: Sequence[BasicBlock]) -> set[str]:
-    """Return comparisons that only choose the greater or smaller of their two operands."""
+    """Return comparisons that only select the greater or smaller of their two operands."""
     uses = Counter(chain.from_iterable(i.operands for b in blocks for i in b.instructions))
     extremes = set()
     for block in blocks:

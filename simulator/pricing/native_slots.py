@@ -1,15 +1,15 @@
-"""From a vertex class to native code that returns what its vertices take.
+"""Native code that returns the slots of the vertices of a class.
 
-`compute` is an LLVM function of its own, as the IPU's compiler would see it::
+`compute` is a separate LLVM function, as the IPU's compiler would see it::
 
     define i1 @priced(ptr %x, i64 %x.length, i64 %count, ptr %scale, ...)
 
 Its arguments are those of `slot_function`; values in memory are read where they are used.  LLVM
-folds what can be folded, for no processor in particular.  It neither vectorizes nor unrolls, except
-loops with a constant number of iterations, which it writes out.
+optimizes it for no processor in particular.  It neither vectorizes nor unrolls, except loops with a
+constant number of iterations, which it unrolls completely.
 
-Where data decide what a vertex takes, loads and stores stay, and the code runs it.  Uneven rows of
-a list are then looked up in its table, as when vertices run.
+Where the slots of a vertex depend on data, loads and stores are kept, and the code runs the vertex.
+Uneven rows of a list are then looked up in its table, as when vertices run.
 
 Importing this module imports llvmlite.
 """
@@ -74,7 +74,7 @@ from poplite.vertex.vertex import Vertex
 if TYPE_CHECKING:
     from poplite.executable.encoding import Forms
 
-# -- compute as it is priced -----------------------------------------------------------------------
+# -- `compute`, prepared for pricing ---------------------------------------------------------------
 
 
 _BYTES = ir.IntType(8).as_pointer()
@@ -98,9 +98,9 @@ def priced_text(cls: type[Vertex], forms: Forms = ()) -> str:
     arguments = arguments_of(cls)
     compute = ir.Function(module, ir.FunctionType(RESULT, [a.kind for a in arguments]), COMPUTE)
     given = [_compute_argument(builder, each, forms, operands) for each in arguments]
-    # However long it is: a call has no price.
+    # Inlined whatever its length, because calls have no price.
     result = builder.call(compute, given, attrs=("alwaysinline",))
-    # The status is returned, as LLVM would otherwise drop what only decides it.
+    # The status is returned, as LLVM would otherwise drop the code that only computes it.
     status, returned = (builder.extract_value(result, number) for number in range(2))
     failed = builder.icmp_signed("!=", status, status.type(0))
     has_result = check(cls).result is not None
@@ -132,7 +132,7 @@ def _compute_argument(
 
 
 def folded(text: str) -> llvm.ModuleRef:
-    """Return a lowered module as it is priced: optimized, with a name for every value."""
+    """Return a lowered module ready to be priced: optimized, with a name for every value."""
     module = llvm.parse_assembly(_DEFINITION.sub(rf"\1 {_MARKED} {{", text))
     optimize(module, unrolling=False)
     _name_values(module)
@@ -166,7 +166,7 @@ def _machine() -> llvm.TargetMachine:
 def _rolled(module: llvm.ModuleRef) -> str:
     """Return a module's text with loops of varying trip counts marked as not to be unrolled.
 
-    LLVM would unroll them by four, for the sake of processors that a tile does not resemble.
+    LLVM would unroll them by four, to suit processors that are unlike a tile.
     """
     blocks = blocks_of(module.get_function(PRICED))
     varying = (loop for loop in loops_of(blocks) if not has_constant_trip(loop, blocks))
@@ -191,10 +191,10 @@ _DEFINITION = re.compile(r"^(define .*) \{$", re.MULTILINE)
 """Beginning of a function."""
 
 _MARKED = '"no-builtins" "no-jump-tables"="true"'
-"""Otherwise LLVM replaces loops by calls of the C library, and choices of constants by tables."""
+"""Keeps LLVM from replacing loops with C library calls, and choices of constants with tables."""
 
 _MARKS = 1 << 20
-"""First number of our metadata, beyond those that LLVM assigns."""
+"""First number of poplite's metadata, beyond those that LLVM assigns."""
 
 
 # -- slots of shapes -------------------------------------------------------------------------------
@@ -208,8 +208,8 @@ def slots_job(name: str, cls: type[Vertex], costs: Mapping[str, float]) -> Job:
 
     The function is `slots(shapes, count, words, workers, budget, parts)`: for each of `count`
     shapes of `words` words it writes to `parts` the 64ths of a slot of the slowest of `workers`
-    workers; `OVER` where they exceed `budget`. With the code {"deciding": names of arguments on
-    which its cost depends, "uneven": those where rows are uneven} is kept.
+    workers; `OVER` where they exceed `budget`. Stored with the code is {"deciding": names of
+    arguments on which its cost depends, "uneven": those where rows are uneven}.
 
     Raises `VertexCompileError` when `compute` is outside the dialect.
     """
@@ -235,8 +235,8 @@ def slots_object(
 ) -> Made:
     """Compile the code for the slots of the vertices of a class, as a job.
 
-    `priced`, `uneven` and `over_shapes` are texts of modules: with `PRICED`, also for uneven rows
-    if it has lists, and with what calls it for each shape.
+    `priced`, `uneven` and `over_shapes` are texts of modules: with `PRICED`, the same for uneven
+    rows if it has lists, and with the function that calls it for each shape.
     """
     decoded = [Parameter(*each) for each in parameters]
     module = folded(priced)
@@ -264,7 +264,7 @@ def slots_object(
 
 
 def _deciding_uneven(text: str, parameters: Sequence[Parameter]) -> frozenset[str]:
-    """Return what decides where rows are uneven; their lengths are not data themselves."""
+    """Return the values that decide where rows are uneven; row lengths themselves are not data."""
     blocks = blocks_of(folded(text).get_function(PRICED))
     tables = {f"{p.field}.pairs" for p in parameters if p.kind == "rows"}
     return deciding(blocks, tables)
@@ -273,7 +273,7 @@ def _deciding_uneven(text: str, parameters: Sequence[Parameter]) -> frozenset[st
 def block_costs(
     blocks: Sequence[BasicBlock], lengths: frozenset[str], cost: Cost
 ) -> dict[str, BlockCost]:
-    """Return what each block of a function takes; `lengths` are those arguments that are."""
+    """Return the cost of each block of a function; `lengths` are the arguments that are lengths."""
     by_name = {block.name: block for block in blocks}
     loops = loops_of(blocks)
     known = loop_costs(blocks, loops, lengths)
@@ -305,14 +305,14 @@ def block_costs(
             limit=int(cost("repeat_limit")),
             may_not_end=block.name in unbounded,
         )
-    for loop in loops:  # one that LLVM knows never to end: a mere jump, which would be free
+    for loop in loops:  # one that LLVM knows never ends: a mere jump, which would be free
         if loop.header in unbounded and not any(found[name].parts for name in loop.blocks):
             found[loop.header] = replace(found[loop.header], parts=PARTS)
     return found
 
 
 def _is_one_product(loop: NaturalLoop, blocks: Mapping[str, BasicBlock]) -> bool:
-    """Return whether every iteration takes the same, and LLVM can compute their number first."""
+    """Return whether all iterations cost the same, and LLVM can compute their number first."""
     counting = counting_of(loop, blocks)
     return len(loop.blocks) == 1 and counting is not None and counting.ends
 
@@ -367,7 +367,7 @@ def _argument(builder: ir.IRBuilder, parameter: Parameter, shape: Any, worker: A
 
 
 COUNTED = "counted"
-"""Name of the function that runs a vertex, or a copy of it, and returns what it took."""
+"""Name of the function that runs a vertex, or a copy of it, and returns its slots."""
 
 
 def measuring_object(
@@ -383,13 +383,13 @@ def measuring_object(
 ) -> Made:
     """Compile a driver that counts, as a job.
 
-    `driver` is the text of its module, which declares `COUNTED`.  Where vertices are only counted
-    (`on_copies`), the parameters of that are followed by a budget, memory that it reads and memory
+    `driver` is the text of its module, which declares `COUNTED`. Where vertices are only counted
+    (`on_copies`), its parameters are followed by a budget, the memory that it reads and the memory
     that it changes, each with its bytes (`slot_function.with_bounded_memory`).
 
     Where indices are checked, `rehearsing` is the text of a driver that runs each vertex on copies
-    first; else it is empty. It is taken only where `COUNTED` cannot check them itself, whose
-    parameters are then followed by `inside_fields.RECORD`; `sizes` are bytes of elements by field.
+    first; else it is empty. It is used only where `COUNTED` cannot check them itself; where it can,
+    its parameters are followed by `RECORD`. `sizes` are bytes of elements by field.
     """
     decoded = [Parameter(*each) for each in parameters]
     blocks = blocks_of((module := folded(priced)).get_function(PRICED))
@@ -397,7 +397,7 @@ def measuring_object(
     tables = {p.name for p in decoded if p.what in ("pairs", "wide")}
     lengths |= _looked_up(blocks, tables)
     block_cost = block_costs(blocks, frozenset(lengths), costs.__getitem__)
-    if not on_copies:  # a vertex that runs may run for ever
+    if not on_copies:  # a vertex that runs may run forever
         block_cost = {
             block.name: _unbounded(block, blocks, block_cost[block.name]) for block in blocks
         }
@@ -421,15 +421,15 @@ def measuring_object(
 
 
 def _unbounded(block: BasicBlock, blocks: Sequence[BasicBlock], cost: BlockCost) -> BlockCost:
-    """Return the cost of a block that may run for ever."""
+    """Return the cost of a block that may run forever."""
     counts_times = cost.may_not_end and is_loop(block, blocks)
     return replace(cost, may_not_end=False, counts_times=counts_times)
 
 
 def _looked_up(blocks: Sequence[BasicBlock], tables: set[str]) -> set[str]:
-    """Return the i64 numbers that are loaded from tables: lengths of rows, or their starts.
+    """Return the i64 numbers that are loaded from tables: lengths of rows, and their starts.
 
-    No loop runs as often as a start says.
+    A start never serves as a number of iterations.
     """
     places, found = set(tables), set[str]()
     for block in blocks:

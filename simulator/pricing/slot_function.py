@@ -10,16 +10,17 @@ Nothing is read or written, so it needs no memory; loads give zero.  LLVM then t
 loops into multiplications wherever it can compute how often they run.  Where it cannot, a loop
 could run forever: it returns `OVER` beyond a budget.
 
-In code that runs vertices, such a loop of one block counts how often it runs, and its cost is
-added at the end::
+In code that runs vertices, such a loop of one block counts its iterations, and its cost is added at
+the end::
 
     loop:                                       left:
       %time = phi i64 [ 0, ...                    %by.now = add i64 %earlier, %next.time
       %next.time = add i64 %time, 1             end:
       br i1 %more, label %loop, label %left       %own = mul i64 %by.now, 256
 
-It often counts something itself, and then LLVM keeps one number for both.  One more addition in a
-loop of six takes nothing on a core of its own, but up to a sixth where two threads share the core.
+Often the loop already has a counter, and then LLVM keeps one number for both.  One more addition in
+a loop of six instructions takes no time if a thread has the core to itself, but up to a sixth more
+where two threads share the core.
 
 Its arguments are those of `poplite.simulator.codegen.compute_code`.
 
@@ -30,8 +31,8 @@ Accesses of code that counts are compared with the lengths of fields while it ru
                                                 inside.7:
                                                   %b = load i32, ptr %a
 
-Outside, the field, the index and the length are written down, and the function returns `OUTSIDE`.
-An element that is read for nothing is not compared, as its load is not there any more.
+For an index out of range, the field, the index and the length are recorded, and the function
+returns `OUTSIDE`. An element whose value is unused is not checked, as LLVM has removed its load.
 """
 
 from __future__ import annotations
@@ -53,26 +54,26 @@ _MARKS = re.compile(r"(, ![\w.]+ !\d+| #\d+)")
 _ARRAY = re.compile(r"alloca [\[<](\d+) x (\w+)[\]>]")
 _VECTOR = re.compile(r"<(\d+) x (.+)>")
 _MASK = re.compile(r"<(\d+) x i1> (%[-\w.]+|<[^<>]*>|[^,()]+(?:\([^()]*\))?)(?=[,)])")
-"""The argument of a load or store of lanes that says which are present."""
+"""The mask argument of a masked load or store."""
 
 _LABEL = re.compile(r'label (%"[^"]+"|%[^\s,\]]+)')
 
 
 Memory = Callable[[Instruction, int], str]
-"""Returns the text that replaces an instruction, which has a number."""
+"""Returns the text that replaces an instruction, given with its number."""
 
 
 @frozen(eq=False)
 class BlockCost:
-    """What a block takes.
+    """The cost of a block.
 
     Attributes:
         parts: 64ths of a slot.
         short: the same where all of `lengths` are within the hardware's counter.
         lengths: names of arguments.
-        limit: the greatest number of that counter.
-        may_not_end: whether it begins a loop that might run for ever, or for very long.
-        counts_times: whether it is a loop itself, and counts how often it runs.
+        limit: the greatest number that the counter holds.
+        may_not_end: whether it begins a loop that might run forever, or for very long.
+        counts_times: whether it is a loop by itself, and counts its iterations.
     """
 
     parts: int
@@ -92,12 +93,12 @@ def slot_counting_text(
     memory: Memory,
     splits: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """Return the text of a module with a function that returns what another one takes.
+    """Return the text of a module with a function that returns the cost of another one.
 
     The arguments (types and names) include the budget where blocks may not end; `declared` are
-    declarations of what it calls, and `memory` gives the text of each instruction within a block.
-    Where that splits blocks, `splits` are their last labels, by name. Own names have a dot, which
-    no field has.
+    declarations of the functions it calls, and `memory` gives the text of each instruction within a
+    block. Where that splits blocks, `splits` are their last labels, by name. Added names contain a
+    dot, which no field name does.
     """
     names = {block.name: named(block.name) for block in blocks}
     loops = [number for number, block in enumerate(blocks) if costs[block.name].counts_times]
@@ -115,7 +116,7 @@ def slot_counting_text(
         lines.append(f"{name[1:]}:")
         phis = [i for i in block.instructions if i.opcode == "phi"]
         end = ends.get(name, name)
-        sources = {**tails, name: end} if number in loops else tails  # it goes on from its end
+        sources = {**tails, name: end} if number in loops else tails  # it repeats from its end
         lines += [_from(_MARKS.sub("", phi.text), sources) for phi in phis]
         if not number:
             places = ["%slots.taken", *(f"%times.{loop}" for loop in loops)]
@@ -144,16 +145,16 @@ def slot_counting_text(
 
 
 def _time(number: int, name: str, before: Iterable[str]) -> str:
-    """Return the phi that counts how often a loop of one block has run before.
+    """Return the phi that counts the iterations so far of a loop of one block.
 
-    `before` are the labels that come before it; at that of its own, `name`, it goes on.
+    `before` are the labels of its predecessors; `name` is its own, from which it repeats.
     """
     values = [f"[ {f'%next.time.{number}' if each == name else 0}, {each} ]" for each in before]
     return f"%time.{number} = phi i64 {', '.join(values)}"
 
 
 def _times(number: int, block: BasicBlock, behind: str) -> list[str]:
-    """Return the end of such a loop, and what adds its iterations; `behind` is the next block."""
+    """Return the end of such a loop, and the code that adds up its cost, before block `behind`."""
     end = _LABEL.sub(
         lambda label: f"label %left.{number}" if label[1] == behind else label[0],
         _MARKS.sub("", block.end.text),
@@ -171,7 +172,7 @@ def _times(number: int, block: BasicBlock, behind: str) -> list[str]:
 
 
 def is_loop(block: BasicBlock, blocks: Sequence[BasicBlock]) -> bool:
-    """Return whether a block repeats itself or goes to one other, entered by single edges."""
+    """Return whether a block repeats itself or exits to one other, and has only single edges."""
     repeats = block.name in block.successors and len(set(block.successors)) == 2
     return repeats and all(
         len(set(each.successors)) == len(each.successors)  # no switch with two equal edges
@@ -181,7 +182,7 @@ def is_loop(block: BasicBlock, blocks: Sequence[BasicBlock]) -> bool:
 
 
 def declarations(module: object) -> list[str]:
-    """Return the declarations of what an LLVM module (or its text) calls, without attributes."""
+    """Return the declarations of functions in an LLVM module (or its text), without attributes."""
     lines = (line for line in str(module).splitlines() if line.startswith("declare"))
     return [line.split("#")[0] for line in lines]
 
@@ -197,7 +198,7 @@ def with_its_memory(instruction: Instruction, number: int = 0) -> str:
 
 
 def without_memory(instruction: Instruction, number: int = 0) -> str:
-    """Return the text of an instruction; zero for what it would load, nothing for a store."""
+    """Return the text of an instruction; a load becomes zero, and a store becomes nothing."""
     opcode = instruction.opcode
     if opcode == "store":
         return ""
@@ -209,11 +210,11 @@ def without_memory(instruction: Instruction, number: int = 0) -> str:
 
 
 def with_bounded_memory(blocks: Sequence[BasicBlock]) -> Memory:
-    """Return what gives the text of instructions whose accesses stay inside known memory.
+    """Return a function that gives instructions as text, with accesses confined to known memory.
 
     They load from %arena.memory and from %copy.memory, within their sizes, and store to
-    %copy.memory only; what lies on the stack they load and store there. All other addresses are
-    replaced by `%no.where`.
+    %copy.memory only; accesses to the stack stay there. All other addresses are replaced by
+    `%no.where`.
     """
     return partial(_inside, _on_stack(blocks))
 
@@ -265,7 +266,7 @@ def _inside(on_stack: Mapping[str, tuple[str, int]], instruction: Instruction, n
 
 
 def _of_lanes_inside(instruction: Instruction, number: int) -> str:
-    """Return the text of a load or store of some lanes, less those outside known memory."""
+    """Return the text of a masked load or store, without the lanes outside known memory."""
     is_store = instruction.opcode == "store"
     pointer, text = named(instruction.operands[is_store]), with_its_memory(instruction)
     found = _MASK.search(text)
@@ -293,7 +294,7 @@ def _of_lanes_inside(instruction: Instruction, number: int) -> str:
 
 
 def _splat(name: str, value: str, count: int) -> list[str]:
-    """Return the text that makes a vector of the same i64."""
+    """Return the text that makes a vector of equal i64 values."""
     kind = f"<{count} x i64>"
     return [
         f"{name}.one = insertelement {kind} poison, i64 {value}, i64 0",
@@ -309,9 +310,9 @@ def _bytes_of(kind: str) -> int:
 
 
 def _count(cost: BlockCost, number: str, times: str = "") -> list[str]:
-    """Return what adds the cost of a block, and returns where that is beyond the budget.
+    """Return the code that adds the cost of a block, and returns if the sum exceeds the budget.
 
-    Names end in `number`; `times` names how often the block ran, empty for once.
+    Names end in `number`; `times` names the number of executions of the block, empty for one.
     """
     parts, lines, all_short = str(cost.parts), [], ""
     for position, name in enumerate(sorted(cost.lengths)):
@@ -397,7 +398,7 @@ def inside_fields(
 ) -> InsideFields | None:
     """Return the comparisons of a function; None where some access cannot be followed.
 
-    Accesses to rows of lists cannot, as rows lie side by side, nor those to lanes. `sizes` are the
+    Accesses to rows of lists cannot, as rows are adjacent, nor can masked accesses. `sizes` are the
     bytes of an element, by field.
     """
     made = {each.name: each for block in blocks for each in block.instructions if each.name}
@@ -434,7 +435,7 @@ def _element(
 ) -> tuple[Parameter, tuple[str, ...]] | None:
     """Return the argument that an address is made from, and the terms of its index.
 
-    None where it is made otherwise, or its steps are not those from element to element: a multiple
+    None where it is computed in another way, or its stride is not that of the elements: a multiple
     of an index may have wrapped around.
     """
     steps: list[tuple[int, str]] = []
@@ -456,7 +457,7 @@ def _element(
 
 
 def _compared(access: _Access) -> str:
-    """Return the text that goes on where an access is inside, and else returns."""
+    """Return the text that continues where an access is inside, and returns otherwise."""
     number, (index, *others) = access.number, access.index or ("0",)
     lines = []
     for k, term in enumerate(others):  # which wraps around as in `compute`

@@ -1,1 +1,1 @@
-"""Launches bound to memory, and what runs them."""
+"""Launches: bound to memory, run, counted."""

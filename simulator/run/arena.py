@@ -4,19 +4,18 @@
 
 A byte position of the layout counts from the beginning of a part.  The system provides zeroed
 pages, and only when they are touched, so a sparse graph may be larger than the memory it uses, and
-one of several ranks uses memory for its own part of the graph alone.
+each of several ranks uses memory only for its own part of the graph.
 
-Strict checks log what the workers of vertices read and wrote: a word for each element, see
+Strict checks log the reads and writes of the workers of vertices: a word for each element, see
 `encoding.LOG_BITS`::
 
     worker 0    total = total + x[0]    total: worker 0 read it, worker 0 wrote it
     worker 1    total = total + x[1]           worker 1 read what worker 0 wrote
 
-Workers run one after the other here, and on a machine at once.  Where none reads what another one
-writes, and none changes it, they do the same in any order.  Values that are stored are compared
-with those that are there, so that several workers may store equal ones.
-
-Only fields that vertices write are noted: fields do not overlap, so nothing writes the others.
+Workers run one after the other here, and concurrently on a machine.  If none reads or changes an
+element that another one writes, they give the same results in any order.  Stored values are
+compared with the present ones, so that several workers may store equal values.  Only accesses to
+fields that vertices write are logged: fields do not overlap, so nothing writes the others.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ _WORKER = (1 << op.LOG_BITS) - 1
 
 
 class Conflict(NamedTuple):
-    """What a worker did to an element that another one accessed before."""
+    """A conflicting access of a worker to an element that another one accessed before."""
 
     worker: int
     other: int
@@ -59,11 +58,11 @@ class Conflict(NamedTuple):
 class AccessLog:
     """The log of a block of bytes: the word of an element is that of its first byte.
 
-    The system provides memory for it only where elements are noted.
+    The system provides memory for it only where accesses are logged.
 
     Attributes:
         words: uint32[bytes].
-        shift: address of the word of address 0, as compiled code takes it.
+        shift: address of the word for address 0, in the form for compiled code.
     """
 
     def __init__(self, block: npt.NDArray[np.uint8]) -> None:
@@ -72,15 +71,15 @@ class AccessLog:
         self.shift = int(self.words.ctypes.data) - self.words.itemsize * self._begin
 
     def clear(self, places: npt.NDArray[np.int64]) -> None:
-        """Forget what was done to elements at some byte positions of the block."""
+        """Clear the log of elements at some byte positions of the block."""
         self.words[places] = 0
 
     def conflicts(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Return which elements a worker accessed in spite of another one, in the places' shape."""
+        """Return which elements have a conflict between workers, in the shape of `places`."""
         return np.asarray(self.words[places] >> 2 * op.LOG_BITS != 0)
 
     def conflict(self, place: int) -> Conflict:
-        """Return the first that was done to an element in spite of another worker."""
+        """Return the first conflict at an element."""
         word = int(self.words[place])
         writer, reader, worker = (word >> n * op.LOG_BITS & _WORKER for n in range(3))
         kind = word >> 3 * op.LOG_BITS
@@ -89,7 +88,7 @@ class AccessLog:
     def of_worker(
         self, cls: type[Vertex], values: Mapping[str, Any], worker: int
     ) -> dict[str, WorkerAccesses | list[WorkerAccesses]]:
-        """Return what notes a worker's accesses to the fields of an interpreted vertex."""
+        """Return the recorders of a worker's accesses to the fields of an interpreted vertex."""
         found: dict[str, WorkerAccesses | list[WorkerAccesses]] = {}
         noted = min(worker + 1, _WORKER)
         for name, field in cls.fields.items():
@@ -108,7 +107,7 @@ class AccessLog:
 
 
 class WorkerAccesses:
-    """Notes what a worker, numbered from 1, does to the elements of a vector.
+    """Records the accesses of a worker, numbered from 1, to the elements of a vector.
 
     Compiled code does the same (`poplite.simulator.codegen.accessors`).
     """
@@ -119,14 +118,14 @@ class WorkerAccesses:
         self._words, self._worker = words, worker
 
     def loaded(self, index: int) -> None:
-        """Note that the worker read an element."""
+        """Record that the worker read an element."""
         word = int(self._words[index])
         if not word >> op.LOG_BITS & _WORKER:
             word |= self._worker << op.LOG_BITS
         self._note(index, word, op.READ_WRITTEN if self._is_other(word) else 0)
 
     def stored(self, index: int, *, differs: bool) -> None:
-        """Note that the worker stored an element; `differs` from what was there."""
+        """Record that the worker stored an element; `differs` from the old value."""
         word, kind = int(self._words[index]), 0
         if self._is_other(word >> op.LOG_BITS):
             kind = op.WROTE_READ
@@ -160,14 +159,14 @@ class Floats:
         self.reset()
 
     def reset(self) -> None:
-        """Go back to the mode and the seed that programs begin with."""
+        """Restore the initial mode and seed of programs."""
         self.words[op.FLOAT_MODE], self.words[op.FLOAT_EXECUTIONS] = self._modes[0], 0
         self.words[op.FLOAT_SEED] = self._seed
 
     def continue_from(self, other: Floats) -> None:
-        """Go on where another engine is: in its mode, if programs here know it.
+        """Continue from the state of another engine: in its mode, if programs here know it.
 
-        The seed there may be that of a state that was loaded; one that was given here remains.
+        The seed there may come from a loaded state; a seed that was given here remains.
         """
         if self._seed == other._seed:
             self.words[op.FLOAT_SEED] = other.words[op.FLOAT_SEED]
@@ -176,7 +175,7 @@ class Floats:
         self.words[op.FLOAT_EXECUTIONS] = other.words[op.FLOAT_EXECUTIONS]
 
     def knows(self, mode: int) -> bool:
-        """Return whether programs here may be in a mode."""
+        """Return whether a mode is one of those of the programs here."""
         return mode in self._modes
 
     @property
@@ -219,19 +218,19 @@ class Floats:
 
 Bytes = npt.NDArray[np.uint8]
 Runs = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
-"""Begin and end of runs of bytes, rising and disjoint."""
+"""Begin and end of runs of bytes, ascending and disjoint."""
 
 HUGE_PAGE = 1 << 21
-"""Bytes of a huge page: x86-64's, and Arm's beside small pages of 4 KiB."""
+"""Bytes of a huge page: on x86-64, and on Arm with small pages of 4 KiB."""
 
 MOST_VIEWS = 1000
-"""NumPy views that are kept of what was read and written."""
+"""Number of cached NumPy views of tensors that were read or written."""
 
 
 class Arena:
     """The memory of one engine, filled with initial values: `parts` are the bytes of each replica.
 
-    `own` are begin and end of the runs of bytes that are filled; None for all of them.
+    `own` is begin and end of the runs of bytes that are filled; None for all.
 
     Raises `SizeOverflowError` when the computer has too little memory.
     """
@@ -291,7 +290,7 @@ class Arena:
     def load(self) -> None:
         """Restore initial memory and the initial mode of floating-point arithmetic."""
         if self._pages is not None and sys.platform == "linux":
-            self._pages.madvise(mmap.MADV_DONTNEED)  # the system gives zeros again
+            self._pages.madvise(mmap.MADV_DONTNEED)  # the system provides zeros again
         else:
             for part in self.parts:
                 part[:] = 0
@@ -362,7 +361,7 @@ class Arena:
 
 
 def _small_pages(size: int) -> mmap.mmap:
-    """Return memory of which only small pages that are touched are there."""
+    """Return memory in small pages, which are allocated when touched."""
     pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if sys.platform == "linux":
         pages.madvise(mmap.MADV_NOHUGEPAGE)
@@ -370,7 +369,7 @@ def _small_pages(size: int) -> mmap.mmap:
 
 
 def _use_huge_pages(pages: mmap.mmap, runs: Runs) -> None:
-    """Let the system use huge pages where they lie in runs of bytes: sweeps then miss less."""
+    """Let the system use huge pages inside runs of bytes: sweeps then have fewer TLB misses."""
     if sys.platform != "linux":
         return
     base = np.frombuffer(pages, np.uint8).ctypes.data
@@ -386,17 +385,17 @@ def typed(memory: Bytes, element: type[ElementType[Any]]) -> npt.NDArray[Any]:
     return memory[: len(memory) // size * size].view(element.dtype)
 
 
-# -- taking over from another arena ----------------------------------------------------------------
-# An engine may begin with the variables of another.  They lie first in every arena, in the order in
-# which the graph made them.  So those of two engines of one graph lie alike as far as both have
-# them, and their bytes are copied at once.
+# -- copying from another arena --------------------------------------------------------------------
+# An engine may begin with the variables of another.  They come first in every arena, in the order
+# in which the graph made them.  So two engines of one graph have the same layout for the variables
+# that both have, whose bytes are copied at once.
 
 
 def carry_memory(old: Arena, new: Arena, runs: Runs | None = None) -> int:
-    """Copy the variables that both have, but for constants; return how many bytes they take.
+    """Copy the variables that both have, except constants; return how many bytes they take.
 
-    `runs` are begin and end of the bytes that `old` has; None for all of them.  Random bits go on
-    as well.  Raises `ControlProgramError` for variables of another graph.
+    `runs` is begin and end of the bytes that `old` has; None for all.  Random bits continue as
+    well.  Raises `ControlProgramError` for variables of a different graph.
     """
     size = _common_bytes(old.layout, new.layout)
     for replica, (source, target) in enumerate(zip(old.parts, new.parts, strict=True)):

@@ -1,7 +1,7 @@
 """The steps of an executable as launches, bound to the addresses of an engine.
 
-Vertex classes check their indices unless all are known to be inside beforehand.  The text of
-`compute` says which conditions lengths and numbers must meet for that
+Vertex classes check their indices unless all are known to be inside beforehand.  The source of
+`compute` determines the conditions on lengths and numbers for that
 (`poplite.vertex.compute.bounds`); here they are evaluated for all vertices, from their descriptor
 rows.  The code of a class whose vertices meet them checks nothing.
 """
@@ -39,10 +39,10 @@ from poplite.vertex.compute.bounds import NUMBER_BITS, conditions
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 ELEMENTS_PER_NS = 10
-"""Work of simple vertices in a nanosecond, to guess the cost of launches that have not run."""
+"""Work of simple vertices per nanosecond, to guess the cost of launches that have not run."""
 
 PATIENCE_NS = 250_000_000
-"""Running time after which threads are started for launches that were guessed too low."""
+"""Running time after which threads are started for launches whose cost was guessed too low."""
 
 
 class CompiledSteps:
@@ -50,9 +50,9 @@ class CompiledSteps:
 
     Attributes:
         table: the launches; phase p of step s is in `launches[s, p]`.
-        forms: the faster forms that run; those that are put off join them when they do.
-        slot_counts: what counts vertices.
-        spoiled: what stopped a vertex and left memory undefined; None where nothing did.
+        forms: the faster forms that run; deferred ones are added when they start to run.
+        slot_counts: the counting of vertices.
+        spoiled: the fault that stopped a vertex and left memory undefined; None if there was none.
     """
 
     def __init__(
@@ -143,12 +143,12 @@ class CompiledSteps:
         return any(group.cls in self.forms or _has_workers(group) for group in step.groups)
 
     def _log(self, parts: Sequence[Part]) -> int:
-        """Return where vertices log accesses, as a chunk has it; 0 where none can."""
+        """Return the log of vertices' accesses, in the form for a chunk; 0 if there is none."""
         logs = self.executable.checks == "strict" and any(map(_has_workers, parts))
         return self.arena.accesses.shift if logs else 0
 
     def end_looks(self, step: int) -> None:
-        """Let a step at which strict checks no longer look run what was put off."""
+        """Let a step that strict checks no longer check run its deferred forms."""
         lowered = self.executable.steps[step]
         if step in self._quickened or not isinstance(lowered, ComputeStep):
             return
@@ -173,7 +173,7 @@ class CompiledSteps:
         return {cls: form for cls, form in self.forms.items() if is_faster and cls not in counts}
 
     def chunks_of_vertices(self, step: int) -> Iterator[npt.NDArray[np.int64]]:
-        """Yield the chunks that know what the vertices of a compute set returned."""
+        """Yield the chunks with the results of the vertices of a compute set."""
         for number in np.unique(self.launches[step, [op.COMPUTE, op.DEFINED]]).tolist():
             launch = self.table.launches[number]
             yield from (launch.chunks, launch.shares)
@@ -185,7 +185,7 @@ class CompiledSteps:
         return self.launches[step, phase] if own is None else own
 
     def share_slow(self, ran_ns: int) -> None:
-        """Let threads share the launches that turned out slow; `ran_ns` passed since then."""
+        """Let threads share the launches that turned out to be slow, after `ran_ns` of running."""
         self._ran_ns += ran_ns
         if launches.has_threads() or self._ran_ns > PATIENCE_NS:
             words = self.table.words[: len(self.table.launches)]
@@ -204,14 +204,14 @@ class CompiledSteps:
                 self._may_share[number] = False
 
     def take_fault(self, step: int, phase: int) -> Record:
-        """Return the fault of the first vertex that faulted in a launch, and forget all faults."""
+        """Return the fault of the first vertex that faulted in a launch, and clear all faults."""
         return Record(*min(self.table.take_faults(self.launches[step, phase])))
 
     def settle(self, code: Code, row: int) -> None:
         """Make memory well defined after the launch in `row` was left in the middle.
 
-        A compute set is undone if anything of it was saved; else each vertex has run or has not.
-        Then the launches behind the vertices run.
+        A compute set is undone if anything of it was saved; else each vertex has run completely or
+        not at all. Then the launches after the vertices run.
         """
         step, phase = code.ops[row, 1:3].tolist()
         number, lowered = self.launches[step, phase], self.executable.steps[step]
@@ -225,9 +225,9 @@ class CompiledSteps:
 
 
 def _in_order_of_memory(step: Step, stopping: Container[type[Vertex]]) -> Step:
-    """Return a step whose vertices run in the order of memory, where none of their class may stop.
+    """Return a step whose vertices run in the order of memory, if none of their class may stop.
 
-    Of those that may, the first one by number has to be the first that stops.
+    If they may, the first one by number has to be the first that stops.
     """
     if isinstance(step, CopyStep) or step.may_fault:
         return step
@@ -251,7 +251,7 @@ whether they run the faster form of the class."""
 
 @frozen(eq=False)
 class _Kinds:
-    """Which drivers an executable needs, for its `steps` as they run.
+    """The drivers that an executable needs, for its `steps` in the form that runs.
 
     `checked` are the classes whose code checks indices.
     """
@@ -276,14 +276,14 @@ class _Kinds:
                 is_counted = counting is not None and not counting.on_copies
                 if not is_counted and not self.is_put_off(cls):
                     kinds[cls, columns, False, None, cls in self.forms] = None
-                if self.executable.checks == "strict":  # which look at the definition
+                if self.executable.checks == "strict":  # which check the definition
                     kinds[cls, columns, issubclass(cls, MultiVertex), None, False] = None
         return list(kinds)
 
     def is_put_off(self, cls: type[Vertex]) -> bool:
-        """Return whether what runs once strict checks no longer look is only compiled then.
+        """Return whether the code that runs after strict checks have ended is compiled only then.
 
-        They look at workers for long, by code that logs accesses.
+        They check workers for a long time, with code that logs accesses.
         """
         if self.executable.checks != "strict" or not issubclass(cls, MultiVertex):
             return False
@@ -301,10 +301,10 @@ class _Kinds:
 
 
 def is_put_off(form: FasterForm) -> bool:
-    """Return whether strict checks leave a form alone until they no longer look at its step.
+    """Return whether strict checks do not run a form until they no longer check its step.
 
-    They look at a `MultiVertex` for long, by its `compute`. The library's tests compare its forms;
-    to compile them for that as well took half the time of a first product.
+    They check a `MultiVertex` for a long time, by its `compute`. The library's tests compare its
+    forms; compiling them for that as well took half the time of a first product.
     """
     return is_of_library(form.vertex) and issubclass(form.vertex, MultiVertex)
 
@@ -320,7 +320,7 @@ def _add_first(executable: Executable, kinds: _Kinds, builds: Builds) -> None:
     drivers: dict[type[Vertex], list[Driver]] = {}
     for kind in kinds.needed(lambda number: {}):
         own = drivers.setdefault(kind[0], [])
-        # A class that is counted may need no driver beside the one that counts.
+        # A class that is counted may need no driver besides the one that counts.
         if kind[0] not in candidates or executable.checks == "strict":
             own.append(kinds.driver(kind))
     if (announcing := announcer()) is not None:
@@ -341,7 +341,7 @@ def _add_first(executable: Executable, kinds: _Kinds, builds: Builds) -> None:
 
 
 def _compiled(cls: type[Vertex], drivers: Sequence[Driver]) -> list[type[Vertex]]:
-    """Return the classes that are compiled for a class: its faster form, if that is one."""
+    """Return the classes that are compiled for a class: its faster form, if that is a class."""
     return list(dict.fromkeys(driver.vertex for driver in drivers)) or [cls]
 
 
@@ -369,7 +369,7 @@ def _drivers(
 def checked_classes(
     executable: Executable, arena: Arena, forms: FasterForms
 ) -> frozenset[type[Vertex]]:
-    """Return the classes whose code checks indices, as they are not known to be inside.
+    """Return the classes whose code checks indices, as these are not known to be inside.
 
     Those of faster forms are among them.
     """
@@ -391,7 +391,7 @@ def _is_proved(cls: type[Vertex], groups: list[Vertices], arena: Arena) -> bool:
     try:
         some = [each for each in groups if len(each.rows)]
         return all(_Numbers(each, arena).hold(needed) for each in some if needed)
-    except KeyError:  # a number that is only known at run time
+    except KeyError:  # a number that is known only at run time
         return False
 
 

@@ -1,13 +1,14 @@
-"""What happens when a vertex stops: memory restored, the line named.
+"""Faults of vertices: memory is restored, the error names the line.
 
 A vertex stops when it indexes outside a field, and when its `compute` raises an exception.  With
-strict checks, and where exceptions may be raised, what its compute set writes in place was saved
-before.  That is put back, the vertex runs once more as plain Python, which raises at the very line
-of `compute`, and memory is put back again: to the user it is as if the compute set had not run.
-With fast checks nothing is saved: the error has what the compiled vertex left behind.
+strict checks, and where exceptions may be raised, the elements that its compute set writes in place
+were saved before.  They are restored, the vertex runs once more as plain Python, which raises at
+the exact line of `compute`, and memory is restored again: to the user it is as if the compute set
+had not run.  With fast checks nothing is saved: the error has the facts that the compiled vertex
+recorded.
 
-The error for an exception that `compute` raised is both poplite's and the user's own.  It says
-which vertex stopped, in which line and step, and is caught by either name::
+The error for an exception that `compute` raised is both poplite's and the user's own.  It names the
+vertex that stopped, the line and the step, and is caught by either class::
 
     try:
         engine.run()
@@ -15,7 +16,7 @@ which vertex stopped, in which line and step, and is caught by either name::
         error.what                          # "Solve 3 on tile 5: NoRoot: none from 0 to 1"
         error.__cause__                     # the NoRoot that compute raised
 
-What the exception's own `__init__` set on it is there too.
+Attributes that the exception's own `__init__` set are there too.
 """
 
 from __future__ import annotations
@@ -50,13 +51,13 @@ from poplite.vertex.vertex import Vertex
 
 @frozen(eq=False)
 class Record:
-    """What a compiled vertex leaves behind when it stops.
+    """The record that a compiled vertex leaves when it stops.
 
     Attributes:
         vertex: position of the vertex in its compute set.
         field: position of the field in the vertex class whose index is out of range; RAISED
             when `compute` raised an exception, TRAPPED when arithmetic stopped it.
-        index: that one; or how many lanes were asked for.
+        index: that index; or how many lanes were requested.
         length: elements of the field, or rows of the list; OF_LANES for a number of lanes.
     """
 
@@ -69,7 +70,7 @@ class Record:
 
 @frozen(eq=False)
 class StoppedLaunch:
-    """A launch, that of a row, in which a vertex stopped."""
+    """The launch of a row, in which a vertex stopped."""
 
     executable: Executable
     code: Code
@@ -85,7 +86,7 @@ class StoppedLaunch:
 
     @property
     def is_undone(self) -> bool:
-        """Whether memory is as before the compute set when a vertex has stopped."""
+        """Whether memory is restored to its state before the compute set when a vertex stops."""
         return self.step.may_fault
 
     def raise_fault(
@@ -94,7 +95,7 @@ class StoppedLaunch:
         computes: Mapping[type[Vertex], Compute],
         forms: FasterForms,
     ) -> NoReturn:
-        """Restore memory and raise what the vertex of a record raises as plain Python.
+        """Restore memory and raise the error that the vertex of a record raises as plain Python.
 
         `forms` are the faster forms that ran.
         """
@@ -120,7 +121,7 @@ class StoppedLaunch:
     def raise_interpreted_fault(self, fault: VertexFault) -> NoReturn:
         """Restore memory and raise the error of a vertex that ran as plain Python.
 
-        It has the vertex, the line of `compute` and the step; where `compute` raised it, it is also
+        It has the vertex, the line of `compute` and the step; if `compute` raised it, it is also
         the user's exception.
         """
         move(self.step.restore, self.arena)
@@ -154,7 +155,7 @@ class StoppedLaunch:
         ) from error
 
     def _outside(self, record: Record, form: FasterForm | None) -> TensorIndexError:
-        """Return the error of an index out of range, where nothing was saved to replay it."""
+        """Return the error for an index out of range, if nothing was saved to replay it."""
         vertex = self._vertex(record.vertex)
         at, added = _places(vertex, vertex.vertex_class.location)
         found = [*self._behind_record(record), added]
@@ -169,10 +170,10 @@ class StoppedLaunch:
         )
 
     def _only_compiled(self, record: Record, form: FasterForm | None) -> PopliteError:
-        """Return the error of a vertex that does not stop as plain Python.
+        """Return the error for a vertex that does not stop as plain Python.
 
-        Both forms have the same bits, so it read what another vertex had written meanwhile, unless
-        a faster form breaks its promise.
+        Both forms give the same bits, so it read data that another vertex wrote meanwhile, unless a
+        faster form violates its contract.
         """
         vertex = self._vertex(record.vertex)
         cls = vertex.vertex_class
@@ -198,7 +199,7 @@ class StoppedLaunch:
         return self.executable.origins[int(self.code.ops[self.row, 1])][number]
 
     def _named(self, vertex: NamedVertex, replica: int) -> str:
-        """Return the words for a vertex, with its replica where there are several."""
+        """Return the words for a vertex, with its replica if there are several."""
         return f"{vertex}, replica {replica}" if len(self.arena.parts) > 1 else str(vertex)
 
     def _where(self) -> str:
@@ -218,10 +219,10 @@ class StoppedLaunch:
 
 
 def _places(vertex: NamedVertex, line: SourceLocation) -> tuple[SourceLocation, str]:
-    """Return the user's line that a fault is about, and words for another one.
+    """Return the user's line that a fault is about, and words for a second one.
 
-    That is the line of `compute` in a class that the user wrote, and where a vertex was added of a
-    class of poplite's.
+    That is the line of `compute` for a class that the user wrote, and the line that added the
+    vertex for a class of poplite's.
     """
     if is_shipped(line) or is_generated(vertex.vertex_class):
         return vertex.location, f"compute of the vertex: {line}"
@@ -258,7 +259,7 @@ def raised_error(
 
 
 def _text_of(raised: Exception) -> str:
-    """Return the text of an exception, whose `__str__` is the user's and may fail itself.
+    """Return the text of an exception, whose `__str__` is the user's and may fail.
 
     >>> _text_of(ValueError("no root")), _text_of(ValueError())
     ('no root', '')
@@ -272,7 +273,7 @@ def _text_of(raised: Exception) -> str:
 def _class_of(raised: Any) -> type[ApplicationRuntimeError]:
     """Return the class of errors derived from poplite's and from a class of the user's."""
     base = ApplicationRuntimeError
-    for known in raised.__subclasses__():  # kept by its errors alone, as is the user's
+    for known in raised.__subclasses__():  # kept alive only by its errors, as is the user's
         if known.__bases__ == (base, raised):
             found: type[ApplicationRuntimeError] = known
             return found

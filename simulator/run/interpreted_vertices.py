@@ -1,16 +1,16 @@
-"""Runs vertices as interpreted Python.
+"""Runs vertices as plain Python.
 
 For debugging: breakpoints in `compute` work, and errors are ordinary tracebacks.  The same
 descriptor rows are read as by compiled code.  It needs no Numba.
 
-A vertex computes what it writes from what it reads, and from nothing else.  So where strict checks
-run it once more and find all of that as it was, what the first run wrote is put there instead::
+A vertex computes its outputs only from its inputs.  So if strict checks run it once more and find
+all inputs unchanged, the results of the first run are written instead::
 
     first run     x 1 2 3   total 0 -> 6       all vertices run; stores are noted
     again         x 1 2 3   total 9 -> 6       put there: the vertex does not run
                   x 1 2 NaN total 9            runs
 
-An Output element that the first run did not store keeps what it holds.
+An Output element that the first run did not store keeps its value.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from poplite.vertex.vertex import Field, MultiVertex, Vertex
 
 
 Values = Mapping[str, Any]
-"""The fields of a vertex, as `InterpretedSelf` takes them."""
+"""The fields of a vertex, in the form for `InterpretedSelf`."""
 
 
 class VertexRun:
@@ -54,7 +54,7 @@ class VertexRun:
         }
 
     def keep(self, values: Values, *, returned: bool) -> None:
-        """Note the fields after the run, and what it returned."""
+        """Save the fields after the run, and its result."""
         self._written = [array.copy() for array in _arrays(self._cls, values, _changes)]
         self._written += [array.copy() for array in _arrays(self._cls, values, _is_output)]
         self._returned = returned
@@ -65,7 +65,7 @@ class VertexRun:
         return all(array.tobytes() == read for read, array in pairs)
 
     def put(self, values: Values) -> bool:
-        """Write what the run wrote, and return what it returned."""
+        """Write the results of the run to memory, and return what it returned."""
         written = iter(self._written)
         for array in _arrays(self._cls, values, _changes):
             array[...] = next(written)
@@ -116,7 +116,7 @@ def move(moves: Moves, arena: Arena) -> None:
 
 
 PIECES = 1 << 14
-"""Pieces of a list that are moved at once."""
+"""Number of pieces of a list that are moved at once."""
 
 
 def move_between(moves: Moves, destination: Bytes, source: Bytes) -> None:
@@ -148,7 +148,7 @@ class VertexFault(Exception):
 
     @property
     def place(self) -> tuple[int, int]:
-        """Replica and number, by which faults are ordered."""
+        """Replica and number, the key by which faults are ordered."""
         return self.replica, self.number
 
 
@@ -167,10 +167,10 @@ def run_vertices(
 ) -> bool:
     """Run vertices of a group as plain Python, in order; return whether none returned false.
 
-    Runs only vertex `only`, or those before number `before`; `watch` is called before each.  What
-    `known` has by number does not run where it would do the same; other vertices are added to it.
-    Workers note in `log` what they access; `rows` are those of the group, if they are known.
-    Raises `VertexFault` when a vertex indexes outside a field or raises an exception.
+    Runs only vertex `only`, or those before number `before`; `watch` is called before each.
+    Vertices with a run in `known` do not run if they would do the same; others are added to it.
+    Workers record accesses in `log`; `rows` are those of the group, if known.  Raises `VertexFault`
+    when a vertex indexes outside a field or raises an exception.
     """
     returned, stores = True, floats.stores if floats.mode else _to_nearest
     has_workers = issubclass(group.cls, MultiVertex)
@@ -278,15 +278,15 @@ class InterpretedSteps:
         return tuple(p for p in parts if isinstance(p, Moves) or p.cls not in in_python)
 
     def returned(self, number: int) -> list[bool]:
-        """Tell for each replica whether no interpreted vertex of a step returned false."""
+        """Return for each replica whether no interpreted vertex of a step returned false."""
         return list(self._returned[number])
 
     def set_returned(self, number: int, returned: Sequence[bool]) -> None:
-        """Set what the vertices of a step returned, for each replica."""
+        """Set the result of the vertices of a step, for each replica."""
         self._returned[number] = list(returned)
 
     def remember(self, code: Code) -> None:
-        """Keep what vertices do in a launch of strict checks, which may run them once more.
+        """Save the runs of vertices in a launch of strict checks, which may run them once more.
 
         `code` is about to run; it begins with the vertices where they run once more.
         """
@@ -294,17 +294,17 @@ class InterpretedSteps:
         self._known = {} if is_first or self._known is None else self._known
 
     def forget(self) -> None:
-        """Keep nothing."""
+        """Discard saved runs."""
         self._known = None
 
     def run(self, number: int, watch: Callable[[], None]) -> VertexFault | None:
         """Run the interpreted vertices of a step; return the first fault by replica and vertex.
 
-        Vertices behind the fault may not have run.  What `watch` raises ends the run.
+        Vertices after the fault may not have run.  An error from `watch` ends the run.
         """
         first: VertexFault | None = None
         for replica, memory in enumerate(self._arena.parts):
-            # Groups are by class, so a later group may hold an earlier vertex.
+            # Groups are by class, so a later group may contain an earlier vertex.
             for place, group in enumerate(self._groups[number]):
                 known = (
                     None if self._known is None else self._known.setdefault((replica, place), {})

@@ -1,13 +1,13 @@
-"""Launches made ready to run: driver calls with addresses, shared by threads where that pays.
+"""Launches that are ready to run: driver calls with addresses, shared by threads if that pays.
 
 A launch begins as one chunk for each of its parts, which run in order.  Where threads pay, it
 is also cut into a few chunks for each of them, balanced by the weights that lowering assigned to
-its rows.  The vertices of a part are counted from 0 over all its rows, and cut anywhere::
+its rows.  The vertices of a part are numbered from 0 over all its rows, and can be cut anywhere::
 
     rows      |     5     | 1 |             10             |
     chunks    |      6        |     4     |       6        |
 
-Copies are counted by rows, of which the longest are split.
+Copies are cut between rows, the longest of which are split.
 
 The threads are those of Numba's threading layer, started when first needed.  Starting it imports
 Numba, so small programs never do.  The cost of passing a launch to the threads is measured then;
@@ -49,13 +49,13 @@ Part = Moves | Vertices
 CHUNKS_PER_THREAD = 4
 
 MEASURED_RUNS = 3
-"""Runs of a launch that are measured; the quickest counts."""
+"""Number of runs of a launch that are measured; the quickest counts."""
 
 ALL_RUNS = 1 << 62
-"""The same where data decide how long vertices take: a quick launch may be slow later."""
+"""The same if the time of vertices depends on data: a quick launch may be slow later."""
 
 LEAST_MOVED, MOST_MOVED, MOVED_PIECES = 1 << 14, 1 << 22, 64
-"""A large copy is split into about this many records, each of this much work: milliseconds."""
+"""A large copy is split into about this many records, each of about this work: milliseconds."""
 
 STREAMED_BYTES = 32 << 20
 """Bytes from which a copy is written past the caches, which it would only flush; measured, one of
@@ -117,16 +117,16 @@ class BoundPart:
 
 @dataclass(slots=True, eq=False)
 class Launch:
-    """The meaning of a row of the launch table.
+    """The contents of a row of the launch table.
 
     Attributes:
-        parts: what it runs, in this order while threads do not share it.
+        parts: its parts, which run in this order unless threads share it.
         chunks: one chunk row for each part.
-        shares: the chunk rows that threads share; none while it runs on one.
-        work: in elements.
+        shares: the chunk rows that threads share; empty if it runs on one thread.
+        work: its work, in elements.
         measured: how many runs are measured, and can be cut between vertices.
-        slots: by arena, the table of what each vertex took.
-        log: where accesses of workers are logged, as in a chunk; 0 where they are not.
+        slots: by arena, the table of the slots of each vertex.
+        log: the log of workers' accesses, as in a chunk; 0 if there is none.
     """
 
     parts: list[BoundPart]
@@ -138,7 +138,7 @@ class Launch:
     log: int = 0
 
     def complete(self, chunks: Int64, floats: int) -> None:
-        """Fill in what all chunks of the launch share; `floats` is an address."""
+        """Fill in the words that all chunks of the launch share; `floats` is an address."""
         chunks[:, op.CHUNK_FLOATS], chunks[:, op.CHUNK_LOG] = floats, self.log
         arenas = chunks[:, op.CHUNK_ARENA].tolist()
         chunks[:, op.CHUNK_SLOTS] = [self.slots.get(arena, 0) for arena in arenas]
@@ -176,8 +176,8 @@ class LaunchTable:
     ) -> int:
         """Add a launch of some parts; return its row, the same for all launches of nothing.
 
-        `checked` vertices may record faults; `replica_map` says whose memory a replica writes.
-        `log` is for vertices that log what their workers access.
+        `checked` vertices may record faults; `replica_map` gives the replica whose memory each one
+        writes. `log` is for vertices that log their workers' accesses.
         """
         some = [part for part in parts if len(_rows(part))]
         if not some:
@@ -220,7 +220,7 @@ class LaunchTable:
         return sum(int(part.vertices.sum()) for part in self.launches[number].parts) > 1
 
     def share(self, number: int, threads: int) -> None:
-        """Cut a launch for threads; what has already run of it is not run again."""
+        """Cut a launch for threads; parts that have already run are not run again."""
         launch, row = self.launches[number], self.words[number]
         limit = launch.work / (CHUNKS_PER_THREAD * threads)
         shares = []
@@ -234,7 +234,7 @@ class LaunchTable:
         row[op.LAUNCH_COST], row[op.LAUNCH_UNMEASURED] = 0, launch.measured
 
     def replace_drivers(self, number: int, others: Mapping[int, int]) -> None:
-        """Let a launch call other drivers, by the addresses of those that it calls now."""
+        """Replace the drivers that a launch calls; `others` maps addresses from old to new."""
         launch = self.launches[number]
         launch.parts = [
             replace(part, call=(others.get(part.call[0], part.call[0]), *part.call[1:]))
@@ -293,9 +293,9 @@ def _rows(part: Part) -> Int64:
 
 
 # -- vertices in the order of memory ---------------------------------------------------------------
-# The numbers of vertices say in which order they start on their tiles, such as the largest first.
-# Here they run by place, as memory is read fastest from end to end: a map of ten million elements
-# by rows and columns takes 0.55 of the time::
+# The numbers of vertices determine the order in which they start on their tiles, such as the
+# largest first.  Here they run by place, as memory is read fastest sequentially: a map of ten
+# million elements by rows and columns takes 0.55 of the time::
 #
 #     number   0    1    2    3            number   1    3    0    2
 #     x        900  100  970  160          x        100  160  900  970
@@ -304,13 +304,13 @@ def _rows(part: Part) -> Int64:
 
 LEAST_WORK = 64
 """Average work of a vertex, in elements, from which they are sorted: a second copy of their tables
-is small beside so many elements."""
+is small compared to so many elements."""
 
 
 def in_order_of_memory(group: Vertices) -> Vertices:
-    """Return vertices by rising places of the field that has most of their bytes.
+    """Return vertices in ascending order of the places of the field with most of their bytes.
 
-    They stay as they are where their numbers are not in tables, any field is in order, or they have
+    They are unchanged if their numbers are not in tables, any field is in order, or they have
     little work.
     """
     fields = [(n, each) for n, each in enumerate(group.cls.fields.values()) if each.is_edge]
@@ -339,7 +339,7 @@ def in_order_of_memory(group: Vertices) -> Vertices:
 
 
 def _is_in_order(group: Vertices) -> bool:
-    """Return whether the edges of a field begin at rising places, not all at the same one."""
+    """Return whether the edges of a field begin at ascending places, not all at the same one."""
     fields = list(group.cls.fields.values())
     for number, (column, at) in enumerate(positions(group.columns)):
         if column.part not in ("start", "first") or not fields[column.field].is_edge:
@@ -360,7 +360,7 @@ PAYS = 4
 """A launch is shared if one thread takes at least this many times the cost of sharing."""
 
 LEAST_NS = 4_000
-"""Launches that take less are never shared, whatever the threading layer."""
+"""Launches that take less are never shared, with any threading layer."""
 
 DOUBTFUL_NS = 5_000
 """A cost above is measured again.
@@ -370,7 +370,7 @@ of them; a launch then costs thirty times as much.
 """
 
 MOST_SAMPLES, SAMPLE_S = 50, 0.03
-"""Most times that it is measured again, and seconds between them."""
+"""Maximum number of times that it is measured again, and seconds between them."""
 
 
 class _Threads:
@@ -430,7 +430,7 @@ def has_threads() -> bool:
 
 
 def pays_ns() -> int:
-    """Return what a launch must take on one thread to be worth sharing; starts the threads."""
+    """Return the time on one thread from which sharing a launch pays; starts the threads."""
     with _threads.starting:
         if not has_threads():
             _threads.start()
@@ -460,7 +460,7 @@ def thread_entries() -> Int64:
 
 
 def _launch_ns() -> int:
-    """Measure what it costs to pass an empty launch to the threads."""
+    """Measure the cost of passing an empty launch to the threads."""
     times, threads = 16, thread_count()
     ops = np.array(
         [[op.REPEAT, 0, times, 3], [op.LAUNCH, 0, 0, 0], [op.AGAIN, 0, 1, 0], [op.END, 0, 0, 0]]

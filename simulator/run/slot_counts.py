@@ -1,4 +1,4 @@
-"""Vertices that are counted while they run, since their cycles depend on data.
+"""Counting of vertices while they run, since their cycles depend on data.
 
 Vertex classes are counted whose cycles depend on data::
 
@@ -9,7 +9,7 @@ Vertex classes are counted whose cycles depend on data::
     QUARTER                        not, nor HALF where the processor has none: the code that is
                                    priced differs from the code that runs
 
-What their compute sets took is kept in three places::
+The slots of their compute sets are in three places::
 
     table     slots of each vertex     written by drivers of `poplite.simulator.pricing`
     record    where everything is      read by `poplite.simulator.codegen.launcher`
@@ -17,7 +17,7 @@ What their compute sets took is kept in three places::
 
 Vertices of the same compute set that need not be counted have their slots in the table from the
 beginning.  In a replicated graph, each tile takes as long as in the slowest replica; slots are
-those of the first.
+those of the first replica.
 """
 
 from __future__ import annotations
@@ -127,9 +127,9 @@ def _has_half() -> bool:
 
 
 def _is_counted_separately(executable: Executable, cls: type[Vertex]) -> bool:
-    """Return whether a driver of its own counts a class, since more runs than is priced.
+    """Return whether a separate driver counts a class, since the code that runs does more.
 
-    A function of `math` is priced as a call of the C library, whose bits are others.
+    A function of `math` is priced as a call of the C library, whose results have different bits.
     """
     checked = check(cls)
     calls = {name for each in checked.functions() for name in each.facts.calls.values()}
@@ -148,15 +148,15 @@ def _costs(target: Target) -> tuple[tuple[str, float], ...]:
 
 @frozen(eq=False)
 class SlotTotals:
-    """What a row took over all its executions.
+    """The totals of a row over all its executions.
 
     Attributes:
         slowest: cycles of the slowest tile, summed over executions.
-        elapsed: the same with the phases before and after that no sync separates from it.
+        elapsed: the same, including the phases before and after that no sync separates from it.
         tile_cycles: int64[tiles], summed.
-        slots: worker slots of each family of the step, summed; for a MultiVertex tile cycles.
+        slots: worker slots of each family of the step, summed; for a MultiVertex, tile cycles.
         is_counted: whether a family was counted; the slots of the others were known.
-        is_cut: whether a vertex of a family took more than `MOST_COUNTED` slots, and counts as that
+        is_cut: whether a vertex of a family took more than `MOST_COUNTED` slots; it counts as that
             many.
     """
 
@@ -170,7 +170,7 @@ class SlotTotals:
 
 
 class SlotTable:
-    """The table of a compute set some of whose vertices are counted.
+    """The table of slots of a compute set with counted vertices.
 
     Attributes:
         counting: how each class that is counted is counted.
@@ -190,8 +190,8 @@ class SlotTable:
         self._is_counted = [f.cls in counting and f.source == "automatic" for f in families]
         numbers = [family.numbers.array() for family in families]
         count = 1 + max(int(each.max()) for each in numbers)
-        # The table is in the order of the vertices' numbers in the step. A driver writes there
-        # what all vertices of its class take, so those whose slots the user set come last.
+        # The table is in the order of the vertices' numbers in the step. A driver writes the slots
+        # of all vertices of its class there, so those whose slots the user set come last.
         places = np.arange(count)
         are_behind = [f.cls in counting and f.source == "given" for f in families]
         behind = np.concatenate([np.zeros(0, np.int64), *compress(numbers, are_behind)])
@@ -199,7 +199,8 @@ class SlotTable:
         # The word before each table is the size of the arena.
         self._tables = np.zeros((len(arenas), 1 + count + len(behind)), np.int64)
         self._tables[:, 0] = executable.layout.size_bytes
-        # What a driver writes for these is not to be added up: it belongs to an extra family.
+        # The slots that a driver writes for these must not be added up: they belong to an extra
+        # family.
         family_of = np.full(count + len(behind), len(families))
         tiles = np.zeros(count, np.int64)
         alone = np.zeros(count, np.bool_)
@@ -233,7 +234,7 @@ class SlotTable:
         self.slots = {arena: first + step * k for k, arena in enumerate(arenas)}
 
     def record(self) -> tuple[Int64, Int64]:
-        """Return a record with totals of its own, and these totals."""
+        """Return a record with its own totals, and these totals."""
         used, workers = len(self._used), self._executable.target.workers
         families = len(self._is_counted) + 1
         totals = np.zeros(op.TOTAL_WORDS + used + 2 * families, np.int64)
@@ -265,7 +266,7 @@ class SlotTable:
         return np.array([words[word] for word in range(op.SLOTS_WORDS)], np.int64), totals
 
     def totals(self, words: Int64) -> SlotTotals:
-        """Return what totals say that `record` returned."""
+        """Return the contents of totals that `record` returned."""
         tile_cycles = np.zeros(self._executable.target.tiles, np.int64)
         tile_cycles[self._used] = words[op.TOTAL_WORDS : op.TOTAL_WORDS + len(self._used)]
         slots, times_cut = words[op.TOTAL_WORDS + len(self._used) :].reshape(2, -1)[:, :-1].tolist()
@@ -284,7 +285,7 @@ _NO_LIMIT = np.iinfo(np.int64).max
 
 
 def _limit(family: VertexCosts, target: Target) -> int:
-    """Return what drivers write for vertices of a family that took more than is counted."""
+    """Return the number that drivers write for vertices of a family beyond the counting limit."""
     if issubclass(family.cls, MultiVertex):
         return int(target.cost("supervisor_overhead")) + target.workers * MOST_COUNTED
     return MOST_COUNTED
@@ -305,7 +306,7 @@ def cycles_around(cost: StepCost, num_tiles: int) -> Int64:
 
 
 def known_slots(family: VertexCosts, target: Target) -> tuple[Series, Source]:
-    """Return what each vertex of a family that is not counted takes, and who says so."""
+    """Return the slots of each vertex of an uncounted family, and their source."""
     if family.slots is not None:
         return family.slots, "given" if family.source == "given" else "formula"
     from poplite.simulator.pricing import slots_of  # many programs only have formulas
@@ -322,7 +323,7 @@ def known_slots(family: VertexCosts, target: Target) -> tuple[Series, Source]:
 
 
 class SlotCounts:
-    """What an engine needs to count vertices: `steps` are the tables of steps that are counted."""
+    """The counting of vertices in an engine: `steps` are the tables of counted steps."""
 
     def __init__(
         self,
@@ -348,7 +349,7 @@ class SlotCounts:
         self._launches: dict[tuple[int, int], int] = {}
 
     def __len__(self) -> int:
-        """Return how many launches there will be."""
+        """Return how many launches will be added."""
         return len(self._rows)
 
     def counting(self, step: int) -> Mapping[type[Vertex], Counting]:
@@ -367,11 +368,11 @@ class SlotCounts:
             self._records[launch] = record
 
     def launch_of(self, code: Code, row: int) -> int | None:
-        """Return the launch of a row; None where it adds nothing up."""
+        """Return the launch of a row; None if it adds nothing up."""
         return self._launches.get((id(code), row))
 
     def finish(self, code: Code, row: int) -> None:
-        """Add up what an execution took that was left at `row`, behind the vertices."""
+        """Add up the slots of an execution that was interrupted at `row`, after the vertices."""
         while code.ops[row, 2] < op.SUM_SLOTS and code.goes_on[row + 1]:
             row += 1
         launch = self.launch_of(code, row)
@@ -386,7 +387,7 @@ class SlotCounts:
         return {row: totals for row, (_, totals) in self._totals.items()}
 
     def totals(self, program: str, row: int) -> SlotTotals | None:
-        """Return what the counted vertices of the step at a row took; None for other rows."""
+        """Return the totals of the counted vertices of the step at a row; None for other rows."""
         found = self._totals.get((program, row))
         return None if found is None else found[0].totals(found[1])
 

@@ -1,4 +1,4 @@
-"""Which elements the vertices of a compute set touch, field by field, read off descriptor rows.
+"""The elements that vertices of a compute set touch, field by field, from descriptor rows.
 
     field        edges of it: vertex, row, first element, length
     Sum.x        0  0  128  16        elements   128 ... 143, 144 ... 159
@@ -6,10 +6,10 @@
     Sum.total    0  0  512   1                   512, 513
                  1  0  513   1
 
-Elements are counted as in the rows: in elements of the field's type from the start of the arena.
+Elements are numbered as in the rows: in elements of the field's type from the start of the arena.
 Gathered elements are in temporaries.
 
-Messages say which elements of which tensors those are, as the graph calls them::
+Messages name them as elements of the graph's tensors::
 
     contiguous      the bytes of the field are those of a variable    'cells'[95, 0:32]
     gathered        they are a copy in temporaries: the moves that    'cells'[0:8, 3]
@@ -80,7 +80,7 @@ class FieldElements:
         return int(np.searchsorted(self.end, number, side="right"))
 
     def name(self, number: int) -> str:
-        """Return what `compute` calls `elements[number]`: `'Sum.x'[3]`."""
+        """Return the name of `elements[number]` in `compute`: `'Sum.x'[3]`."""
         edge = self._edge(number)
         begin = int(self.end[edge - 1]) if edge else 0
         index = "" if self.field.depth == 0 else f"[{number - begin:,}]"
@@ -89,7 +89,7 @@ class FieldElements:
 
 
 def touched(step: ComputeStep) -> list[FieldElements]:
-    """Return what the vertices of a compute set touch, without metadata and empty fields."""
+    """Return the elements that vertices touch, without metadata and empty fields."""
     return [elements_of(cls, rows) for cls, rows in edges_of(step)]
 
 
@@ -139,7 +139,7 @@ GroupRows = tuple[Int64, list[FieldRows]]
 
 
 def numbers_and_rows(group: Vertices, *, with_state: bool = False) -> GroupRows:
-    """Return what `vertex_numbers` and `field_rows` do; if asked, with fields of state."""
+    """Return the results of `vertex_numbers` and `field_rows`, optionally with state fields."""
     parts, tables = numbers_of(group)
     vertex = parts[NUMBER]["number"]
     return vertex, [
@@ -155,7 +155,7 @@ def numbers_of(
     """Return the numbers of all vertices by field and part, and the tables of list fields."""
     counts = group.rows[:, COUNT_WORD]
     within = numbers_within(counts)
-    # Of a single run there is nothing to look up.
+    # For a single run there is nothing to look up.
     run = np.repeat(np.arange(len(counts)), counts) if len(counts) != 1 else np.zeros(1, np.int64)
     parts: dict[int, dict[str, Int64]] = {}
     tables: dict[int, Int64] = {}
@@ -196,7 +196,7 @@ def _of_field(
 
 
 def ranges(start: Int64, length: Int64) -> Int64:
-    """Return the numbers of some ranges, int64[n] each, one range after the other.
+    """Return the numbers in some ranges, given as int64[n], concatenated.
 
     >>> ranges(np.array([5, 0, 9]), np.array([2, 0, 3])).tolist()
     [5, 6, 9, 10, 11]
@@ -205,7 +205,7 @@ def ranges(start: Int64, length: Int64) -> Int64:
 
 
 def numbers_within(lengths: Int64) -> Int64:
-    """Return 0, 1, ... for each of some lengths."""
+    """Return 0, 1, ... for each length, concatenated."""
     ends = np.cumsum(lengths)
     return np.arange(int(lengths.sum())) - np.repeat(ends - lengths, lengths)
 
@@ -214,7 +214,7 @@ def numbers_within(lengths: Int64) -> Int64:
 
 
 MOST_ELEMENTS = 1 << 16
-"""Of more elements of a field, only the first and the last are looked at."""
+"""For more elements of a field than this, only the first and the last are used."""
 
 
 def behind_field(
@@ -236,7 +236,7 @@ def behind_field(
 
 
 def _named(positions: Int64, count: int, gather: Moves, layout: ArenaLayout) -> str:
-    """Return the name of some elements; of many, by the first and the last."""
+    """Return the name of some elements; many are named by the first and the last."""
     if positions[0] >= layout.temporary_base:
         positions = gathered_from(gather, positions)
     (first, begin), (last, end) = (layout.variable_at(int(positions[k])) for k in (0, -1))
@@ -269,14 +269,14 @@ def _box(variable: StoredVariable, at: Int64) -> str:
 
 
 def element_name(variable: StoredVariable, index: int) -> str:
-    """Return an element as the graph calls it, `'x'[3, 1]`."""
+    """Return the name of an element in the graph, `'x'[3, 1]`."""
     return element_range(variable.name, variable.shape, index, index + 1)
 
 
 def gathered_from(gather: Moves, positions: Int64) -> Int64:
-    """Return where bytes of temporaries, int64[n], were gathered from."""
+    """Return the sources from which bytes of temporaries, int64[n], were gathered."""
     found = moved_from(gather, positions)
-    if (found < 0).any():  # of a file that was changed: compiled code gathers all of them
+    if (found < 0).any():  # in a file that was tampered with: compiled code gathers all of them
         raise ApplicationRuntimeError(
             "a vertex has elements that nothing was copied to",
             found="the program is not as it was compiled",
@@ -286,7 +286,7 @@ def gathered_from(gather: Moves, positions: Int64) -> Int64:
 
 
 def moved_from(moves: Moves, positions: Int64) -> Int64:
-    """Return where copies read what they write to bytes, int64[n]; -1 for bytes they leave."""
+    """Return the sources of bytes, int64[n], that copies write; -1 for bytes that they do not."""
     blocks = moves.blocks()
     if not len(blocks[0]):
         return np.full(len(positions), -1)

@@ -1,1 +1,1 @@
-"""Strict checks: reads of elements that nothing has written, outputs left unwritten, races."""
+"""Strict checks: reads of unwritten elements, outputs left unwritten, races."""

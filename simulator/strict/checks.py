@@ -1,18 +1,18 @@
-"""Strict checks: which unwritten elements steps read.
+"""Strict checks of an engine, which find the unwritten elements that steps read.
 
-An engine with strict checks keeps the shadow of its memory (`poplite.simulator.strict.shadow`).
+An engine with strict checks maintains the shadow of its memory (`poplite.simulator.strict.shadow`).
 Each step is *armed* at first: Python runs it when its turn comes.  A Copy then moves the shadow as
-well, a compute set runs several times (`poplite.simulator.strict.replay`).  A step whose elements
-are all written by then is disarmed, and from then on costs nothing.  Where elements become
+well, and a compute set runs several times (`poplite.simulator.strict.replay`). A step whose
+elements are all written by then is disarmed, and costs nothing from then on.  If elements become
 unwritten, because unwritten ones are copied over them, all steps are armed again.  A step that was
-looked at `MOST_LOOKS` times is trusted: what it writes counts as written.  What moves unwritten
-elements is noted, so that messages say where these come from (`poplite.simulator.strict.origins`).
+checked `MOST_LOOKS` times is trusted: its results count as written.  Moves of unwritten elements
+are noted, so that messages can give their origin (`poplite.simulator.strict.origins`).
 
-In loops Python soon leaves a step that it looks at again and again to compiled code, which knows
-what follows where all is written afterwards (`poplite.simulator.strict.looks`).
+In loops Python soon leaves a step that it checks repeatedly to compiled code, which handles the
+case that everything is written afterwards (`poplite.simulator.strict.looks`).
 
-A scalar that decides what runs is looked at in the same way, before it decides.  Where Loops are to
-end, each does as soon as a round leaves written what an earlier one left.
+A scalar that decides what runs is checked in the same way, before it decides.  If Loops are to end,
+each does as soon as an iteration leaves the same elements written as an earlier one.
 
 On several ranks all steps remain armed, as elements may become unwritten elsewhere, and all ranks
 agree on how each compute set ended before the next step begins.
@@ -62,29 +62,29 @@ DECIDING = (op.JUMP_IF_ZERO, op.JUMP_IF_NONZERO, op.SWITCH, op.AGREE, op.SAME)
 """Ops that read a scalar."""
 
 LOOKED_AT = (op.LAUNCH, *DECIDING, op.COLLECT, op.ALL, op.CALLBACK)
-"""Ops that are looked at, but for the sums of slots."""
+"""Ops that are checked, except for the sums of slots."""
 
 MOST_LOOKS = 1_000
-"""Executions of a step that are looked at, so that a long loop is not slow for ever."""
+"""Number of checked executions of a step, so that a long loop is not slow forever."""
 
 LOOKS_IN_PYTHON = 2
-"""Executions of a step that Python looks at before compiled code does, where it can."""
+"""Number of executions of a step that Python checks before compiled code does, if it can."""
 
 MOST_KEPT = 1 << 22
-"""Most elements in tables that are kept for steps that are no longer looked at."""
+"""Maximum number of elements in tables kept for steps that are no longer checked."""
 
 
 class StrictChecks:
     """The strict checks of an engine.
 
     `interpret` says which vertices run as plain Python, `forms` which have a faster form.  With
-    `ends_loops`, a Loop ends when nothing else can be found out in it, but for what data decide.
+    `ends_loops`, a Loop ends when nothing more can be found out in it, apart from what data decide.
 
     Attributes:
         shadow: which bytes of the memory are written.
-        copies: where unwritten elements come from.
+        copies: the origins of unwritten elements.
         runs_again: how often the vertices of a compute set ran again.
-        has_run: whether the step at which it looked last ran, also where an error came afterwards.
+        has_run: whether the last checked step ran, even if an error followed.
         on_armed: called when all steps are armed again.
     """
 
@@ -115,29 +115,29 @@ class StrictChecks:
         self._undefining: dict[int, Moving] = {}
         self._kept = 0
         self._looks = [0] * len(executable.steps)
-        self._in_python = [0] * len(executable.steps)  # looks that Python did
+        self._in_python = [0] * len(executable.steps)  # checks that Python did
         self._compiled: dict[int, CompiledLook] = {}
         self._former: list[CompiledLook] = []  # rows of programs may have their addresses
         self._warned: set[int] = set()
         self._warned_lines: set[tuple[SourceLocation, str]] = set()
 
     def arm(self) -> None:
-        """Look at all steps again, as elements became unwritten."""
+        """Check all steps again, as elements became unwritten."""
         self._armed = [True] * len(self._armed)
         for call in self.on_armed:
             call()
 
     def load(self) -> None:
-        """Forget what was written; only initial contents count as written."""
+        """Reset the shadow; only initial contents count as written."""
         self.shadow.load()
         self.copies.forget()
         self.arm()
 
     def look(self, code: Code, row: int, calls: Sequence[int], runner: Runner) -> int:
-        """Run a row that is looked at, if it still has to be; return the row to go on with.
+        """Run a row that is checked, if it still has to be; return the row at which to continue.
 
         That is `row` itself when it can run by itself from now on.  `calls` are the CALLs that have
-        not returned.  Raises the faults that are found, and what vertices raise.
+        not returned.  Raises the faults that are found, and the errors of vertices.
         """
         self.has_run = False
         kind, number, scalar, size = code.ops[row].tolist()
@@ -150,7 +150,7 @@ class StrictChecks:
         elif kind in DECIDING:
             if not self.shadow.holds(scalar, 4 if kind == op.SWITCH else size):
                 error = self._place(code, row, calls).undecided(scalar)
-                # All ranks have the same scalar, and say so.
+                # All ranks have the same scalar, and report the same.
                 if self._peers is not None:
                     self._peers.agreed(error, 0)
                 raise error
@@ -166,19 +166,19 @@ class StrictChecks:
         return ProgramRow(self._executable, code, row, tuple(calls), self.copies)
 
     def rows(self, code: Code) -> list[int]:
-        """Return the rows of a program that are looked at before they run while all are armed."""
+        """Return the rows of a program that are checked before they run while all are armed."""
         ops, found, row = code.ops, [], 0
         while row < len(ops):
             kind, number, phase = ops[row, :3].tolist()
             is_sum = kind == op.LAUNCH and phase == op.SUM_SLOTS
-            is_loop = kind == op.JUMP and number <= row  # all others go forward
+            is_loop = kind == op.JUMP and number <= row  # all other jumps go forward
             if (kind in LOOKED_AT and not is_sum) or (is_loop and self._ends_loops):
                 found.append(row)
             row = code.end_of_launches(row) if kind == op.LAUNCH else row + 1
         return found
 
     def _is_new_round(self, loop: tuple[int, int]) -> bool:
-        """Return whether the round of a Loop that ends left written what none of its rounds did."""
+        """Return whether the ended iteration of a Loop left a new set of written elements."""
         written = blake2b(
             b"".join(np.packbits(part).tobytes() for part in self.shadow.parts)
         ).digest()
@@ -206,7 +206,7 @@ class StrictChecks:
             access.place.write(self.shadow, written, replica)
 
     def _undefined(self, code: Code, row: int, calls: Sequence[int], number: int) -> bool:
-        """Look at an action; return whether it only undefines elements, which is done each time."""
+        """Check an action; return whether it only undefines elements, which is done each time."""
         action = self._executable.actions[number]
         if isinstance(action, Undefine):
             self._undefine(number, action)
@@ -231,9 +231,9 @@ class StrictChecks:
         return self._undefining[number]()
 
     def compiled_look(self, number: int, launch_of: LaunchOf) -> CompiledLook | None:
-        """Return what may look at a step in place of Python from now on, if anything.
+        """Return the compiled check that can replace Python's for a step from now on, if any.
 
-        Python has just looked at it.
+        Python has just checked it.
         """
         if self._in_python[number] < LOOKS_IN_PYTHON or self._peers is not None:
             return None
@@ -273,13 +273,13 @@ class StrictChecks:
         return look
 
     def _collect(self, number: int, replay: Replay) -> None:
-        """Note how often compiled code looked at a step."""
+        """Record how often compiled code checked a step."""
         if (look := self._compiled.get(number)) is not None:
             self._looks[number] = min(MOST_LOOKS, self._looks[number] + look.take_looks())
             replay.recount()
 
     def _ran_here(self, number: int, runner: Runner) -> bool:
-        """Run a step unless there is nothing to look at; return whether it ran."""
+        """Run a step unless there is nothing to check; return whether it ran."""
         step = self._executable.steps[number]
         self._in_python[number] += 1
         if isinstance(step, ComputeStep):
@@ -357,7 +357,7 @@ class StrictChecks:
 
     def _replay(self, number: int, step: ComputeStep) -> Replay:
         if number not in self._replays:
-            # Vertices that print run once: a second run would be seen.
+            # Vertices that print run once: a second run would be visible.
             shows = any(group.cls in self._shown for group in step.groups)
             replay = Replay(
                 step,

@@ -1,11 +1,11 @@
-"""Vertices that would never end with other values in place of unwritten elements.
+"""Vertices that would never end with different values in place of unwritten elements.
 
-Only a `while` may go on for ever, and nobody can stop compiled code in it::
+Only a `while` may run forever, and compiled code in it cannot be stopped::
 
     while i != self.n: i += 2      ends for n = 0, which memory holds; never for n = 75
 
-So before vertices with such loops run with other values, those that read one of them run in Python,
-which counts turns.  The vertices of the library end for all values.
+So before vertices with such loops run with different values, those that read any of them run in
+Python, which counts iterations.  The vertices of the library end for all values.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def may_go_on(cls: type[Vertex]) -> bool:
 
 
 class WhileLoops:
-    """The vertices of a compute set that may never end; `classes` are theirs."""
+    """The vertices of a compute set that may never end, those of `classes`."""
 
     def __init__(self, step: ComputeStep, arena: Arena) -> None:
         self._arena = arena
@@ -44,7 +44,7 @@ class WhileLoops:
         self.classes = {group.cls for group, _ in self._groups}
 
     def first_endless(self, places: Collection[Place]) -> Place | None:
-        """Run some of the vertices, up to the first that makes too many turns; return that one."""
+        """Run some of the vertices, up to the first with too many iterations; return that one."""
         for replica, memory in enumerate(self._arena.parts):
             for group, rows in self._groups:
                 for number, values in described(group, memory, rows=rows):
@@ -55,7 +55,7 @@ class WhileLoops:
 
 
 def _goes_on(cls: type[Vertex], values: Values, number: int, floats: Floats) -> bool:
-    """Run a vertex; return whether it makes too many turns."""
+    """Run a vertex; return whether it makes too many iterations."""
     form, turns = bounded(cls)
     turns.reset()
     try:

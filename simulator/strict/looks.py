@@ -1,32 +1,31 @@
-"""Looks of strict checks: the elements of a compute set in one table, and lists for compiled code.
+"""Looks of strict checks: tables of elements, lists of checks for compiled code.
 
-A table has all elements that vertices touch, with the addresses of all that kernels work on::
+A table has all elements that vertices touch, with the addresses of all data that kernels use::
 
-    Pass.x     elements 0 ... 7      holes     1 1 0 0 0 0 0 0      nothing has written two of them
+    Pass.x     elements 0 ... 7      holes     1 1 0 0 0 0 0 0      two of them are unwritten
     Pass.y     elements 8 ... 15     old       their values before the vertices run
                                      result    their values afterwards
-                                     others    their values after runs with other values
+                                     others    their values after runs with different values
 
-Lists do without Python.  A step at which Python looks again and again, as one that fills a table
-row by row, is a row of the program that runs such a list in place of its launches
-(`encoding.LOOK`)::
+Lists run without Python.  For a step that Python checks repeatedly, such as one that fills a table
+row by row, a row of the program runs such a list in place of its launches (`encoding.LOOK`)::
 
-    rows_are_written    0: Python looks, and finds out what follows
+    rows_are_written    0: Python does the check instead
     launches
     mark_rows           notes that they are written
 
-A list does less than `poplite.simulator.strict.replay`: it knows only steps after which all that
-their vertices touch is written, or those rows that they moved.  Where anything is not so, it leaves
-memory as it was before, and Python looks.  So all errors, warnings and unwritten results are found
-by Python alone.
+A list does less than `poplite.simulator.strict.replay`: it handles only steps after which all
+elements that their vertices touch are written, or the rows that they moved.  In all other cases it
+leaves memory as it was before, and Python does the check.  So all errors, warnings and unwritten
+results are found by Python only.
 
 Vertices may move rows by number: their indices say which elements they touch::
 
     MultiUpdate     x 0 0 1 1 ... 0 0     index 3    s 1 1    rows of x: 3 becomes written, as s is
     MultiSlice      x 0 0 1 1 ... 0 0     index 1    out      row 1 of x has to be written
 
-So a turn of a loop that fills a table row by row looks at a row, and vertices run once.  Where
-something that they read is not written, `poplite.simulator.strict.replay` finds out what follows.
+So an iteration of a loop that fills a table row by row checks one row, and vertices run once.  If
+something that they read is unwritten, `poplite.simulator.strict.replay` finds the consequences.
 """
 
 from __future__ import annotations
@@ -56,28 +55,28 @@ from poplite.vertex.compute import NO_LOOPS, Loops, flow_of, loops_of
 from poplite.vertices.slices import gathers_rows, needs_old_rows, updates_rows
 
 # -- values in place of unwritten elements ---------------------------------------------------------
-# A compute set runs as memory is, then again with other values in their place.  The results say
-# about each element that vertices may write:
+# A compute set runs with memory as it is, then again with different values in place of unwritten
+# elements.  The results classify each element that vertices may write:
 #
 #     first run   again   and again
 #     7           7       7             written: the result is the same
-#     0           -24001  24000         still unwritten: it holds what stood there before
-#     0           -24001  24000         or what stood at another such element: that was passed on
-#     3           -23998  24003         the result depends on what nothing has written
+#     0           -24001  24000         still unwritten: it holds its previous value
+#     0           -24001  24000         or that of another such element, which was passed on
+#     3           -23998  24003         the result depends on unwritten elements
 #     1           0       1             and so does `n < 1`
 #
-# The values of the two runs differ in sign, size and parity; those of integers have all bits
-# between them, and are not both multiples of anything.  An infinite value is lost in no sum.  There
-# are sixteen variants, so that comparing two such elements shows as well:
+# The values of the two runs differ in sign, size and parity; those of integers cover all bits
+# between them, and have no common factor.  An infinite value is not lost in any sum.  There are
+# sixteen variants, so that comparisons of two such elements are detected as well:
 #
 #     integer     -24001 and 24000,  24052 and -24053,  -24105 and 24104 ...
 #     unsigned    1 and 32766,  32764 and 3,  5 and 32762 ...
 #     float       -inf and 24577,  24609 and -inf,  -inf and 24641 ...
 #
 # They are no larger, as loops may count with them; for nested loops about a hundred iterations of
-# each are enough.  Where data decide how often a loop runs, floats are finite; where a `while` may
-# wait for one certain number, as in `while n != 0`, no value is negative.  An element that holds
-# the value by chance gets another one.
+# each are enough.  If data decide how often a loop runs, floats are finite; if a `while` may wait
+# for a particular number, as in `while n != 0`, no value is negative.  An element that holds the
+# value by chance gets a different one.
 
 
 Values = npt.NDArray[np.int64]
@@ -88,10 +87,10 @@ Numbers = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
 FIRST, SECOND, OUTPUT = range(3)
-"""Which values: for the first and the second run again, and for Outputs in any state."""
+"""Sets of values: for the first and second further run, and for Outputs in any state."""
 
 FILLS = FIRST, SECOND
-"""The values for elements that nothing has written."""
+"""The sets of values for unwritten elements."""
 
 TAKEN, PUT = range(2)
 """Whether kernels read elements of the memory, or write them."""
@@ -101,7 +100,7 @@ _OUTPUTS = {"f": (-3.25, -5.25), "i": (4, 5)}
 _TRUTHS = (True, False), (True, False)
 _FALSE = (True, False), (False, False)
 """A truth value, and the one for an element that holds it already.  In half of the variants the
-second run holds False only, so that comparing two elements shows."""
+second run has only False, so that comparisons of two elements are detected."""
 
 
 def _table(low: Sequence[Any], high: Sequence[Any]) -> Numbers:
@@ -110,14 +109,14 @@ def _table(low: Sequence[Any], high: Sequence[Any]) -> Numbers:
     return np.array(columns).reshape(2, 2, VARIANTS).swapaxes(1, 2)
 
 
-# From variant to variant low values fall and high ones rise, or the reverse, so that each of two
-# elements is the larger one in one of the runs.
+# From variant to variant low values descend and high ones ascend, or the reverse, so that each of
+# two elements is the larger one in one of the runs.
 _NTH = np.arange(VARIANTS)
 _WIDE, _SHORT = 24001 + 52 * _NTH, 91 + 2 * _NTH
 _SIGNED = _table((-_WIDE, 2 - _WIDE), (_WIDE - 1, _WIDE - 3))
 _SHORT_SIGNED = _table((-_SHORT, 2 - _SHORT), (_SHORT - 1, _SHORT - 3))
 
-# Odd numbers without a factor of 2^15 - 1, so that the low and the high value share none.
+# Odd numbers without a factor of 2^15 - 1, so that the low and the high value have no common one.
 _ODD, _OTHER = np.array([n for n in range(1, 76, 2) if n % 7 and n % 31]).reshape(2, VARIANTS)
 _UNSIGNED = _table((_ODD, _OTHER), (32767 - _ODD, 32767 - _OTHER))
 _SHORT_UNSIGNED = _table((_ODD, _OTHER), (127 - _ODD, 127 - _OTHER))
@@ -161,10 +160,10 @@ def numbers_of(element: type[ElementType[Any]], fill: int, loops: Loops = NO_LOO
 def passed(
     source: type[ElementType[Any]], element: type[ElementType[Any]], loops: Loops
 ) -> Values | None:
-    """Return what an element holds to which one of type `source` was passed on.
+    """Return the values of an element to which one of type `source` was passed on.
 
-    For each variant two values for each of FILLS and OUTPUT; None where elements are not passed on
-    as they are.
+    For each variant there are two values for each of FILLS and OUTPUT; None if elements are not
+    passed on unchanged.
     """
     kinds = source.dtype.kind, element.dtype.kind
     is_same_kind = kinds == ("f", "f") or set(kinds) <= {"i", "u"}
@@ -176,7 +175,7 @@ def passed(
 
 
 def filled(element: type[ElementType[Any]], fill: int, old: Values) -> Values:
-    """Return values other than the old ones, in the first variant."""
+    """Return values that differ from the old ones, in the first variant."""
     one, other = _as_bits(numbers_of(element, fill), element)[0]
     return np.asarray(np.where(old == one, other, one))
 
@@ -195,14 +194,14 @@ class ElementTable:
     """The elements of some fields, in every replica.
 
     Attributes:
-        parts: which elements are those of each field.
+        parts: the elements of each field.
         total: number of elements in a replica.
-        holes: bool[replicas, elements], those that nothing has written.
+        holes: bool[replicas, elements], the unwritten elements.
         old: int64[replicas, elements], their values before the vertices run; this and the next two
             only for fields that vertices write or, before they run, that have holes.
-        result: their values after the run that counts.
-        others: their values after two runs with other values.
-        found: uint8[replicas, elements], what these say about results.
+        result: their values after the real run.
+        others: their values after two runs with different values.
+        found: uint8[replicas, elements], the verdicts on results.
     """
 
     def __init__(self, fields: Sequence[FieldElements], arena: Arena, shadow: Shadow) -> None:
@@ -229,7 +228,7 @@ class ElementTable:
         self._bind(arena, shadow)
 
     def _bind(self, arena: Arena, shadow: Shadow) -> None:
-        """Bind all addresses to kernels once, so that an execution looks none up."""
+        """Bind all addresses to kernels once, so that executions need no look-ups."""
         table = self._rows, len(self._rows), self._places, self.total
         places = arena.layout.size_bytes, len(arena.parts), *table
         memory = arena.block, *places
@@ -254,17 +253,17 @@ class ElementTable:
         self.count_kept = BoundKernel(put_other, *kept)
 
     def put_other(self, chosen: Mask, fill: int) -> None:
-        """Write values other than the old ones where chosen: bool[replicas, elements]."""
+        """Write values that differ from the old ones where chosen: bool[replicas, elements]."""
         self._put_other(fill, chosen)
 
     def judge(self, runs: int) -> bool:
-        """Note which results are written after runs with other values in all holes.
+        """Find which results are written, after runs with different values in all holes.
 
-        One run suffices where no hole is read, otherwise there are two.  Returns whether all other
-        results hold what nothing has written, and none depends on it.
+        One run suffices if no hole is read, otherwise there are two.  Returns whether all other
+        results are unwritten themselves, and none depends on unwritten elements.
         """
         count = 0
-        if runs > 1 and self._passes_on:  # where nothing is passed on, nothing is looked up
+        if runs > 1 and self._passes_on:  # otherwise no look-up is needed
             count = self._gather_held()
             self._held[:count].sort()
         return not self._judge(count, runs)
@@ -274,9 +273,9 @@ class ElementTable:
         self.found.fill(kernels.WRITTEN)
 
     def mark(self) -> int:
-        """Write down which results are written.
+        """Record in the shadow which results are written.
 
-        Returns INCOMPLETE when some elements are not, LOSSY when some were and are no longer.
+        Returns INCOMPLETE if some elements are not, LOSSY if some were and no longer are.
         """
         return int(self._mark())
 
@@ -286,10 +285,10 @@ def _passes_on(field: FieldElements) -> bool:
 
 
 def _fills_of(fields: Sequence[FieldElements]) -> tuple[Values, int]:
-    """Return the values of each field, as kernels take them, and the number of variants.
+    """Return the values of each field, in the form for kernels, and the number of variants.
 
     The first variants are those of its own type.  It may also hold a value passed on from an
-    element of another type, which may even be the same element.
+    element of a different type, which may even be the same element.
     """
     loops = loops_of({each.cls for each in fields})
     types = list(dict.fromkeys(each.field.element for each in fields))
@@ -313,7 +312,7 @@ UNLIMITED = -1
 
 
 class KernelCall(NamedTuple):
-    """A call of a kernel; `rule` says what its result means."""
+    """A call of a kernel; `rule` is the meaning of its result."""
 
     kernel: BoundKernel
     rule: int = op.RULE_NONE
@@ -342,15 +341,15 @@ Kernels = Sequence[BoundKernel]
 
 @frozen(eq=False)
 class LookPlan:
-    """What a look does.
+    """The work of a look.
 
     Attributes:
         begins: the work before anything but temporaries changes, which needs no undoing.
         runs: the vertices; a Copy, which does not fault, is one of `marks`.
         marks: the work after a step without faults.
-        undoes: what lets memory be as before `runs`, if all of `begins` was done.
-        has_workers: whether it also looks at a step of which all is written.
-        trusts: whether it finds out nothing; the step runs as it is after `marks`.
+        undoes: the work that restores memory to its state before `runs`, if `begins` was completed.
+        has_workers: whether it also checks a step whose elements are all written.
+        trusts: whether it checks nothing; the step runs unchanged after `marks`.
     """
 
     begins: Sequence[Item]
@@ -364,9 +363,9 @@ class LookPlan:
 def plan_of_rows(
     rows: MovedRows, phases: Sequence[int], gather: Kernels, scatter: Kernels
 ) -> LookPlan:
-    """Return what looks at vertices that move rows by number.
+    """Return the plan for vertices that move rows by number.
 
-    Nothing but those rows changes, so that these are kept in place of all that is saved.
+    Only those rows change, so they are saved instead of everything that vertices may write.
     """
     return LookPlan(
         [*_calls(gather), *_calls(rows.checks, op.RULE_NEEDED), *_calls(rows.keeps)],
@@ -377,12 +376,12 @@ def plan_of_rows(
 
 
 def trusting_plan(table: ElementTable, gather: Kernels, scatter: Kernels) -> LookPlan:
-    """Return what lets all that a step writes count as written."""
+    """Return the plan that lets all results of a step count as written."""
     return LookPlan(_calls(gather), marks=_calls((table.mark_written, *scatter)), trusts=True)
 
 
 def plan_of_copy(checks: Kernels, moving: Kernels) -> LookPlan:
-    """Return what looks at a Copy of written elements."""
+    """Return the plan for a Copy of written elements."""
     marks = [PhaseLaunch(op.GATHER), *_calls(moving)]
     return LookPlan(_calls(checks, op.RULE_NEEDED), marks=marks)
 
@@ -395,10 +394,10 @@ def plan_of_runs(
     gather: Kernels,
     scatter: Kernels,
 ) -> LookPlan:
-    """Return what runs vertices once, with other values in Outputs that nothing has written.
+    """Return the plan that runs vertices once, with different values in unwritten Outputs.
 
-    Where one of them remains, Python finds out which are written.  `logs` clear the log of what
-    workers share, and count conflicts in it; `vertices` is the phase that runs them.
+    If any of them remains, Python finds out which are written.  `logs` clear the log of elements
+    that workers share, and count conflicts in it; `vertices` is the phase that runs them.
     """
     clear, conflicts = logs
     begins = [
@@ -422,16 +421,16 @@ def _calls(kernels: Kernels, rule: int = op.RULE_NONE) -> list[Item]:
 
 
 def _launches(phases: Sequence[int], *some: int) -> list[Item]:
-    """Return the launches of some phases, of those that the step has."""
+    """Return the launches of those of some phases that the step has."""
     return [PhaseLaunch(each) for each in some if each in phases]
 
 
 class CompiledLook:
-    """A plan as compiled code takes it; `first` is the first phase of the step.
+    """A plan in the form for compiled code; `first` is the first phase of the step.
 
     Attributes:
-        trusts: whether it finds out nothing.
-        address: of its words.
+        trusts: whether it checks nothing.
+        address: the address of its words.
     """
 
     def __init__(self, plan: LookPlan, launch_of: LaunchOf, first: int) -> None:
@@ -449,11 +448,11 @@ class CompiledLook:
         self.address = address(self._words)
 
     def allow(self, looks: int) -> None:
-        """Say how often it may look until Python does."""
+        """Set how often it may look until Python does."""
         self._words[op.LOOK_LEFT] = self._allowed = looks
 
     def take_looks(self) -> int:
-        """Return how often it looked since this was asked last, where looks are limited."""
+        """Return how often it looked since the last call, if looks are limited."""
         left = int(self._words[op.LOOK_LEFT])
         looks, self._allowed = self._allowed - left, left
         return looks
@@ -472,13 +471,13 @@ class MovedRows:
     Attributes:
         are_sound: whether each vertex has as many elements as its rows need, so that it touches
             no others.
-        are_at_home: whether they are looked at where they are gathered from and scattered to, so
-            that their states are not moved.
-        checks: what looks at them before vertices run, in each replica; it returns 0 where
-            something that they would read is not written.
-        marks: what notes that they are written, and returns how many bytes were not.
-        keeps: what saves the content of the rows that are written.
-        undoes: what puts that back.
+        are_at_home: whether they are checked where they are gathered from and scattered to, so that
+            their states are not moved.
+        checks: the kernels that check them before vertices run, in each replica; one returns 0 if
+            something that vertices would read is unwritten.
+        marks: the kernels that note that they are written, and return how many bytes were not.
+        keeps: the kernels that save the content of the rows that are written.
+        undoes: the kernels that restore it.
     """
 
     def __init__(self, step: ComputeStep, arena: Arena, shadow: Shadow) -> None:
@@ -512,7 +511,7 @@ class MovedRows:
         self.undoes.append(BoundKernel(kernels.keep_rows, memory, lookups, listed, kept, 1))
 
     def are_written(self) -> bool:
-        """Return whether all that the vertices would read now is written; list what they write."""
+        """Return whether all data that vertices would read is written; list the rows they write."""
         return all(call() for call in self.checks)
 
     def keep(self) -> None:
@@ -521,16 +520,16 @@ class MovedRows:
             call()
 
     def undo(self) -> None:
-        """Put that back."""
+        """Restore that content."""
         for call in self.undoes:
             call()
 
     def write(self) -> int:
-        """Note that what was listed is written; return how many bytes were not."""
+        """Note that the listed rows are written; return how many bytes were not."""
         return sum(call() for call in self.marks)
 
     def count_holes(self) -> int:
-        """Return how many bytes nothing has written."""
+        """Return how many bytes are unwritten."""
         return sum(
             end - begin - int(np.count_nonzero(part[begin:end]))
             for part in self._shadow.parts
@@ -546,12 +545,12 @@ def move_rows(step: ComputeStep) -> bool:
 
 @frozen(eq=False)
 class _Rows:
-    """What the vertices of a group touch, by bytes from the start of the arena.
+    """The data that the vertices of a group touch, by bytes from the start of the arena.
 
     Attributes:
-        reads: which rows they read, as kernels take it.
+        reads: which rows they read, in the form for kernels.
         lookups: int64[lookups, LOOKUP_WORDS], of all vertices.
-        others: elements that are read in any case, their number, and the bytes of one.
+        others: elements that are always read, their number, and the bytes of one.
         blocks: begin and end of blocks of bytes that all edges take.
         is_sound: whether edges have the elements of all rows.
     """
@@ -564,7 +563,7 @@ class _Rows:
 
     @classmethod
     def of(cls, group: Vertices, step: ComputeStep, arena: Arena) -> _Rows:
-        """Read the rows of a group off its descriptor rows."""
+        """Find the rows of a group from its descriptor rows."""
         size, places = group.cls.fields["x"].element.size_bytes, starts_and_lengths(group)
         words = arena.bytes[: len(arena.bytes) // INDEX_BYTES * INDEX_BYTES].view(np.uint32)
         first, width = (words[places[name][0]].astype(np.int64) for name in ("first", "width"))
@@ -599,7 +598,7 @@ class _Rows:
     def homes(self, step: ComputeStep, arena: Arena) -> Int64 | None:
         """Return the lookups with rows where they are when nothing is gathered; None if it fails.
 
-        It does where the rows of a table are then not at even distances.
+        It fails if the rows of a table are then not evenly spaced.
         """
         if not len(step.gather.records) and not len(step.scatter.records):
             return self.lookups
@@ -648,7 +647,7 @@ def _home(
 
 
 def _joined(begin: Int64, size: Int64) -> list[tuple[int, int]]:
-    """Return begin and end of blocks, with those as one that touch each other."""
+    """Return begin and end of blocks, merging adjacent ones."""
     order = np.argsort(begin, kind="stable")
     begin, end = begin[order], np.maximum.accumulate((begin + size)[order])
     is_first = np.append(True, begin[1:] > end[:-1])
@@ -659,7 +658,7 @@ def _joined(begin: Int64, size: Int64) -> list[tuple[int, int]]:
 def _ungathered(positions: Int64, step: ComputeStep, arena: Arena) -> Int64:
     """Return where elements are before anything is gathered, by first bytes.
 
-    So indices may be read before.
+    So indices may be read before the gather.
     """
     found, is_gathered = positions.copy(), positions >= arena.layout.temporary_base
     if is_gathered.any():

@@ -30,9 +30,9 @@ from poplite.vertex.compute import FasterForm
 
 @dataclass(frozen=True, eq=False)
 class ProgramRow:
-    """A row of a program that is looked at; `calls` are the CALL rows that have not returned.
+    """A row of a program that is checked; `calls` are the CALL rows that have not returned.
 
-    `copies` say where unwritten elements come from.
+    `copies` gives the origins of unwritten elements.
     """
 
     executable: Executable
@@ -43,7 +43,7 @@ class ProgramRow:
     _launches: dict[tuple[int, ...], Code] = field(default_factory=dict, repr=False, compare=False)
 
     def is_at(self, code: Code, row: int, calls: Sequence[int]) -> bool:
-        """Return whether this is a row of a program that is called from the same rows."""
+        """Return whether this is the same row of a program, called from the same rows."""
         return self.row == row and self.code is code and self.calls == tuple(calls)
 
     @property
@@ -53,7 +53,7 @@ class ProgramRow:
 
     @cached_property
     def end(self) -> int:
-        """The row behind the launches of the step, except for the sum of slots."""
+        """The row after the launches of the step, without the sum of slots."""
         return self.code.end_of_launches(self.row)
 
     def launches(self, *phases: int) -> Code:
@@ -97,12 +97,12 @@ class ProgramRow:
         return f", replica {replica}" if self.executable.layout.replicas > 1 else ""
 
     def _element(self, field: FieldElements, number: int) -> tuple[str, StoredVariable]:
-        """Return an element as the graph calls it, and its variable."""
+        """Return the name of an element in the graph, and its variable."""
         variable, index = self.executable.layout.variable_at(self._byte(field, number))
         return element_name(variable, index), variable
 
     def _origin(self, position: int) -> CopyOrigin:
-        """Return where an unwritten element comes from, by its first byte."""
+        """Return the origin of an unwritten element, by its first byte."""
         assert self.copies is not None
         return self.copies.origin(position)
 
@@ -116,7 +116,7 @@ class ProgramRow:
     # -- errors ------------------------------------------------------------------------------------
 
     def undecided(self, position: int) -> UninitializedReadError:
-        """Return the error of a scalar, by first byte, that decides before anything wrote it."""
+        """Return the error for a scalar, by first byte, that decides before it is written."""
         origin = self._origin(position)
         return UninitializedReadError(
             f"{origin.missed}{origin.copied} decides what runs next{origin.lack}",
@@ -127,14 +127,14 @@ class ProgramRow:
         )
 
     def dependent(self, field: FieldElements, number: int, value: str) -> str:
-        """Return the words for a result that depends on elements that nothing has written."""
+        """Return the words for a result that depends on unwritten elements."""
         name, _ = self._element(field, number)
         return f"{field.name(number)}, which is {name}, depends on it: {value} as memory is now"
 
     def needed_hole(
         self, field: FieldElements, number: int, replica: int, count: int, why: str
     ) -> UninitializedReadError:
-        """Return the error of an element that nothing has written, and that something depends on.
+        """Return the error for an unwritten element that something depends on.
 
         `count` elements of the field are unwritten, for all vertices; `why` says what needs it.
         """
@@ -161,7 +161,7 @@ class ProgramRow:
     def worker_race(
         self, field: FieldElements, number: int, replica: int, count: int, conflict: Conflict
     ) -> WorkerRaceError:
-        """Return the error of a worker that depends on another one, or changes what it wrote.
+        """Return the error for a worker that depends on another one, or overwrites its result.
 
         `count` elements of the field have such a conflict; this one is shown.
         """
@@ -191,10 +191,10 @@ class ProgramRow:
         faster: str,
         before: str,
     ) -> VertexDefinitionError:
-        """Return the error of a faster form that differs from its definition.
+        """Return the error for a faster form that differs from its definition.
 
-        `count` results of the field differ; the values are those of one of them.  Where it is an
-        Output it held `before`.
+        `count` results of the field differ; the values are those of one of them.  If it is an
+        Output, it held `before`.
         """
         name, _ = self._element(field, number)
         vertex = self._vertex(field, number)
@@ -211,9 +211,9 @@ class ProgramRow:
     def faster_fault(
         self, forms: Sequence[FasterForm], error: PopliteError
     ) -> VertexDefinitionError:
-        """Return the error of a step that ends otherwise where its faster forms run.
+        """Return the error for a step that ends differently with its faster forms.
 
-        What a vertex raises names its form; what it returns may be due to any of them.
+        An error of a vertex names its form; a different result may be due to any of them.
         """
         forms = [each for each in forms if each.ran in error.found] or forms
         which = "the faster form" if len(forms) == 1 else "one of the faster forms"
@@ -236,7 +236,7 @@ class ProgramRow:
     # -- warnings ----------------------------------------------------------------------------------
 
     def kept_output(self, field: FieldElements, kept: Mask) -> UnwrittenOutputWarning:
-        """Return the warning of an Output that keeps old values where `kept`, bool[elements]."""
+        """Return the warning about an Output that keeps old values where `kept`, bool[elements]."""
         number = int(np.flatnonzero(kept)[0])
         vertex = self._vertex(field, number)
         name, variable = self._element(field, number)
@@ -260,4 +260,4 @@ _CONFLICTS = {
     op.CHANGED_WRITTEN: ("changes", "wrote"),
     op.WROTE_READ: ("writes", "read"),
 }
-"""What a worker does to an element, and what the other one did to it before."""
+"""The access of a worker to an element, and the earlier access of the other one."""

@@ -1,14 +1,14 @@
-"""Where unwritten elements come from.
+"""Origins of unwritten elements.
 
-Whatever moves unwritten elements is noted each time, and nothing else is::
+Every move of unwritten elements is noted, and nothing else is::
 
     1  Copy(b, a)   noted: b is unwritten, and so is a now
     2  zero(b)      not noted
     3  a * 2        reads a, which 1 moved from b, to which nothing unwritten was moved before 1
 
-What is unwritten was not written since the last noted step that moved something to it, so that step
-made it unwritten, whatever its source holds by now.  So noted steps are gone through backwards once
-something is wrong.  Where vertices passed elements on, one of those that they took is followed.
+An unwritten element has not been written since the last noted step that moved something to it, so
+that step made it unwritten, whatever its source holds now.  So noted steps are traversed backwards
+once something is wrong.  If vertices passed elements on, one of those that they took is followed.
 
 The blocks of streams and host functions are followed like variables, and not named.
 """
@@ -38,13 +38,13 @@ from poplite.source import SourceLocation
 from poplite.text import amount
 
 MOST_NOTED = 1 << 22
-"""Most numbers that are noted; with more of them all are forgotten."""
+"""Maximum number of noted numbers; beyond that, all are forgotten."""
 
 NOWHERE = -1
-"""In place of where an element was moved from."""
+"""In place of the source of an element that was not moved."""
 
 
-# -- what is noted ---------------------------------------------------------------------------------
+# -- notes -----------------------------------------------------------------------------------------
 
 
 class RowsMoved(NamedTuple):
@@ -76,7 +76,7 @@ class PassedOn:
     """An execution of a compute set whose vertices passed unwritten elements on.
 
     Attributes:
-        results: the first bytes of elements that became unwritten, or were not written either.
+        results: the first bytes of elements that became unwritten, or remained so.
         holes: the first bytes of unwritten elements that vertices read, one for each edge.
     """
 
@@ -86,10 +86,10 @@ class PassedOn:
     holes: Int64
 
     def taken(self, positions: Int64) -> tuple[Int64, Int64]:
-        """Return the vertices that made some results, and all that these vertices may have taken.
+        """Return the vertices that made some results, and all elements that they may have taken.
 
-        Vertices are -1 where elements were not passed on.  What was taken is [vertex, first byte]
-        of each, those first that vertices only read.
+        Vertices are -1 where elements were not passed on.  Elements taken are given as [vertex,
+        first byte], those that vertices only read first.
         """
         made = moved_from(self.step.scatter, positions)
         made = np.where(made < 0, positions, made)
@@ -112,7 +112,7 @@ class PassedOn:
 Noted = CopyStep | RowsMoved | PassedOn | Undefine
 
 
-# -- where it leads --------------------------------------------------------------------------------
+# -- origins ---------------------------------------------------------------------------------------
 
 
 class Owner(NamedTuple):
@@ -128,17 +128,17 @@ class Owner(NamedTuple):
 
 
 class CopyOrigin(NamedTuple):
-    """Where an unwritten element comes from.
+    """The origin of an unwritten element.
 
     Attributes:
-        elements: it and those that it was copied from, each from the next, as the graph calls them.
-        variable: what holds the one that all come from.
-        name: what has to be written.
-        when: when it has to be written, in words; empty where any earlier step will do.
-        since: after what nothing has written the element, in words; empty where nothing ever has.
-        is_late: whether what all come from was written afterwards.
+        elements: the names of the element and those that it was copied from, each from the next.
+        variable: the owner of the original element.
+        name: the name of the data that have to be written.
+        when: when it has to be written, in words; empty if any earlier step will do.
+        since: since when the element is unwritten, in words; empty if it never was written.
+        is_late: whether the original element was written afterwards.
         takes_value: whether an initial value would help.
-        passed: how vertices passed it on, in words, a text for each execution.
+        passed: how vertices passed it on, in words, one text for each execution.
     """
 
     elements: tuple[str, ...]
@@ -162,7 +162,7 @@ class CopyOrigin(NamedTuple):
 
     @property
     def copied(self) -> str:
-        """What it was copied from, in words; empty where it was not copied."""
+        """The element that it was copied from, in words; empty if it was not copied."""
         is_early = self.is_late and not self.passed
         return _copied(self.elements) + f" before {self.elements[-1]} was written" * is_early
 
@@ -180,7 +180,7 @@ class CopyOrigin(NamedTuple):
 
 
 def _copied(elements: tuple[str, ...]) -> str:
-    """Return the words for what the first element was copied from; empty where it was not."""
+    """Return the words for the source of the first element; empty if it was not copied."""
     if len(elements) == 1:
         return ""
     between = [*reversed(elements[1:-1])]
@@ -190,34 +190,34 @@ def _copied(elements: tuple[str, ...]) -> str:
 
 
 def _when(owner: Owner, undefined: str, *, is_late: bool) -> tuple[str, str]:
-    """Return when an element has to be written, and since when it is not, in words."""
+    """Return when an element has to be written, and since when it is unwritten, in words."""
     if undefined:
         return f"after {undefined}", f" since {undefined}"
     if is_late:
         return "before it is moved", " since"
-    if owner.has_values:  # what was noted is forgotten, or was on another rank
+    if owner.has_values:  # notes were forgotten, or were made on another rank
         return "", " since unwritten elements were moved there"
     return "", ""
 
 
 class UnwrittenCopies:
-    """What moved unwritten elements, one after the other since they were loaded."""
+    """The moves of unwritten elements since loading, in order."""
 
     def __init__(self, executable: Executable, shadow: Arena) -> None:
         self._executable, self._shadow = executable, shadow
-        self._begins: dict[str, int] = {}  # of remote buffers, behind the arena
+        self._begins: dict[str, int] = {}  # for remote buffers, after the arena
         self._buffers: dict[int, Remote] = {}  # by where they begin
         self._end = executable.layout.size_bytes
         self.forget()
 
     def forget(self) -> None:
-        """Forget all that was noted."""
+        """Forget all notes."""
         self._noted: list[Noted] = []
         self._size = 0  # numbers that are noted
         self._passed_on: dict[int, PassedOn] = {}  # the last execution of each step
 
     def note(self, what: Noted, size: int = 1) -> None:
-        """Note what moved unwritten elements just now, or undefined some; `size` of its numbers."""
+        """Note a step that moved unwritten elements or undefined some, in `size` numbers."""
         if self._noted and self._noted[-1] is what:
             return
         if self._size > MOST_NOTED:
@@ -249,7 +249,7 @@ class UnwrittenCopies:
         self.note(RowsMoved(action, replica, rows, begin), len(rows) + 1)
 
     def origin(self, position: int) -> CopyOrigin:
-        """Return where an unwritten element comes from, by its first byte."""
+        """Return the origin of an unwritten element, by its first byte."""
         parts: list[list[int]] = [[position]]
         passed: list[PassedOn] = []
         undefined = ""
@@ -277,10 +277,10 @@ class UnwrittenCopies:
         return CopyOrigin(names[0], owner, name, when, since, is_late, takes_value, tuple(texts))
 
     def origins(self, positions: Int64) -> list[CopyOrigin]:
-        """Return one element of each variable that unwritten elements, by first bytes, are of.
+        """Return one origin for each variable that unwritten elements, by first bytes, belong to.
 
-        These are in the order in which the elements miss them. Of blocks that no variable was
-        copied to there are none.
+        They are in the order of the elements. There are none for blocks to which no variable was
+        copied.
         """
         *_, (last, _, _) = self._followed(positions)
         layout = self._executable.layout
@@ -290,7 +290,7 @@ class UnwrittenCopies:
         return [self.origin(int(positions[each])) for each in sorted(first[owners >= 0])]
 
     def _followed(self, positions: Int64) -> Iterator[tuple[Int64, Int64, Noted | None]]:
-        """Yield where unwritten elements were, in which replicas, and by what they moved on."""
+        """Yield the positions and replicas of unwritten elements, and the step that moved them."""
         lacking = [part[positions] == 0 for part in self._shadow.parts]
         replicas = np.argmax(lacking, axis=0)
         is_followed, idle = np.ones(len(positions), np.bool_), set[int]()
@@ -314,7 +314,7 @@ class UnwrittenCopies:
             yield positions, replicas, noted
 
     def _moved_from(self, noted: Noted, positions: Int64) -> Int64:
-        """Return where elements were moved from, NOWHERE for others; undefined ones stay."""
+        """Return the sources of moved elements, NOWHERE for others; undefined ones stay."""
         if isinstance(noted, Undefine):
             undefined = moved_from(noted.tensor.moves.reversed(), positions) != NOWHERE
             return np.where(undefined, positions, NOWHERE)
@@ -322,12 +322,12 @@ class UnwrittenCopies:
             return moved_from(noted.moves, positions)
         makers, (vertices, places) = noted.taken(positions)
         vertices, first = np.unique(vertices, return_index=True)
-        found = np.full(noted.step.num_vertices + 1, NOWHERE)  # the last one is of no vertex
+        found = np.full(noted.step.num_vertices + 1, NOWHERE)  # the last one belongs to no vertex
         found[vertices] = self._at_home(noted, places[first])
         return found[makers]
 
     def _at_home(self, noted: PassedOn, places: Int64) -> Int64:
-        """Return where elements that vertices read were before they were gathered."""
+        """Return the positions before the gather of elements that vertices read."""
         places, base = places.copy(), self._executable.layout.temporary_base
         is_gathered = places >= base
         places[is_gathered] = gathered_from(noted.step.gather, places[is_gathered])
@@ -366,11 +366,11 @@ class UnwrittenCopies:
         return ""
 
     def _element(self, position: int) -> str:
-        """Return the element of a byte, which in a damaged file may be behind all variables."""
+        """Return the element of a byte, which in a damaged file may be after all variables."""
         return element_name(*self._executable.layout.variable_at(position))
 
     def _owner(self, position: int) -> Owner | None:
-        """Return what holds an element; None for blocks."""
+        """Return the owner of an element; None for blocks."""
         layout = self._executable.layout
         if position < layout.end_of_variables(len(layout.variables)):
             return self._variable(position)

@@ -1,19 +1,19 @@
-"""Executions of a compute set that are looked at: its vertices run more than once.
+"""Checked executions of a compute set: its vertices run more than once.
 
     gather, save, count    as always
-    vertices               the result that counts; workers log accesses     -> who races?
-    vertices, again        with other values where nothing was written      -> are they needed?
-    vertices, again        with other values in Outputs, the first time     -> who keeps them?
+    vertices               the real run; workers log accesses               -> do workers race?
+    vertices, again        with different values in unwritten elements      -> are they needed?
+    vertices, again        with different values in Outputs, the first time -> are they kept?
     vertices, again        in faster forms of the user's, the first time    -> the same results?
     scatter                memory is then what it is after the first run
 
-Connected elements that were not written change nothing as long as no result depends on them: a
-vertex may be connected to them, and may pass them on, which leaves them unwritten.
+Unwritten connected elements are harmless as long as no result depends on them: a vertex may be
+connected to them, and may pass them on, which leaves them unwritten.
 
-All of them run `compute`, except for that of faster forms.
+All of these runs execute `compute`, except that of faster forms.
 
-Between the runs kernels save, change and compare elements.  Python looks at single ones only when
-something is wrong.
+Between the runs, kernels save, change and compare elements.  Python examines single elements only
+when something is wrong.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ from poplite.vertex.compute import MOST_TURNS, FasterForms, check
 from poplite.vertex.vertex import MultiVertex
 
 TURNS, ELEMENTS_PER_TURN = 256, 256
-"""Of vertices that move rows, one execution in so many counts what of their tables is unwritten,
-and of many elements one more for each so many: so the cost of an execution does not grow with its
+"""For vertices that move rows, the executions from one count of their tables' unwritten bytes to
+the next, plus one for each so many elements: so the cost of an execution does not grow with its
 tables."""
 
 
@@ -74,32 +74,33 @@ _NONE = np.zeros(0, np.int64)
 
 
 class Runner(Protocol):
-    """A program, as seen by what runs in the middle of it."""
+    """A program, as seen by code that runs in the middle of it."""
 
     def run_launches(self, code: Code) -> None:
         """Run a few launches, written as a program."""
 
     def returned(self, step: int) -> list[bool]:
-        """Tell for each replica whether no vertex of a compute set returned false."""
+        """Return for each replica whether no vertex of a compute set returned false."""
 
     def set_returned(self, step: int, returned: Sequence[bool]) -> None:
-        """Set what the vertices of a compute set returned, for each replica."""
+        """Set the result of the vertices of a compute set, for each replica."""
 
 
 class Replay:
-    """A compute set that is looked at.
+    """A compute set that is checked.
 
     Attributes:
-        size: how many elements it touches, in all replicas.
-        has_workers: whether it has elements that workers share, whose accesses are looked at.
-        looks_first: whether its first execution is looked at in any case: it has Outputs, or faster
-            forms that are compared.
+        size: the number of elements that it touches, in all replicas.
+        has_workers: whether it has elements that workers share, whose accesses are checked.
+        looks_first: whether its first execution is always checked: it has Outputs, or faster forms
+            to be compared.
         runs_again: how often its vertices ran again, in the last execution.
         is_complete: whether all elements that it touches are written: at first before it runs,
             then afterwards.
-        is_lossy: whether something became unwritten, since whoever looks set this back.
-        has_run: whether an execution is complete, also where an error came afterwards; likewise.
-        warnings: to be shown.
+        is_lossy: whether something became unwritten since the caller reset this.
+        has_run: whether an execution was completed since the caller reset this, even if an error
+            followed.
+        warnings: the warnings to be shown.
     """
 
     def __init__(
@@ -136,7 +137,7 @@ class Replay:
         )
         self.is_complete = self.is_lossy = self.has_run = False
 
-    # Of vertices that move rows all these are needed only where something is found to be wrong.
+    # For vertices that move rows, these are needed only if something is found to be wrong.
 
     @cached_property
     def _fields(self) -> list[FieldElements]:
@@ -160,7 +161,7 @@ class Replay:
 
     @cached_property
     def _shared(self) -> dict[int, npt.NDArray[np.int64]]:
-        """The bytes of elements that workers share, of each field by number."""
+        """The bytes of elements that workers share, for each field by number."""
         parts = len(self._arena.parts)
         begins = self._arena.layout.size_bytes * np.arange(parts)[:, np.newaxis]
         return {
@@ -171,7 +172,7 @@ class Replay:
 
     @cached_property
     def _logs(self) -> tuple[list[BoundKernel], list[BoundKernel]]:
-        """What clears the log of these elements, and what counts conflicts in it."""
+        """The kernels that clear the log of these elements, and count conflicts."""
         places = [each.ravel() for each in self._shared.values()]
         kinds = clear_log, count_conflicts
         clear, count = (
@@ -185,9 +186,9 @@ class Replay:
         return MovedRows(self._step, self._arena, self._shadow)
 
     def run_by_rows(self, place: ProgramRow, runner: Runner, *, is_first: bool) -> bool:
-        """Run vertices once that move written rows only; return whether they did.
+        """Run vertices once if they move only written rows; return whether they do.
 
-        Where all tables are written it is left to `run`, which finds that out.
+        If all tables are written, that is left to `run`, which finds it out.
         """
         if not self._moves_rows or (is_first and self.looks_first):
             return False
@@ -220,10 +221,10 @@ class Replay:
             self._launch(op.SCATTER)
 
     def _leave(self, undo: Callable[[], object], finish: Callable[[], object]) -> None:
-        """Let an execution that an error ended, or Ctrl-C, be complete, or none."""
+        """Complete or undo an execution that an error or Ctrl-C ended."""
         if self.has_run:
             finish()
-            self.is_lossy = True  # for all that is known
+            self.is_lossy = True  # for all we know
             self.recount()
         else:
             undo()
@@ -231,7 +232,7 @@ class Replay:
     def compile_look(
         self, place: ProgramRow, launch_of: LaunchOf, *, is_trusted: bool
     ) -> CompiledLook | None:
-        """Return what compiled code may do at `place` in place of Python, if anything."""
+        """Return the compiled check that can replace Python's at `place`, if any."""
         if not self._looks or self._returns:
             return None
         self._place = place
@@ -248,34 +249,34 @@ class Replay:
 
     @property
     def _phases(self) -> list[int]:
-        """The phases of the step, but for the sum of slots."""
+        """The phases of the step, except the sum of slots."""
         place = self._place
         phases: list[int] = place.code.ops[place.row : place.end, 2].tolist()
         return phases
 
     @property
     def looks_by_rows(self) -> int:
-        """How often compiled code may look at rows before the table is looked at as a whole."""
+        """How often compiled code may check rows before the table is checked as a whole."""
         return TURNS + self.size // ELEMENTS_PER_TURN if self._moves_rows else 0
 
     def recount(self) -> None:
-        """Look at a whole table the next time, as compiled code looked at its rows meanwhile."""
+        """Check the whole table the next time, as compiled code checked its rows meanwhile."""
         self._turns = 0
 
     def begin(self, place: ProgramRow, runner: Runner) -> None:
-        """Look at the written data before an execution at `place`."""
+        """Check which data are written before an execution at `place`."""
         self._place, self._runner, self._number = place, runner, place.step
         self.runs_again = self._runs_on_ranks = 0
         self.warnings: list[PopliteWarning] = []
         self._gather()
-        # A table that was not needed so far is not made either where all is written.
+        # If everything is written, a table that was not needed so far is not made either.
         has_table = not self._moves_rows or "_table" in vars(self)
         self._runs = self._table.find_holes() if has_table or self._rows.count_holes() else 0
         self.is_complete = not self._runs
 
     @property
     def runs_on_ranks(self) -> int:
-        """How often vertices ran again, on the rank where they did so most."""
+        """How often vertices ran again, on the rank with the most of these runs."""
         return max(self.runs_again, self._runs_on_ranks)
 
     def trust(self) -> None:
@@ -286,7 +287,7 @@ class Replay:
         self._runs = 0
 
     def run(self, *, is_first: bool) -> None:
-        """Run it, for the first time or again; raise faults, with memory then as before."""
+        """Run it, for the first time or again; raise faults, with memory restored."""
         table = self._table
         if self._gather.calls:
             self._launch(op.GATHER)
@@ -302,9 +303,9 @@ class Replay:
             raise
 
     def run_for_outputs(self) -> dict[int, Mask]:
-        """Run it, and return which Outputs that nothing had written were left so.
+        """Run it, and return which unwritten Outputs were left unwritten.
 
-        They are bool[replicas, elements] of each field, by its number.
+        They are bool[replicas, elements] for each field, by number.
         """
         table = self._table
         chosen = np.zeros_like(table.holes)
@@ -325,12 +326,12 @@ class Replay:
 
     @property
     def has_unwritten_outputs(self) -> bool:
-        """Whether vertices that may run again have Outputs that nothing has written."""
+        """Whether vertices that may run again have unwritten Outputs."""
         holes, parts = self._table.holes, self._table.parts
         return self._looks and any(holes[:, parts[n]].any() for n in self._outputs)
 
     def _in_agreement(self, *, is_first: bool) -> None:
-        """Run the vertices and look at them; a fault on one rank is one on all."""
+        """Run and check the vertices; a fault on one rank is raised on all."""
         if self._peers is None:
             self._run_and_look(is_first=is_first)
             return
@@ -344,7 +345,7 @@ class Replay:
             raise error
 
     def _run_and_look(self, *, is_first: bool) -> None:
-        """Run the vertices, and again where something is to be found out; raise faults."""
+        """Run the vertices, and again if something has to be found out; raise faults."""
         is_filled = self._looks and self._runs == 1 and not is_first
         if is_filled and self._fills_all():
             return
@@ -356,7 +357,7 @@ class Replay:
             self._look_at_forms()
 
     def _run_once(self) -> None:
-        """Run the vertices, and look at their workers."""
+        """Run the vertices, and check their workers."""
         for places in self._shared.values():
             self._log.clear(places)
         self._launch(op.SAVE, op.COUNT, self._vertices)
@@ -367,10 +368,10 @@ class Replay:
             self._look_at_workers()
 
     def _fills_all(self) -> bool:
-        """Run with other values in unwritten Outputs; return whether none of these remain.
+        """Run with different values in unwritten Outputs; return whether none of these remain.
 
         Then there is nothing more to find out, as vertices do not read Outputs.  Otherwise this was
-        the run with other values, and memory is as before.
+        the run with different values, and memory is as before.
         """
         self._table.put_in_holes[0]()
         self._run_once()
@@ -404,9 +405,9 @@ class Replay:
     def _again(
         self, number: int, put_other: Callable[[], object] | None, phase: int | None = None
     ) -> PopliteError | None:
-        """Run the vertices after a change of their memory; return what they raise.
+        """Run the vertices after a change of their memory; return the error that they raise.
 
-        What they write is in the table's `others`, under the number; memory stays so.
+        Their results are in the table's `others`, under the number; memory keeps them.
         """
         table = self._table
         self.runs_again += 1
@@ -426,9 +427,9 @@ class Replay:
         return None
 
     def _goes_on(self, put_other: Callable[[], object]) -> bool:
-        """Return whether vertices would never end, as memory is after a change; it stays so.
+        """Return whether vertices would never end after a change of memory, which is kept.
 
-        Those that take very long without the change as well are let go on.
+        Those that also take very long without the change may continue.
         """
         table, places = self._table, self._with_holes()
         while places and (place := self._loops.first_endless(places)) is not None:
@@ -445,7 +446,7 @@ class Replay:
         return False
 
     def _with_holes(self) -> set[Place]:
-        """Return the vertices with `while` loops that read what nothing has written."""
+        """Return the vertices with `while` loops that read unwritten elements."""
         holes, found = self._table.holes, set[Place]()
         for field, part in zip(self._fields, self._table.parts, strict=True):
             if field.field.reads and field.cls in self._loops.classes:
@@ -456,12 +457,12 @@ class Replay:
                 )
         return found
 
-    # -- what nothing has written ------------------------------------------------------------------
+    # -- unwritten elements ------------------------------------------------------------------------
 
     def _look_at_holes(self, *, is_filled: bool) -> None:
         """Find out which results are written; the others are holes, or passed on from holes.
 
-        Where Outputs were filled before, that was the run with other values.
+        If Outputs were filled before, that was the run with different values.
         """
         changes = () if is_filled else self._table.put_in_holes[: self._runs]
         error = self._without(changes)
@@ -475,7 +476,7 @@ class Replay:
                     raise self._blamed((n, replica, number))
 
     def _without(self, changes: Sequence[Callable[[], object]]) -> PopliteError | None:
-        """Run with other values in holes: twice, unless all are Outputs, which are not read."""
+        """Run with different values in holes: twice, unless all are Outputs, which are not read."""
         for number, put_other in enumerate(changes):
             error = self._again(number, put_other)
             if error is not None:
@@ -483,7 +484,7 @@ class Replay:
         return None
 
     def _blamed(self, changed: tuple[int, int, int] | PopliteError) -> UninitializedReadError:
-        """Return the error of the first hole that a result depends on, found by halving."""
+        """Return the error for the first hole that a result depends on, found by bisection."""
         table = self._table
         order = [n for n, each in enumerate(self._fields) if each.field.reads]
         found = [np.nonzero(table.holes[:, table.parts[n]]) for n in order]
@@ -518,7 +519,7 @@ class Replay:
         return self._place.needed_hole(*self._same(n, number, vertex), there, count, why)
 
     def _same(self, n: int, number: int, vertex: int) -> tuple[FieldElements, int]:
-        """Return an element by the field through which a vertex accesses it, of several fields."""
+        """Return an element by that of its fields through which a vertex accesses it."""
         field = self._fields[n]
         element = field.elements[number]
         for other in self._fields:
@@ -536,8 +537,8 @@ class Replay:
     def passed_on(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return which results hold unwritten elements, and which of these vertices read.
 
-        Both are first bytes, of what vertices read one for each edge.  Results that hold what they
-        held before are left out, except for those of Outputs.
+        Both are first bytes; for elements that vertices read, there is one for each edge.  Results
+        that keep their previous values are left out, except for those of Outputs.
         """
         table, results, holes = self._table, [_NONE], [_NONE]
         for field, part in zip(self._fields, table.parts, strict=True) if self._runs > 1 else ():
@@ -552,7 +553,7 @@ class Replay:
                 holes.append(places[numbers[np.unique(edges, return_index=True)[1]]])
         return np.concatenate(results), np.concatenate(holes)
 
-    # -- saved memory, and who races ---------------------------------------------------------------
+    # -- kept Outputs, faster forms, races ---------------------------------------------------------
 
     def _look_at_outputs(self) -> None:
         """Warn of Outputs that were written and keep their old values."""
@@ -569,14 +570,14 @@ class Replay:
 
     @property
     def _all_outputs(self) -> Mask:
-        """Return which elements are those of Outputs."""
+        """Return which elements belong to Outputs."""
         chosen = np.zeros_like(self._table.holes)
         for n in self._outputs:
             chosen[:, self._table.parts[n]] = True
         return chosen
 
     def _kept_outputs(self, chosen: Mask) -> dict[int, Mask]:
-        """Run with other values in chosen elements of Outputs; return which of them are kept."""
+        """Run with different values in chosen elements of Outputs; return those kept."""
         table, found = self._table, {}
         error = self._again(0, partial(table.put_other, chosen, OUTPUT))
         assert error is None, "compute never reads an Output"
@@ -592,9 +593,9 @@ class Replay:
         return found
 
     def _look_at_forms(self) -> None:
-        """Compare the faster forms with the definitions, where Outputs hold other values.
+        """Compare the faster forms with the definitions, with different values in Outputs.
 
-        They hold zeros before a first run: a form that adds to them would find the right ones.
+        Outputs hold zeros before a first run, so a form that adds to them would appear correct.
         """
         if not self._compared:
             return
@@ -621,7 +622,7 @@ class Replay:
                 raise self._place.other_form(form, field, number, replica, count, *texts)
 
     def _look_at_workers(self) -> None:
-        """Raise what a worker did to an element in spite of another one."""
+        """Raise the error for a conflict between workers at an element, if there is one."""
         for n, places in self._shared.items():
             wrong = self._log.conflicts(places)
             if wrong.any():
@@ -634,9 +635,9 @@ class Replay:
 def differing(
     defined: npt.NDArray[Any], faster: npt.NDArray[Any], rtol: float
 ) -> npt.NDArray[np.bool_]:
-    """Return where results of a faster form differ from those of `compute` by more than they may.
+    """Return where results of a faster form differ from those of `compute` by more than allowed.
 
-    One NaN is as good as another: which of two an addition keeps is the processor's choice.
+    NaN payloads are not significant: which of two NaNs an addition keeps depends on the processor.
 
     >>> nan, zero = np.float32(np.nan), np.float32(0)
     >>> differing(np.array([nan, zero]), np.array([-nan, -zero]), 0.0).tolist()

@@ -1,14 +1,14 @@
-"""The shadow of an arena: for each of its bytes, whether anything has written it.
+"""The shadow of an arena: for each of its bytes, whether it is written.
 
-It is laid out as the arena, so whatever moves data moves the shadow in the same way::
+It has the layout of the arena, so whatever moves data moves the shadow in the same way::
 
     arena     x: 1.5  0.0  0.0      y: 0.0  0.0  0.0
     shadow    x: 1    0    0        y: 0    0    0          1: written; each element has its bytes
     Copy(x, y)
     shadow    x: 1    0    0        y: 1    0    0
 
-What the host writes counts as written; a warning tells of elements that it reads and that nothing
-has written.  `uninitialized` says which elements those are::
+Data that the host writes count as written; a warning reports unwritten elements that it reads.
+`uninitialized` names those elements::
 
     engine.read of 'x': nothing has written 2 of its 8 elements
       the first is [6]
@@ -65,7 +65,7 @@ class Moving:
     calls: tuple[BoundKernel, ...]
 
     def __call__(self) -> int:
-        """Move it; return INCOMPLETE when some is unwritten, LOSSY when it replaces written."""
+        """Move it; return INCOMPLETE if some is unwritten, LOSSY if that replaces written."""
         flags = 0
         for call in self.calls:
             flags |= call()
@@ -96,10 +96,10 @@ class Shadow(Arena):
     def moving(
         self, moves: Moves, replica_map: Sequence[int] | None = None, *, known: int = MOVED
     ) -> Moving:
-        """Return what moves the shadow, as the data move.
+        """Return the function that moves the shadow as the data move.
 
-        `replica_map` says whose memory each replica writes.  By default the shadow of the data read
-        is moved; otherwise all that the moves write becomes `known`.
+        `replica_map` gives the replica whose memory each one writes.  By default the shadow of the
+        source is moved; otherwise all bytes that the moves write become `known`.
         """
         if not len(moves.records):
             return Moving(())
@@ -114,13 +114,13 @@ class Shadow(Arena):
         return Moving(tuple(calls))
 
     def checking(self, moves: Moves) -> list[BoundKernel]:
-        """Return what finds out whether all that some moves read is written, in each replica."""
+        """Return kernels that find whether all bytes that moves read are written, per replica."""
         kept = Moves(*map(np.ascontiguousarray, (moves.records, moves.pieces)))
         table = kept.records, len(kept.records), kept.pieces
         return [BoundKernel(moved_are_written, *table, part) for part in self.parts]
 
     def undefining(self, tensor: HostTensor) -> Moving:
-        """Return what lets all elements of a tensor count as unwritten."""
+        """Return the function that makes all elements of a tensor count as unwritten."""
         return self.moving(tensor.moves.reversed(), known=0)
 
 
@@ -140,15 +140,15 @@ def _full(size: int) -> Any:
     return np.ones(size, np.uint8).view(f"u{size}")[0]
 
 
-# -- what the host reads, and writes ---------------------------------------------------------------
+# -- accesses of the host --------------------------------------------------------------------------
 
 
 class Read(NamedTuple):
-    """What the host is about to read.
+    """A read that the host is about to do.
 
     Attributes:
-        what: the call, or the program, that reads.
-        at: the user's line of a program; else None, for where the missing data was made.
+        what: the call or the program that reads.
+        at: the user's line of a program; None for the line that made the missing data.
         written: which elements are written, for each replica.
         bytes_of: returns the first bytes of elements, which it takes by number.
     """
@@ -160,7 +160,7 @@ class Read(NamedTuple):
 
 
 def look_at_action(shadow: Shadow, action: Action) -> list[Read]:
-    """Note what an action is about to write; return what it is about to read."""
+    """Note the data that an action is about to write; return its reads."""
     reads: list[Read] = []
     match action:
         case Print(title=title, tensor=tensor):
@@ -172,7 +172,7 @@ def look_at_action(shadow: Shadow, action: Action) -> list[Read]:
         case Transfer(stream=stream, block=block) if stream.to_device:
             _write(shadow, block)
         case RowTransfer(to_device=True):
-            pass  # rows know themselves which of their elements are written
+            pass  # remote buffers track themselves which of their elements are written
         case Transfer(program=program, location=at, block=block):
             reads.append(_of_block(program, at, shadow, block))
         case RowTransfer(program=program, location=at, block=block):
@@ -187,9 +187,9 @@ def look_at_action(shadow: Shadow, action: Action) -> list[Read]:
 def uninitialized(
     read: Read, copies: UnwrittenCopies, where: str = ""
 ) -> UninitializedWarning | None:
-    """Return the warning of elements that are read though nothing has written them, or None.
+    """Return the warning about unwritten elements that are read, or None.
 
-    `where` is the step of the program.
+    `where` is the step of the program, for the message.
     """
     if all(own.all() for own in read.written):
         return None
