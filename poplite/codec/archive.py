@@ -1,11 +1,11 @@
-"""Archives: a zip of a JSON text with arrays, the file of an executable.
+"""Archives: zip files of JSON text with arrays, such as the file of an executable.
 
     arrays/int64.npy      all int64 numbers, concatenated
     arrays/uint32.npy
     manifest.json         everything else; names an array by its type, place and shape
 
-Members are stored, not compressed, in the order of their names and without dates, so that equal
-contents are equal bytes.  Reading refuses whatever this module would not write: unknown or
+Members are stored uncompressed, in the order of their names and without dates, so that equal
+contents give equal bytes.  Reading rejects whatever this module would not write: unknown or
 compressed members, or wrong sizes.  It never allocates more than the size of the file.
 """
 
@@ -49,14 +49,14 @@ HEADER_BYTES = 128
 """Bytes of a .npy member before its numbers."""
 
 ARRAY_REFS = ([str, int, list], [str, int, list, list])
-"""References to arrays in the manifest: type, first element, shape; for one number that is
-repeated, an empty shape and that of the array."""
+"""References to arrays in the manifest: type, first element, shape; for one repeated number, an
+empty shape and then that of the array."""
 
 MOST_ELEMENTS = 1 << 56
-"""Most elements of an array, even if few are stored: NumPy counts their bytes in 64 bits."""
+"""Most elements of an array, even if few are stored: NumPy counts bytes in 64 bits."""
 
 SMALL_BYTES = 1 << 14
-"""Bytes up to which an array is compared with those that are written already."""
+"""Maximum bytes of an array that is compared with those already written."""
 
 _NO_DATE = (1980, 1, 1, 0, 0, 0)
 
@@ -64,7 +64,7 @@ Array = npt.NDArray[Any]
 
 
 class ArrayWriter:
-    """Collects arrays, each once; of small ones, which steps repeat, also each content once."""
+    """Collects arrays, each once; small ones, which steps repeat, also once by content."""
 
     def __init__(self) -> None:
         self._parts: dict[str, list[Array]] = {}
@@ -107,10 +107,10 @@ class ArrayWriter:
 
 
 class ArrayReader:
-    """Finds arrays in the flat arrays of a file, of which there is one for each type.
+    """Finds arrays in the flat arrays of a file, one for each type.
 
     Attributes:
-        flat: these, by the name of the type.
+        flat: the flat arrays, by the name of the type.
     """
 
     def __init__(self, flat: Mapping[str, Array]) -> None:
@@ -187,9 +187,9 @@ def _joined(parts: Iterable[Array]) -> Iterator[Array]:
 
 
 def write_members(file: BinaryIO, members: Mapping[str, tuple[int, Iterable[Any]]]) -> None:
-    """Write members, each with its bytes and the blocks that they come in, to a file."""
-    if not _is_seekable(file):  # a device or a pipe: the same bytes, which are assembled first
-        import tempfile  # its random names load much that others never need
+    """Write members to a file, each given as its size in bytes and an iterable of blocks."""
+    if not _is_seekable(file):  # a device or a pipe: the same bytes, assembled first
+        import tempfile  # its random names load much that is rarely needed
 
         with tempfile.TemporaryFile() as whole:
             write_members(whole, members)
@@ -268,7 +268,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator[tuple[bytes, zipfile.ZipFil
 
 @contextmanager
 def undamaged() -> Iterator[None]:
-    """Report a file as damaged if its zip cannot be read, or a checksum differs."""
+    """Report a file as damaged if its zip cannot be read or a checksum differs."""
     try:
         yield
     except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError, RuntimeError) as error:

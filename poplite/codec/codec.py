@@ -1,14 +1,14 @@
 """The codec of frozen dataclasses: JSON with arrays, by the annotations of their fields.
 
-Executables and reports are made of frozen dataclasses, so their annotations say how to write them,
-and what a file may hold at each place.  A file names a class only where there are several to
-choose from (`ComputeStep | CopyStep`)::
+Executables and reports consist of frozen dataclasses, so their annotations determine how they are
+written, and what a file may contain at each place.  A file names a class only where there are
+several to choose from (`ComputeStep | CopyStep`)::
 
     Cause(what="x", bytes=40, ...)      {"what": "x", "bytes": 40, ...}
     ComputeStep | CopyStep              ["CopyStep", {"moves": ...}]
     int64[9, 4]                         ["int64", 120, [9, 4]]     see `archive`
 
-A new field of such types needs no change here.  Fields that have their default are left out.
+A new field of such types needs no change here.  Fields that have their default value are omitted.
 
 A coder writes and reads the values of one annotation, many at a time, wherever they are in the
 data: all numbers of one field of ten thousand records are checked at once.  When something is
@@ -44,10 +44,10 @@ Json = Any
 
 
 class Writer:
-    """State of writing data: collected arrays, and numbers of vertex classes and lines.
+    """State of a write: collected arrays, and numbers of vertex classes and lines.
 
-    `lines` are those that are text, `locations` those that are not; `written` is what was written
-    of some objects that others share, with these, by their id.
+    `lines` are those that are text, `locations` those that are not; `written` has, by id, shared
+    objects and the JSON that was written for them.
     """
 
     def __init__(self) -> None:
@@ -60,16 +60,16 @@ class Writer:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Reader:
-    """State of reading data: the tables to look things up in.
+    """State of a read: lookup tables.
 
     Attributes:
         arrays: those of the file.
         classes: vertex classes, by number.
         locations: lines, by number.
         lines: lines that are text, by number.
-        lent: values of fields that lend them to objects which are read later, by name.
-        looks: how many numbers of arrays may still be named, where few may be named often.
-        found: what was made of parts of arrays.
+        lent: values that fields lend to objects read later, by name.
+        looks: how many array elements may still be referenced, as a few may be referenced often.
+        found: the objects made from parts of arrays.
         one_by_one: whether values are read one at a time, to find the one that is wrong.
     """
 
@@ -87,7 +87,7 @@ class Coder(ABC):
     """Writes and reads the values of one annotation.
 
     Attributes:
-        name: what it is called where there are several.
+        name: its name in a file where there are several to choose from.
         as_is: the type whose values are written as they are, if there is one.
     """
 
@@ -96,7 +96,7 @@ class Coder(ABC):
 
     @abstractmethod
     def fits(self, value: Any) -> bool:
-        """Return whether a value is of the annotation, as far as needed to choose among coders."""
+        """Return whether a value matches the annotation, as far as needed to choose a coder."""
 
     def encode(self, value: Any, to: Writer) -> Json:
         """Return a value as JSON."""
@@ -107,7 +107,7 @@ class Coder(ABC):
         return [self.encode(value, to) for value in values]
 
     def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON; raise `Malformed` when it has none."""
+        """Return the value of JSON; raise `Malformed` if it is not valid."""
         return self.decode_all([data], of)[0]
 
     def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
@@ -116,7 +116,7 @@ class Coder(ABC):
 
 
 def decoded(coder: Coder, data: Json, of: Reader) -> Any:
-    """Return the value of JSON; raise `Malformed`, which says where in it the fault is.
+    """Return the value of JSON; raise `Malformed` with the place of the fault.
 
     >>> from poplite.codec.archive import ArrayReader
     >>> of = Reader(ArrayReader({}), (), (), ())
@@ -138,12 +138,12 @@ def decoded(coder: Coder, data: Json, of: Reader) -> Any:
 
 
 class ScalarCoder(Coder):
-    """Numbers, truth values and texts; of whole numbers those of a range.
+    """Numbers, Booleans and strings; integers are limited to a range.
 
     Args:
         kind: their type.
         whole: the range.
-        beyond: what a message says of a whole number beyond it.
+        beyond: the words of a message for an integer beyond it.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class ScalarCoder(Coder):
 
 
 class ChosenCoder(Coder):
-    """Members of an enumeration, literals, element types: one of a few, by name."""
+    """One of a few values, by name: members of an enumeration, literals, element types."""
 
     def __init__(self, name: str, values: Mapping[str, Any]) -> None:
         self.name, self.values = name, values
@@ -225,11 +225,11 @@ class ChosenCoder(Coder):
 
 
 class NumberedCoder(Coder):
-    """Vertex classes and lines: listed once, named by number.
+    """Vertex classes and lines: listed once, referenced by number.
 
     Args:
         kind: their type.
-        name: what one is called.
+        name: the word for one of them in messages.
         listed: the attribute of writers and readers that lists them.
     """
 
@@ -282,14 +282,14 @@ class ArrayCoder(Coder):
         """Return the value of JSON."""
         values = of.arrays.take(data)
         if self.scalar is not np.generic and values.size > 1 and not any(values.strides):
-            check_room(values.nbytes, "one number that is repeated")  # each is looked at
+            check_room(values.nbytes, "one number that is repeated")  # each is read
         if not issubclass(values.dtype.type, self.scalar):
             raise Malformed(f"an array of {values.dtype}, but {self.scalar.__name__} is needed")
         return values
 
 
 class SeriesCoder(Coder):
-    """Series of numbers, written short: costs of ten thousand steps have a hundred thousand.
+    """Series of numbers in a short form: costs of ten thousand steps have a hundred thousand.
 
     Steps(5, ((3, 1),))     [5, 3, 1]
     Listed(5, offset)       [5, ["uint32", 0, [3]]]
@@ -323,7 +323,7 @@ class SeriesCoder(Coder):
 
 
 class ItemsCoder(Coder):
-    """Tuples and lists of any length; other sequences are read as tuples."""
+    """Tuples and lists of any length; sequences of other types are read as tuples."""
 
     def __init__(self, kind: Any, item: Coder) -> None:
         self.kind, self.item, self.name = kind, item, kind.__name__
@@ -385,12 +385,12 @@ class FixedCoder(Coder):
 
 
 class PartsCoder(Coder):
-    """Objects by a list of what they are made of, of which None is left out at the end.
+    """Objects as a list of their attributes, without trailing Nones.
 
     Args:
         cls: their class.
         coders: those of its attributes, in the order in which they are written.
-        make: makes an object of a reader and these.
+        make: makes an object from a reader and the attributes.
     """
 
     def __init__(
@@ -456,14 +456,14 @@ class TableCoder(Coder):
 
 
 class RecordCoder(Coder):
-    """Dataclasses, by those fields of the constructor that are saved; defaults are left out.
+    """Dataclasses, by the saved fields of the constructor; defaults are omitted.
 
-    A field whose metadata say that it "lends" gives its value to those of the same name that are
+    A field whose metadata say that it "lends" gives its value to fields of the same name that are
     read after it, and are not saved themselves.
 
     Attributes:
-        parameters: what makes the default of each of the constructor; None without one.
-        alike: coders, and the fields of each, which are written together.
+        parameters: for each parameter of the constructor, what makes its default; None without one.
+        alike: coders, each with the fields that it writes together.
     """
 
     def __init__(self, cls: type, coders: Mapping[str, Coder]) -> None:
@@ -539,11 +539,11 @@ class RecordCoder(Coder):
                 [of.lent[name]] = found
         try:
             return list(map(self.cls, *[columns[name] for name in self.parameters]))
-        except PopliteError as error:  # of a class that checks what it is made of
+        except PopliteError as error:  # from a class that checks its arguments
             raise Malformed(error.what) from error
 
     def _check_names(self, data: Sequence[Json]) -> set[str]:
-        """Check which fields there are, and return those that are everywhere."""
+        """Check the names of fields, and return those that all records have."""
         everywhere = set(self.coders)
         known: set[tuple[str, ...]] = set()
         for each in data:
@@ -565,7 +565,7 @@ class RecordCoder(Coder):
 
 
 class EitherCoder(Coder):
-    """One of several annotations; None is null, others are named where there is a choice."""
+    """One of several annotations; None is null, the others are named where there is a choice."""
 
     def __init__(self, options: Sequence[Coder], *, optional: bool) -> None:
         self.options = {option.name: option for option in options}
@@ -616,20 +616,20 @@ class EitherCoder(Coder):
 
 
 def _default_of(field: dataclasses.Field[Any]) -> Callable[[], Any] | None:
-    """Return what makes the value of a field that is not given, if it has a default."""
+    """Return a function that makes the default of a field, or None if it has no default."""
     if field.default is not dataclasses.MISSING:
         return lambda: field.default
     return None if field.default_factory is dataclasses.MISSING else field.default_factory
 
 
 def check_lists(data: Sequence[Json]) -> None:
-    """Refuse anything but lists of JSON."""
+    """Reject anything but lists of JSON."""
     for each in data:
         as_list(each)
 
 
 def as_list(data: Json) -> list[Any]:
-    """Return a list of JSON as it is; refuse anything else."""
+    """Return a list of JSON unchanged; reject anything else."""
     if type(data) is not list:
         raise Malformed(f"{shown(data)} is not a valid list")
     return data
@@ -646,7 +646,7 @@ class Codec:
     """The coders of one kind of files.
 
     Args:
-        known: those of annotations that only such files have, or have otherwise.
+        known: coders of annotations that occur only in such files, or are coded differently there.
     """
 
     def __init__(self, known: Mapping[Any, Coder]) -> None:
@@ -716,7 +716,7 @@ class Codec:
 
 
 GRAPHS = Codec({})
-"""Of graphs, which add annotations of their own."""
+"""The codec of graphs, which add annotations of their own."""
 
 
 def coder_of(annotation: Any) -> Coder:
@@ -732,12 +732,12 @@ def lines_of(data: Json) -> list[str]:
 
 
 def written_locations(locations: Iterable[SourceLocation]) -> list[Json]:
-    """Return lines as a file lists them, each with those that called it, the nearest first."""
+    """Return lines as a file lists them, each with its callers, the nearest first."""
     return [[_portable(line), _callers(line)] for line in locations]
 
 
 def decoded_locations(data: Json) -> list[SourceLocation]:
-    """Return the lines that `written_locations` returned."""
+    """Return the lines that `written_locations` encoded."""
     if type(data) is not list:
         raise Malformed("its manifest lists no locations")
     found = []

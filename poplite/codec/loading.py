@@ -1,16 +1,16 @@
 """Loading untrusted files in bounded memory.
 
-A `Format` is a kind of files.  Its header, kind and number of the format, is checked before all
-else.  What a file says that cannot be is `Malformed`, and in the end one `FileLoadError`.
+A `Format` is a kind of file.  Its header, the kind and number of the format, is checked before all
+else.  Invalid contents raise `Malformed`, which ends as one `FileLoadError`.
 
-No load takes more memory than its budget, one for all kinds:
+No load takes more memory than its budget, which is the same for all kinds:
 
-    1 GiB + 32 B for each byte of the file + 4 KiB for each tile of the machine that it is of
+    1 GiB + 32 B for each byte of the file + 4 KiB for each tile of its machine
 
 The contents of a file take memory in proportion to its size: members of a zip are not compressed,
-and JSON of little but brackets is refused.  A few numbers may expand to many, though: vertices
-at regular distances, one number that an array repeats, a view of views.  Code that expands them
-asks before: `check_room` for temporary memory, `take_room` for memory that stays.
+and JSON of little but brackets is rejected.  A few numbers may expand to many, though: evenly
+spaced vertices, a number that an array repeats, a view of views.  Code that expands them checks
+first: `check_room` for temporary memory, `take_room` for memory that stays in use.
 
     >>> with Format("sketch", (1,), "a sketch", "sketch.save(path)").loading("'a.sketch'"):
     ...     check_room(1 << 20, "a mebibyte")
@@ -50,8 +50,8 @@ SMALL_BYTES = 1 << 20
 Pairs = list[tuple[str, Any]]
 
 _TEXT = re.compile(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?', re.DOTALL)
-"""A text in JSON, whose brackets do not count; it may lack its end, as searching for one from each
-quote would take forever."""
+"""A string in JSON, whose brackets do not count; it may be unterminated, as searching for an end
+from each quote would take forever."""
 
 _SURROGATE = re.compile(r"\\u[dD]")
 
@@ -60,15 +60,15 @@ _room: ContextVar[int] = ContextVar("room", default=1 << 62)
 
 
 shown = reprlib.repr
-"""Return what a message shows of a value, however large it is."""
+"""Return a short text of a value for messages, however large it is."""
 
 
 class Malformed(ValueError):
-    """A file says something that cannot be.
+    """The contents of a file are invalid.
 
     Attributes:
         what: the fault.
-        place: where in its data, innermost first.
+        place: the path to the fault in its data, innermost first.
     """
 
     def __init__(self, what: str) -> None:
@@ -81,7 +81,7 @@ class Malformed(ValueError):
         return f"{where}: {self.what}" if where else self.what
 
 
-class at:  # noqa: N801  # a class as it is quick: a load enters ten thousand of them
+class at:  # noqa: N801  # a class, as that is quick: a load enters ten thousand of them
     """Add a place to the messages of `Malformed` that are raised within."""
 
     __slots__ = ("_place",)
@@ -99,15 +99,15 @@ class at:  # noqa: N801  # a class as it is quick: a load enters ten thousand of
 
 @frozen
 class Format:
-    """A kind of saved files: what they say of themselves, and how others are refused.
+    """A kind of saved file: its header, and the rejection of other files.
 
     Attributes:
-        kind: what the header calls it.
-        numbers: of the formats that this poplite reads; the first is written unless another is
-            asked for.
+        kind: its name in the header.
+        numbers: the format numbers that this poplite reads; the first is written unless another is
+            requested.
         title: its name in a message, "a graph".
         saved_by: the call that writes one.
-        keys: of kind and number in the header.
+        keys: the header's keys for kind and number.
     """
 
     kind: str
@@ -117,13 +117,13 @@ class Format:
     keys: tuple[str, str] = ("kind", "format")
 
     def text(self, parts: Mapping[str, Any], path: str, number: int | None = None) -> str:
-        """Return the JSON of a file, the header first; refuse text with a lone surrogate."""
+        """Return the JSON of a file, the header first; reject text with a lone surrogate."""
         header = dict(zip(self.keys, (self.kind, number or self.numbers[0]), strict=True))
         one, other = (
             json.dumps(
                 each,
                 allow_nan=False,
-                check_circular=False,  # as coders make them, they end
+                check_circular=False,  # the output of coders is finite
                 separators=(",", ":"),
                 sort_keys=True,
             )
@@ -139,7 +139,7 @@ class Format:
         return f"{one[:-1]},{other[1:]}"
 
     def parts(self, data: Any) -> dict[str, Any]:
-        """Check the header of a file, all of which is `data`, and return what it says beside."""
+        """Check the header of `data`, the whole contents of a file, and return the rest."""
         kind, number = self.keys
         if not isinstance(data, dict) or data.get(kind) != self.kind:
             raise Malformed(f"it does not say that it is a {self.kind}")
@@ -151,13 +151,13 @@ class Format:
 
     @contextmanager
     def loading(self, name: str) -> Iterator[None]:
-        """Refuse an unreadable or malformed file as a `FileLoadError`.
+        """Report an unreadable or malformed file as a `FileLoadError`.
 
-        Memory of all that is loaded within counts as that of one file, `name` in messages.
+        Everything loaded within shares the memory budget of one file, `name` in messages.
         """
         before = _room.set(LEAST_BYTES)
         try:
-            with no_collection():  # all that is made stays
+            with no_collection():  # everything that is made stays
                 yield
         except PopliteError:
             raise
@@ -181,15 +181,15 @@ class Format:
 
 
 def add_room(file_bytes: int = 0, tiles: int = 0) -> None:
-    """Let the file that is being loaded take the memory for its size, or that of its machine."""
+    """Extend the budget of the file being loaded by its size, or that of its machine."""
     _room.set(_room.get() + BYTES_A_BYTE * file_bytes + BYTES_A_TILE * tiles)
 
 
 def check_room(num_bytes: int, what: str) -> None:
-    """Refuse to make what takes more memory than the file that is being loaded may.
+    """Reject an allocation that exceeds the budget of the file being loaded.
 
     Args:
-        num_bytes: what it takes at a time.
+        num_bytes: the most that it takes at a time.
         what: what it is, for the message.
     """
     if num_bytes > (room := _room.get()):
@@ -200,7 +200,7 @@ def check_room(num_bytes: int, what: str) -> None:
 
 
 def take_room(num_bytes: int, what: str) -> None:
-    """Refuse as `check_room`, and leave the less to all that is made after what stays.
+    """Check as `check_room`, and reduce the budget for all later allocations.
 
     >>> with Format("sketch", (1,), "a sketch", "sketch.save(path)").loading("'a.sketch'"):
     ...     take_room(800 << 20, "a table")
@@ -215,10 +215,10 @@ def take_room(num_bytes: int, what: str) -> None:
 def parsed_json(
     text: str | bytes, what: str = "it", object_pairs_hook: Callable[[Pairs], Any] | None = None
 ) -> Any:
-    """Return what JSON says, in memory of at most about 20 bytes for each of its characters.
+    """Return the value of JSON, in memory of at most about 20 bytes for each of its characters.
 
-    Refuses a text that consists of lists and objects with next to nothing in them, and one with
-    lone surrogates, which JSON holds, and no terminal, file or hash takes; `what` it is of, for the
+    Rejects a text that consists of almost empty lists and objects, and one with lone surrogates,
+    which JSON allows, but no terminal, file or hash accepts; `what` names its source in the
     message.
 
     >>> parsed_json('{"tiles": [1, 2]}')
@@ -243,12 +243,12 @@ def parsed_json(
 
 
 def _check_brackets(text: str, what: str) -> None:
-    """Refuse JSON whose lists and objects take too much memory."""
+    """Reject JSON whose lists and objects take too much memory."""
     lists, objects = text.count("["), text.count("{")
     room = max(SMALL_BYTES, BYTES_A_CHARACTER * len(text))
     if LIST_BYTES * lists + OBJECT_BYTES * objects <= room:
         return
-    for each in _TEXT.finditer(text):  # they take long, and few files come this far
+    for each in _TEXT.finditer(text):  # slow, but few files come this far
         lists -= each[0].count("[")
         objects -= each[0].count("{")
     if LIST_BYTES * lists + OBJECT_BYTES * objects > room:
@@ -258,7 +258,7 @@ def _check_brackets(text: str, what: str) -> None:
 
 
 def check_characters(text: str, value: Any, what: str = "it") -> None:
-    """Refuse lone surrogates in a value, of which `text` is the JSON."""
+    """Reject lone surrogates in a value, of which `text` is the JSON."""
     if "\\" not in text or _SURROGATE.search(text) is None:
         return
     try:

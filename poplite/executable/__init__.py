@@ -1,1 +1,1 @@
-"""A compiled program as data: what compiling makes and every device runs."""
+"""Compiled programs as data, the input of every device."""

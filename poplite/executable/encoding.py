@@ -4,37 +4,37 @@
 
     op               a              b            c
     LAUNCH           step           phase                         run a table of driver calls
-    REPEAT           loop number    count        row behind its AGAIN
-    AGAIN            loop number    row behind its REPEAT
+    REPEAT           loop number    count        row after its AGAIN
+    AGAIN            loop number    row after its REPEAT
     JUMP             row
     JUMP_IF_ZERO     row            scalar       its bytes
     JUMP_IF_NONZERO  row            scalar       its bytes
     SWITCH           CASE rows      scalar       row where none matches
     CASE             value          row                           these rows follow a SWITCH
-    CALL             row                                          run it until its RETURN
+    CALL             row                                          run from there to its RETURN
     RETURN
     CALLBACK         action                                       return to Python, then continue
     MARK                                                          nothing, but it is counted
-    EXPECT           launch                                       forget what vertices returned
+    EXPECT           launch                                       clear what vertices returned
     COLLECT          launch         scalar                        whether all returned true
     AGREE            row            scalar       its bytes        jump if it is true in all replicas
                                                                   or in none
     SAME             row            scalar       its bytes        jump if all replicas hold the same
     FLOATS           bits to clear  bits to set  compute sets     change floating-point arithmetic
-    EXCHANGE         number                                       send and get data of other ranks
+    EXCHANGE         number                                       exchange data with other ranks
     ALL              scalar         first byte   bytes            whether all these bytes are true
     LOOK             goes on        rows         address          strict checks, and launches
     END
 
-A scalar is named by its byte position in the arena, and is that of replica 0 where replicas were
-found to agree; the cases of a switch are in rising order of their values, as signed numbers.
-Only programs that run on several ranks have EXCHANGE and ALL; no file holds them, nor LOOK, which
-engines write in place of the first LAUNCH of some steps.
+A scalar is given by its byte position in the arena; it is that of replica 0 where replicas were
+found to agree.  The cases of a switch are in ascending order of their values, as signed numbers.
+Only programs that run on several ranks have EXCHANGE and ALL; no file contains them, nor LOOK, with
+which engines replace the first LAUNCH of some steps.
 
 An engine binds every LAUNCH to a row of its launch table (a: the row, b: whether the next op
 belongs to the same step), which names chunks.  A chunk is one driver call: the vertices of one
-group from one number in the first of its descriptor rows to one in the last.  Gathers, vertices,
-scatters and copies are all launches: a copy is a driver whose rows are copy records.
+group, from a number in the first of its descriptor rows to a number in the last.  Gathers,
+vertices, scatters and copies are all launches: a copy is a driver whose rows are copy records.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ from poplite.vertex.fields import Field
 ) = range(21)  # fmt: skip
 
 MOST_RUNS = 1 << 62
-"""Most steps of one run, if each branch is taken once: reports count them in 64 bits."""
+"""Maximum number of steps of one run, if each branch is taken once: reports count in 64 bits."""
 
 COUNTED = LAUNCH, CALLBACK, MARK, EXCHANGE
-"""Ops of which it is counted how often they run."""
+"""Ops whose executions are counted."""
 
 OP_WORDS = 4
 
@@ -69,33 +69,33 @@ TARGETS = {
     JUMP: 1, JUMP_IF_ZERO: 1, JUMP_IF_NONZERO: 1, CALL: 1, AGREE: 1, SAME: 1,
     AGAIN: 2, CASE: 2, REPEAT: 3, SWITCH: 3,
 }  # fmt: skip
-"""The word of an op that is a row."""
+"""For each op, the word that is a row."""
 
 GATHER, SAVE, COUNT, COMPUTE, SCATTER, SUM_SLOTS = range(6)
-"""Phases of a compute set; a copy has the first only.  COUNT and SUM_SLOTS exist where data may
-decide what vertices take: the first counts those that cannot count while they run, the second
-writes down what all of them took."""
+"""Phases of a compute set; a copy has only the first.  COUNT and SUM_SLOTS exist where the slots of
+vertices may depend on data: the first counts vertices that cannot count while they run, the second
+records the slots of all of them."""
 
 DEFINED = 6
 """The phase that strict checks run for COMPUTE: vertices by the definition of their class, not in
 faster forms; those with workers log their accesses."""
 
 LOG_BITS = 10
-"""Bits of a worker, from 1, in a word of a log of accesses: the first that wrote the element, the
-first that read it, and the first that did what another one must not see; above them what it did.
-Workers whose numbers do not fit count as one."""
+"""Bits of a worker number, from 1, in a word of a log of accesses: the first that wrote the
+element, the first that read it, and the first that conflicted with another one; above them the kind
+of conflict.  Workers whose numbers do not fit count as one."""
 
 READ_WRITTEN, CHANGED_WRITTEN, WROTE_READ = 1, 2, 3
-"""What a worker did to an element of another one: read what that wrote, stored another value, or
-stored what that had read."""
+"""Kinds of conflicts with another worker: read what it wrote, stored a different value, or stored
+to an element that it had read."""
 
 (
     LAUNCH_CHUNKS, LAUNCH_COUNT, LAUNCH_SHARES, LAUNCH_SHARE_COUNT, LAUNCH_CHECKED,
     LAUNCH_UNMEASURED, LAUNCH_COST, LAUNCH_SPENT, LAUNCH_WORDS,
 ) = range(9)  # fmt: skip
-"""Words of a launch: address and number of its chunks; the same of those that threads share,
-0 when one thread runs it all; whether vertices may record faults; runs left to measure; what a
-run costs, and what an unfinished one has cost so far, in nanoseconds."""
+"""Words of a launch: address and number of its chunks; the same for those that threads share, 0
+when one thread runs everything; whether vertices may record faults; runs left to measure; the cost
+of a run, and of an unfinished one so far, in nanoseconds."""
 
 (
     CHUNK_DRIVER, CHUNK_ARENA, CHUNK_ROWS, CHUNK_WIDTH, CHUNK_LOW, CHUNK_HIGH, CHUNK_FIRST,
@@ -118,7 +118,7 @@ TRAPPED = -2
 """In place of the field number: floating-point arithmetic stopped the vertex."""
 
 OF_LANES = -1
-"""In place of the length: the index is a number of lanes that are not there at a time."""
+"""In place of the length: the index is a number of lanes that cannot be accessed at a time."""
 
 FLOAT_MODE, FLOAT_EXECUTIONS, FLOAT_SEED, FLOAT_WORDS = range(4)
 """Words of the floating-point state: mode (`poplite.machine.floating_point`); compute sets that
@@ -133,10 +133,10 @@ CHUNK_WORDS = FAULT_WORD + FAULT_WORDS
 ) = range(12)  # fmt: skip
 """Words of an exchange: whether it was started; number and address of its persistent requests;
 addresses of room for their statuses and for the answer; of MPI_Startall, MPI_Testall, sched_yield
-and usleep; how often to ask before the processor is given to others; how often it was done."""
+and usleep; how often to poll before the processor is yielded; how often it was done."""
 
 LOOK_IN_PYTHON = -1
-"""In place of the number of an action: strict checks look at the row."""
+"""In place of the number of an action: strict checks process the row."""
 
 (
     LOOK_FUNCTION, LOOK_LAUNCH, LOOK_LEFT, LOOK_WORKERS, LOOK_TRUSTS, LOOK_BEGINS, LOOK_RUNS,
@@ -146,11 +146,11 @@ LOOK_IN_PYTHON = -1
 look until Python does, fewer than 0 for any number; whether it also looks where all is written, as
 workers may race; whether it trusts the step, which then runs as it is; the ends of four parts of
 its items, and the items.  The parts are the work before anything but temporaries changes; the work
-that undoes it after a fault; the work once there is no fault; and the work that undoes the second
+that undoes it after a fault; the work when there is no fault; and the work that undoes the second
 part."""
 
 ITEM_FUNCTION, ITEM_COUNT, ITEM_RULE, ITEM_ARGUMENTS = range(4)
-"""Words of an item: a kernel, the number of its arguments, what its result means, and the
+"""Words of an item: a kernel, the number of its arguments, the meaning of its result, and the
 arguments.  For a launch: 0, and its number."""
 
 LOOK_ITEM_WORDS = ITEM_ARGUMENTS + 13
@@ -160,7 +160,7 @@ RULE_NONE, RULE_NEEDED, RULE_REFUSED, RULE_HOLES = range(4)
 `find_holes`: Python looks where holes are read, and without holes there is nothing to look at."""
 
 DONE, PAUSED, CALLED, FAULTED, WAITING = range(5)
-"""Why the interpreter returned; it waits for what other ranks send."""
+"""Why the interpreter returned; WAITING is for data from other ranks."""
 
 (
     STATE_ROW, STATE_REASON, STATE_CALLBACK, STATE_DEPTH, STATE_CUT, STATE_DEADLINE,
@@ -170,20 +170,20 @@ DONE, PAUSED, CALLED, FAULTED, WAITING = range(5)
 """Words of the interpreter's state: next row; why it returned; callback number; calls that have
 not returned; whether the next row was cut in the middle; when to return; the addresses of
 the entries and of the floating-point state; the number of replicas and the bytes from one to the
-next; where rows that run are recorded, 0 for nowhere; counted rows after which to return, behind
-the step that is running then; and the addresses of the launches that ran since the clock was
+next; where rows that run are recorded, 0 for nowhere; counted rows after which to return, at the
+end of the step that is running then; and the addresses of the launches that ran since the clock was
 read."""
 
 UNLIMITED = 1 << 48
-"""Rows that no run has left."""
+"""A row that no run has left."""
 
 MOST_RECENT = 64
-"""Launches between two looks at the clock, at most."""
+"""Maximum number of launches between two readings of the clock."""
 
 STATE_WORDS = STATE_RECENT + MOST_RECENT
 
 TRACE_ROOM, TRACE_USED, TRACE_ROWS = range(3)
-"""Words of a recording: how many rows it may hold, how many it holds, and the first of them."""
+"""Words of a recording: its capacity in rows, how many it holds, and the first of them."""
 
 (
     SLOTS_REPLICAS, SLOTS_TABLE, SLOTS_STRIDE, SLOTS_RUNS, SLOTS_RUN_ENDS, SLOTS_RUN_FAMILIES,
@@ -205,8 +205,8 @@ are followed by the cycles of each tile, the slots of each family, and how often
 of each had one that took more than is counted.  The last of each belongs to no family."""
 
 ENTRY_CLOCK, ENTRY_CLOCK_KIND, ENTRY_PARALLEL_FOR, ENTRY_THREADS, ENTRY_KERNEL, ENTRIES = range(6)
-"""What the interpreter calls: clock_gettime and its argument; parallel_for, 0 for no threads,
-get_num_threads, and the function that a thread runs."""
+"""The functions that the interpreter calls: clock_gettime and its argument; parallel_for, 0 for no
+threads, get_num_threads, and the function that a thread runs."""
 
 
 @frozen(eq=False)
@@ -216,14 +216,14 @@ class Code:
     Attributes:
         ops: int64[rows, 4]; a LAUNCH names step and phase in its first two operands.
         step_numbers: int64[rows], number of the program's step that a row belongs to; in a
-            function counted from its beginning.
+            function, counted from its beginning.
         step_rows: int64[...], the rows that do the work of an Execute or a Copy.
         num_steps: steps of the program.
-        num_runs: how often Executes and Copies run in one run of it; None where data, or whoever
-            stops it, decide.
+        num_runs: how often Executes and Copies run in one run of it; None where data, or a request
+            to stop, decide.
         num_loops: Repeats in it.
-        num_functions: functions that it calls, none of them twice at a time.
-        locations: the user's line of each row; nothing in files that were written without lines.
+        num_functions: functions that it calls; none is active twice at a time.
+        locations: the user's line of each row; empty in files that were written without lines.
         of_program: `, of program 'train'` where the executable has several; set by the executable.
     """
 
@@ -239,7 +239,7 @@ class Code:
 
     @property
     def goes_on(self) -> npt.NDArray[np.bool_]:
-        """Which rows finish what the row before them began: bool[rows].
+        """Which rows continue the work of the row before them: bool[rows].
 
         A run does not end before such a row, so that a step is done completely or not at all.
         """
@@ -251,7 +251,7 @@ class Code:
         return np.append(False, same & (launched | collected))
 
     def end_of_launches(self, row: int) -> int:
-        """Return the row behind the launches of a step from `row` on, but for the sum of slots."""
+        """Return the row after the launches of a step from `row` on, without the sum of slots."""
         ops, end = self.ops, row + 1
         while (ops[end, :2] == ops[row, :2]).all() and ops[end - 1, 2] < ops[end, 2] < SUM_SLOTS:
             end += 1
@@ -259,13 +259,13 @@ class Code:
 
     @property
     def acting_rows(self) -> list[int]:
-        """The rows that do the work of a step or call back, rising."""
+        """The rows that do the work of a step or call back, ascending."""
         callbacks = np.flatnonzero(self.ops[:, 0] == CALLBACK)
         return [*map(int, np.union1d(self.step_rows, callbacks))]
 
     @property
     def first_numbers(self) -> npt.NDArray[np.int64]:
-        """Step numbers in the place where a function is first called: int64[rows].
+        """Step numbers where a function is first called: int64[rows].
 
         A row of a function gets the number that messages of its first call use.
         """
@@ -287,7 +287,7 @@ class Code:
         return replace(self, step_numbers=self.step_numbers + before)
 
     def step_text(self, number: int, what: str, *, decides: bool = False) -> str:
-        """Return which step of which program it is: `step 3 of 5: Execute 'blur', of program 'b'`.
+        """Return the words for a step: `step 3 of 5: Execute 'blur', of program 'b'`.
 
         `decides` says that `what` is not a step, but decides which step follows step `number`.
         """
@@ -302,7 +302,7 @@ class Code:
 
 
 def steps_before(programs: Mapping[str, Code]) -> dict[str, int]:
-    """Return how many steps the programs before each one have: a report counts over all."""
+    """Return how many steps precede each program: a report counts over all programs."""
     counts = [code.num_steps for code in programs.values()]
     return dict(zip(programs, accumulate(counts, initial=0), strict=False))
 
@@ -333,7 +333,7 @@ RowForm = Literal["stride", "pairs", "wide"]
 """How the rows of a list field are found: evenly spaced, or by pairs of uint32 or of int64."""
 
 Forms = tuple[RowForm | None, ...]
-"""For each declared field: how its rows are found, None for other fields."""
+"""For each declared field: how its rows are found; None for fields that are not lists."""
 
 Kind = Literal["affine", "fixed", "flat", "table"]
 
@@ -414,9 +414,9 @@ Rows = npt.NDArray[np.int64]
 
 
 def bound_rows(rows: Rows, described: Columns, tables: Mapping[int, npt.NDArray[Any]]) -> Rows:
-    """Return rows with addresses in place of positions in tables, which the caller keeps alive.
+    """Return rows with addresses in place of table positions; the caller keeps tables alive.
 
-    `tables` are by number of the column.
+    `tables` are by column number.
     """
     if not tables:
         return np.ascontiguousarray(rows)
@@ -432,9 +432,9 @@ def bound_rows(rows: Rows, described: Columns, tables: Mapping[int, npt.NDArray[
 # -- the bytes that a copy moves -------------------------------------------------------------------
 # Evenly spaced blocks become records, all others a list.  A *record* is six words (destination,
 # source, rows, bytes, far, near), all positions and distances in bytes: block r goes from
-# `source + r * near` to `destination + r * far`.  Pieces at uneven distances are listed in three
-# uint32 words each, which is a quarter of a record.  One record represents a list; its `bytes` are
-# 0, and `far` is where the list begins::
+# `source + r * near` to `destination + r * far`. Unevenly spaced pieces are listed in three uint32
+# words each, which is a quarter of a record.  One record represents a list; its `bytes` are 0, and
+# `far` is where the list begins::
 #
 #     records    100   0   8   64   256   64       8 blocks of 64 bytes
 #                  0 500   3    0     0    0       3 pieces, from number 0 of the list
@@ -449,7 +449,7 @@ RECORD_WORDS = 6
 PIECE_WORDS = 3
 
 BLOCK_OVERHEAD = 8
-"""Work of starting one block, in elements; only balances chunks."""
+"""Work of starting one block, in elements; used only to balance chunks."""
 
 BYTES_PER_ELEMENT = 4
 """Bytes that cost as much to copy as one element costs to compute."""
@@ -462,7 +462,7 @@ SPLIT_BYTES = 64
 
 @frozen(eq=False)
 class Moves:
-    """Copies that may run in any order: none writes what another reads or writes.
+    """Copies that may run in any order: none writes bytes that another reads or writes.
 
     Attributes:
         records: int64[records, 6].
@@ -505,7 +505,7 @@ class Moves:
         return to[record] + pieces[0], start[record] + pieces[1], pieces[2]
 
     def moved(self, distance: int) -> Moves:
-        """Return the same copies with all destinations so many bytes further on."""
+        """Return the same copies with all destinations shifted by a distance in bytes."""
         records = self.records.copy()
         records[:, 0] += distance
         return Moves(records, self.pieces)
@@ -575,7 +575,7 @@ class Moves:
 
 
 def joined_moves(several: Sequence[Moves]) -> Moves:
-    """Return the moves of several together, none of which writes what another reads or writes."""
+    """Return several moves as one; none writes bytes that another reads or writes."""
     records = [np.zeros((0, RECORD_WORDS), np.int64)]
     pieces = [np.zeros((0, PIECE_WORDS), np.uint32)]
     for moves in several:

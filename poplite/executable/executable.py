@@ -2,7 +2,8 @@
 
 An executable holds no graph, no address and no compiled code, only plain data and the vertex
 classes: it is what an engine needs to allocate its arena, compile its drivers and run.  Files hold
-it as it is (`poplite.executable.executable_file`); a new field of plain data needs no change there.
+it unchanged (`poplite.executable.executable_file`); a new field of plain data needs no change
+there.
 """
 
 from __future__ import annotations
@@ -42,22 +43,22 @@ class Executable:
 
     Attributes:
         target: the machine of its graph.
-        layout: of the arena.
+        layout: the layout of the arena.
         steps: lowered compute sets and copies.
         programs: the ops of each program.
-        actions: what Python does at the CALLBACK ops, by number.
-        origins: what messages call the vertices of each compute step, by step.
-        checks: while it runs: "strict", "fast" or "none", see `Engine`.
+        actions: the actions of Python at CALLBACK ops, by number.
+        origins: the names of the vertices of each compute step in messages, by step.
+        checks: the checks while it runs: "strict", "fast" or "none", see `Engine`.
         float_modes: how floating-point arithmetic may behave (`poplite.machine.floating_point`),
             the mode that programs begin in first.
         elements_per_tile: fewest and most variable elements on one tile.
         host_reads: the tensors that the host reads by handle.
-        host_writes: those that it writes by handle.
-        costs: what one execution of each step costs; nothing where costs are not modelled.
-        action_costs: what each action costs, in the same way; None for those that cost nothing.
-        memory: what the memory of tiles holds; None where costs are not modelled.
-        operations: what functions of `poplite.ops` recorded, and which steps are theirs.
-        joined: neighbour Copies that could be one; nothing where costs are not modelled.
+        host_writes: the tensors that the host writes by handle.
+        costs: the cost of one execution of each step; empty where costs are not modelled.
+        action_costs: the cost of one execution of each action; None for actions that cost nothing.
+        memory: the contents of the tiles' memory; None where costs are not modelled.
+        operations: the operations that functions of `poplite.ops` recorded, with their steps.
+        joined: adjacent Copies that could be one; empty where costs are not modelled.
     """
 
     target: Target = field(metadata={"lends": True})
@@ -86,17 +87,17 @@ class Executable:
             object.__setattr__(self, "programs", named)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the executable to a file, completely or not at all.
+        """Write the executable to a file atomically.
 
-        The file holds no code: the vertex classes must be there when it is loaded. Equal
-        executables are equal bytes.
+        The file holds no code: the vertex classes must exist when it is loaded. Equal executables
+        give equal bytes.
 
         Args:
             path: the file; one that exists is replaced. Any name will do; `.poplite` is usual.
 
         Raises:
-            FileLoadError: when the file cannot be written, or a vertex class has no source text,
-                by which its code could be compared.
+            FileLoadError: when the file cannot be written, or a vertex class has no source text by
+                which its code could be compared.
 
         >>> import tempfile
         >>> from poplite.compile.compiler import compile_graph
@@ -119,28 +120,28 @@ class Executable:
     def load(path: str | os.PathLike[str], vertices: Iterable[VertexSource] = ()) -> Executable:
         """Read an executable from a file that `save` wrote.
 
-        Nothing in the file is executed, and no name in it is imported: vertex classes are looked
-        for by name in `vertices`, among those that are defined already, and in
-        `poplite.vertices`, and are compared with what was saved, by their code.
+        Nothing in the file is executed, and no name in it is imported: vertex classes are looked up
+        by name in `vertices`, among those that are already defined, and in `poplite.vertices`, and
+        their code is compared with the saved code.
 
         Args:
             path: the file.
-            vertices: vertex classes, and modules that hold some.
+            vertices: vertex classes, and modules that contain some.
 
         Raises:
-            FileLoadError: when there is no such file, when it is damaged or of another format,
-                and when a vertex class is not found, or has other code.
-            ElementTypeError: when something in `vertices` is neither class nor module.
+            FileLoadError: when there is no such file, when it is damaged or has the wrong format,
+                and when a vertex class is not found or its code differs.
+            ElementTypeError: when something in `vertices` is neither a vertex class nor a module.
         """
         from poplite.executable.executable_file import load
 
         return load(path, vertices)
 
     def serialize(self, stream: BinaryIO) -> None:
-        """Write to a stream of bytes what `save` writes to a file; Poplar's way to save.
+        """Write the content of `save` to a binary stream, as in Poplar.
 
         Args:
-            stream: open for writing.
+            stream: a binary stream, open for writing.
 
         Raises:
             FileLoadError: as `save`.
@@ -156,7 +157,7 @@ class Executable:
         """Read an executable from a stream that `serialize` wrote.
 
         Args:
-            stream: open for reading; all that is left of it is read.
+            stream: a binary stream, open for reading; it is read to its end.
             vertices: as for `load`.
 
         Raises:
@@ -173,15 +174,15 @@ class Executable:
         return f"<Executable {amount(len(self.programs), 'program')} of {steps}>"
 
 
-# -- whether two are of the same programs ----------------------------------------------------------
-# Whether two executables are of the same programs: a digest of each variable, step and program.
+# -- comparison of executables ---------------------------------------------------------------------
+# Two executables have the same programs if the digests of all variables, steps, programs agree.
 #
-# Lines and paths of source do not count, nor do initial values, which one rank alone may have read,
-# nor how much is checked.  Where only the effect of programs matters, they are compared without
-# copies into temporaries and saves for faults, of which compiled code has fewer.
+# Source lines and paths do not count, nor do initial values, which only one rank may have read, nor
+# the level of checks.  Where only the effect of programs matters, they are compared without copies
+# into temporaries and saves for faults, of which compiled code has fewer.
 
 Part = tuple[str, bytes]
-"""What messages call a part, and its digest."""
+"""The name of a part in messages, and its digest."""
 
 
 def executable_parts(executable: Executable) -> Iterator[Part]:
@@ -192,7 +193,7 @@ def executable_parts(executable: Executable) -> Iterator[Part]:
 
 
 def meaning_of(executable: Executable) -> Iterator[Part]:
-    """Yield the same without what vertices that run in Python have more of."""
+    """Yield the same without the copies that interpreted vertices need in addition."""
     for variable in executable.layout.variables:
         pieces = variable.pieces
         tiles = () if pieces is None else (pieces.first.array(), pieces.tile.array())
@@ -208,7 +209,7 @@ def meaning_of(executable: Executable) -> Iterator[Part]:
 
 
 def constants_of(executable: Executable) -> Iterator[Part]:
-    """Yield the values of constants, which are never copied from an engine to another."""
+    """Yield the values of constants, which are never copied from one engine to another."""
     for replica in range(executable.layout.replicas):
         for at, values in executable.layout.constants(replica):
             name = executable.layout.variable_at(at)[0].name
@@ -216,7 +217,7 @@ def constants_of(executable: Executable) -> Iterator[Part]:
 
 
 def program_rows(executable: Executable, ops: Int64) -> Int64:
-    """Return the rows of a program without those that copy into temporaries, and save.
+    """Return the rows of a program without those that copy into temporaries or save.
 
     How often those run follows from the others.
     """
@@ -228,7 +229,7 @@ def program_rows(executable: Executable, ops: Int64) -> Int64:
 
 
 def _own_ops(executable: Executable, ops: Int64) -> Int64:
-    """Return these rows; what jumped to another one jumps to the first one behind it."""
+    """Return these rows; a jump to any other row goes to the first of them after it."""
     rows = program_rows(executable, ops)
     own = ops[rows]
     for kind, word in op.TARGETS.items():
@@ -238,7 +239,7 @@ def _own_ops(executable: Executable, ops: Int64) -> Int64:
 
 
 def _in_place(step: ComputeStep | CopyStep) -> str:
-    """Return why a step may be another one for Python, as part of its name."""
+    """Return why a step may differ when Python runs it, as part of its name."""
     groups = step.groups if isinstance(step, ComputeStep) else ()
     is_read = any(group.cls.strided_rows is not None for group in groups)
     return ", of which compiled code reads rows where they lie," if is_read else ""
@@ -258,7 +259,7 @@ def _of_moves(moves: Moves) -> tuple[object, object]:
 
 
 def digest(*values: object) -> bytes:
-    """Return the SHA-256 of some values, of arrays by their bytes."""
+    """Return the SHA-256 of some values; arrays count by their bytes."""
     found = hashlib.sha256()
     for value in values:
         if isinstance(value, np.ndarray):

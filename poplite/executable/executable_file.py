@@ -1,13 +1,13 @@
-"""Saved executables: the manifest, loaded without trust.
+"""Files of executables: the manifest, loaded without trusting it.
 
     manifest.json    {"format": 7, "classes": [...], "locations": [...], "lines": [...],
                       "executable": {...}}
 
 Compiled code trusts an executable, so every number is checked first
-(`poplite.executable.validate`).  The format number rises when the meaning of a field changes;
-new fields with defaults need no new one.
+(`poplite.executable.validate`). The format number increases when the meaning of a field changes;
+new fields with defaults need no new number.
 
-Modelled whole numbers are at least zero; those of tiles are written as in reports
+Modelled integers are nonnegative; per-tile numbers are written as in reports
 (`poplite.report.json_form`).
 """
 
@@ -81,15 +81,15 @@ EXECUTABLE_CODEC = Codec(
 
 
 FORMAT, UNCHECKED_FORMAT = 7, 8
-"""Numbers of the formats. Programs with `checks="none"` have one of their own, so that a poplite
-that does not know them refuses them."""
+"""Format numbers.  Programs with `checks="none"` have a separate one, so that a poplite that does
+not know them rejects them."""
 
 EXECUTABLES = Format(
     "poplite executable", (FORMAT, UNCHECKED_FORMAT), "an executable", "executable.save(path)"
 )
 
 
-@no_collection()  # all that is made stays
+@no_collection()  # everything that is made stays
 def save(executable: Executable, path: str | os.PathLike[str]) -> None:
     """Write an executable to a file; see `Executable.save`."""
     place = checked_path(path, "save", "model.poplite")
@@ -135,17 +135,17 @@ def _loaded(name: str, vertices: Iterable[VertexSource]) -> Executable:
 
 
 # -- vertex classes --------------------------------------------------------------------------------
-# The vertex classes of a file: named there, found here.
+# Vertex classes: named in a file, and found in this process.
 #
-# A file names a class as Python does within its module, a template with its element types
-# (`Add[HALF]`), and says what its code is (`poplite.vertex.compute.identity`).  Classes are looked
-# up among those that the user passes, those that are defined already, and those of
-# `poplite.vertices`.  Nothing that a file names is ever imported.  Of a class that operations
-# generated the file holds the recipe, from which it is made anew (`poplite.ops.fuse.recipe`).
+# A file names a class by its qualified name within its module, a template with its element types
+# (`Add[HALF]`), and identifies its code (`poplite.vertex.compute.identity`). Classes are looked up
+# among those that the user passes, those that are already defined, and those of `poplite.vertices`.
+# Nothing that a file names is ever imported.  For a class that operations generated, the file holds
+# the recipe from which it is made anew (`poplite.ops.fuse.recipe`).
 
 
 VertexSource = type[Vertex] | ModuleType
-"""Where classes are looked for: a class itself, or a module."""
+"""A place to look for classes: a class itself, or a module."""
 
 LIBRARY = "poplite.vertices"
 """The package whose classes every file may name."""
@@ -156,10 +156,10 @@ class NamedClass:
     """A vertex class as a file names it.
 
     Attributes:
-        name: within its module, or within the function that defines it.
-        elements: element types of a template.
-        code: what it computes.
-        recipe: of a generated class; None for a class that a user wrote.
+        name: its name within its module, or within the function that defines it.
+        elements: the element types of a template.
+        code: an identification of what it computes.
+        recipe: the recipe of a generated class; None for a class that a user wrote.
     """
 
     name: str
@@ -173,7 +173,7 @@ class NamedClass:
 
 
 def named_class(cls: type[Vertex]) -> NamedClass:
-    """Return how a file names a class that is not a template; refuse one without source text.
+    """Return how a file names a class that is not a template; reject one without source text.
 
     >>> from poplite.types import HALF
     >>> from poplite.vertices.elementwise import Add
@@ -196,7 +196,7 @@ def named_class(cls: type[Vertex]) -> NamedClass:
 def template_of(
     cls: type[Vertex],
 ) -> tuple[type[Vertex], tuple[type[ElementType[Any]], ...]]:
-    """Return the template that a class was made of with its element types, or the class itself."""
+    """Return the template of a class and its element types, or the class itself."""
     for base in cls.__bases__:
         for arguments, made in vars(base).get("_specialised", {}).items():
             if made is cls:
@@ -212,10 +212,10 @@ def local_name(cls: type[Vertex]) -> str:
 def found_classes(
     named: Sequence[NamedClass], sources: Iterable[VertexSource], path: str
 ) -> list[type[Vertex]]:
-    """Return the classes that a file names; look among those of the user first.
+    """Return the classes that a file names; the user's are searched first.
 
-    Classes that are missing, or have other code, are refused together; `path` is for messages.
-    A class of poplite with the name of a missing one, and other code, is named with it.
+    Classes that are missing, or whose code differs, are reported together; `path` is for messages.
+    A class of poplite with the name of a missing one, but different code, is named with it.
     """
     by_name: dict[str, list[type[Vertex]]] = {}
     for cls in chain(_generated(named), classes_of_user(sources), defined_classes(Vertex)):
@@ -230,7 +230,7 @@ def found_classes(
 
     for each in named:
         found, why = looked_up(each)
-        if (found is None or why) and not is_library_known:  # which is imported for these alone
+        if (found is None or why) and not is_library_known:  # imported only for these
             is_library_known = True
             for one in library_classes():
                 by_name.setdefault(local_name(one), []).append(one)
@@ -284,7 +284,7 @@ def _alike(
     return candidates[0], reasons[0]
 
 
-# -- where classes are looked for ------------------------------------------------------------------
+# -- places to look for classes --------------------------------------------------------------------
 
 
 def _generated(named: Sequence[NamedClass]) -> Iterator[type[Vertex]]:
@@ -305,7 +305,7 @@ def _generated(named: Sequence[NamedClass]) -> Iterator[type[Vertex]]:
 def classes_of_user(
     sources: Iterable[VertexSource], call: str = "Executable.load"
 ) -> Iterator[type[Vertex]]:
-    """Yield the vertex classes that a user gives, themselves or by their modules."""
+    """Yield the vertex classes that a user passes, directly or by their modules."""
     several = items_or_none(sources)
     for source in [sources] if several is None else several:
         if isinstance(source, ModuleType):
@@ -333,7 +333,7 @@ def _within(values: Iterable[object]) -> Iterator[type[Vertex]]:
 
 
 def defined_classes(cls: type[Vertex]) -> Iterator[type[Vertex]]:
-    """Yield the classes below one, without those that replace missing ones."""
+    """Yield the subclasses of a class, without those that replace missing ones."""
     for sub in cls.__subclasses__():
         if why_missing(sub) is None:
             yield sub

@@ -1,17 +1,17 @@
-"""Graphs as files, with programs: all that a user built, before anything is compiled.
+"""Files of graphs with their programs: everything that a user built, before it is compiled.
 
     manifest.json    {"kind": "poplite graph", "format": 2, "classes": [...], "locations": [...],
                       "spaces": [...], "nodes": [...], "graph": {...}}
     arrays/...       values, tiles, edges by the million
 
-The container is that of executables (`poplite.codec.archive`), for the same reasons: no
-code, no pickle, equal graphs are equal bytes.  The content is another one.  An executable has steps
-lowered to addresses, and neither the views that a user made nor the vertices one by one; a graph
-has these, and no cost, no code and no layout, so that it can be compiled for anything.
+The container is that of executables (`poplite.codec.archive`), for the same reasons: no code, no
+pickle, and equal graphs give equal bytes.  The content differs.  An executable has steps lowered to
+addresses, and neither the user's views nor single vertices; a graph has these, but no costs, no
+code and no layout, so that it can be compiled for anything.
 
-Reading trusts nothing: numbers are checked by the coders and where each part is made, and
-objects are made by the same functions as a user's calls.  Estimators (`register_perf_estimator`)
-are Python functions and are not saved.
+Reading trusts nothing: numbers are checked by the coders and when each part is made, and objects
+are made by the same functions as those that users call.  Estimators (`register_perf_estimator`) are
+Python functions and are not saved.
 """
 
 from __future__ import annotations
@@ -96,14 +96,15 @@ class SavedVariable:
     """A variable or constant.
 
     Attributes:
-        tile: of all its elements; None for none, or where `breaks` and `tiles` say more.
+        tile: the tile of all its elements; None if there is none, or if `breaks` and `tiles` give
+            the tiles.
         breaks: int64[pieces + 1], where its tiles change.
         tiles: int32[pieces], the tile of each piece, below 0 for none.
-        values: its first values, in its shape; None for zeros.
-        replica_values: those of replicas that have others.
-        with_value: which elements have a first value, in bits, as in `StoredVariable`.
-        metadata: of QUARTER, the number of the variable with format and scale, and the position
-            of the element there.
+        values: its initial values, in its shape; None for zeros.
+        replica_values: initial values of replicas that differ.
+        with_value: which elements have an initial value, in bits, as in `StoredVariable`.
+        metadata: for QUARTER, the number of the variable with format and scale, and the position of
+            the element there.
         home: the number of the virtual graph that it was made with, if any.
     """
 
@@ -123,7 +124,7 @@ class SavedVariable:
 
 
 def saved_homes(graph: Graph) -> tuple[tuple[Array, ...], dict[int, int]]:
-    """Return the tiles of the virtual graphs that made variables, and which one made each."""
+    """Return the tiles of virtual graphs that made variables, and the graph of each variable."""
     homes = {home.tiles.tobytes(): home.tiles for home in graph.space.homes.values()}
     numbers = {tiles: number for number, tiles in enumerate(homes)}
     made_with = {v: numbers[home.tiles.tobytes()] for v, home in graph.space.homes.items()}
@@ -131,7 +132,7 @@ def saved_homes(graph: Graph) -> tuple[tuple[Array, ...], dict[int, int]]:
 
 
 def home_of(graph: Graph, tiles: Array) -> SomeTiles:
-    """Return the tile numbers of a virtual graph, of data that may be anything."""
+    """Return the tile numbers of a virtual graph from unchecked data."""
     made = graph.create_virtual_graph(tiles)._tiles
     assert isinstance(made, SomeTiles)
     return made
@@ -167,7 +168,7 @@ def saved_variable(variable: Variable, home: int | None) -> SavedVariable:
 
 
 def add_variable(graph: Graph, saved: SavedVariable, homes: list[SomeTiles]) -> None:
-    """Make a variable of data that may be anything."""
+    """Make a variable from unchecked data."""
     space = graph.space
     if not saved.name or any(size < 0 for size in saved.shape) or len(saved.shape) > 32:
         raise Malformed(f"variable {saved.name!r} has no name, or no shape")
@@ -244,13 +245,13 @@ def _paint(variable: Variable, saved: SavedVariable, num_tiles: int) -> None:
     variable.mapping.paint_many(breaks[:-1][placed], breaks[1:][placed], tiles[placed])
 
 
-# -- what the host accesses ------------------------------------------------------------------------
-# Streams, remote buffers, functions and tensors: each is a list of what it is made of, and made by
-# the function that a user's call makes it with.
+# -- host accesses ---------------------------------------------------------------------------------
+# Streams, remote buffers, functions and tensors: each is a list of its fields, and is made by the
+# same function as by a user's call.
 
 
 def _made_by(cls: type, make: Callable[..., Any]) -> Coder:
-    """Return the coder of objects of a graph that `make` makes of it and their other fields."""
+    """Return the coder of objects that `make` makes from a graph and their other fields."""
     hints = get_type_hints(cls, localns={"Graph": Graph, "SourceLocation": SourceLocation})
     names = [each.name for each in dataclasses.fields(cls) if each.name != "graph"]
     coders = {name: coder_of(hints[name]) for name in names}
@@ -262,14 +263,14 @@ HOST: dict[str, Coder] = {
     "remote_buffers": _made_by(RemoteBuffer, remote_buffer_of),
     "host_functions": _made_by(HostFunction, host_function_of),
 }
-"""Coders of all that programs name by handle, by what `Handles` calls it."""
+"""Coders of everything that programs name by handle, by its name in `Handles`."""
 
 HANDLES = Mapping[str, HostHandle]
 """The tensors that the host reads or writes, by handle."""
 
 
 def add_host(graph: Graph, part: Callable[[str], Any]) -> dict[type, Mapping[str, Any]]:
-    """Name what `part` returns, and return it by handle, each kind by its class."""
+    """Register the objects that `part` returns, and return them by handle, for each class."""
     handles = graph._parts.handles
     for name in HOST:
         kind, known = name.removesuffix("s").replace("_", " "), getattr(handles, name)
@@ -293,14 +294,14 @@ def add_host_tensors(graph: Graph, reads: HANDLES, writes: HANDLES) -> None:
 
 
 # -- programs --------------------------------------------------------------------------------------
-# One list of nodes, children before what they are part of:
+# One list of nodes, children before their parents:
 #
 #     0  ["Execute", 3, [0, null]]      compute set 0, made at line 3
 #     1  ["Repeat", 4, [9, 0]]          node 0, nine times
 #
-# Reading makes each node by its class, which checks what it is given, as it does for users.  What
-# operations recorded in a block is a Sequence; that of an operation names the variables it made.  A
-# loop that counts says how often:
+# Reading makes each node by its class, which checks its arguments as it does for users.  The
+# programs that operations recorded in a block are a Sequence; that of an operation names the
+# variables it made.  A counting loop gives its count:
 #
 #     2  ["Sequence", 5, ["softmax", [0, 1], [4, 9]]]      variables 4 to 8
 #     3  ["RepeatWhileTrue", 6, [1, "go_on", 2, 10]]       ten times
@@ -332,7 +333,7 @@ _CODERS: dict[str, Coder] = {
     "times": EitherCoder([_TIMES], optional=True),
     "cases": coder_of(Mapping[int, Program]),
 }
-"""Coders of what no annotation tells."""
+"""Coders that do not follow from annotations."""
 
 
 @frozen(eq=False)
@@ -346,7 +347,7 @@ class SavedFunction:
 
 
 class ProgramWriter:
-    """Writes programs, each distinct one once; connects itself to what writes all else."""
+    """Writes programs, each distinct one once; attaches itself to the graph's writer."""
 
     def __init__(self, graph: Graph, to: GraphWriter) -> None:
         self.nodes: list[Json] = []
@@ -375,7 +376,7 @@ class ProgramWriter:
         self.functions.append(SavedFunction(function.name, program, function.location, made))
 
     def _add(self, node: Program) -> None:
-        # A user's class that derives from a kind is kept as that kind.
+        # A user's class that derives from a kind is saved as that kind.
         kinds = [kind for kind in type(node).__mro__ if _KINDS.get(kind.__name__) is kind]
         kind = kinds[0] if kinds else Program
         if kind is Program and type(node) is not Program:
@@ -385,7 +386,7 @@ class ProgramWriter:
         self.nodes.append([kind.__name__, _LOCATION.encode(node.location, self._to), data])
 
     def _keep(self, part: Program | Function, number: int) -> None:
-        self._kept.append(part)  # so that no other gets its id
+        self._kept.append(part)  # so that its id is not reused
         self._numbers[id(part)] = number
 
 
@@ -399,7 +400,7 @@ def _node_coder(name: str) -> PartsCoder:
 
 
 class ProgramReader:
-    """Reads programs; connects itself to what reads all else."""
+    """Reads programs; attaches itself to the graph's reader."""
 
     def __init__(self, functions: tuple[SavedFunction, ...], of: GraphReader) -> None:
         self._saved, self._of = functions, of
@@ -418,7 +419,7 @@ class ProgramReader:
                 self.buffer(number)
 
     def function(self, number: Json) -> Function:
-        """Return a function, which is made when it is first asked for."""
+        """Return a function, which is made on first use."""
         if type(number) is not int or not 0 <= number < len(self._saved):
             raise Malformed(f"{shown(number)} is the number of no function")
         if number not in self._functions:
@@ -479,7 +480,7 @@ def _switch(
 
 
 def _stamp(tensor: Tensor, sync_type: Any, since: Tensor | None) -> CycleStamp:
-    """Refuse what `cycle_stamp` and `cycle_count` do not make."""
+    """Reject stamps that `cycle_stamp` and `cycle_count` do not make."""
     for each in (tensor,) if since is None else (tensor, since):
         if each.element_type is not UNSIGNED_INT or each.shape != (2,):
             raise Malformed(f"'{each.name}' is not a valid stamp of the cycle counter")
@@ -514,7 +515,7 @@ PARTS: dict[str, Any] = {
     "reads": HANDLES,
     "writes": HANDLES,
 }
-"""What the manifest says of a graph, beside its views and the nodes of programs."""
+"""The content of a manifest, besides the views and the nodes of programs."""
 
 
 def _coder(part: str) -> Coder:
@@ -611,7 +612,7 @@ def _loaded(name: str, sources: Iterable[VertexSource]) -> tuple[Graph, dict[str
     reader = Reader(arrays, known_classes(declared, sources), locations, ())
     try:
         return _built(manifest, reader)
-    except PopliteError as error:  # of what a user's call refuses too
+    except PopliteError as error:  # from what a user's call rejects too
         raise Malformed(str(error).partition("\n")[0]) from error
 
 
@@ -648,7 +649,7 @@ def _built(manifest: Mapping[str, Any], reader: Reader) -> tuple[Graph, dict[str
         made.location = saved.location
         with at(f"compute set '{saved.name}'"):
             add_vertices(graph, made, saved)
-    if len(graph.variables) > len(variables):  # metadata that nobody needs
+    if len(graph.variables) > len(variables):  # metadata that nothing needs
         graph.space.take_back(graph.variables[len(variables)])
     of.handles = add_host(graph, part)
     ProgramReader(part("functions"), of).read(manifest.get("nodes"))

@@ -1,4 +1,4 @@
-"""References of a graph's file to its objects: numbers, also for views.
+"""References to objects in the file of a graph: numbers, even for views.
 
     Variable, ComputeSet     its number in the graph
     Program                  its number in the list of all programs, children first
@@ -10,7 +10,7 @@
                              its name, and the view of its metadata
     HostHandle               its tensor and its line
 
-Of a view they say which element of a variable each index means:
+The numbers of a view give the element of a variable for each index:
 
     [3, 0, 4, 6]                  space 3, from its position 0, of shape (4, 6), row by row
     [3, 0, 4, 6, [1, 4]]          with these dimensions: transposed
@@ -18,10 +18,10 @@ Of a view they say which element of a variable each index means:
     [-1, 7, 5]                    of concatenation 0
     [null, 0, 5]                  nothing, of that shape
 
-Spaces from 0 up are variables, those below it concatenations, each listed once, after the ones that
-it is made of.  A view is read only where it stays within its space.
+Spaces from 0 up are variables, negative ones concatenations, each listed once, after its parts.  A
+view is accepted only if it stays within its space.
 
-Importing this module makes the codec know these annotations (`codec.GRAPHS`).
+Importing this module registers these annotations with the codec (`codec.GRAPHS`).
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ from poplite.view.concatenation import SlicedViews
 from poplite.view.view import NOWHERE
 
 MOST = 1 << 62
-"""Elements of a view, and steps of a dimension, stay below it."""
+"""Upper bound of the elements of a view and the steps of a dimension."""
 
 BYTES_A_PIECE = 192
-"""Memory of a piece of a concatenation, where its pieces are looked at one by one."""
+"""Memory of a piece of a concatenation, if its pieces are processed one by one."""
 
 MOST_LEVELS = 128
-"""Concatenations within each other."""
+"""Maximum nesting depth of concatenations."""
 
 
 class ViewWriter:
@@ -119,7 +119,7 @@ class ViewReader:
                 self._spaces.append(self._space(each))
 
     def decode(self, data: Json) -> View:
-        """Return the view of JSON; raise `Malformed` when there is none."""
+        """Return the view of JSON; raise `Malformed` if it is not valid."""
         if type(data) is not list or len(data) < 2:
             raise Malformed(f"{shown(data)} is not a valid view")
         number, off, *shape = data
@@ -164,7 +164,7 @@ class ViewReader:
         return made
 
     def _pieces_of(self, views: Sequence[View]) -> int:
-        """Return of how many views of variables views consist at most: none has fewer elements."""
+        """Return an upper bound of the variable views in views: none has fewer elements."""
         if isinstance(views, SlicedViews):
             outer, _, inner = views.template.shape
             most = self._pieces.get(id(views.template.space), 1)
@@ -201,7 +201,7 @@ class ViewReader:
 
 
 def _dims(given: Json, shape: Sequence[int]) -> tuple[Dim, ...]:
-    """Return dimensions as views have them: digits that cannot be joined."""
+    """Return dimensions in the form of views: digits that cannot be joined."""
     if len(given) != len(shape):
         raise Malformed(f"{shown(given)} are not {len(shape)} dimensions")
     found: list[Dim] = []
@@ -226,7 +226,7 @@ def _dims(given: Json, shape: Sequence[int]) -> tuple[Dim, ...]:
 
 
 def _reach(shape: Sequence[int], dims: Sequence[Dim]) -> tuple[int, int]:
-    """Return the least and the greatest position, from the first element on."""
+    """Return the least and the greatest position, relative to the first element."""
     low = high = 0
     for size, dim in zip(shape, dims, strict=True):
         for extent, stride in ((size, dim),) if isinstance(dim, int) else dim:
@@ -264,10 +264,10 @@ class GraphReader(Reader):
     """State of reading a graph: the objects to look up by number.
 
     Attributes:
-        graph: what has been made so far.
+        graph: the graph as made so far.
         views: reads views of its variables.
         handles: streams, remote buffers and functions of the host, each kind by handle.
-        programs: those that were read, by number.
+        programs: the programs that have been read, by number.
         function: returns a function by its number.
         buffer: returns the function buffer of a function by its number.
     """
@@ -281,7 +281,7 @@ class GraphReader(Reader):
 
 
 class ReferenceCoder(Coder):
-    """Coder of objects of one kind: `number` gives the number of one, `found` the object of it."""
+    """Coder of objects of one kind: `number` maps an object to its number, `found` back."""
 
     def __init__(
         self,
@@ -297,7 +297,7 @@ class ReferenceCoder(Coder):
         return isinstance(value, self.kind)
 
     def encode(self, value: Any, to: Writer) -> Json:
-        """Return a value as JSON; refuse what belongs to another graph."""
+        """Return a value as JSON; reject an object of another graph."""
         assert isinstance(to, GraphWriter)
         owner = getattr(value, "graph", to.graph)
         if owner.top_level_graph is not to.graph:
@@ -356,7 +356,7 @@ def _read_tensor(of: GraphReader, data: Json) -> Tensor:
 
 
 def _metadata(of: GraphReader, data: Json) -> View | None:
-    """Return the metadata of what a tensor without elements was cut from."""
+    """Return the metadata of the tensor that a tensor without elements was cut from."""
     view = None if data is None else of.views.decode(data)
     if view is None:
         return None
@@ -368,7 +368,7 @@ def _metadata(of: GraphReader, data: Json) -> View | None:
 
 
 def tensor_of(graph: Graph, element: type[ElementType[Any]], view: View) -> Tensor:
-    """Return a tensor whose variables have elements of its size; raise `Malformed` for others."""
+    """Return a tensor; raise `Malformed` if its variables have elements of a different size."""
     for storage in storages(view):
         variable = graph.space.variable_of(storage)
         if variable.element_type.size_bytes != element.size_bytes:

@@ -1,4 +1,4 @@
-"""Vertices of a graph's file; reading connects them by the rules of `add_vertex`.
+"""Vertices in the file of a graph; reading connects them by the rules of `add_vertex`.
 
 Vertices that were added together are arrays, as the graph has them:
 
@@ -6,8 +6,8 @@ Vertices that were added together are arrays, as the graph has them:
     consecutive elements          start and length of every edge, in few numbers where regular
     others                        their runs, edge by edge
 
-Addresses are those of variables that follow one another with one between each two.  Reading makes
-tensors of all that, and connects them by the rules of `add_vertices`.
+Addresses are those of consecutive variables with a gap of one between each two.  Reading makes
+tensors from all that, and connects them by the rules of `add_vertices`.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ from poplite.vertex.vertex import MultiVertex, Vertex
 from poplite.view import View, empty, storages
 
 # -- vertex classes --------------------------------------------------------------------------------
-# The vertex classes of a graph's file: what it says of them, and which classes are meant.
+# Vertex classes in the file of a graph: their description, and the classes that it refers to.
 #
 # A file names a class by its module and its name there, a template with its element types, and
-# lists the fields that it declares and what its code is.  It is looked up among the classes that
-# the user gives, then among those that are defined already in that module, then among those of
+# lists its declared fields and an identification of its code.  It is looked up among the classes
+# that the user passes, then among those already defined in that module, then among those of
 # `poplite.vertices`; nothing that a file names is ever imported.  A function may have made several
-# classes of one name, so the one with the same code is meant.  Where none has, a class without code
-# takes its place (`poplite.vertex.from_source`).  Of `poplite.vertices` the name is enough.
+# classes of one name, so the one with the same code is used.  If there is none, a class without
+# code takes its place (`poplite.vertex.from_source`). For `poplite.vertices` the name is enough.
 
 
 @frozen(eq=False)
@@ -91,13 +91,14 @@ class DeclaredClass:
     """A vertex class as a file names it.
 
     Attributes:
-        module: where it is defined.
-        name: within its module, or within the function that defines it.
-        elements: element types of a template.
-        fields: what it declares.
+        module: the module that defines it.
+        name: its name within its module, or within the function that defines it.
+        elements: the element types of a template.
+        fields: its declared fields.
         is_multi: whether all workers run it.
-        recipe: what it was generated from; None for a class that somebody wrote.
-        code: what `compute` and `cycles` of such a class do; None where it cannot be compiled.
+        recipe: the recipe it was generated from; None for a handwritten class.
+        code: an identification of `compute` and `cycles` of a handwritten class; None where it
+            cannot be compiled.
     """
 
     module: str
@@ -115,17 +116,17 @@ class DeclaredClass:
 
     @property
     def declaration(self) -> tuple[object, ...]:
-        """A key that two classes share if vertices can have either of them."""
+        """A key that two classes share if either can be the class of a vertex."""
         fields = tuple((f.name, f.role, f.element, f.depth, f.layout) for f in self.fields)
         return fields, self.is_multi, self.elements
 
     def is_of_library_as(self, other: DeclaredClass) -> bool:
-        """Return whether both are of one module of `poplite.vertices`, where names are unique."""
+        """Return whether both are in one module of `poplite.vertices`, where names are unique."""
         return self.module == other.module and self.module.startswith(f"{LIBRARY}.")
 
 
 def declared_class(cls: type[Vertex]) -> DeclaredClass:
-    """Return how a file names a class; refuse a template whose types are open.
+    """Return how a file names a class; reject a template with open types.
 
     >>> from poplite.types import HALF
     >>> from poplite.vertices.elementwise import Add
@@ -195,7 +196,7 @@ def _candidates(
 def _first_alike(
     declared: DeclaredClass, candidates: Iterable[type[Vertex]]
 ) -> tuple[type[Vertex] | None, str]:
-    """Return the first class that declares the same and has the same code; else why none has."""
+    """Return the first class with the same declaration and code; else why there is none."""
     why = "no class of that name was given or imported when its graph was loaded"
     others: list[tuple[type[Vertex], ClassCode | None]] = []
     for candidate in candidates:
@@ -218,7 +219,7 @@ def _first_alike(
 def _of_others(
     declared: DeclaredClass, others: Sequence[tuple[type[Vertex], ClassCode | None]]
 ) -> tuple[type[Vertex] | None, str]:
-    """Return the class that a file without code means, or why none of other code is meant."""
+    """Return the class that a file without code refers to; else why no class is chosen."""
     cls, code = others[0]
     if declared.code is not None:
         difference = "it cannot be compiled"
@@ -258,14 +259,14 @@ def _stand_in(declared: DeclaredClass, why: str) -> type[Vertex]:
 # -- vertices --------------------------------------------------------------------------------------
 
 MOST_EDGES = 1 << 26
-"""Vertices of a block, and edges of a field: a few numbers of a file may name as many.  Vertices
-take 12 B each while they are connected, so that any file may have these."""
+"""Vertices of a block, and edges of a field: a few numbers of a file may stand for as many.
+Vertices take 12 B each while they are connected, so that any file may have these."""
 
 BYTES_AN_EDGE = 56
-"""Memory of an edge while it is connected, where it is not one of many at regular distances."""
+"""Memory of an edge while it is connected, unless edges are evenly spaced."""
 
 BYTES_A_VECTOR = 200
-"""Memory of a vector of a State field while it is connected, where others have other lengths."""
+"""Memory of a vector of a State field while it is connected, if lengths differ."""
 
 Array = npt.NDArray[Any]
 
@@ -294,7 +295,7 @@ class SavedBlock:
     Attributes:
         stops: one past the last vertex of each run of equal tiles.
         tiles: the tile of each run.
-        estimates: cycles and flops of each vertex, where they were set.
+        estimates: cycles and flops of each vertex, if they were set.
     """
 
     vertex_class: type[Vertex]
@@ -311,7 +312,7 @@ def saved_block(block: VertexBlock) -> SavedBlock:
     """Return a block as data."""
     tiles = block.tiles.array()
     ends = np.append(np.flatnonzero(tiles[1:] != tiles[:-1]) + 1, len(tiles))
-    stops = ends[: len(tiles)]  # none of a block without vertices
+    stops = ends[: len(tiles)]  # empty for a block without vertices
     gaps = _gaps(block.graph.space)
     constants, estimates = [], block.estimates
     for constant in block.constants:
@@ -330,7 +331,7 @@ def saved_block(block: VertexBlock) -> SavedBlock:
 
 
 def _gaps(space: Space) -> Array | None:
-    """Return how much further each variable begins than in a file; None where none does."""
+    """Return how much later each variable begins than in a file; None where none does."""
     sizes = np.array([variable.num_elements + 1 for variable in space.variables], np.int64)
     gaps = np.array([variable.base for variable in space.variables], np.int64)
     gaps -= np.cumsum(sizes) - sizes
@@ -355,7 +356,7 @@ def _saved_edges(space: Space, edges: Edges, gaps: Array | None) -> SavedEdges:
 
 
 def add_block(graph: Graph, compute_set: ComputeSet, saved: SavedBlock) -> VertexBlock:
-    """Return the block of data that may be anything; it is not added to the compute set."""
+    """Return the block from unchecked data; it is not added to the compute set."""
     stops, tiles = saved.stops, saved.tiles
     if stops.dtype != np.int64 or stops.ndim != 1 or stops.shape != tiles.shape:
         raise Malformed("a block of vertices has no tiles")
@@ -404,7 +405,7 @@ def _vectors(held: Vectors, count: int) -> Any:
 
 
 def _check_series(series: Series, count: int, what: str) -> None:
-    """Refuse numbers that are not as many, below 0, or so large that they cannot be added up."""
+    """Reject numbers whose count is wrong, that are negative, or too large to be added up."""
     if series.count != count or count > MOST_EDGES:
         raise Malformed(f"{what} are {series.count:,}, but {count:,} are needed")
     if count and (series.low < 0 or series.high >= 1 << 62):
@@ -423,7 +424,7 @@ def _metadata_edges(graph: Graph, value: Tensor | Slices | SliceLists, field: Fi
 def _connected(
     graph: Graph, field: Field, edges: SavedEdges, count: int
 ) -> Tensor | Slices | SliceLists:
-    """Return what `add_vertices` takes for the edges of a field."""
+    """Return the argument of `add_vertices` for the edges of a field."""
     if edges.view is not None:
         return tensor_of(graph, field.element, edges.view)
     _check_series(edges.rows, count, f"rows of '{field.name}'")
@@ -473,7 +474,7 @@ def _of_runs(graph: Graph, field: Field, edges: SavedEdges) -> tuple[Tensor, Arr
 def _cut_from(graph: Graph, field: Field, begin: Array, size: Array) -> tuple[Tensor, Array]:
     """Return a tensor with the elements at these addresses, and where they begin in it.
 
-    Each interval is in one variable; those that are used follow one another in the tensor.
+    Each interval is in one variable; the variables that are used are concatenated in the tensor.
     """
     filled = size > 0
     if not filled.any():
@@ -496,7 +497,7 @@ def _cut_from(graph: Graph, field: Field, begin: Array, size: Array) -> tuple[Te
 
 
 def _regular(graph: Graph, field: Field, edges: SavedEdges, count: int) -> Tensor | None:
-    """Return edges at regular distances in one variable as one tensor; None for others."""
+    """Return evenly spaced edges in one variable as one tensor; None for others."""
     start, rows, size = edges.start, edges.rows.only, edges.length.only
     if not isinstance(start, Steps) or not start.count or rows is None or not size:
         return None
@@ -522,9 +523,9 @@ class SavedVertex:
     """A vertex that was added by itself.
 
     Attributes:
-        edges: what each field is connected to: a tensor, or one for each row.
+        edges: the connection of each field: a tensor, or one for each row.
         state: the value of each state field that has one.
-        rows: of lists of edges that have gaps, the rows that are connected.
+        rows: for lists of edges with gaps, the rows that are connected.
         numbers: fields that were connected to plain numbers.
         sizes: the sizes of fields that were set.
         estimate: cycles and flops, where they were set.
@@ -588,7 +589,7 @@ _WORKERS = "num_workers"
 
 
 def add_vertices(graph: Graph, compute_set: ComputeSet, saved: SavedComputeSet) -> None:
-    """Add the vertices of data that may be anything to a compute set, which has none yet."""
+    """Add vertices from unchecked data to a compute set, which has none yet."""
     for part in saved.parts:
         if isinstance(part, SavedBlock):
             compute_set.vertices.append_block(add_block(graph, compute_set, part))
@@ -600,7 +601,7 @@ def add_vertices(graph: Graph, compute_set: ComputeSet, saved: SavedComputeSet) 
 
 
 def _check_together(blocks: Sequence[VertexBlock]) -> None:
-    """Refuse more edges than a file may list: those of several blocks are not short any more."""
+    """Reject more edges than a file may list: edges of several blocks are no longer compact."""
     edges = sum(each.rows.total() for block in blocks for each in block.edges.values())
     count = sum(map(len, blocks)) + edges
     check_room(BYTES_AN_EDGE * count, f"{count:,} vertices and edges of several blocks")
@@ -669,7 +670,7 @@ def _metadata(tensor: object) -> Tensor:
 
 
 def _is_number(tensor: object) -> bool:
-    """Return whether a tensor is all of a constant of one element, as made for a number."""
+    """Return whether a tensor is a whole constant of one element, as made for a number."""
     if not isinstance(tensor, Tensor) or tensor.num_elements != 1:
         return False
     return isinstance(tensor.view.space, Variable) and tensor.view.space.constant

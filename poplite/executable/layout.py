@@ -2,7 +2,7 @@
 
 Variables come first, each contiguous and aligned, so that a field can point straight at its
 elements whatever tile they are mapped to; then blocks that the host reads and writes; then the
-values of vertex state; then temporaries, which every compute set uses anew::
+values of vertex state; then temporaries, which every compute set reuses::
 
     | variable | variable | ... | block | ... | state | ... | temporaries of the running step |
 
@@ -40,7 +40,7 @@ class ElementTiles:
     """The tiles of a variable's elements: each piece, up to the next one, is on one tile.
 
     Attributes:
-        first: the first element of each piece, rising from 0.
+        first: the first element of each piece, ascending from 0.
         tile: its tile, -1 for none.
     """
 
@@ -48,17 +48,17 @@ class ElementTiles:
     tile: Series
 
 
-@dataclass(slots=True, eq=False)  # frozen ones take twice as long to make, and there are many
+@dataclass(slots=True, eq=False)  # frozen instances take twice as long to make, and there are many
 class StoredVariable:
     """A variable without its graph.
 
     Attributes:
         base: address of its first element in the graph.
         constant: whether a program may only read it.
-        initial_value: what it holds when a program is loaded; None for zeros.
-        replica_values: initial values of replicas that have another one, by their number.
-        with_value: which elements have an initial value, in bits as of `np.packbits`, by replica
-            or `COMMON`; all where there is no entry.
+        initial_value: its contents when a program is loaded; None for zeros.
+        replica_values: initial values of replicas that differ, by replica number.
+        with_value: which elements have an initial value, in bits as by `np.packbits`, by replica or
+            `COMMON`; all if there is no entry.
         pieces: the tiles of its elements; None where it has no elements, beyond `MOST_PIECES`, and
             in files that were written without.
     """
@@ -86,10 +86,10 @@ class ArenaLayout:
     """Byte positions of variables, state and temporaries, within the address space.
 
     Attributes:
-        variables: the variables, by rising element address.
-        replicas: copies of the graph, each with memory of its own.
+        variables: the variables, in ascending order of element address.
+        replicas: number of copies of the graph, each with its own memory.
         block_bytes: bytes of blocks that the host reads and writes.
-        state: values of vertex state, one array after the other.
+        state: values of vertex state, as consecutive arrays.
     """
 
     variables: tuple[StoredVariable, ...]
@@ -151,7 +151,7 @@ class ArenaLayout:
             at += _aligned(values.nbytes)
 
     def with_values(self, replica: int) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
-        """Yield first byte of variables of which a part has values, and which bytes: those of 1."""
+        """Yield first byte and a mask of bytes with a value (1) of partly initialized variables."""
         for number in self._initialised:
             variable = self.variables[number]
             of = replica if replica in variable.replica_values else COMMON
@@ -168,7 +168,7 @@ class ArenaLayout:
                 yield int(self._offsets[number]), np.ascontiguousarray(values)
 
     def end_of_variables(self, count: int) -> int:
-        """Return the byte behind the first `count` variables."""
+        """Return the byte after the first `count` variables."""
         if not count:
             return 0
         return int(self._offsets[count - 1]) + int(_aligned(self.variables[count - 1].size_bytes))
@@ -206,7 +206,7 @@ class ArenaLayout:
         return first - 1 if first == last else None
 
     def holds(self, storage: Storage) -> bool:
-        """Return whether a storage of the graph is that of one of the variables."""
+        """Return whether a storage of the graph belongs to one of the variables."""
         position = int(self._bases.searchsorted(storage.base))
         return position < len(self._bases) and int(self._bases[position]) == storage.base
 
@@ -230,7 +230,7 @@ class ArenaLayout:
         return self.variables[number], within
 
     def owners(self, positions: Int64) -> Int64:
-        """Return the numbers of the variables that bytes belong to; -1 for bytes behind all."""
+        """Return the numbers of the variables that bytes belong to; -1 for bytes after all."""
         if not self.variables:
             return np.full(len(positions), -1)
         owner = np.searchsorted(self._offsets, positions, side="right") - 1
@@ -245,9 +245,9 @@ class ArenaLayout:
         return at
 
     def state_at(self, places: Int64, dtype: npt.DTypeLike) -> Int64:
-        """Return values of state by their positions, which count elements of the type.
+        """Return values of state by their positions, counted in elements of the type.
 
-        Positions elsewhere, which only a file can have, give any of them.
+        Positions outside, which only a file can have, give arbitrary values.
         """
         begin = self._end - sum(_aligned(values.nbytes) for values in self.state)
         held = np.zeros(self._end - begin, np.uint8)
@@ -260,7 +260,7 @@ class ArenaLayout:
         return np.asarray(numbers[within], np.int64)
 
     def reserve_temporaries(self, size_bytes: int) -> None:
-        """Make sure that there are at least so many bytes of temporaries."""
+        """Make sure that there are at least `size_bytes` bytes of temporaries."""
         self.temporary_bytes = max(self.temporary_bytes, _aligned(size_bytes))
 
 

@@ -1,11 +1,11 @@
-"""From ops back to a tree: the program as it was compiled.
+"""Trees of compiled programs, reconstructed from their ops.
 
     0  REPEAT    9 times, else 3          Repeat '9 times'
     1    LAUNCH  'blur'                     Execute 'blur'
     2  AGAIN     row 1
     3  END
 
-A tree is only made for a report that somebody looks at; executables need not hold it.
+A tree is made only for a report that is read; executables need not hold it.
 """
 
 from __future__ import annotations
@@ -56,21 +56,21 @@ if TYPE_CHECKING:
 #     3  END
 #
 # `poplite.compile.compiler` writes each kind of program as a pattern of ops that its first op
-# identifies.  Rows that keep to these patterns are read once, in their order, however deep programs
-# are nested; rows that do not are refused, so that code which follows jumps always ends.
+# identifies.  Rows that follow these patterns are read once, in order, however deeply programs are
+# nested; all others are rejected, so that code which follows jumps always terminates.
 
 
 class Unstructured(ValueError):
-    """Jumps lead elsewhere than those of any program."""
+    """The jumps are not those of any program."""
 
 
 class BlockPart(NamedTuple):
-    """Rows below a block.
+    """A part of a block.
 
     Attributes:
-        role: what they are to it: "condition", "body", "then", "else", "case 3" or "default".
+        role: its role in the block: "condition", "body", "then", "else", "case 3" or "default".
         begin: the first row.
-        end: the row behind the last.
+        end: the row after the last.
         name: the value of a case, or "default"; empty for others.
     """
 
@@ -81,14 +81,14 @@ class BlockPart(NamedTuple):
 
 
 class ControlBlock(NamedTuple):
-    """A program that holds others.
+    """A program that contains others.
 
     Attributes:
-        kind: what it is.
-        row: its first row; of a loop without end, the first row of its body.
-        behind: the row behind its last one.
-        parts: the rows of the programs that it holds, in the order of their rows.
-        decided: the row that has the number of repetitions or the scalar that decides.
+        kind: its kind.
+        row: its first row; for an endless loop, the first row of its body.
+        behind: the row after its last one.
+        parts: the rows of the programs that it contains, in ascending order.
+        decided: the row that has the number of iterations or the scalar that decides.
     """
 
     kind: ProgramType
@@ -117,7 +117,7 @@ class Closed(NamedTuple):
 
 
 class RowRange(NamedTuple):
-    """Rows between blocks: steps, and calls, each of which is alone."""
+    """Rows between blocks: steps, or a single call."""
 
     begin: int
     end: int
@@ -129,7 +129,7 @@ _CONTROL = (
     *(op.REPEAT, op.AGAIN, op.JUMP, op.JUMP_IF_ZERO, op.JUMP_IF_NONZERO, op.SWITCH, op.CASE),
     *(op.CALL, op.AGREE, op.SAME, op.RETURN, op.END),
 )
-"""Ops after which another row may follow than the next one."""
+"""Ops after which control may continue at a row other than the next one."""
 
 
 class ControlFlow:
@@ -165,9 +165,9 @@ class ControlFlow:
         return self._ends[bisect_left(self._ends, begin)]
 
     def events(self, begin: int, end: int) -> Iterator[Event]:
-        """Yield what the rows of a section are, in the order of rows.
+        """Yield the structure of the rows of a section as events, in the order of rows.
 
-        Raises `Unstructured` at rows that no program is written as.
+        Raises `Unstructured` at rows that do not form a program.
         """
         used: dict[int, int] = {}
         pending: list[Event] = [RowRange(begin, end)]
@@ -179,7 +179,7 @@ class ControlFlow:
             row, last = item
             if row >= last:
                 continue
-            # Of loops that begin together the outer ends later, and is read first.
+            # Among loops that begin together, the outer one ends later, and is read first.
             loops = self._loops.get(row, [])
             left = len(loops) - used.get(row, 0)
             kind = self._ops[row][0]
@@ -214,7 +214,7 @@ class ControlFlow:
                 runs[function] = self._counted(runs[function] + runs[begin] * times)
 
     def _calls(self, begin: int, end: int) -> tuple[int, dict[int, int]]:
-        """Return how often a section runs a row at most, and how often each function."""
+        """Return how often a section runs any row at most, and how often it calls each function."""
         times, most = [1], 1
         called: dict[int, int] = {}
         for event in self.events(begin, end):
@@ -238,7 +238,7 @@ class ControlFlow:
         return runs
 
     def _behind_agreement(self, row: int, last: int) -> int:
-        """Return the row behind the action that reports replicas which do not agree."""
+        """Return the row after the action that reports replicas that do not agree."""
         if self._ops[row][1] != row + 2 or row + 2 > last or self._ops[row + 1][0] != op.CALLBACK:
             raise Unstructured(f"row {row:,} jumps over more than one action")
         return row + 2
@@ -300,7 +300,7 @@ class ControlFlow:
 
 
 def _callees_first(calls: Mapping[int, tuple[int, Mapping[int, int]]]) -> list[int]:
-    """Return the sections that the program reaches, each behind those that it calls."""
+    """Return the sections that the program reaches, each after those that it calls."""
     found: dict[int, None] = {}
     pending = [0]
     while pending:
@@ -329,7 +329,7 @@ def planned_counts(code: Code, tree: Program) -> Int64:
 
 
 def _counted(root: Program, times: Mapping[int, int]) -> Program:
-    """Return a tree with how often each program runs; `times` has the Repeats by row."""
+    """Return a tree with execution counts; `times` has the counts of Repeats by row."""
     below_first = list(children_first(root))
     total: dict[int, int | None] = {id(node): 0 for node in below_first}
     total[id(root)] = 1
@@ -366,7 +366,7 @@ class _Tree:
         for row, begin in zip(calls.tolist(), self._code.ops[calls, 1].tolist(), strict=True):
             called.setdefault(self._flow.end_of(row), {})[begin] = None
         pending = [0]
-        while pending:  # those that a function calls are read before it
+        while pending:  # callees are read before a function
             own = called.get(self._flow.end_of(pending[-1]), {})
             unread = [begin for begin in own if begin not in self._functions]
             pending += unread
@@ -375,9 +375,9 @@ class _Tree:
         return _counted(replace(self._functions[0], name=name), self._times)
 
     def _section(self, begin: int) -> Program:
-        """Return what a section runs; the functions that it calls have been read."""
+        """Return the program of a section; the functions that it calls have been read."""
         end = self._flow.end_of(begin)
-        # Of each block that is open the parts that have been entered, with their programs.
+        # For each open block, the parts that have been entered, with their programs.
         opened: list[list[tuple[BlockPart, list[Program]]]] = [[(BlockPart("", begin, end), [])]]
         for event in self._flow.events(begin, end):
             match event:
@@ -418,7 +418,7 @@ class _Tree:
         return self._code.locations[row].portable if self._code.locations else ""
 
     def _scalar(self, position: int) -> str:
-        """Return the name of the variable that decides, by a byte of the arena."""
+        """Return the name of the variable that decides, given a byte of the arena."""
         layout = self._executable.layout
         (owner,) = layout.owners(np.array([position])).tolist()
         return layout.variables[owner].name if owner >= 0 else ""
@@ -442,7 +442,7 @@ class _Tree:
             row = behind
 
     def _step(self, rows: range) -> Program | None:
-        """Return the step of some rows; None for what belongs to another."""
+        """Return the step of some rows; None for rows that belong to another step."""
         row = rows[0]
         if self._ops[row][0] == op.CALL:
             function = self._functions[self._ops[row][1]]
@@ -465,7 +465,7 @@ def _sequence(part: BlockPart, programs: list[Program]) -> Program:
 
 
 def _action(action: Action, row: int) -> Program | None:
-    """Return what Python does as a program; None for what belongs to another."""
+    """Return an action as a program; None for one that belongs to another program."""
     match action:
         case Equal(kind="truth" | "value") | CodeUse() | NoCase():
             return None

@@ -1,13 +1,13 @@
-"""Steps of an executable, without any address in them: launches of drivers, actions of Python.
+"""The steps of an executable, free of addresses: launches of drivers, actions of Python.
 
 A compute set becomes up to six launches, which run one after the other::
 
     gather       copy fields whose elements are not contiguous into temporaries
-    save         with strict checks: copy what vertices write in place
-    count        where data decide what vertices take: drivers that count it, and nothing else
+    save         with strict checks: copy the elements that vertices write in place
+    count        where slots depend on data: drivers that only count them
     vertices     run the drivers
     scatter      copy written temporaries back
-    sum slots    where data decide what vertices take: add up what all of them took
+    sum slots    where slots depend on data: add up the slots of all vertices
 
 A Copy becomes one launch.  The engine turns launches into chunks once it knows where the
 arena and the compiled drivers are.
@@ -42,10 +42,10 @@ class Vertices:
 
     Attributes:
         cls: the vertex class.
-        columns: what the words of a row mean (`poplite.executable.encoding`).
+        columns: the meaning of the words of a row (`poplite.executable.encoding`).
         rows: int64[runs, width], descriptor rows.
-        tables: what flat and table columns refer to, by number of the column; shared with the
-            graph where it holds the same numbers.
+        tables: the tables of flat and table columns, by column number; shared with the graph where
+            it holds the same numbers.
         weights: int64[runs], work of each run, in elements.
     """
 
@@ -71,11 +71,11 @@ class ComputeStep:
 
     Attributes:
         gather: copies into temporaries.
-        save: copies of what vertices write in place; none when no vertex may fault.
+        save: copies of the elements that vertices write in place; none if no vertex may fault.
         scatter: copies back from temporaries.
-        restore: copies back of what was saved, for after a fault.
-        may_fault: whether what vertices write is saved: with strict checks, and where a `compute`
-            raises exceptions.
+        restore: copies of the saved elements back, after a fault.
+        may_fault: whether the elements that vertices write are saved: with strict checks, and where
+            a `compute` raises exceptions.
     """
 
     name: str
@@ -93,8 +93,7 @@ class CopyStep:
     """A lowered Copy.
 
     Attributes:
-        replica_map: for each replica the one whose memory is written; None where each writes
-            its own.
+        replica_map: for each replica the one whose memory is written; None if each writes its own.
     """
 
     name: str
@@ -103,7 +102,7 @@ class CopyStep:
 
 
 def phases_of(step: ComputeStep | CopyStep) -> list[tuple[Moves | Vertices, ...]]:
-    """Return what each launch of a step runs, in order; nothing where it only counts."""
+    """Return the parts that each launch of a step runs, in order; empty where it only counts."""
     if isinstance(step, CopyStep):
         return [(step.moves,)]
     return [(step.gather,), (step.save,), (), step.groups, (step.scatter,), ()]
@@ -117,7 +116,7 @@ def vertex_classes(steps: Iterable[ComputeStep | CopyStep]) -> list[type[Vertex]
 
 @frozen(eq=False)
 class NamedVertex:
-    """A vertex as messages call it; `index` is its position in the compute set.
+    """A vertex as named in messages; `index` is its position in the compute set.
 
     >>> from poplite.source import here
     >>> print(NamedVertex(Vertex, 5, 2, here()))
@@ -163,13 +162,13 @@ class Origins:
 
 
 # -- actions ---------------------------------------------------------------------------------------
-# What Python does in the middle of a program.  The interpreter returns to Python at a CALLBACK op,
-# which names an action.  Actions hold no tensors, only the places of their elements:
+# The work of Python in the middle of a program.  The interpreter returns to Python at a CALLBACK
+# op, which names an action.  Actions hold no tensors, only the places of their elements:
 #
 #     PrintTensor("loss", loss)   ->   Print("loss", HostTensor("loss", FLOAT, (), ...), ...)
 #
-# Their data are blocks of bytes in the arena, dense and in row-major order; copies
-# before and after an action bring tensors there and back (`poplite.compile.program_parts`).
+# Their data are blocks of bytes in the arena, dense and in row-major order; copies before and after
+# an action move tensors there and back (`poplite.compile.program_parts`).
 # `poplite.simulator.host.actions` runs them.
 
 
@@ -178,7 +177,7 @@ class Stream:
     """A stream without its graph.
 
     Attributes:
-        num_elements: those of one block.
+        num_elements: elements of one block.
         is_broadcast: whether all replicas get the same block.
         buffering_depth: blocks that may be filled ahead.
     """
@@ -230,7 +229,7 @@ class Remote:
 
 @frozen(eq=False)
 class RowTransfer:
-    """Moves rows of a remote buffer from or to a block, in which they follow one another.
+    """Moves rows of a remote buffer from or to a block, in which they are contiguous.
 
     Attributes:
         program: what messages call the Copy.
@@ -292,8 +291,8 @@ class HostTensor:
     """A tensor as the host sees it.
 
     Attributes:
-        moves: from its elements in the arena to a block of bytes that begins at 0, in row-major
-            order.
+        moves: copies from its elements in the arena to a block of bytes that begins at 0, in
+            row-major order.
         metadata: byte position of its QUARTER metadata, if it has one.
     """
 
@@ -319,9 +318,9 @@ class Fail:
 
     Attributes:
         program: what messages call it.
-        message: what the error says.
+        message: the text of the error.
         shown: the tensor that the error shows.
-        predicate: what decided that it runs, if something did.
+        predicate: the condition that decided that it runs, if there is one.
     """
 
     program: str
@@ -350,7 +349,7 @@ class NoCase:
 
 @frozen(eq=False)
 class Equal:
-    """Stops the run where a tensor is not the same in all replicas.
+    """Stops the run if a tensor is not the same in all replicas.
 
     Attributes:
         program: what messages call it.
@@ -366,7 +365,7 @@ class Equal:
 
 @frozen(eq=False)
 class Undefine:
-    """Tells strict checks that nothing is written in a tensor; memory stays what it is."""
+    """Tells strict checks that all of a tensor is unwritten; memory does not change."""
 
     tensor: HostTensor
 
@@ -390,7 +389,7 @@ Action = Print | NoCase | Fail | Equal | Undefine | Stamp | HostAction
 
 
 def action_text(action: Action) -> str:
-    """Return what messages call the step that an action is for."""
+    """Return the name in messages of the step that an action belongs to."""
     match action:
         case Print(title=title):
             return f"PrintTensor '{title}'"

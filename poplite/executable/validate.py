@@ -1,11 +1,11 @@
 """Checks every number of a loaded executable that compiled code would trust.
 
     moves       blocks and pieces are inside the arena
-    vertices    so do all elements of every field; tables hold what rows take from them
+    vertices    all elements of every field are inside, too; tables are as long as rows require
     ops         rows, steps, phases, actions, loops and scalars exist; calls end
 
-Arrays are checked at once, so a million vertices take milliseconds.  A file may still compute
-nonsense, but it cannot make the simulator read or write outside its memory.
+Checks are vectorized, so a million vertices take milliseconds.  A file may still compute nonsense,
+but it cannot make the simulator read or write outside its memory.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ CHECKED = (
     *("steps", "layout", "origins", "programs", "costs", "action_costs", "memory"),
     *("operations", "joined"),
 )
-"""Fields of an executable in which the host reads and writes nothing."""
+"""Fields of an executable that hold no tensors or blocks of the host."""
 
 CATEGORIES = frozenset(get_args(Category))
-"""Those of executables, which this version wrote; a report may have others."""
+"""Categories in executables, which this version wrote; a report may have others."""
 
 FLOAT_MODES = 1 << 6
 """Number of modes of floating-point arithmetic: all combinations of its bits."""
@@ -68,7 +68,7 @@ MOST_BYTES = 1 << 56
 
 
 def validate(executable: Executable) -> None:
-    """Check an executable from a file; its types are right, its numbers may be anything."""
+    """Check an executable from a file; its types are correct, its numbers unchecked."""
     with at(".layout"):
         _check_layout(executable.layout, executable.target.tiles)
     arena = executable.layout.size_bytes
@@ -111,7 +111,7 @@ def validate(executable: Executable) -> None:
 
 
 def _check_joined(executable: Executable) -> None:
-    """Check that joined Copies are Copies, whose costs are known, and what one takes."""
+    """Check that joined Copies are Copies with known costs, and check the cost of the one."""
     steps = executable.steps[: len(executable.costs)]
     for number, joined in enumerate(executable.joined):
         with at(f".joined[{number}]"):
@@ -135,7 +135,7 @@ def _check_trees(executable: Executable, trees: Mapping[str, Program]) -> None:
 
 
 def _check_parts_of_reports(executable: Executable, trees: Mapping[str, Program]) -> None:
-    """Check what reports hold as it is: memory, operations, and which tiles exchange."""
+    """Check the parts that reports take over: memory, operations, and pairs of tiles."""
     memory = executable.memory
     known = Known.of(
         trees, memory, tiles=executable.target.tiles, compute_sets=len(executable.origins)
@@ -152,7 +152,7 @@ def _check_parts_of_reports(executable: Executable, trees: Mapping[str, Program]
 
 
 def _check_numbers(code: Code, count: int) -> None:
-    """Check that steps are numbered in the order of the tree; those of calls are added up."""
+    """Check that steps are numbered in the order of the tree; calls add those of functions."""
     if code.num_steps != count:
         raise Malformed(f"num_steps: {code.num_steps:,}, there are {count:,}")
     _check_within(code.step_numbers, count)  # so that sums of them do not wrap
@@ -166,7 +166,7 @@ def _check_within(numbers: npt.NDArray[np.int64], count: int) -> None:
 
 
 def _costly_rows(executable: Executable, code: Code) -> list[int]:
-    """Return the rows of steps and actions of which the costs are known."""
+    """Return the rows of steps and actions with known costs."""
     works = code.step_rows[code.ops[code.step_rows, 1] < len(executable.costs)]
     actions = np.flatnonzero(code.ops[:, 0] == op.CALLBACK)
     costs = executable.action_costs or (None,) * len(executable.actions)
@@ -280,7 +280,7 @@ def check_with_value(
 
 
 def _check_tiles(variable: StoredVariable, tiles: int, room: int) -> int:
-    """Check the tiles of a variable, and return how many pieces there are, `room` at most."""
+    """Check the tiles of a variable, and return how many pieces it has, at most `room`."""
     pieces = variable.pieces
     if pieces is None:
         return 0
@@ -326,7 +326,7 @@ def check_moves(moves: Moves, destination: int, source: int) -> None:
     words, memory = np.ascontiguousarray(records.T), np.array([[destination], [source]])
     first, rows, size, step = words[:2], words[2], words[3], words[4:]
     listed = size == 0
-    # Floats do not wrap: what they refuse as too large cannot wrap in the integers below.
+    # Floats do not wrap: sums that they reject as too large cannot wrap in the integers below.
     reach, moved = (rows - 1.0) * step, rows.astype(np.float64) * size
     reach[:, listed] = 0
     inside = (first >= 0) & (first <= memory) & (size >= 0) & (size <= memory)
@@ -343,7 +343,7 @@ def check_moves(moves: Moves, destination: int, source: int) -> None:
 
 
 def _are_inside(records: npt.NDArray[np.int64], destination: int, source: int) -> bool:
-    """Return whether blocks stay in memory even if one was as large as all are together."""
+    """Return whether blocks stay in memory even if one were as large as all together."""
     least, most = records.min(axis=0).tolist(), records.max(axis=0).tolist()
     rows, size = most[2], most[3]
     if least[2] < 1 or least[3] < 1 or rows * size > destination:
@@ -392,25 +392,25 @@ def _check_host(tensor: HostTensor, arena: int) -> None:
         raise Malformed(f"'{tensor.name}' has metadata outside of memory")
     with at(f" '{tensor.name}'"):
         check_moves(tensor.moves, size, arena)
-        if tensor.moves.size_bytes != size:  # what nothing fills would be read as zeros
+        if tensor.moves.size_bytes != size:  # bytes that are not filled would be read as zeros
             raise Malformed(f"{tensor.moves.size_bytes:,} B fill shape {tensor.shape!r:.60}")
 
 
 # -- costs -----------------------------------------------------------------------------------------
 # Checks the costs of a loaded executable: tiles exist, vertices are those of the steps.
 #
-#     numbers     tiles of the target, rising; no number below zero
+#     numbers     tiles of the target, ascending; no negative number
 #     vertices    as many of each class as the step has; every tile and every shape exists
 #     shapes      as many words as the class has; no length beyond memory
 #
-# Reports add up these numbers, partly in compiled code.  Numbers that the file does not list one by
-# one are not listed here either.
+# Reports add up these numbers, partly in compiled code.  Numbers in compact form in the file are
+# not expanded here either.
 
 
 def check_step_costs(
     costs: Sequence[StepCost], steps: Sequence[ComputeStep | CopyStep], *, tiles: int, arena: int
 ) -> None:
-    """Check what the first steps cost, at least all compute sets; `steps` have been checked."""
+    """Check costs of the first steps, at least of all compute sets; `steps` are checked before."""
     sets = sum(isinstance(step, ComputeStep) for step in steps)
     if not sets <= len(costs) <= len(steps):
         raise Malformed(f"costs of {len(costs):,} steps, there are {len(steps):,}")
@@ -420,7 +420,7 @@ def check_step_costs(
 
 
 def check_action_costs(costs: Sequence[StepCost | None], actions: Sequence[Action]) -> None:
-    """Check what each action costs; None for those that cost nothing."""
+    """Check the cost of each action; None for those that cost nothing."""
     if len(costs) != len(actions):
         raise Malformed(f"costs of {len(costs):,} actions, there are {len(actions):,}")
     for number, (cost, action) in enumerate(zip(costs, actions, strict=True)):
@@ -432,7 +432,7 @@ def check_action_costs(costs: Sequence[StepCost | None], actions: Sequence[Actio
 
 
 def check_copy_cost(cost: StepCost) -> None:
-    """Check what a Copy costs."""
+    """Check the cost of a Copy."""
     if cost.vertices or cost.after:
         raise Malformed("a Copy runs vertices")
 
@@ -510,14 +510,14 @@ def _check_shapes(cls: type[Vertex], shapes: Int64, count: int, arena: int) -> N
 
 
 def _check_series(series: Series, count: int, most: int) -> None:
-    """Check that there are as many numbers as needed, all of them in [0, most]."""
+    """Check that there are `count` numbers, all of them in [0, most]."""
     if series_count(series) != count:
         raise Malformed(f"{series_count(series):,} of {count:,} vertices")
     _check_all_within(series, most)
 
 
 def check_rising(series: Series, most: int, what: str) -> None:
-    """Check that the numbers of a series, which is not empty, rise within [0, most]."""
+    """Check that the numbers of a series, which is not empty, ascend within [0, most]."""
     if isinstance(series, Listed):
         rise = _rise(series.offset)
         low, high = series.at(0), series.at(-1)

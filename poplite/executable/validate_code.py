@@ -1,9 +1,9 @@
 """Checks that the ops of a program refer only to existing objects.
 
 A program and each function that it calls are sections: they end in the only END, or in a RETURN,
-and only a CALL leaves them, for the beginning of another.  So every RETURN has its CALL, and as no
-function calls itself, at most as many calls are open as there are functions.  Jumps are those of
-nested loops and branches, so that reports can tell what runs how often.
+and only a CALL leaves them, for the beginning of another section.  So every RETURN has its CALL,
+and as no function calls itself, at most as many calls are open as there are functions.  Jumps are
+those of nested loops and branches, so that reports can state how often each row runs.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ OPERANDS: dict[int, tuple[str, ...]] = {
     op.FLOATS: ("number", "number", "number"),
     op.END: (),
 }
-"""What the operands of each op name."""
+"""The kind of object that each operand of an op refers to."""
 
 
 def check_code(
@@ -146,7 +146,7 @@ def _check_operand(
     section: npt.NDArray[np.int64],
     there: Mapping[str, int],
 ) -> None:
-    """Check an operand of some rows; `there` counts what each kind of operand may name."""
+    """Check an operand of some rows; `there` counts the objects of each kind."""
     if operand in there:
         _check_below(found, there[operand], "row" if operand == "function" else operand)
     if operand == "row" and (section[found] != section[rows]).any():
@@ -191,7 +191,7 @@ def _check_floats(ops: npt.NDArray[np.int64], modes: tuple[int, ...]) -> None:
 
 
 def _check_blocks(ops: npt.NDArray[np.int64]) -> None:
-    """Check that loops and branches are those of programs, which end and are nested."""
+    """Check that loops and branches form programs, which are nested and terminate."""
     loops, counts = ops[ops[:, 0] == op.REPEAT, 1:3].T
     if len(np.unique(loops)) < len(loops):
         raise Malformed("two REPEATs count in one place")
@@ -229,17 +229,17 @@ def _check_calls(
 
 
 # -- fields of vertices ----------------------------------------------------------------------------
-# Checks that the fields of vertices are inside the arena, however their rows are written.
+# Checks that the fields of vertices are inside the arena, in any form of rows.
 #
 # The least and the greatest number of a column are known without listing its numbers: those of an
 # affine column from both ends of each run, those of a table from its least and greatest entry.  So
-# is the end of a field, `start + length`, but for one case: tables of starts and of lengths may be
-# large in different vertices.  Only then are the numbers of all vertices listed.  The least and the
-# greatest word of all rows come first: mostly they are enough, as steps of few vertices have one
-# row.
+# is the end of a field, `start + length`, except in one case: tables of starts and of lengths may
+# be large for different vertices.  Only then are the numbers of all vertices listed.  The least and
+# the greatest word of all rows are checked first: usually they are enough, as steps of few vertices
+# have one row.
 
 MOST = 1 << 58
-"""Greatest number in a row, either way from zero: sums of a few do not wrap."""
+"""Greatest absolute value of a number in a row: sums of a few do not wrap."""
 
 
 @frozen(eq=False)
@@ -380,7 +380,7 @@ def _numbers(column: Column, words: _Words, at: int, table: npt.NDArray[Any] | N
             raise Malformed("a table is of the wrong type")
         if int(begin.min()) < 0 or int((begin + count).max()) > len(table):
             raise Malformed(f"a table of {len(table):,} numbers is too short")
-        if int(count.sum()) > len(table):  # so that listing them all takes no more than the file
+        if int(count.sum()) > len(table):  # so that the list takes no more memory than the file
             raise Malformed(f"a table of {len(table):,} numbers is read more than once")
         added = int(table.min()), int(table.max())
         within = least + added[0], most + added[1]

@@ -1,18 +1,20 @@
-"""Compile code to native code, once per machine.
+"""Compilation to native code, once per machine.
 
-`poplite.jit.build` is the entry point: it finds code in the cache folder, or has it made and
+`poplite.jit.build` is the entry point: it finds code in the cache folder, or has it compiled and
 puts it there.  Numba is imported only to compile.
 
-This package alone uses private parts of Numba (`tests/packaging/test_layers.py`); the rest has
-these for it, and of Numba itself `types` and `TypingError`, which are public:
+Only this package uses private parts of Numba (`tests/packaging/test_layers.py`); all other packages
+use the following modules instead, and from Numba itself only `types` and `TypingError`, which are
+public:
 
-    rules           what Numba is told of a type or a function: how it is held, typed, emitted;
+    rules           registrations of types and functions: how they are held, typed, emitted;
                     calls of Python functions, compiled with their callers
-    numba_context   common types, types of calls, functions that are replaced by others; what emits
-                    code sees; modules made from Python functions; the processor code is for
+    numba_context   common types, types of calls, functions that are replaced by others; the
+                    interface of emitters; modules made from Python functions; the target processor
     build           the threads that share a loop
 
-Before the bound in `pyproject.toml` is raised, look here.  The parts, and what breaks with each:
+Check these before the bound in `pyproject.toml` is raised.  The private parts, and what breaks with
+each:
 
     typing.Context, cpu.CPUContext   subclassed for weak numbers and watched operations: a method
                                      that Numba renames is silently not called, and numbers are
@@ -31,8 +33,8 @@ Before the bound in `pyproject.toml` is raised, look here.  The parts, and what 
     np.ufunc.parallel                starts threads; native code calls its `numba_parallel_for` and
                                      `get_num_threads`
 
-`.ci/run` tries the oldest version that is supported on a few tests, and the newest on all;
-`.github/workflows/checks.yml` tries the newest that there is each week, past the bound.
+`.ci/run` tests the oldest supported version on a few tests, and the newest on all;
+`.github/workflows/checks.yml` tests the newest available version each week, past the bound.
 """
 
 from poplite.jit.object_cache import cache_folder as cache_folder, digest as digest

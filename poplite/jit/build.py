@@ -1,4 +1,4 @@
-"""From the description of code to the address of its native form.
+"""Native code by description: found in the cache or compiled.
 
     >>> import numpy as np
     >>> from poplite.jit.kernels.intervals import repeat_pattern
@@ -9,7 +9,7 @@
     [10, 11, 20, 21]
 
 A call through ctypes costs about a microsecond and releases the interpreter lock.  `run_kernel`
-interprets a kernel where there is little to do, and then loads and compiles none.
+interprets a kernel if there is little to do, without loading or compiling it.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ if TYPE_CHECKING:
 # -- code as data, which any process can make ------------------------------------------------------
 
 Made = tuple[bytes, list[str], Mapping[str, Any]]
-"""An object file, the symbols that it takes from the process, and facts to keep with it, in values
-that JSON has."""
+"""An object file, the symbols that it takes from the process, and facts to store with it, as JSON
+values."""
 
 
 @frozen(eq=False)
 class Job:
-    """One piece of native code, to be made.
+    """One piece of native code to be compiled.
 
     Job("7f3a...", "poplite.jit.native_code:optimized_object", (text, processor))
 
     Attributes:
-        name: `digest` of everything on which the code depends.
-        maker: module and name of a function of poplite that makes it; it takes the name of the C
+        name: the `digest` of everything on which the code depends.
+        maker: module and name of the poplite function that compiles it; it takes the name of the C
             function to export, and the arguments.
-        arguments: values that JSON has.
+        arguments: JSON values.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Job:
     arguments: tuple[Any, ...]
 
     def content(self) -> bytes:
-        """Make the code, and return the content of its cache file."""
+        """Compile the code, and return the content of its cache file."""
         module, _, function = self.maker.partition(":")
         assert module.startswith("poplite."), "nobody else makes code"
         shown = exported(self.name)
@@ -82,11 +82,11 @@ def exported(name: str) -> str:
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Let no cycles be collected for a while, where they would have been.
+    """Pause the cyclic garbage collector, if it is enabled.
 
-    Each time that a quarter more objects are there, the collector visits all of them: of a million
-    variables, that is two fifths of the time that an engine takes to be made, and of what Numba
-    makes a tenth of the time of typing and lowering.
+    Whenever the number of objects has grown by a quarter, the collector visits all of them: with a
+    million variables, that is two fifths of the time to make an engine, and with Numba's objects, a
+    tenth of the time of typing and lowering.
 
     >>> with no_collection():
     ...     gc.isenabled()
@@ -108,7 +108,7 @@ class Native:
     """Native code that is in the cache, loaded when its address is needed.
 
     Attributes:
-        about: facts that were kept with it, in values that JSON has.
+        about: facts that were stored with it, as JSON values.
     """
 
     def __init__(self, content: bytes) -> None:
@@ -119,7 +119,7 @@ class Native:
         """Address of the C function; valid while the process lives."""
         with _lock:
             place = object_cache.load(self._content)
-            self._content = b""  # LLVM has its own
+            self._content = b""  # LLVM has its own copy
         return place
 
 
@@ -127,7 +127,7 @@ _known: dict[str, Native] = {}
 
 
 def built(name: str, job: Callable[[], Job]) -> Native:
-    """Return native code by the name of its job; `job` is called only if the code must be made."""
+    """Return native code by job name; `job` is called only if the code must be compiled."""
     with _lock:
         if not _is_found(name):
             with no_collection():
@@ -136,7 +136,7 @@ def built(name: str, job: Callable[[], Job]) -> Native:
 
 
 class Builds:
-    """Native code of many jobs, made side by side.
+    """Native code of many jobs, compiled in parallel.
 
     with Builds() as builds:
         builds.add(name, job)   made while more are added
@@ -148,7 +148,7 @@ class Builds:
         self._contents: dict[str, Callable[[], bytes]] = {}
 
     def add(self, name: str, job: Callable[[], Job]) -> None:
-        """Have code made unless it is there already; `job` is called only to make it."""
+        """Have code compiled unless it exists already; `job` is called only to compile it."""
         if name in self._contents or _is_found(name):
             return
         if self._pool is None:
@@ -159,7 +159,7 @@ class Builds:
             self._contents[name] = self._pool.add(job())
 
     def finish(self) -> None:
-        """Wait until all code that was added is there."""
+        """Wait until all code that was added exists."""
         for name, content in self._contents.items():
             _keep(name, content())
         self._contents.clear()
@@ -175,12 +175,12 @@ class Builds:
 
 
 def is_kept(name: str) -> bool:
-    """Return whether there is a file of code or text of this name, or the code is loaded."""
+    """Return whether a cache file of this name exists, or the code is loaded."""
     return name in _known or object_cache.has(name)
 
 
 def kept_text(name: str, make: Callable[[], str]) -> str:
-    """Return code as text; `make` is called only when no file of this name keeps it.
+    """Return code as text; `make` is called only when no cache file of this name has it.
 
     `name` is the `digest` of everything on which the code depends.
     """
@@ -193,7 +193,7 @@ def kept_text(name: str, make: Callable[[], str]) -> str:
 
 
 def _is_found(name: str) -> bool:
-    """Return whether code is known; if a file has it, it is loaded from now on."""
+    """Return whether code is known; code found in a cache file is remembered."""
     if name not in _known:
         content = object_cache.find(name)
         if content is None:
@@ -227,14 +227,14 @@ def _kinds(function: Callable[..., int]) -> list[type[ctypes.c_int64 | ctypes.c_
 
 
 FEW = 512
-"""Numbers up to which `run_kernel` interprets: about a millisecond, less than loading code takes.
+"""Largest size that `run_kernel` interprets: about a millisecond, less than loading code takes.
 
-Kept for benchmarks/startup.py: the first programs of a machine would compile two kernels more.
+Kept for benchmarks/startup.py: the first programs on a machine would compile two more kernels.
 """
 
 
 def run_kernel(kernel: Callable[..., int], size: int, *arguments: Argument) -> int:
-    """Call a kernel with numbers and contiguous arrays; `size` says how many numbers it visits.
+    """Call a kernel with numbers and contiguous arrays; `size` is how many numbers it visits.
 
     >>> import numpy as np
     >>> from poplite.jit.kernels.intervals import sort_by_digit
@@ -246,7 +246,7 @@ def run_kernel(kernel: Callable[..., int], size: int, *arguments: Argument) -> i
     """
     if size > FEW:
         return native(kernel)(*_places(arguments))
-    # Views of memory give and take Python's own numbers, which are quicker than NumPy's.
+    # memoryview elements are Python numbers, which are faster than NumPy's.
     return kernel(*[each if isinstance(each, int) else each.data for each in arguments])
 
 
@@ -261,8 +261,8 @@ class BoundKernel:
     """A kernel with its first arguments; it is compiled when it is first called.
 
     Attributes:
-        kernel: from `poplite.jit.kernels`.
-        arguments: numbers and contiguous arrays, which it keeps alive.
+        kernel: a function from `poplite.jit.kernels`.
+        arguments: numbers and contiguous arrays, which are kept alive.
     """
 
     __slots__ = ("_bound", "arguments", "kernel")
@@ -272,20 +272,20 @@ class BoundKernel:
         self._bound: Callable[..., int] | None = None
 
     def places(self) -> tuple[int, ...]:
-        """Return its arguments as compiled code takes them."""
+        """Return its arguments in the form that compiled code takes."""
         return _places(self.arguments)
 
     def __call__(self, *others: Argument) -> int:
         """Call it with its last arguments."""
         if self._bound is None:
-            # A call with numbers that are converted once takes 0.9 us in place of 1.3.
+            # A call with numbers that were converted once takes 0.9 us instead of 1.3.
             bound = zip(_kinds(self.kernel), self.places(), strict=False)
             self._bound = partial(native(self.kernel), *[kind(place) for kind, place in bound])
         return self._bound(*_places(others)) if others else self._bound()
 
 
 def _places(arguments: tuple[Argument, ...]) -> tuple[int, ...]:
-    """Return numbers as they are, arrays as their addresses."""
+    """Return numbers unchanged, and arrays as their addresses."""
     return tuple([each if isinstance(each, int) else address(each) for each in arguments])
 
 
@@ -311,7 +311,7 @@ class ThreadLayer(NamedTuple):
 
     Attributes:
         parallel_for: address of the C function that shares a loop.
-        thread_count: address of the C function that returns how many threads share it.
+        thread_count: address of the C function that returns the number of threads that share it.
         is_reentrant: whether two Python threads may call it at once.
     """
 
@@ -321,7 +321,7 @@ class ThreadLayer(NamedTuple):
 
 
 def start_threads() -> ThreadLayer:
-    """Start the threads, unless they run, and return their layer."""
+    """Start the threads unless they are running, and return their layer."""
     _import_whole("numba.np.ufunc.parallel")
     import llvmlite.binding as llvm
     from numba.np.ufunc import parallel
@@ -335,9 +335,9 @@ def start_threads() -> ThreadLayer:
 
 
 def _import_whole(module: str) -> None:
-    """Import a module that Ctrl-C would leave half imported, of which nobody could import the rest.
+    """Import a module in a thread, as Ctrl-C could leave it half imported for good.
 
-    Ctrl-C ends only what waits here.  Errors are raised where the module is imported again.
+    Ctrl-C ends only the wait. Errors are raised where the module is imported again.
     """
 
     def work() -> None:
@@ -357,7 +357,7 @@ def are_threads_started() -> bool:
 
 
 def loop_threads() -> int:
-    """Return how many threads there are, or will be."""
+    """Return how many threads there are, or will be once started."""
     chosen = os.environ.get("NUMBA_NUM_THREADS", "")
     # While another thread imports the module, the name may still be missing.
     known = getattr(sys.modules.get("numba.core.config"), "NUMBA_NUM_THREADS", None)

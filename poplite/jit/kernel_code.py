@@ -1,10 +1,11 @@
-"""From the Python text of poplite's own kernels to LLVM; needs llvmlite, not Numba.
+"""Compiler from the Python text of poplite's kernels to LLVM; needs llvmlite, not Numba.
 
     text of a function  ->  syntax tree  ->  LLVM instructions  ->  `poplite.jit.native_code`
 
-With Numba, each new machine would wait a second for importing it and compiling a kernel.
-Kernels are simpler than what Numba is for (`poplite.jit.kernels` describes their language):
-numbers are int64 and wrap around, pointers have one of three types, and functions are inlined.
+With Numba, the first use on each machine would wait a second to import it and compile a kernel.
+Kernels are simpler than the code that Numba is made for (`poplite.jit.kernels` describes their
+language): numbers are int64 and wrap around, pointers have one of three types, and functions are
+inlined.
 
     statement    the instructions emitted
     name = ...   a store to the stack, which LLVM turns into registers; the first sets the type
@@ -12,11 +13,11 @@ numbers are int64 and wrap around, pointers have one of three types, and functio
     a and b      branches: b is not evaluated where a is false; as a value, whether it is true
     //, %        rounded down, as in Python; the divisor is not 0
     module.NAME  a constant integer of an imported module
-    f(...)       a call of an internal function, inlined unless it is `not_inlined`, or what a
-                 `Primitive` emits
+    f(...)       a call of an internal function, inlined unless it is `not_inlined`, or the code
+                 that a `Primitive` emits
 
-Drivers, which no text of Python has, use its instructions too: loops, room on the stack, calls by
-name, statuses.
+Drivers, which have no Python text, use its instructions too: loops, stack slots, calls by name,
+statuses.
 
 Importing this module imports llvmlite.
 """
@@ -58,7 +59,7 @@ _INSTRUCTIONS: dict[type[ast.operator], str] = {
     ast.LShift: "shl",
     ast.RShift: "ashr",
 }
-"""Operations that are one instruction, by its name in llvmlite's builder."""
+"""Operations that are one instruction, with its name in llvmlite's builder."""
 
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
@@ -81,7 +82,7 @@ class Primitive:
     emit: Callable[[ir.IRBuilder, Sequence[Any]], Any]
 
     def __call__(self, *arguments: Any) -> int:
-        """Refuse to be called."""
+        """Raise: a primitive has no uncompiled form."""
         raise NotImplementedError("only a compiled kernel calls it")
 
 
@@ -89,7 +90,7 @@ _not_inlined: set[Callable[..., Any]] = set()
 
 
 def not_inlined(function: Kernel) -> Kernel:
-    """Let a function that seldom runs be called, so that the loop around it keeps its registers."""
+    """Mark a cold function noinline, so that the loop around it keeps its registers."""
     _not_inlined.add(function)
     return function
 
@@ -97,7 +98,7 @@ def not_inlined(function: Kernel) -> Kernel:
 def kernel_object(exported: str, module: str, name: str) -> Made:
     """Compile a kernel of a module, as a job.
 
-    Raises `NotImplementedError`, with the line, when it uses more than the language of kernels.
+    Raises `NotImplementedError`, with the line, when it uses something outside the kernel language.
     """
     made = _Module(exported)
     made.function(function := getattr(import_module(module), name))
@@ -115,7 +116,7 @@ def _functions(module: str) -> dict[str, ast.FunctionDef]:
 
 
 class _Module:
-    """An LLVM module of one kernel and all that it calls."""
+    """An LLVM module of one kernel and all functions that it calls."""
 
     def __init__(self, exported: str) -> None:
         self.llvm = ir.Module("kernel")
@@ -174,7 +175,7 @@ class _Body:
                 self._builder.unreachable()
             else:
                 self._builder.ret_void()
-        self._entry.position_at_end(self._entry.block)  # primitives allocate values there too
+        self._entry.position_at_end(self._entry.block)  # primitives allocate stack slots there too
         self._entry.branch(begin)
 
     def _refused(self, node: ast.AST) -> NotImplementedError:
@@ -335,7 +336,7 @@ class _Body:
     # -- conditions --------------------------------------------------------------------------------
 
     def _branch(self, node: ast.expr, yes: Any, no: Any) -> None:
-        """Emit a condition and where it leads; `and` and `or` end where the answer is known."""
+        """Emit a condition and its branches; `and` and `or` stop once the answer is known."""
         match node:
             case ast.BoolOp(op=op, values=[*firsts, last]):
                 for each in firsts:
@@ -418,7 +419,7 @@ class _Body:
         raise self._refused(node)
 
     def _element(self, node: ast.expr) -> Any:
-        """Emit the place of `pointer[index]`."""
+        """Emit the address of `pointer[index]`."""
         if not isinstance(node, ast.Subscript):
             raise self._refused(node)
         pointer = self._value(node.value)
@@ -457,14 +458,14 @@ class _Body:
         raise self._refused(node)
 
     def _is_split(self, a: Any, b: Any) -> Any:
-        """Return whether the quotient of two numbers is negative and no integer."""
+        """Emit whether the quotient of two numbers is negative and not an integer."""
         builder = self._builder
         rest = builder.srem(a, b)
         differs = builder.icmp_signed("<", builder.xor(rest, b), WORD(0))
         return builder.and_(builder.icmp_signed("!=", rest, WORD(0)), differs)
 
     def _call(self, node: ast.Call) -> Any:
-        """Emit a call; return its value, None where there is none."""
+        """Emit a call; return its value, None if it has none."""
         if not isinstance(node.func, ast.Name) or node.keywords:
             raise self._refused(node)
         name = node.func.id
@@ -485,13 +486,13 @@ class _Body:
         return None if isinstance(value.type, ir.VoidType) else value
 
 
-# -- instructions of all emitted code --------------------------------------------------------------
+# -- instructions shared by all emitted code -------------------------------------------------------
 
 OUTSIDE_STATUS, RAISED_STATUS, TRAPPED_STATUS = (ir.IntType(32)(each) for each in (-1, 1, 2))
-"""What a compiled function returns where it stops: an access was outside of a field, which is
-recorded; it raised an exception; a trap. Where it comes to its end, it returns 0.
+"""Statuses of a compiled function that stops: an access was outside a field, which is recorded; it
+raised an exception; a trap.  A function that reaches its end returns 0.
 
-Numba has the first two, and its own code returns them.
+The first two are Numba's, and its own code returns them.
 """
 
 
@@ -515,7 +516,7 @@ def count_up(builder: ir.IRBuilder, end: Any, begin: Any = None) -> Iterator[Any
 
 
 def on_stack(builder: ir.IRBuilder, kind: ir.Type, count: int = 1) -> Any:
-    """Emit room on the stack for `count` values, of which the first is 0 at the beginning."""
+    """Emit a stack allocation of `count` values, the first of which is initialized to 0."""
     with builder.goto_entry_block():
         place = builder.alloca(kind, size=count if count > 1 else None)
         builder.store(kind(None), place)

@@ -1,9 +1,9 @@
-"""From LLVM text to an object file for one processor; needs llvmlite, not Numba.
+"""Compiler from LLVM text to an object file for one processor; needs llvmlite, not Numba.
 
     text  ->  inlined  ->  loops rotated  ->  optimized  ->  object file
 
-Functions are processed as Numba would process them, in the same order, but in any process: the
-processor is described by a value that can be sent to another process.
+Functions are processed as by Numba, in the same order, but in any process: the processor is
+described by a value that can be sent to another process.
 
 Importing this module imports llvmlite.
 """
@@ -36,11 +36,11 @@ It is in the C compiler's run-time library, which a Python process does not have
 
 @frozen
 class Processor:
-    """A processor for which code is made.
+    """A processor for which code is compiled.
 
     Attributes:
-        features: as LLVM lists them.
-        level: how hard the code generator tries, from 0 to 3.
+        features: its features, as LLVM lists them.
+        level: the optimization level of the code generator, from 0 to 3.
         uses_svml: whether loops may call Intel's library of vector mathematics.
     """
 
@@ -50,7 +50,7 @@ class Processor:
     uses_svml: bool
 
     def words(self) -> list[Any]:
-        """Return its attributes, in values that JSON has."""
+        """Return its attributes as JSON values."""
         return list(astuple(self))
 
 
@@ -66,10 +66,10 @@ def host() -> Processor:
 
 
 def with_short_vectors(features: str) -> str:
-    """Ask for vectors of 32 bytes if the features of a processor include longer ones.
+    """Request vectors of 32 bytes if the features of a processor include longer ones.
 
-    A tile's vectors are short: a loop over 64 elements should not skip a vector loop made for 128
-    at a time (measured: HALF axpy and the photograph run an eighth faster).
+    A tile's vectors are short: a loop over 64 elements should not skip a vector loop that handles
+    128 at a time (measured: HALF axpy and the photograph run an eighth faster).
     """
     return f"{features},+prefer-256-bit" if "+avx512f" in features.split(",") else features
 
@@ -96,22 +96,22 @@ def _machine(processor: Processor) -> llvm.TargetMachine:
 Effort = Literal["full", "rolled", "little", "simple"]
 """How hard LLVM optimizes.
 
-full    as hard as it can: drivers
-rolled  but for unrolled loops: kernels, of which large ones take half the time, and run as fast
-little  nor does it write loops twice, by what does not change in them: code that seldom runs
-simple  variables are put into registers: code of mere branches, in a sixth of the time
+full    as much as it can: drivers
+rolled  the same without unrolling: kernels; large ones compile in half the time, and run as fast
+little  also without unswitching loops on invariant conditions: code that seldom runs
+simple  only puts variables into registers: code of mere branches, in a sixth of the time
 """
 
 
 def passes(
     machine: llvm.TargetMachine, level: int, *, vectors: bool, unrolls: bool = True
 ) -> llvm.PassBuilder:
-    """Return the builder of LLVM's passes; `level` is how hard they try, from 0 to 3.
+    """Return the builder of LLVM's passes; `level` is their optimization level, from 0 to 3.
 
-    With `vectors`, loops become loops over vectors, one vector at a time, not four: a loop over 16
-    floats would skip one made for 32, and use smaller vectors or single elements (measured: axpy of
-    8, 16 and 24 floats takes half the time, of HALF a quarter less up to 100; from 32 floats on it
-    is the same).
+    With `vectors`, loops are vectorized, with one vector per iteration, not four: a loop over 16
+    floats would skip a vector loop for 32, and use smaller vectors or single elements (measured:
+    axpy of 8, 16 and 24 floats takes half the time, with HALF a quarter less up to 100 elements;
+    from 32 floats on it is the same).
     """
     tuning = llvm.create_pipeline_tuning_options(level)
     tuning.loop_vectorization, tuning.loop_unrolling = vectors, unrolls
@@ -120,9 +120,9 @@ def passes(
 
 
 def simplify(module: llvm.ModuleRef, processor: Processor) -> None:
-    """Put the variables of functions into registers, in place, and shorten each by itself.
+    """Put the variables of functions into registers, in place, and simplify each one by itself.
 
-    Numba leaves every variable on the stack, and lanes are many: code inlined afterwards is a
+    Numba leaves every variable on the stack, and there are many lanes: code inlined afterwards is a
     fifth as long, and `optimize` takes two thirds of the time.
     """
     machine = _machine(processor)
@@ -146,7 +146,7 @@ def optimize(module: llvm.ModuleRef, processor: Processor, effort: Effort = "ful
     if effort == "simple":
         _simplify_all(module, machine)
         return
-    # Loops that are rotated early meet no unknown phi when they are made vectors.
+    # Loops that are rotated early have no unknown phi when they are vectorized.
     rotating = passes(machine, 0, vectors=False)
     manager = rotating.getModulePassManager()
     manager.add_loop_rotate_pass()
@@ -164,7 +164,7 @@ def _simplify_all(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
     manager = llvm.create_new_module_pass_manager()
     manager.add_global_dead_code_eliminate_pass()
     manager.add_sroa_pass()
-    for _ in range(2):  # loops once as they are written, once rotated
+    for _ in range(2):  # once for loops as written, once for rotated ones
         manager.add_simplify_cfg_pass()
         manager.add_instruction_combine_pass()
         manager.add_loop_rotate_pass()
@@ -180,11 +180,11 @@ def object_of(
     adds; for other formats, they are the functions that the module itself calls.  The module is
     changed: only `exported` stays visible.
     """
-    if "+f16c" in processor.features.split(","):  # elsewhere there is no half
+    if "+f16c" in processor.features.split(","):  # other processors have no half
         module.link_in(llvm.parse_assembly(_TRUNCATION))
     hide(module, exported)
     code = bytes(_machine(processor).emit_object(module))
-    if code.startswith(b"\x7fELF\x02\x01"):  # of 64 bits, least byte first
+    if code.startswith(b"\x7fELF\x02\x01"):  # 64 bits, little-endian
         return code, object_cache.undefined_symbols(code)
     return code, sorted(
         function.name
@@ -206,7 +206,7 @@ def optimized_object(
 def hide(module: llvm.ModuleRef, exported: str) -> None:
     """Make all symbols of a module internal, except one function.
 
-    Numba numbers its symbols by process, so objects of several processes would clash.
+    Numba numbers symbols per process, so objects from several processes would clash.
     """
     for defined in module.functions:
         if not defined.is_declaration and defined.name != exported:

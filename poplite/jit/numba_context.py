@@ -1,14 +1,14 @@
-"""A Numba of our own: typing, registries, code generation for vertices.
+"""A private Numba target: typing, registries, code generation for vertices.
 
-Two things differ from the Numba that users call, and neither touches it, because the
-contexts here are private:
+It differs from the Numba that users call in two ways, neither of which affects that one, because
+the contexts here are private:
 
 * **Weak numbers.** With Numba's rules `(i + 0.5) * self.step` is computed in double, as an
   integer or a Python float outweighs a float32.  Here Python numbers are weak: an operation
   with one float32 operand is a float32 operation, and a variable that is a Python number on
   one path and float32 on another becomes float32.  `docs/arithmetic.md` is the table.
-* **Text.** Code ends as LLVM text, which is changed and compiled without Numba: `emitted_module`
-  leaves it as it was emitted, and `poplite.jit.native_code` compiles it.
+* **Text.** The result is LLVM text, which is changed and compiled without Numba: `emitted_module`
+  returns it as it was emitted, and `poplite.jit.native_code` compiles it.
 
 Importing this module imports Numba, which is done only when there is something to compile.
 """
@@ -68,10 +68,10 @@ overrides = LoweringRegistry("poplite overrides")
 
 
 replacements: dict[object, Callable[..., Any]] = {}
-"""Python functions that are replaced by one of ours in compiled code, under whatever name."""
+"""Python functions that are replaced by poplite's in compiled code, under whatever name."""
 
 _IN_PYTHON = (_OverloadAttributeTemplate, _OverloadFunctionTemplate)
-"""What Numba's rules are that give a function in Python, which is to be compiled for a call."""
+"""Base classes of those Numba rules that give a Python function to be compiled for a call."""
 
 _REPLACEABLE = (type, BuiltinFunctionType, FunctionType, np.ufunc)
 
@@ -99,14 +99,14 @@ _ON_INTEGERS = frozenset(
     for prefix in ("", "i")
 ) | {operator.and_, operator.iand, operator.or_, operator.ior, operator.xor, operator.ixor}
 _CAST_TO = {types.float32: _ARITHMETIC, types.uint64: _ON_INTEGERS}
-"""Operations whose operands are cast to the type of the wider one, by that type."""
+"""Operations whose operands are cast to the type of the wider operand, by that type."""
 
 _DIVISIONS = frozenset({operator.truediv, operator.itruediv})
 _ROUNDINGS = frozenset({math.floor, math.ceil})
 
 
 def _wider(first: Any, second: Any) -> Any:
-    """Return the type of two different numbers together, where Numba's own rules differ."""
+    """Return the common type of two different numbers, where Numba's own rules differ."""
     pair = {first, second}
     if len(pair) == 2 and all(isinstance(t, (types.Number, types.Boolean)) for t in pair):
         if types.float32 in pair:
@@ -119,8 +119,8 @@ def _wider(first: Any, second: Any) -> Any:
 def _is_in_python(template: type) -> bool:
     """Return whether a rule gives a function in Python.
 
-    Numba's rules are abstract base classes: `issubclass` would compare each with all that derive
-    from these two, and keep 40,000 answers, which Python's collector visits again and again.
+    Numba's rules are abstract base classes: `issubclass` would compare each with all classes that
+    derive from these two, and cache 40,000 answers, which Python's collector visits repeatedly.
     """
     return not set(_IN_PYTHON).isdisjoint(template.__mro__)
 
@@ -129,12 +129,12 @@ class Watch(Protocol):
     """Adds code to operations, casts and returns."""
 
     def concerns(self, key: object, kinds: Sequence[Any]) -> bool:
-        """Return whether to inspect an operation, known by `key`, on operands of some types."""
+        """Return whether to inspect an operation, given by `key`, on operands of some types."""
 
     def operation(
         self, code: Emission, key: object, operands: Sequence[Any], emit: Callable[[], Any]
     ) -> Any:
-        """Emit an operation, and what inspects it; return its result."""
+        """Emit an operation and the code that inspects it; return its result."""
 
     def cast(self, code: Emission, value: Any, result: Any) -> None:
         """Inspect a double that became a float32."""
@@ -143,7 +143,7 @@ class Watch(Protocol):
         """Inspect a store that reports whether its value was too large."""
 
     def status(self, builder: ir.IRBuilder) -> Any:
-        """Emit the status that a function returns; None for that of success."""
+        """Emit the status that a function returns; None for success."""
 
 
 class WeakNumberContext(typing.Context):
@@ -156,7 +156,7 @@ class WeakNumberContext(typing.Context):
     """Functions that are compiled in place of others."""
 
     harmless: frozenset[Any] = frozenset()
-    """Functions that stop no vertex, and come to an end, whatever their arguments are."""
+    """Functions that never stop a vertex, and always terminate."""
 
     watch: Watch | None = None
     """What inspects the operations of the function that is being compiled."""
@@ -165,7 +165,7 @@ class WeakNumberContext(typing.Context):
     def alone(
         self, forms: Mapping[Any, Any], harmless: frozenset[Any], watch: Watch | None
     ) -> Iterator[None]:
-        """Compile one piece of code, and leave nothing of it behind."""
+        """Compile one piece of code, and keep no state of it."""
         self.inlined, self.forms, self.harmless, self.watch = {}, forms, harmless, watch
         try:
             yield
@@ -190,7 +190,7 @@ class WeakNumberContext(typing.Context):
         self.install_registry(builtin_registry)
 
     def install_registry(self, registry: Any) -> None:
-        """Install rules, but for functions in Python, which are of arrays and containers.
+        """Install rules, except Python functions, which concern arrays and containers.
 
         To install those, Numba would set up the contexts of its own compiler as well.
         """
@@ -243,7 +243,7 @@ class WeakNumberContext(typing.Context):
         return wide or super().unify_pairs(first, second)
 
     def resolve_value_type(self, val: Any) -> Any:
-        """Type a value from outside the function; some functions are replaced by one of ours."""
+        """Type a value from outside the function; some functions are replaced by poplite's."""
         if isinstance(val, _REPLACEABLE):
             val = replacements.get(val, val)
         if isinstance(val, FunctionType) and self._lookup_global(val) is None:
@@ -253,7 +253,7 @@ class WeakNumberContext(typing.Context):
         return super().resolve_value_type(val)
 
     def resolve_getattr(self, typ: Any, attr: str) -> Any:
-        """Type what a module holds: a function of it may be replaced by one of ours."""
+        """Type a member of a module: a function may be replaced by one of poplite's."""
         if isinstance(typ, types.Module):
             found = getattr(typ.pymod, attr, None)
             if isinstance(found, _REPLACEABLE) and found in replacements:
@@ -261,7 +261,7 @@ class WeakNumberContext(typing.Context):
         return super().resolve_getattr(typ, attr)
 
     def resolve_setattr(self, target: Any, attr: str, value: Any) -> Any:
-        """Type `target.attr = value`; poplite's types may refuse it with a reason."""
+        """Type `target.attr = value`; poplite's types may reject it with a reason."""
         check = getattr(target, "check_store", None)
         if check is not None:
             check(attr, value)
@@ -269,7 +269,7 @@ class WeakNumberContext(typing.Context):
 
 
 class _CallConv(callconv.CPUCallConv):
-    """Numba's calling convention, in which `raise` leaves nothing behind but its status.
+    """Numba's calling convention, with `raise` reduced to its status.
 
     Numba would create a Python exception; the driver records which vertex stopped instead.
     """
@@ -290,7 +290,7 @@ class _CallConv(callconv.CPUCallConv):
 
 
 class TargetContext(cpu.CPUContext):
-    """CPU lowering with poplite's registries, and a wrapper that raises nothing."""
+    """CPU lowering with poplite's registries, and a wrapper that does not raise."""
 
     @property
     def call_conv(self) -> _CallConv:
@@ -318,7 +318,7 @@ class TargetContext(cpu.CPUContext):
         self.install_registry(lowerings)
 
     def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
-        """Return what emits an operation; the watch may add to it."""
+        """Return the emitter of an operation; the watch may add to it."""
         call = super().get_function(fn, sig, _firstcall)
         watch = self.typing_context.watch
         if watch is None:
@@ -342,18 +342,18 @@ class TargetContext(cpu.CPUContext):
         return result
 
     def post_lowering(self, mod: Any, library: Any) -> None:
-        """Link nothing: vertices count no references, for which Numba has a library."""
+        """Link nothing: vertices count no references, so Numba's library for that is not needed."""
 
     def refresh(self) -> None:
-        """Install all registrations so far; of equal signatures the last one is used."""
+        """Install all registrations so far; among equal signatures the last one is used."""
         super().refresh()
         self.install_registry(overrides)
 
 
 class Pipeline(compiler.CompilerBase):
-    """The passes that numeric code needs, and none that change what it means.
+    """The passes that numeric code needs, and none that change its meaning.
 
-    Numba prunes branches whose condition it can evaluate before it finds types, which would
+    Before it infers types, Numba prunes branches whose condition it can evaluate, which would
     change the type of a variable that only the pruned branch makes float32.
     """
 
@@ -398,7 +398,7 @@ def contexts() -> tuple[WeakNumberContext, TargetContext]:
 
 
 def codegen() -> TextCodegen:
-    """Return what gathers modules, which depends on nothing that is registered."""
+    """Return the code generation that collects modules, which is independent of registrations."""
     found: TextCodegen = _made_once()[1].codegen()
     return found
 
@@ -409,7 +409,7 @@ def common_type(kinds: Sequence[Any]) -> Any:
 
 
 def type_of_call(function: Any, kinds: Sequence[Any]) -> tuple[Any, Sequence[Any]] | None:
-    """Return the types of the result and of the arguments of a call, None if it is refused."""
+    """Return the types of the result and of the arguments of a call, None if it is rejected."""
     found = _made_once()[0].resolve_function_type(function, tuple(kinds), {})
     return None if found is None else (found.return_type, found.args)
 
@@ -418,10 +418,10 @@ def type_of_call(function: Any, kinds: Sequence[Any]) -> tuple[Any, Sequence[Any
 def compile_library(
     context: Any, function: Callable[..., Any], arguments: Sequence[Any], result: Any
 ) -> Any:
-    """Compile a function into a library of its own, to be linked and inlined.
+    """Compile a function into a separate library, to be linked and inlined.
 
-    `arguments` and `result` are Numba types, None to find the result; the answer is Numba's, with
-    `fndesc` and `library`.
+    `arguments` and `result` are Numba types; None infers the result. Returns Numba's compile
+    result, with `fndesc` and `library`.
     """
     return compiler.compile_extra(
         context.typing_context,
@@ -446,7 +446,7 @@ def _flags() -> Any:
     return flags
 
 
-# -- code generation, ended before LLVM begins -----------------------------------------------------
+# -- code generation that stops before LLVM --------------------------------------------------------
 
 
 class _Library(CPUCodeLibrary):
@@ -469,7 +469,7 @@ class TextCodegen(JITCPUCodegen):
 
     @property
     def processor(self) -> Processor:
-        """The processor for which code is made, by Numba's options."""
+        """The processor for which code is compiled, according to Numba's options."""
         uses_svml, features = bool(config.USING_SVML), with_short_vectors(str(self._tm_features))
         return Processor(self._get_host_cpu_name(), features, int(config.OPT), uses_svml)
 
@@ -482,7 +482,7 @@ class TextCodegen(JITCPUCodegen):
 
 @frozen
 class Emission:
-    """Where code is emitted, for a call with operands of types `kinds`, if it is one.
+    """The place where code is emitted, in a call with operands of types `kinds` if it is one.
 
     code.builder                     llvmlite's builder, where the next instruction goes
     code.kinds, code.result          types of operands and result of the call that is emitted
@@ -504,19 +504,19 @@ class Emission:
         return found
 
     def register(self, kind: Any) -> ir.Type:
-        """Return the LLVM type of values of a type."""
+        """Return the LLVM type for values of a type."""
         return self.context.get_value_type(kind)
 
     def parts(self, kind: Any, value: Any = None) -> Any:
         """Return an object with the members of a value, or of a new one, to be read and set.
 
-        They are on the stack, as Numba's variables are: instructions on whole values become
+        They are on the stack, as Numba's variables are: instructions on whole values would become
         longer code.
         """
         return cgutils.create_struct_proxy(kind)(self.context, self.builder, value=value)
 
     def value_of(self, parts: Any) -> Any:
-        """Emit the value of which there are `parts`."""
+        """Emit the value with these `parts`."""
         return parts._getvalue()
 
     def cast(self, value: Any, kind: Any, to: Any) -> Any:
@@ -528,14 +528,14 @@ class Emission:
         return self.context.get_constant(kind, value)
 
     def operation(self, key: object, result: Any, *kinds: Any) -> Callable[..., Any]:
-        """Return what emits an operation, known by `key`, on operands of these types."""
+        """Return a function that emits an operation, given by `key`, on operands of these types."""
         emit = self.context.get_function(key, signature(result, *kinds))
         return lambda *operands: emit(self.builder, operands)
 
     def function(self, kind: Any, given: Sequence[Any]) -> tuple[Callable[..., Any], Any]:
-        """Return what emits calls of a function on values of `given` types, and its result's type.
+        """Return an emitter of calls of a function on `given` types, and its result's type.
 
-        Values are cast to the types of its arguments; those that are left out have their defaults.
+        Values are cast to the types of its arguments; omitted ones have their defaults.
         """
         context, builder, count = self.context, self.builder, len(given)
         typed = context.typing_context.resolve_function_type(kind, tuple(given), {})
@@ -571,7 +571,7 @@ def emitted_module(
     harmless: frozenset[Any],
     watch: Watch | None,
 ) -> llvm.ModuleRef:
-    """Return an LLVM module with one visible function, linked with all it calls, not optimized.
+    """Return an LLVM module with one visible function, linked with all its callees, unoptimized.
 
     `arguments` are the types by name.  `emit` emits the body of the function, given the values of
     the arguments, and returns its result.  For `forms`, `harmless` and `watch` see

@@ -1,24 +1,23 @@
-"""Native objects: loaded into the process, kept in a cache folder.
+"""The cache of native objects: files in a folder, loaded into the process.
 
 A cache file is a checksum, one line of JSON (exported name, needed symbols) and an object file as
-the compiler emitted it.  Its name is a hash of everything on which the code depends, and part of
-what the checksum is of, so a file is never wrong, only unused.  Files appear complete or not at all
-(written under another name, then renamed), so several processes may fill one folder.  Loading
+the compiler emitted it.  Its name is a hash of everything on which the code depends, and is covered
+by the checksum, so a file is never wrong, only unused.  Files appear complete or not at all
+(written under a temporary name, then renamed), so several processes may fill one folder.  Loading
 needs llvmlite, not Numba, and takes well under a millisecond.
 
-The folder is optional: where it cannot be read or written, each process compiles its code.
+The folder is optional: if it cannot be read or written, each process compiles its code.
 
 Modules that only this module needs are imported where they are used: they would take a sixth of
 the time of `import poplite`.
 
-The sources on which a module's code depends: its own, and those of all that it imports.
-
-Import statements are read, not run, as Numba should not be loaded to find code in the cache::
+A module's code depends on its own source, and on those of all modules that it imports.  Import
+statements are read, not run, as Numba should not be loaded to find code in the cache::
 
     from poplite.types import BOOL                   anywhere in a module, also inside functions
     from poplite.jit import object_cache             the package, and its module of that name
     "poplite.jit.native_code:optimized_object"       the function of a job that makes code
-    if TYPE_CHECKING: from poplite.graph import ...  not: it never runs, so it makes no code
+    if TYPE_CHECKING: from poplite.graph import ...  ignored: it never runs, so it makes no code
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ if TYPE_CHECKING:
 
 
 def cache_folder() -> Path:
-    """Return the folder in which compiled vertices are kept.
+    """Return the folder in which compiled vertices are cached.
 
-    `POPLITE_CACHE_DIR` names it; otherwise it is `poplite` in the user's cache folder.
+    `POPLITE_CACHE_DIR` names it; by default it is `poplite` in the user's cache folder.
 
     Raises:
-        RuntimeError: when the user has no home, and no variable names another folder.
+        RuntimeError: when the user has no home directory, and no variable names a folder.
         OSError: when its name is relative and the working directory no longer exists.
 
     >>> cache_folder().is_absolute()
@@ -60,8 +59,8 @@ def cache_folder() -> Path:
 def digest(makers: Sequence[str], *parts: object) -> str:
     """Return a name for code made from these parts on this machine with these versions.
 
-    `makers` are the modules that make the code; the name depends on their text, and that of all
-    modules of poplite that they import, directly and indirectly.  Each part has the same `repr`
+    `makers` are the modules that make the code; the name depends on their text, and on that of all
+    modules of poplite that they import, directly or indirectly.  Each part has the same `repr`
     whenever the code is the same.
 
     >>> digest([__name__], "driver", 1) == digest([__name__], "driver", 2)
@@ -97,14 +96,13 @@ _CHOICES = (
     *("CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE"),
     "DISABLE_INTEL_SVML",
 )
-"""Numba's options, as variables of the environment, that change code made here.
-
-All others are about arrays, reference counts, debugging, or what Numba prints.
+"""Numba's options, as environment variables, that change code compiled here.  All others concern
+arrays, reference counts, debugging, or Numba's output.
 """
 
 
 def _choices() -> tuple[object, ...]:
-    """Return the options now: Numba reads the environment each time it compiles."""
+    """Return the current options: Numba reads the environment each time it compiles."""
     try:
         file = Path(".numba_config.yaml").read_bytes()
     except OSError:
@@ -113,10 +111,10 @@ def _choices() -> tuple[object, ...]:
 
 
 def find(name: str) -> bytes | None:
-    """Return the content of a cache file, or None where there is no undamaged one.
+    """Return the content of a cache file, or None if there is no undamaged one.
 
-    A file that is damaged, that has the name of another, or that this user may not read, counts as
-    missing: its code is compiled again, and `store` replaces it or says why not.
+    A file that is damaged, has the wrong name, or cannot be read by this user counts as missing:
+    its code is compiled again, and `store` replaces the file or warns why not.
     """
     try:
         folder = cache_folder()
@@ -128,11 +126,11 @@ def find(name: str) -> bytes | None:
 
 
 _looked_at: set[Path] = set()
-"""Folders of which this process knows who may write to them."""
+"""Folders whose write permissions this process has checked."""
 
 
 def _look_at(folder: Path) -> None:
-    """Warn once of a folder, if there is one, in which code may be another user's."""
+    """Warn once about a folder, if it exists, whose code may be another user's."""
     if folder in _looked_at or not folder.exists():
         return
     _looked_at.add(folder)
@@ -142,13 +140,13 @@ def _look_at(folder: Path) -> None:
 
 
 def _tell(warning: CacheWarning) -> None:
-    """Give a warning; of the ranks of a job, the first on each machine does."""
+    """Issue a warning; among the ranks of a job, only the first on each machine does."""
     if all(os.environ.get(name, "0") == "0" for name in _LOCAL_RANKS):
         warn(warning)
 
 
 _LOCAL_RANKS = "MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK"
-"""Variables in which MPICH and Open MPI number the ranks of a machine from 0."""
+"""Environment variables in which MPICH and Open MPI number the ranks of a machine from 0."""
 
 
 def _checksum(name: str, content: bytes) -> bytes:
@@ -158,16 +156,16 @@ def _checksum(name: str, content: bytes) -> bytes:
 
 
 def danger(folder: Path) -> tuple[str, str] | None:
-    """Return why the code in a folder may be another user's, and a remedy; None where it is not.
+    """Return why the code in a folder may be another user's, and a remedy; None if it cannot be.
 
-    Owners of folders above it, and whoever may write to these, may put another in its place; where
-    the sticky bit is set, only owners.  A group that shares a folder is trusted, and so is who
-    owns the system: root, or the owner of `/`.
+    Owners of the folders above it, and whoever may write to those, can replace it; if the sticky
+    bit is set, only owners can.  A group that shares a folder is trusted, and so is the owner of
+    the system: root, or the owner of `/`.
     """
     import shlex
     import stat
 
-    real = Path(os.path.realpath(folder))  # links and what they lead to may be of different users
+    real = Path(os.path.realpath(folder))  # links and their targets may belong to different users
     system = os.stat(real.anchor).st_uid
     trusted = {0, system, os.getuid()} if sys.platform != "win32" else {system}
     elsewhere = "set POPLITE_CACHE_DIR to a folder of yours"
@@ -177,7 +175,7 @@ def danger(folder: Path) -> tuple[str, str] | None:
         if status.st_uid not in trusted:
             owner = f"another user (number {status.st_uid})"
             return f"{name} belongs to {owner}, who may so run code as you", elsewhere
-        if stat.S_ISLNK(mode) or not mode & stat.S_IWOTH:  # a link has the mode of nothing
+        if stat.S_ISLNK(mode) or not mode & stat.S_IWOTH:  # the mode of a link means nothing
             continue
         reason = f"anybody may write to {name}, and so run code as you"
         if name == "it":
@@ -188,7 +186,7 @@ def danger(folder: Path) -> tuple[str, str] | None:
 
 
 def has(name: str) -> bool:
-    """Return whether there is a cache file, damaged or not."""
+    """Return whether a cache file exists, damaged or not."""
     try:
         return (cache_folder() / f"{name}.o").is_file()
     except (OSError, RuntimeError):
@@ -200,8 +198,7 @@ def pack(
 ) -> bytes:
     """Return the content of a cache file.
 
-    `needed` are symbols that the code takes from the process; `about` are facts in values that JSON
-    has.
+    `needed` are symbols that the code takes from the process; `about` are facts as JSON values.
     """
     import json
 
@@ -223,7 +220,7 @@ def code(content: bytes) -> bytes:
 
 
 def undefined_symbols(code: bytes) -> list[str]:
-    """Return the names that an ELF file of 64 bits, least byte first, takes from the process."""
+    """Return the names that a little-endian 64-bit ELF file takes from the process."""
     import struct
 
     import llvmlite.binding as llvm
@@ -239,7 +236,7 @@ def undefined_symbols(code: bytes) -> list[str]:
 
 
 def store(name: str, content: bytes) -> None:
-    """Write a cache file, completely or not at all; warn once where it cannot be written."""
+    """Write a cache file atomically; warn once if it cannot be written."""
     try:
         with _written(name, _checksum(name, content) + b"\n" + content) as part:
             os.replace(part, part.with_name(f"{name}.o"))
@@ -249,7 +246,7 @@ def store(name: str, content: bytes) -> None:
 
 
 def write_fault() -> tuple[str, str] | None:
-    """Write to the folder as `store` does, and undo it; return an error and a remedy, or None."""
+    """Try to write to the folder as `store` does; return an error and a remedy, or None."""
     folders = []
     try:
         folder = cache_folder()
@@ -294,7 +291,7 @@ def _warn(error: Exception) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return which folder cannot be written, and why."""
+    """Return the folder that cannot be written, and why."""
     try:
         folder = cache_folder()
     except (OSError, RuntimeError) as no_folder:
@@ -317,7 +314,7 @@ def _remedy(error: Exception) -> str:
 
 
 def load(content: bytes) -> int:
-    """Load the code of a cache file into the process for ever; return its C function's address.
+    """Load the code of a cache file into the process for good; return its C function's address.
 
     Raises `FileLoadError` when the process lacks a symbol that the code needs.
     """
@@ -325,7 +322,7 @@ def load(content: bytes) -> int:
 
     import llvmlite.binding as llvm
 
-    engine = _engine()  # from now on symbols of the process are found
+    engine = _engine()  # from here on symbols of the process are found
     head, _, code = content.partition(b"\n")
     described = json.loads(head)
     missing = [name for name in described["needed"] if not llvm.address_of_symbol(name)]
@@ -375,7 +372,7 @@ def digest_of_sources(*roots: str) -> str:
 
 
 def modules_behind(*roots: str) -> list[str]:
-    """Return modules and all that they import of their package, directly or not, sorted by name.
+    """Return modules and all that they import from their package, directly or not, by name.
 
     Raises `ModuleNotFoundError` when one of them is missing.
 
@@ -394,7 +391,7 @@ def modules_behind(*roots: str) -> list[str]:
 
 @cache
 def _read(name: str) -> tuple[bytes, tuple[str, ...]]:
-    """Return a module's text, also from a zip file, and the modules of its package it imports."""
+    """Return a module's text, even from a zip file, and the modules of its package it imports."""
     spec = _spec(name)
     if spec is None:
         raise ModuleNotFoundError(f"compiled code depends on a module '{name}', which is not there")
@@ -414,7 +411,7 @@ def _read(name: str) -> tuple[bytes, tuple[str, ...]]:
 
 
 def _submodules(module: str, members: set[str]) -> Iterator[str]:
-    """Yield those members of a module that are modules themselves."""
+    """Yield the members of a module that are modules themselves."""
     spec = _spec(module)
     if spec is not None and spec.submodule_search_locations is not None:  # a package
         for name in (f"{module}.{member}" for member in members):
@@ -431,7 +428,7 @@ def _spec(name: str) -> ModuleSpec | None:
 
 def _in_text(text: bytes) -> Iterator[tuple[str, set[str]]]:
     """Yield the modules that a text imports from, and the names that it imports from each."""
-    code = _COMMENT.sub(b"", text)  # one may hold a bracket
+    code = _COMMENT.sub(b"", text)  # a comment may contain a bracket
     for module, members, modules in _STATEMENT.findall(_FOR_TYPES.sub(b"", code)):
         if module:
             yield module.decode(), set(_names(members.strip(b"()")))

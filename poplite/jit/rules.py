@@ -1,6 +1,6 @@
-"""Numba's rules for poplite's own types: their typing, their code.
+"""Rules for poplite's types in Numba: their typing, their code.
 
-A rule types a call, and what emits it gets an `Emission` and the values of the operands::
+A rule types a call; its emitter gets an `Emission` and the values of the operands::
 
     @rule_for(len)
     def _type_length(owner):                    the result's type, those operands are cast to
@@ -10,8 +10,8 @@ A rule types a call, and what emits it gets an `Emission` and the values of the 
     def _emit_length(code, owner):
         return code.parts(code.kinds[0], owner).length
 
-Functions of vertices are compiled with their caller: typing asks for the result of a call, so the
-function is compiled then, once for each types of its arguments, and linked when the call is
+Functions of vertices are compiled with their caller: typing needs the result type of a call, so the
+function is compiled then, once for each combination of argument types, and linked when the call is
 emitted::
 
     near(x, 1)            types.Function: the function's own arguments
@@ -53,10 +53,10 @@ if TYPE_CHECKING:
     from llvmlite import ir
 
 Rule = Callable[..., Sequence[Any] | None]
-"""Returns the type of a result and those that operands are cast to, None to refuse; takes types."""
+"""Takes types; returns the result's type and those that operands are cast to, None to reject."""
 
 Emit = TypeVar("Emit", bound=Callable[..., Any])
-"""Takes an `Emission` and the values of operands; returns that of the result, None if it has none.
+"""Takes an `Emission` and the operands' values; returns the result's value, None if there is none.
 """
 
 # -- typing ----------------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ Emit = TypeVar("Emit", bound=Callable[..., Any])
 def rule_for(*functions: object, sees_numbers: bool = False) -> Callable[[Rule], Rule]:
     """Register the rule for calls of some functions, none of them with keywords.
 
-    With `sees_numbers` an int in the text has a type of its own, which holds the number.
+    With `sees_numbers` an int literal has a literal type, which holds the number.
     """
 
     def register(rule: Rule) -> Rule:
@@ -113,7 +113,7 @@ def _method(owner: type[Any], name: str) -> str:
 
 
 def rule_for_attributes(owner: type[Any]) -> Callable[[Rule], Rule]:
-    """Register what returns the type of an attribute, None for one that it does not know."""
+    """Register a function that returns the type of an attribute, None for an unknown one."""
 
     def register(rule: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
         @typing_rules.register_attr
@@ -132,12 +132,12 @@ def rule_for_attributes(owner: type[Any]) -> Callable[[Rule], Rule]:
 
 
 def code_for(key: object, *kinds: Any) -> Callable[[Emit], Emit]:
-    """Register what emits calls of a function with operands of these types, of any if none."""
+    """Register an emitter of calls of a function with operands of these types (none: any types)."""
     return _to(lowerings.lower(key, *(kinds or [types.VarArg(types.Any)])))
 
 
 def code_in_place_of(key: object, *kinds: Any) -> Callable[[Emit], Emit]:
-    """Register what emits an operation in place of Numba's own code for it."""
+    """Register an emitter of an operation that replaces Numba's own code."""
     return _to(overrides.lower(key, *kinds))
 
 
@@ -154,19 +154,19 @@ def _to(register: Callable[[Callable[..., Any]], Any]) -> Callable[[Emit], Emit]
 
 
 def code_for_method(owner: type[Any], name: str, *kinds: Any) -> Callable[[Emit], Emit]:
-    """Register what emits calls of a method with operands of these types."""
+    """Register an emitter of calls of a method with operands of these types."""
     return code_for(_method(owner, name), owner, *kinds)
 
 
 def code_for_walk(owner: type[Any]) -> Callable[[Emit], Emit]:
-    """Register what emits the begin of a walk over the elements of a value."""
+    """Register an emitter of the start of an iteration over the elements of a value."""
     return code_for("getiter", owner)
 
 
 def code_for_next(walk: type[Any]) -> Callable[[Emit], Emit]:
-    """Register what emits a step of a walk.
+    """Register an emitter of the next step of an iteration.
 
-    It gets the walk and a pair to set: `second` is whether there is an element, `first` which.
+    It gets the iterator and a pair to set: `second` is whether there is an element, `first` is it.
     """
 
     def register(emit: Emit) -> Emit:
@@ -182,7 +182,7 @@ def code_for_next(walk: type[Any]) -> Callable[[Emit], Emit]:
 
 
 def code_for_attributes(owner: type[Any]) -> Callable[[Emit], Emit]:
-    """Register what emits the load of an attribute, for a value and the attribute's name."""
+    """Register an emitter of the load of an attribute, for a value and the attribute's name."""
 
     def register(emit: Emit) -> Emit:
         @lowerings.lower_getattr_generic(owner)
@@ -196,7 +196,7 @@ def code_for_attributes(owner: type[Any]) -> Callable[[Emit], Emit]:
 
 
 def code_for_stores(owner: type[Any]) -> Callable[[Emit], Emit]:
-    """Register what emits the store of an attribute, for owner, value and the attribute's name."""
+    """Register an emitter of the store of an attribute, for owner, value and attribute name."""
 
     def register(emit: Emit) -> Emit:
         @lowerings.lower_setattr_generic(owner)
@@ -209,7 +209,7 @@ def code_for_stores(owner: type[Any]) -> Callable[[Emit], Emit]:
 
 
 def code_for_cast(own: type[Any], to: type[Any]) -> Callable[[Emit], Emit]:
-    """Register what emits the cast of a value from one type to another."""
+    """Register an emitter of the cast of a value from one type to another."""
 
     def register(emit: Emit) -> Emit:
         @lowerings.lower_cast(own, to)
@@ -228,12 +228,12 @@ Layout = TypeVar("Layout", bound=Callable[[Any], Any])
 
 
 def held_in_one(kind: type[Any]) -> Callable[[Layout], Layout]:
-    """Register the function that returns the LLVM type of the register of a value."""
+    """Register a function that returns the LLVM type of a value held in one register."""
     return _held(kind, models.PrimitiveModel)
 
 
 def held_in_parts(kind: type[Any]) -> Callable[[Layout], Layout]:
-    """Register the function that returns names and types of the members of a value."""
+    """Register a function that returns the names and types of the members of a value."""
     return _held(kind, models.StructModel)
 
 
@@ -250,14 +250,14 @@ def _held(kind: type[Any], model: Any) -> Callable[[Layout], Layout]:
 
 
 class WidenedType(types.Type):
-    """A type of which some are wider: a variable that may hold both has the wider one."""
+    """A type that is ordered by width: a variable that may hold both of two has the wider one."""
 
     def is_within(self, other: Any) -> bool:
-        """Return whether values of the other type hold those of this one."""
+        """Return whether the other type can hold all values of this one."""
         raise NotImplementedError
 
     def unify(self, typingctx: Any, other: Any) -> Any:
-        """Return the wider of two types, None if neither is."""
+        """Return the wider of two types, None if neither is wider."""
         if self.is_within(other):
             return other
         return self if isinstance(other, type(self)) and other.is_within(self) else None
@@ -282,11 +282,11 @@ class _FunctionType(types.Function):
 
     @property
     def key(self) -> tuple[_Key]:
-        """What makes it equal to others."""
+        """The key by which types are equal."""
         return (self.typing_key,)
 
 
-# It is kept in a variable where an argument of the call branches: f(a if b else c).
+# Such a value is kept in a variable if an argument of the call branches: f(a if b else c).
 register_default(_FunctionType)(models.OpaqueModel)
 
 
@@ -301,7 +301,7 @@ def method_type(function: Callable[..., Any], owner: Any) -> Any:
 
 
 def is_harmless(code: Emission, kind: Any) -> bool:
-    """Return whether a function may be called in vain: it stops no vertex, and comes to an end."""
+    """Return whether a needless call of a function does no harm: no fault, and it terminates."""
     typing, key = code.context.typing_context, kind.typing_key
     if typing.watch is not None:
         return False
@@ -315,9 +315,9 @@ def call_compiled(
     values: Sequence[Any],
     result: Any,
 ) -> tuple[Any, Any]:
-    """Compile a function and emit its call; return its status, an i32, and what it returned.
+    """Compile a function and emit its call; return its status, an i32, and its result.
 
-    `kinds` are the types of its arguments, `result` that of what it returns.
+    `kinds` are the types of its arguments, `result` that of its result.
     """
     context = code.context
     compiled = compile_library(context, function, kinds, result)
@@ -347,7 +347,7 @@ def _call_template(called: Callable[..., Any]) -> type[AbstractTemplate]:
             if (function, arguments) not in compiled:
                 compiled[function, arguments] = compile_library(target, function, arguments, None)
             if self.key not in target._defns:
-                # Registries are read between compilations; this function turned up in one.
+                # Registries are read between compilations; this function appeared during one.
                 target.insert_func_defn([(_emit_call, self.key, (types.VarArg(types.Any),))])
             result = types.unliteral(compiled[function, arguments].fndesc.restype)
             return Signature(result, passed, self.this, called)

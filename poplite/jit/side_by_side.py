@@ -1,13 +1,13 @@
-"""Native code made on all processors at once.
+"""Parallel compilation of native code in helper processes.
 
-Numba compiles one function at a time in a process, and LLVM runs under one lock.  What follows
+Numba compiles one function at a time in a process, and LLVM runs under one lock.  The work after
 typing and lowering needs only data (`poplite.jit.build`), so other processes do it meanwhile:
 
     this process      lower A   lower B   lower C   optimize C   load A, B, C
     helper process              optimize A    optimize B
 
-A helper runs `poplite.jit.side_by_side`; it imports nothing of the user's.  Where no helper can be
-started, or where it ends early, this process does the work.
+A helper runs `poplite.jit.side_by_side`; it imports none of the user's modules.  If no helper can
+be started, or if it ends early, this process does the work.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LEAST_WAITING = 3
-"""Jobs that wait when a helper is started; for fewer, starting one (0.2 s) would not pay."""
+"""Waiting jobs for which a helper is started; for fewer, starting one (0.2 s) does not pay."""
 
 MOST_HELPERS = 7
 
 
 class _Made:
-    """A job that is being done: here, or by a helper."""
+    """A job in progress, here or in a helper."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -43,7 +43,7 @@ class _Made:
 
 
 class SideBySide:
-    """Makes native code in this process and in helpers, which are started when they are needed."""
+    """Compiles native code in this process and in helpers, which are started on demand."""
 
     def __init__(self) -> None:
         self._waiting: SimpleQueue[_Made | None] = SimpleQueue()
@@ -51,7 +51,7 @@ class SideBySide:
         self._helpers = 0
 
     def add(self, job: Job) -> Callable[[], bytes]:
-        """Have a job done; the result waits for it, and returns the content of its cache file."""
+        """Submit a job; return a function that waits for the content of its cache file."""
         made = _Made(job)
         self._waiting.put(made)
         if self._helpers < self._most_helpers and self._waiting.qsize() >= LEAST_WAITING:
@@ -59,7 +59,7 @@ class SideBySide:
         return lambda: self._content(made)
 
     def end(self) -> None:
-        """Let helpers end after their present jobs."""
+        """Let helpers end after their current jobs."""
         with suppress(Empty):  # after an error jobs are left
             while True:
                 self._waiting.get_nowait()
@@ -69,7 +69,7 @@ class SideBySide:
     def _start(self) -> None:
         try:
             threading.Thread(target=_serve, args=[self._waiting], daemon=True).start()
-        except RuntimeError:  # no more threads: all is done here
+        except RuntimeError:  # no more threads: everything is done here
             self._most_helpers = 0
         else:
             self._helpers += 1
@@ -83,7 +83,7 @@ class SideBySide:
                 break
             assert other is not None, "only the end adds that"
             try:
-                # An error is raised when the caller wants this job, which is then done again.
+                # An error is raised when the caller needs this job, which is then done again.
                 with suppress(Exception):
                     other.content = other.job.content()
             finally:
@@ -92,7 +92,7 @@ class SideBySide:
 
 
 def _serve(waiting: SimpleQueue[_Made | None]) -> None:
-    """Hand jobs to a helper process until there are no more, or until it ends."""
+    """Pass jobs to a helper process until there are no more, or until it ends."""
     try:
         helper = Helper()
     except OSError:  # no process can be started here: the jobs stay where they are
@@ -102,7 +102,7 @@ def _serve(waiting: SimpleQueue[_Made | None]) -> None:
             try:
                 made.content = helper.content(made.job)
             finally:
-                made.done.set()  # or others would wait for ever
+                made.done.set()  # otherwise others would wait forever
 
 
 _PLACE = str(Path(__file__).parents[2])
@@ -116,9 +116,9 @@ main()
 
 
 class Helper:
-    """A process that makes native code; it answers through a pipe of its own.
+    """A process that compiles native code; it answers through a separate pipe.
 
-    Whatever its Python prints when it starts is lost.  Raises `OSError` when no process can be
+    Output printed at interpreter start-up is discarded.  Raises `OSError` when no process can be
     started.
     """
 
@@ -153,7 +153,7 @@ class Helper:
             self._process.stdin.flush()
             size = int(self._answers.readline() or -1)
             content = self._answers.read(max(0, size))
-        except (OSError, ValueError):  # it has ended, or its answer is none of a helper's
+        except (OSError, ValueError):  # it has ended, or its answer is not that of a helper
             return None
         return content if len(content) == size else None
 
@@ -167,7 +167,7 @@ class Helper:
 
 
 def _is_python() -> bool:
-    """Return whether the executable is a Python; a program that embeds one would start itself."""
+    """Return whether the executable is a Python, not a program that embeds one."""
     is_frozen = getattr(sys, "frozen", False)
     return not is_frozen and Path(sys.executable or "").name.startswith(("python", "pypy"))
 
@@ -178,8 +178,8 @@ def _is_python() -> bool:
 def main() -> None:
     """Do jobs until standard input ends.
 
-    The arguments of the process are the number of the pipe, and where poplite is: another poplite
-    would make other code.
+    The arguments of the process are the file descriptor of the pipe, and the path of poplite: a
+    different poplite would make different code.
     """
     pipe, place = sys.argv[1:]
     if str(Path(__file__).parents[2]) != place:
@@ -189,7 +189,7 @@ def main() -> None:
             name, maker, arguments = json.loads(line)
             try:
                 content = Job(name, maker, tuple(arguments)).content()
-            except Exception:  # the other process does it again, and reports the fault
+            except Exception:  # the parent process does it again, and reports the fault
                 answers.write(b"-1\n")
             else:
                 answers.write(b"%d\n%b" % (len(content), content))

@@ -1,8 +1,8 @@
 """Loops over runs or elements, written to be compiled by `poplite.jit.build`.
 
-A kernel is a function over pointers and integers.  It reads and writes `p[i]`, allocates
-nothing and returns a number; the caller makes what it writes to.  Its annotations are its
-types, as strings (`from __future__ import annotations`), pointers and integers in any order::
+A kernel is a function over pointers and integers.  It reads and writes `p[i]`, allocates nothing
+and returns a number; the caller allocates its outputs.  Its annotations are its types, as strings
+(`from __future__ import annotations`), pointers and integers in any order::
 
     def fill(out: Int64s, count: int, value: int) -> int:
         for i in range(count):
@@ -12,7 +12,7 @@ types, as strings (`from __future__ import annotations`), pointers and integers 
 The same function also runs uncompiled, on NumPy arrays.  Functions that kernels call are
 inlined, and must be in this package too: the cache of compiled code depends on its sources.
 
-Arrays of a kernel hold one number for each of `count` items unless its text says otherwise.
+Arrays of a kernel hold one number for each of `count` items unless its docstring says otherwise.
 """
 
 from collections.abc import Callable, MutableSequence
@@ -33,9 +33,9 @@ simple_kernels: set[Callable[..., Any]] = set()
 
 
 def simple(function: Kernel) -> Kernel:
-    """Let a kernel be optimized less: one of mere branches, or of loops that are not made vectors.
+    """Mark a kernel to be optimized less: one of mere branches, or of loops that do not vectorize.
 
-    It is compiled in a third of the time, and is about as fast.
+    It compiles in a third of the time, and is about as fast.
     """
     simple_kernels.add(function)
     return function

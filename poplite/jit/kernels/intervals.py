@@ -1,8 +1,8 @@
-"""Lists of integers: intervals, progressions, rows that are equal or even.
+"""Kernels on lists of integers: intervals, progressions, rows that are equal or evenly spaced.
 
-A block of the inner digits of a strided view is repeated at the bases of the outer ones.  One of
-about a thousand runs stays in the nearest cache, so that a repetition costs one store for each
-run::
+A block of the inner digits of a strided view is repeated at the bases of the outer ones.  A block
+of about a thousand runs stays in the first-level cache, so that a repetition costs one store for
+each run::
 
     digits (2, 100) (2, 10) (3, 2)     block 0 2 4 10 12 14, bases 0 100
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 from poplite.jit.kernels import Bytes, Int32s, Int64s
 
 DIGIT_BITS = 11
-"""Bits of one pass of the sort: its counters fit in a first-level cache."""
+"""Bits per pass of the sort: its counters fit in the first-level cache."""
 
 
 def sort_by_digit(numbers: Int64s, count: int, shift: int, places: Int64s, out: Int64s) -> int:
@@ -39,9 +39,9 @@ def topmost(
 ) -> int:  # fmt: skip
     """Paint non-empty intervals over each other, and return the number of visible stretches.
 
-    Begins ascend; where intervals overlap, that of the highest `rank` is on top.  `heap` has room
-    for every interval: those begun and not known to be over, the topmost first.  The results have
-    room for two stretches per interval.
+    Begins ascend; where intervals overlap, the one with the highest `rank` is on top.  `heap` has
+    room for every interval; it holds those that have begun and are not known to be over, the
+    topmost first.  The results have room for two stretches per interval.
     """
     size = at = done = i = 0
     while i < count or size > 0:
@@ -56,7 +56,7 @@ def topmost(
         if stop <= at:
             size = pop(heap, size, rank)
             continue
-        # The stretch goes up to the end of the topmost interval, or the begin of a higher one.
+        # The stretch extends to the end of the topmost interval, or the begin of a higher one.
         if i < count and begin[i] < stop:
             if rank[i] < rank[top]:
                 if end[i] > stop:
@@ -86,7 +86,7 @@ def push(heap: Int64s, size: int, number: int, rank: Int64s) -> int:
 
 
 def pop(heap: Int64s, size: int, rank: Int64s) -> int:
-    """Remove the number of the highest rank, and return the heap's new size."""
+    """Remove the number with the highest rank, and return the heap's new size."""
     size -= 1
     number = heap[size]
     at = 0
@@ -128,7 +128,7 @@ def common(
 def repeat_pattern(
     pattern: Int64s, size: int, base: Int64s, blocks: int, out: Int64s, total: int
 ) -> int:
-    """Write `pattern + base[k]` one after the other, `total` numbers, which are returned.
+    """Write `pattern + base[k]` for each k consecutively, `total` numbers, and return `total`.
 
     `pattern` is int64[size], `base` int64[blocks], `out` int64[total]; `total` is above
     (blocks - 1) * size: the last block may be cut.
@@ -154,12 +154,12 @@ def repeat_joining(
     out_begin: Int64s,
     out_length: Int64s,
 ) -> int:
-    """Write a block of runs at every base, where its first run may join the block before.
+    """Write a block of runs at every base; its first run may join the block before.
 
     `begin` and `length` of the block are int64[size], `size` at least two; `base` is int64[blocks],
     and `joins` uint8[blocks], whether the first run of a block continues the block before.  The
-    last block has `last_size` runs, at least two, and ends as every block ends.  The results have
-    room for size * blocks runs; their number is returned.
+    last block has `last_size` runs, at least two, and its last run is that of every block.  The
+    results have room for size * blocks runs; their number is returned.
     """
     count = 0
     for k in range(blocks):
@@ -182,7 +182,7 @@ def repeat_joining(
 
 
 def alike(columns: Int64s, words: int, count: int, row: int, other: int) -> int:
-    """Return 1 where two rows hold the same numbers, else 0."""
+    """Return 1 if two rows hold the same numbers, else 0."""
     for word in range(words):
         if columns[word * count + row] != columns[word * count + other]:
             return 0
@@ -192,11 +192,11 @@ def alike(columns: Int64s, words: int, count: int, row: int, other: int) -> int:
 def distinct(
     columns: Int64s, words: int, count: int, table: Int32s, mask: int, first: Int64s, index: Int64s
 ) -> int:
-    """Number the different rows, in the order in which they first occur, and return how many.
+    """Number the distinct rows, in the order in which they first occur, and return how many.
 
-    `columns` are [words, count], at least one word.  `table`, a hash table, has mask + 1 places, a
-    power of two and more than there are rows, all -1.  Written are the `first` row of each number,
-    and the number of each row, `index`.
+    `columns` are [words, count], at least one word.  `table`, a hash table, has mask + 1 places,
+    all -1; that is a power of two and more than the number of rows.  Written are the `first` row of
+    each number, and the number of each row, `index`.
     """
     found = 0
     for row in range(count):
@@ -206,7 +206,7 @@ def distinct(
         mixed = 0
         for word in range(words):
             number = columns[word * count + row]
-            # Products stay below 2**63, so that Python and machine agree.
+            # Products stay below 2**63, so that Python and compiled code agree.
             folded = (number ^ (number >> 32) * 0x9E3779B1) & 0xFFFFFFFF
             mixed = (mixed & 0xFFFFFFFF ^ folded) * 0x5BD1E995
             mixed ^= mixed >> 29
@@ -225,7 +225,7 @@ def distinct(
 
 
 OWN = -1
-"""The result of `foreign_writes` for a read that meets only writes of its own vertex."""
+"""The result of `foreign_writes` for a read that overlaps only writes of its own vertex."""
 
 
 def meet_writes(
@@ -238,10 +238,10 @@ def meet_writes(
     met: Int64s,
     first: Int64s,
 ) -> int:
-    """Find the reads that meet some write, and return how many there are.
+    """Find the reads that overlap some write, and return how many there are.
 
-    Addresses begin and end (one past the last); begins ascend, and writes do not overlap.  Written
-    are the numbers of these reads, `met`, and the `first` write that each of them meets.
+    Ends are one past the last address; begins ascend, and writes do not overlap each other.
+    Written are the numbers of these reads, `met`, and the `first` write that each of them overlaps.
     """
     done = write = 0
     for read in range(reads):
@@ -264,10 +264,10 @@ def foreign_writes(
     reads: int,
     found: Int64s,
 ) -> int:
-    """Find, for reads that meet writes, the first write of another vertex, and count those.
+    """Find, for reads that overlap writes, the first write of another vertex, and count those.
 
-    `begin` of writes ascend, and they do not overlap; `first` is the first write that each read
-    meets; `found` is for each read the number of a write, or OWN.
+    The begins of writes ascend, and writes do not overlap each other; `first` is the first write
+    that each read overlaps; `found` is, for each read, the number of a write, or OWN.
     """
     done = 0
     for read in range(reads):
@@ -287,7 +287,7 @@ def go_on(joins: Bytes, alike: Bytes, rows: int, first: Int64s, last: Int64s) ->
     """Cut rows, at least one, into runs, greedily from the top, and return how many.
 
     `joins` says whether a row and the next may be in one run, `alike` whether the step after a row
-    is the step after the next.  Written are the `first` and `last` row of each run.
+    equals the step after the next.  Written are the `first` and `last` row of each run.
     """
     count = row = 0
     while row < rows:

@@ -1,12 +1,12 @@
-"""Loops over tiles: views cut where the tile changes; loads of an exchange, workers, memory.
+"""Kernels on tiles: views cut where the tile changes; loads of an exchange, workers, memory.
 
-A table of segments says on which tile addresses live: `breaks[k]` up to `breaks[k + 1]` are on
-`tiles[k]`, -1 for none.  `buckets` finds a segment without a long search: the breaks before
-bucket `b`, which holds `1 << shift` addresses, are the first `buckets[b]`.
+A table of segments gives the tiles of addresses: `breaks[k]` up to `breaks[k + 1]` are on
+`tiles[k]`, -1 for none.  `buckets` finds a segment without a long search: the breaks before bucket
+`b`, which holds `1 << shift` addresses, are the first `buckets[b]`.
 
-A piece is a stretch of the flattened view on one tile.  Both kernels that cut write each piece's
-tile and end, if there is room, and always add up pieces and elements by tile: `totals[2 * row]`
-and `totals[2 * row + 1]`, where row 0 is for no tile, row 1 for tile 0 and so on.
+A piece is a stretch of the flattened view on one tile.  Both cutting kernels write each piece's
+tile and end, if there is room, and always add up pieces and elements by tile: `totals[2 * row]` and
+`totals[2 * row + 1]`, where row 0 is for no tile, row 1 for tile 0 and so on.
 
 Walks over runs and segments find the tiles of elements: `places` are the distances from the
 addresses of each segment to places (`poplite.cost.locations`), `begin` and `end` first
@@ -18,7 +18,7 @@ from __future__ import annotations
 from poplite.jit.kernels import Bytes, Int32s, Int64s
 
 LEVEL_WORDS = 6
-"""Words of a level: extent, stride, index, and of one block: least and greatest step, elements."""
+"""Words of a level: extent, stride, index, and for one block least and greatest step, elements."""
 
 
 def segment_at(breaks: Int64s, buckets: Int32s, shift: int, at: int) -> int:
@@ -35,7 +35,7 @@ def segment_at(breaks: Int64s, buckets: Int32s, shift: int, at: int) -> int:
 
 
 def another_segment(breaks: Int64s, buckets: Int32s, shift: int, k: int, at: int) -> int:
-    """Return the segment, not `k`, of an address: often the next."""
+    """Return the segment of an address that is not in segment `k`: often the next one."""
     if breaks[k + 1] <= at and at < breaks[k + 2]:
         return k + 1
     return segment_at(breaks, buckets, shift, at)
@@ -60,9 +60,9 @@ def cut_strided(
 ) -> int:  # fmt: skip
     """Cut a strided view, and return the number of its pieces.
 
-    Levels are the digits, innermost first, then one for the complete view.  A block of a level is
-    all that its inner levels reach; one of level 0 is a run.  As many blocks as lie in one
-    segment are taken at once, of the highest level that can begin at this place.
+    Levels are the digits, innermost first, then one for the complete view.  A block of a level
+    covers everything that its inner levels reach; one of level 0 is a run.  At each place, as many
+    blocks as fit in one segment are taken at once, from the highest level that can begin there.
     """
     position = begin = piece = 0
     k = segment_at(breaks, buckets, shift, at)
@@ -82,7 +82,7 @@ def cut_strided(
             continue
         stride, blocks = levels[word + 1], levels[word] - levels[word + 2]
         if last >= high:
-            # A run that sticks out of its segment, perhaps of several.
+            # A run that extends beyond its segment, perhaps beyond several.
             rest, stop = levels[word + 5], at
             while rest > 0:
                 if stop == high:
@@ -151,7 +151,7 @@ def by_tile(tile: Int32s, end: Int64s, count: int, cursors: Int64s, out: Int64s)
     """Put pieces, as pairs of begin and end, into rows by tile.
 
     `cursors` says where the next piece of each row goes.  Begin and end are written as pairs, since
-    every row is written at a place of its own, and fewer places stay in the cache better.
+    every row is written at a different place, and fewer places stay in the cache better.
     """
     begin = 0
     for i in range(count):
@@ -174,7 +174,7 @@ MODULUS = (1 << SUM_BITS) - 1
 """The modulus of these sums: a prime."""
 
 FIRST_FACTOR, SECOND_FACTOR = 48271, 69621
-"""The factors of these sums: powers of either are all numbers below the prime."""
+"""The factors of these sums: primitive roots of the prime."""
 
 
 def away(
@@ -183,20 +183,20 @@ def away(
     held: Int64s, least: Int64s, low: int, high: int,
     source: Int64s, to: Int64s, at: Int64s, size: Int64s, jumps: Int64s, room: int,
 ) -> int:  # fmt: skip
-    """Find the pieces of runs that live on other tiles than their own; return how many there are.
+    """Find the pieces of runs that are not on the run's own tile; return how many there are.
 
     Its own arguments:
-        tile: of each run.
-        held: number of pieces by the tile on which they live; added to if `room` is 0.
-        least: the least of these tiles by the tile of the run; lowered if `room` is 0.
+        tile: the tile of each run.
+        held: number of pieces by the tile that they are on; added to if `room` is 0.
+        least: the least of these tiles, by the tile of the run; lowered if `room` is 0.
         low: least tile of the pieces that are written.
         high: one past the greatest.
-        source: the tile on which each piece lives.
+        source: the tile that each piece is on.
         to: the tile of its run.
         at: its first place.
         size: its elements.
-        jumps: 1 where an element before or behind it, in place of the neighbouring piece, lives on
-            the tile of the run.
+        jumps: 1 where the element before or after it is not in an adjacent piece, but on the tile
+            of the run.
     """
     piece = k = 0
     for i in range(count):
@@ -235,7 +235,7 @@ def stretches(
     counts: Int64s, sums: Int64s, edge: Int64s, at: Int64s, within: Int64s, length: Int64s,
     room: int,
 ) -> int:  # fmt: skip
-    """Find what lies on the tile of its vertex, but is not all of its edge; return its rows.
+    """Find the elements on the tile of their vertex, if not their whole edge; return the rows.
 
     Consecutive elements on one tile are a row, wherever they are in a variable.
 
@@ -244,7 +244,7 @@ def stretches(
         tile: of each edge.
         count: how many edges.
         counts: for each edge the number of its rows.
-        sums: for each edge with rows, a number for its places; others seldom have the same.
+        sums: for each edge with rows, a checksum of its places; other edges seldom have the same.
         edge: the edge of each row.
         at: its first place.
         within: its first position in the edge.
@@ -286,7 +286,7 @@ def stretches(
 
 
 def mixed(total: int, place: int, position: int, factor: int) -> int:
-    """Return a sum of places, continued: all numbers below `MODULUS` are equally likely."""
+    """Return a checksum continued by one place: all numbers below `MODULUS` are equally likely."""
     total = (total + place) % MODULUS * factor % MODULUS
     return (total + position) % MODULUS * factor % MODULUS
 
@@ -295,7 +295,7 @@ def crossing(
     breaks: Int64s, buckets: Int32s, shift: int, tiles: Int32s, places: Int64s,
     begin: Int64s, end: Int64s, count: int,
 ) -> int:  # fmt: skip
-    """Return how many runs have elements of several segments."""
+    """Return how many runs have elements in several segments."""
     found = k = 0
     for i in range(count):
         if begin[i] < breaks[k] or begin[i] >= breaks[k + 1]:
@@ -311,9 +311,9 @@ def pair(
 ) -> int:  # fmt: skip
     """Cut two lists of runs where a run of either ends or changes its tile; return the pieces.
 
-    Both lists have equally many elements, no run is empty, and the first list has `count` runs.
-    Written are, for each piece, its tile and first place in the first list, `source` and `at`,
-    those in the second, `to` and `into`, and its elements, `length`.
+    Both lists have the same number of elements, no run is empty, and the first list has `count`
+    runs. Written for each piece are its tile and first place in the first list, `source` and `at`,
+    those in the second, `to` and `into`, and its number of elements, `length`.
     """
     piece = k = m = i = j = 0
     one, one_end = begin[0], begin[0] + size[0]
@@ -342,7 +342,7 @@ def pair(
             other, other_end = other_begin[j], other_begin[j] + other_size[j]
 
 
-# -- what a step costs tiles -----------------------------------------------------------------------
+# -- costs of a step on tiles ----------------------------------------------------------------------
 
 PIECE_WORDS = 8
 """Words of each piece: source, receiver, address, elements, bytes of one, a jump, words, route."""
@@ -355,11 +355,11 @@ LOAD_WORDS = 8
 
 
 def route(places: Int64s, cycles: Int64s, source: int, to: int) -> int:
-    """Return the time from issuing a word at one tile to choosing its sender at another.
+    """Return the time from issuing a word at one tile to selecting its sender at another.
 
-    `places` are PLACE_WORDS of each tile.  `cycles` are: between columns; entering the near pair,
-    and the far one; a column's place left of the middle, and right of it; a turn; between rows;
-    the release by sync.
+    `places` are PLACE_WORDS for each tile.  `cycles` are: between columns; entering the near pair,
+    and the far one; a column's place left of the middle, and right of it; a turn; between rows; the
+    release by sync.
     """
     a, b = source * PLACE_WORDS, to * PLACE_WORDS
     if places[b + 2] == places[b + 3]:
@@ -392,14 +392,14 @@ def fragments(
     """Join pieces that continue where the one before ends, and return the number of fragments.
 
     Args:
-        source: the tile that each piece leaves; one that stays on its tile is left out.
-        to: the tile that it reaches; pieces are ordered by it, and by place there.
+        source: the tile that each piece leaves; a piece that stays on its tile is left out.
+        to: the tile that it reaches; pieces are ordered by this tile, and by place there.
         at: its first place.
         size: its elements.
         width: bytes of an element.
-        jumps: whether it lands elsewhere than behind the piece before.
+        jumps: whether it does not land directly after the previous piece.
         count: how many pieces.
-        out: PIECE_WORDS of each fragment; words and route are found later.
+        out: PIECE_WORDS for each fragment; words and route are found later.
     """
     piece = jump = 0
     for i in range(count):
@@ -422,11 +422,11 @@ def fragments(
 
 
 def receive(pieces: Int64s, count: int, costs: Int64s, load: Int64s) -> int:
-    """Add up what tiles receive, find the words of each piece, and return how many there are.
+    """Add up the loads of receiving tiles, find the words of each piece, and return their count.
 
     `pieces` are as `fragments` leaves them, ordered by receiver and place there; their words are
     written.  `costs` are: bytes of a word; words of the longest send; controls of a receiver that
-    turns to a source, and to a place; controls of a send.  `load`, LOAD_WORDS of each tile, is
+    switches to a source, and to a place; controls of a send.  `load`, LOAD_WORDS for each tile, is
     added to.
     """
     for i in range(count):
@@ -457,11 +457,11 @@ def send(
     pieces: Int64s, order: Int64s, count: int, once: int, costs: Int64s, constant: int, setup: int,
     arrival: int, cycles: Int64s, places: Int64s, load: Int64s,
 ) -> int:  # fmt: skip
-    """Add up what tiles send, and when it arrives, and return how many sends there are.
+    """Add up the loads and arrival times of sending tiles, and return how many sends there are.
 
     Args:
         pieces: as `receive` leaves them; their routes are written.
-        order: pieces by source and place there; of equal ones, by receiver.
+        order: pieces by source and place there; among equals, by receiver.
         count: how many pieces.
         once: 1 where no element leaves its tile twice; then pieces may have any order.
         costs: as for `receive`.
@@ -535,10 +535,10 @@ def send(
 
 
 def pack(tiles: Int32s, slots: Int64s, count: int, workers: int, busy: Int64s) -> int:
-    """Give every vertex to the worker of its tile that is free first, and return how many.
+    """Assign every vertex to the first free worker of its tile, and return how many vertices.
 
-    Vertices come in the order in which they start; `slots` are the worker slots of each.  `busy` is
-    [tiles, workers], slots given to each worker so far; added to.
+    Vertices are in the order in which they start; `slots` are the worker slots of each.  `busy` is
+    [tiles, workers], the slots assigned to each worker so far; added to.
     """
     for vertex in range(count):
         begin = tiles[vertex] * workers
@@ -551,10 +551,10 @@ def pack(tiles: Int32s, slots: Int64s, count: int, workers: int, busy: Int64s) -
 
 
 def finish(busy: Int64s, tiles: int, workers: int, cycles: Int64s) -> int:
-    """Add the time of the slowest worker of each tile, free all, and return the most of all tiles.
+    """Add the time of the slowest worker of each tile, reset all, and return the maximum of tiles.
 
-    `busy` is [tiles, workers], slots given to each worker; 0 afterwards.  Workers take turns, so
-    each slot is `workers` cycles.  `cycles`, of each tile, are added to.
+    `busy` is [tiles, workers], the slots assigned to each worker; 0 afterwards.  Workers take
+    turns, so each slot is `workers` cycles.  `cycles`, of each tile, are added to.
     """
     most = 0
     for tile in range(tiles):
@@ -573,7 +573,7 @@ def finish(busy: Int64s, tiles: int, workers: int, cycles: Int64s) -> int:
 
 
 ALWAYS = -1
-"""First step of things that are needed all the time."""
+"""First step of things that are always live."""
 
 
 def aligned(address: int, align: int) -> int:
@@ -585,21 +585,21 @@ def first_fit(
     size: Int64s, align: Int64s, upper: Int64s, first: Int64s, last: Int64s, count: int,
     border: int, limit: int, active: Int64s, out: Int64s,
 ) -> int:  # fmt: skip
-    """Find addresses, and return the bytes in use, gaps included.
+    """Find addresses by first fit, and return the bytes in use, including gaps.
 
-    Where things lie on both sides of a border, free memory below it can be used, and is not a gap;
-    but it is a gap if the things above reach beyond the end of memory.
+    If things are on both sides of a border, free memory below it can be used, and is not a gap; but
+    it is a gap if the things above reach beyond the end of memory.
 
     Args:
-        size: bytes of each thing; those without any are skipped.
+        size: bytes of each thing; things of 0 bytes are skipped.
         align: alignment of each address.
-        upper: 1 for things that lie above the border.
-        first: the first step of each, `ALWAYS` before all others, and then rising.
+        upper: 1 for things above the border.
+        first: the first step of each thing, first all that are `ALWAYS`, then ascending.
         last: the last step of each.
         count: how many things.
         border: the first address of the upper part, if there are things for it.
         limit: the end of memory.
-        active: room for all: those that are needed in the present step, by address.
+        active: room for all things; it holds those that are live in the present step, by address.
         out: the addresses.
     """
     split = 0

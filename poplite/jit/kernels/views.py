@@ -1,25 +1,25 @@
-"""Runs of views: of concatenations, leaf after leaf or by position in the space; shared addresses.
+"""Kernels on views: runs of concatenations, transposed views, groups, shared addresses.
 
-`poplite.view.contiguous_runs` says what the arrays hold.  A leaf is a strided set in rows
-`extent` and `stride`, outermost digit first, padded with digits (1, 0); the first `outer_columns`
-digits count the repetitions of the space, the others the elements of one chunk.
+`poplite.view.contiguous_runs` describes the contents of the arrays.  A leaf is a strided set in
+rows `extent` and `stride`, outermost digit first, padded with digits (1, 0); the first
+`outer_columns` digits count the repetitions of the space, the others the elements of one chunk.
 
-Each kernel keeps `end`, the address after the last run: a run that begins there joins it.
+Each kernel tracks `end`, the address after the last run: a run that begins there joins it.
 
-A transposed concatenation is read a tile of rows and columns at a time.  Where the innermost step
+A transposed concatenation is read one tile of rows and columns at a time.  Where the innermost step
 of a view jumps from leaf to leaf, a look-up for every element costs ten times as much as the store.
-Neighbours in a leaf are neighbours in the digit outside the innermost one, so one look-up serves
-`ABREAST` of them::
+Elements adjacent in a leaf are adjacent in the digit outside the innermost one, so one look-up
+serves `ABREAST` of them::
 
     rows of the space      a0 a1 b0 b1          look up a0: a0, a1 go to columns 0, 1
                            c0 c1 d0 d1          look up c0: c0, c1 go to columns 0, 1
 
     out                    a0 c0 | a1 c1 | b0 d0 | b1 d1
 
-A tile is written column by column from a scratch copy: columns of the result often lie a power of
-two apart, and so many places at once would share a few lines of the cache.
+A tile is written column by column from a scratch copy: columns of the result are often a power of
+two apart, so writing to many at once would share a few lines of the cache.
 
-Groups are contiguous ranges of memory on one tile, found in one pass over memory.  Rows come in the
+Groups are contiguous ranges of memory on one tile, found in one pass over memory.  Rows are in the
 order of memory.  A row is `count` runs of consecutive elements; from one run to the next the
 address moves by `step` and the position in the tensor by `stride`::
 
@@ -34,7 +34,7 @@ from __future__ import annotations
 from poplite.jit.kernels import Bytes, Int32s, Int64s
 
 NO_END = -1
-"""An `end` at which no run begins, addresses being positive."""
+"""An `end` at which no run begins, as addresses are positive."""
 
 
 def leaf_runs(
@@ -49,12 +49,12 @@ def leaf_runs(
     length: Int64s,
     ends: Int64s,
 ) -> int:
-    """Write the runs of many strided sets, one set after the other, and return how many.
+    """Write the runs of many strided sets, set by set, and return how many.
 
     `base`, `owner` are int64[leaves], `extent`, `stride` int64[leaves, columns], coalesced.  Owners
-    do not fall, and only leaves of one owner join; `ends`, by owner, is set to the number of runs
-    up to and including its own.  `counter` has room for `columns` numbers, `begin` and `length` for
-    all runs before they join.
+    do not descend, and only leaves of one owner join; `ends`, by owner, is set to the number of
+    runs up to and including its own.  `counter` has room for `columns` numbers, `begin` and
+    `length` for all runs before they join.
     """
     count = 0
     previous = -1
@@ -100,7 +100,7 @@ def leaf_runs(
 
 
 def leaf_at(rest: int, breaks: Int64s, directory: Int32s, shift: int) -> int:
-    """Return the leaf of a position of the period."""
+    """Return the leaf that contains a position of the period."""
     leaf = directory[rest >> shift]
     while breaks[leaf + 1] <= rest:
         leaf += 1
@@ -138,11 +138,11 @@ def through(
         top_stride: int64[tops], in positions.
         tops: number of digits, at least one.
         counter: room for `tops` numbers.
-        position: of the first element.
+        position: the position of the first element.
         breaks: int64[leaves + 1], where the leaves begin in a period.
         leaves: number of leaves.
         directory: int32, a leaf at or before that of position `i << shift` of a period.
-        shift: of the directory.
+        shift: the shift of the directory.
         base: int64[leaves].
         extent: int64[leaves, columns].
         stride: int64[leaves, columns].
@@ -152,7 +152,7 @@ def through(
         begin: room for all runs, used only with `keep`.
         length: the same.
         keep: whether to write the runs.
-        most: where to give up counting.
+        most: the count at which to give up.
     """
     period = breaks[leaves]
     size, step = top_extent[tops - 1], top_stride[tops - 1]
@@ -292,7 +292,7 @@ def transposed(
     The arrays are those of `poplite.jit.kernels.views.through`, but `top_stride` of the last
     but one digit is 1, and there are at least two; `distance` is int64[leaves], from one repetition
     of a leaf to the next; `tile` has room for ABREAST * TALL numbers, and `out` for all elements.
-    Returned is how many elements of a column follow the one before in memory.
+    Returned is how many elements of a column follow the previous one in memory.
     """
     period = breaks[leaves]
     columns, rows, step = top_extent[tops - 2], top_extent[tops - 1], top_stride[tops - 1]
@@ -352,7 +352,7 @@ def transposed(
 
 
 MEMBERS, GROUPS, ADDRESS, POSITION, SEGMENT, TILE = range(6)
-"""The words of `state`, kept from call to call; at address and position the last member ended."""
+"""The words of `state`, kept between calls; address and position are the end of the last member."""
 
 
 def form_groups(
@@ -387,17 +387,17 @@ def form_groups(
         count: runs of each row; 1 where `uniform` is 0.
         step: from run to run, addresses; at least `uniform`.
         stride: from run to run, positions; not `uniform` where `step` is.
-        breaks: rising addresses where the tile changes; enclose all rows.
-        tiles: the tile between each two breaks.
+        breaks: ascending addresses where the tile changes; they enclose all rows.
+        tiles: the tile between consecutive breaks.
         tiled: whether to write `tile_of`.
         sized: whether to write `size`; otherwise all members have `uniform` elements.
-        drop: whether to leave out memory of earlier rows; where a row repeats some, `count` is 1.
+        drop: whether to leave out memory of earlier rows; `count` is 1 for a row that repeats any.
         begin: positions of the members.
         size: elements of the members.
         first: first member of each group.
         start: address of each group.
         tile_of: tile of each group.
-        state: six numbers, kept from call to call.
+        state: six numbers, kept between calls.
     """
     m, g, end, after = state[MEMBERS], state[GROUPS], state[ADDRESS], state[POSITION]
     k, tile = state[SEGMENT], state[TILE]
@@ -422,7 +422,7 @@ def form_groups(
                     tile_of[g] = tile
                 g += 1
             elif p == after:
-                # Memory and tensor continue together: the last member grows.
+                # Contiguous in memory and in the tensor: the last member grows.
                 m -= 1
                 p -= size[m]
                 a -= size[m]
@@ -476,18 +476,18 @@ STRIDE, EXTENT, REACH, COMMON, DENSE, PERIOD, INVERSE, STEP, LAST, REST, PLACE_W
 FOUND, NOWHERE_FOUND, GAVE_UP = 1, 0, -1
 
 TEST, MARK = 1, 2
-"""What to do with a set: look for a marked element, then mark all of it; either or both."""
+"""What to do with a set: find a marked element, then mark all elements; either or both."""
 
 
 def reaches(places: Int64s, count: int, target: int, nodes: int) -> int:
-    """Search a value for each digit so that the sum of value * stride is the target.
+    """Search for a value of each digit so that the sum of value * stride is the target.
 
-    Depth first, coarsest digit first.  The rest, for the finer digits, must lie in their
-    reach and be a multiple of their common divisor, so the values of a digit are a range with
-    a step, mostly empty or of one value.
+    The search is depth first, coarsest digit first.  The remainder for the finer digits must be
+    within their reach and a multiple of their common divisor, so the values of a digit are a range
+    with a step, mostly empty or of one value.
 
-    `places` are PLACE_WORDS of each of `count` digits, strides rising; the last three of each are
-    scratch.  The search gives up after so many `nodes`.
+    `places` are PLACE_WORDS for each of `count` digits, strides ascending; the last three of each
+    are scratch.  The search gives up after `nodes` nodes.
     """
     i = count - 1
     places[i * PLACE_WORDS + REST] = target
@@ -542,7 +542,7 @@ def add_multiples(bits: Int64s, words: int, extent: int, stride: int) -> int:
     """
     done = 1
     while done < extent:
-        # Shift by as many steps as there are already; downwards, as it happens in place.
+        # Shift by as many steps as there are already; from the top down, as it is done in place.
         step = done if done < extent - done else extent - done
         far = step * stride >> 6
         part = step * stride & 63

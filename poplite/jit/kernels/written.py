@@ -1,12 +1,13 @@
-"""Kernels of strict checks: which elements are written.
+"""Kernels of strict checks, which track the elements that are written.
 
-Elements are listed field by field in one table, for the memory of every replica; `places` says
-where their bytes begin.  Values are the bits of an element of any size, so that all of them fit in
-int64.  For each byte a shadow says whether it is written: 1 or 0.
+Elements are listed field by field in one table, for the memory of every replica; `places` gives
+their first bytes.  Values are the bits of an element of any size, so that all of them fit in int64.
+A shadow records for each byte whether it is written: 1 or 0.
 
-These arguments mean the same in all kernels: `memory` or `shadow` of all replicas, `stride` bytes
-from one replica to the next; `fields`, FIELD_WORDS of each of `count` fields; `places` of each of
-`total` elements.  Arrays about elements are [replicas, elements], int64 or, as flags, uint8.
+These arguments have the same meaning in all kernels: `memory` or `shadow` of all replicas, `stride`
+bytes from one replica to the next; `fields`, FIELD_WORDS for each of `count` fields; `places`, one
+for each of `total` elements.  Arrays about elements are [replicas, elements], int64 or, as flags,
+uint8.
 """
 
 from __future__ import annotations
@@ -15,30 +16,30 @@ from poplite.jit.kernels import Bytes, Int32s, Int64s, simple
 
 FIELD_END, FIELD_SIZE, FIELD_READS, FIELD_WRITES, FIELD_HOLES, FIELD_PASSES, FIELD_WORDS = range(7)
 """Words of each field: elements up to its last; bytes of one; whether vertices read and write it;
-how many of its elements nothing has written, in all replicas; whether vertices may copy to it
-what is elsewhere."""
+how many of its elements are unwritten, in all replicas; whether vertices may copy elements to it
+from elsewhere."""
 
 FILL_WORDS = 6
 """Words of each way of filling an element: two values for the first further run, two for the
 second, and two for Outputs."""
 
 VARIANTS = 16
-"""The first ways of each field: an element is filled in one of them, two elements mostly in
-different ones."""
+"""The first ways of each field are variants: an element is filled in one of them, two elements
+usually in different ones."""
 
 SPREAD, SPREAD_SHIFT, SPREAD_NUMBERS = 2654435769, 28, (1 << 31) - 1
 """Which variant: a few bits of the product of the golden ratio and the number of an element."""
 
 HOLE, WRITTEN, DEPENDENT, PASSED = range(4)
-"""What the runs make of an element: it holds what nothing has written, as before; its value is the
-same in all runs; it depends on what nothing has written; or it holds that, by a copy."""
+"""The verdict on an element: it is unwritten, as before; its value is the same in all runs; it
+depends on unwritten elements; or it is a copy of one."""
 
 INCOMPLETE, LOSSY, GAINED = 1, 2, 4
-"""Results of moving or marking: not all of it is written; something written no longer is.  Of
+"""Results of moving or marking: not all of it is written; something written no longer is.  For
 moving also: something is written that was not."""
 
 MOVED = -1
-"""The states of bytes are copied from the bytes that are read."""
+"""The states of bytes are copied from those of the source."""
 
 ALL_WRITTEN = 0x0101010101010101
 """The shadow of a written element, of up to eight bytes."""
@@ -55,10 +56,10 @@ def find_holes(
     shadow: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
     total: int, holes: Bytes,
 ) -> int:  # fmt: skip
-    """Find the elements that nothing has written: write `holes`, and their number to each field.
+    """Find the unwritten elements: write `holes`, and their number to each field.
 
-    Returned is how many further runs find out what needs them: two where one may be read, one where
-    none is read, and none where there are none.
+    Returned is how many further runs are needed to find what depends on them: two where one may be
+    read, one where none is read, and zero where there are none.
     """
     found = read = 0
     for field in range(count):
@@ -86,7 +87,7 @@ def find_holes(
 
 
 def is_taken(fields: Int64s, row: int, only_results: int) -> int:
-    """Return 1 for a field that vertices write, or, unless `only_results`, one that has holes."""
+    """Return 1 for a field that vertices write or, unless `only_results`, that has holes."""
     has_holes = fields[row + FIELD_HOLES] * (1 - only_results)
     return 1 if fields[row + FIELD_WRITES] + has_holes > 0 else 0
 
@@ -135,12 +136,12 @@ def other_than(fills: Int64s, pair: int, value: int) -> int:
 
 
 def variant_of(place: int, size: int) -> int:
-    """Return in which variant an element is filled, from its first byte and its size."""
+    """Return the variant in which an element is filled, from its first byte and its size."""
     return ((place // size & SPREAD_NUMBERS) * SPREAD >> SPREAD_SHIFT) % VARIANTS
 
 
 def filled_with(fills: Int64s, first: int, fill: int, place: int, size: int, value: int) -> int:
-    """Return what `put_other` writes where `value` is; `first` is the first way of the field."""
+    """Return what `put_other` writes in place of `value`; `first` is the field's first way."""
     way = first + variant_of(place, size)
     return other_than(fills, way * FILL_WORDS + 2 * fill, value)
 
@@ -150,11 +151,11 @@ def put_other(
     memory: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
     total: int, fills: Int64s, ways: int, is_put: int, old: Int64s, fill: int, chosen: Bytes,
 ) -> int:  # fmt: skip
-    """Write other values in the elements that are `chosen`, and return how many they are.
+    """Write different values to the elements that are `chosen`, and return how many there are.
 
-    `fills` are FILL_WORDS of each of the `ways` of each field; `old` is what the elements hold;
-    `fill` says which of the three pairs is used.  Without `is_put` nothing is written, and returned
-    is how many of them hold these values.
+    `fills` are FILL_WORDS for each of the `ways` of each field; `old` is the elements' contents;
+    `fill` selects one of the three pairs.  Without `is_put` nothing is written, and the number of
+    elements that hold these values is returned.
     """
     done = 0
     for replica in range(replicas):
@@ -175,7 +176,7 @@ def put_other(
 
 
 def is_among(value: int, values: Int64s, count: int) -> int:
-    """Return 1 where a value is among some, which rise, else 0."""
+    """Return 1 if a value is among ascending values, else 0."""
     low, high = 0, count
     while low < high:
         middle = (low + high) // 2
@@ -188,7 +189,7 @@ def is_among(value: int, values: Int64s, count: int) -> int:
 
 @simple
 def gather_held(holes: Bytes, old: Int64s, count: int, held: Int64s) -> int:
-    """List what holes hold, equal neighbours once, and return how many values these are.
+    """List the values in holes, equal adjacent ones once, and return how many values these are.
 
     `count` is how many elements there are in all replicas; `held` has room for all of them.
     """
@@ -206,22 +207,23 @@ def judge(
     ways: int, holes: Bytes, found: Bytes, old: Int64s, result: Int64s, first: Int64s,
     second: Int64s, held: Int64s, num_held: int, runs: int,
 ) -> int:  # fmt: skip
-    """Judge results by runs with other values in the holes; return how many are DEPENDENT.
+    """Judge results by runs with different values in the holes; return how many are DEPENDENT.
 
-    A hole is kept where it holds in each run what it was filled with, in its own variant; what
-    another hole was filled with was passed on, where the field's vertices do that at all.
+    A hole is kept if after each run it holds what it was filled with, in its own variant; what
+    another hole was filled with was passed on, if the field's vertices do that at all.
 
     Its own arguments:
-        fills: FILL_WORDS of each way of each field.
-        ways: in how many ways each field is filled, or an element that was copied to it.
-        holes: which elements nothing had written before.
-        found: written: HOLE, WRITTEN, DEPENDENT or PASSED.
-        old: what elements held before.
-        result: what they hold after the real run, for fields that vertices write.
-        first: what they hold after the first further run.
-        second: after the second one.
-        held: what holes held before, rising.
-        num_held: how many of these.
+        fills: FILL_WORDS for each way of each field.
+        ways: the number of ways in which each field, or an element that was copied to it, is
+            filled.
+        holes: which elements were unwritten before.
+        found: output: HOLE, WRITTEN, DEPENDENT or PASSED.
+        old: the elements before the step.
+        result: the elements after the real run, for fields that vertices write.
+        first: the elements after the first further run.
+        second: the elements after the second one.
+        held: the values in holes before, ascending.
+        num_held: the number of these values.
         runs: how many further runs there were: 1 where no hole is read.
     """
     wrong = 0
@@ -267,8 +269,8 @@ def mark(
 ) -> int:  # fmt: skip
     """Record in the shadow which results are written.
 
-    `holes` are those of before, `found` is WRITTEN, HOLE or PASSED for each result.  Returned is
-    INCOMPLETE when an element that vertices touch is not written now, with LOSSY when one of them
+    `holes` are those before the step, `found` is WRITTEN, HOLE or PASSED for each result.  Returned
+    is INCOMPLETE if an element that vertices touch is not written now, with LOSSY if one of them
     was written before.
     """
     flags = 0
@@ -312,7 +314,7 @@ def mark_written(
 
 
 def flag_of(bits: int, flag: int) -> int:
-    """Return a flag where some bits are set, else 0."""
+    """Return `flag` if any bits are set, else 0."""
     return flag if bits != 0 else 0
 
 
@@ -353,9 +355,9 @@ def carry(
     records: Int64s, count: int, pieces: Int32s, known: int, there: Bytes, here: Bytes,
     there_words: Int64s, here_words: Int64s,
 ) -> int:  # fmt: skip
-    """Move the states of bytes, as copies move the bytes.
+    """Move the states of bytes as copies move the bytes.
 
-    `pieces` are three numbers of each listed piece.  `known` is MOVED, or 1 or 0 to record for all
+    `pieces` are three numbers for each listed piece.  `known` is MOVED, or 1 or 0 to record for all
     written bytes.  `there` is the shadow of the replica that is written, `here` of the one that is
     read; the last two are the same as words.  Returned is INCOMPLETE when something that moved is
     not written, with LOSSY when it overwrote something that was, and GAINED when something written
@@ -410,16 +412,16 @@ def moved_are_written(records: Int64s, count: int, pieces: Int32s, here: Bytes) 
 ) = range(9)  # fmt: skip
 """Words of a lookup: first byte of the index, of the row that is not in the table, and of the
 table; bytes from one row of it to the next; its rows; number of the first of them; bytes of a row;
-where the row that is written is kept."""
+where the row that is written is saved."""
 
 READS_NEAR, READS_TABLE = 1, 2
-"""Which of both rows vertices read: that outside the table, that of the table.  They write the
-other one, and that of the table also where they read both.  A row outside of the table that is
-only written is written in any case."""
+"""Which of the two rows vertices read: that outside the table, that of the table.  They write the
+other one, and that of the table also if they read both.  A row outside the table that is only
+written is always written."""
 
 
 def number_at(memory: Bytes, at: int) -> int:
-    """Return a number of four bytes without a sign."""
+    """Return an unsigned number of four bytes."""
     return memory[at] | memory[at + 1] << 8 | memory[at + 2] << 16 | memory[at + 3] << 24
 
 
@@ -433,7 +435,7 @@ def row_of_table(lookups: Int64s, row: int, index: int) -> int:
 def all_written(shadow: Bytes, at: int, count: int) -> int:
     """Return 1 where all of `count` bytes from `at` on are written, else 0."""
     lacking = 0
-    for byte in range(count):  # without an end before the last, so that many are read at once
+    for byte in range(count):  # without an early exit, so that it is vectorized
         lacking |= shadow[at + byte] ^ 1
     return 1 - lacking
 
@@ -442,11 +444,11 @@ def rows_are_written(
     memory: Bytes, shadow: Bytes, lookups: Int64s, count: int, reads: int, others: Int64s,
     num_others: int, size: int, rows: Int64s,
 ) -> int:  # fmt: skip
-    """Return 1 where all is written that vertices read which move rows by number, else 0.
+    """Return 1 if all elements read by vertices that move rows by number are written, else 0.
 
-    There are LOOKUP_WORDS of each of `count` lookups, and `num_others` elements of `size` bytes
-    that are read in any case, by first bytes.  Listed in `rows` are the rows that are written:
-    their number, then for each its lookup and its first byte.
+    There are LOOKUP_WORDS for each of `count` lookups, and the first bytes of `num_others` elements
+    of `size` bytes that are always read.  Listed in `rows` are the rows that are written: their
+    number, then for each its lookup and its first byte.
     """
     done, place, index = 0, -1, 0
     for lookup in range(count):
@@ -486,7 +488,7 @@ def mark_rows(shadow: Bytes, lookups: Int64s, rows: Int64s) -> int:
 
 @simple
 def keep_rows(memory: Bytes, lookups: Int64s, rows: Int64s, kept: Bytes, is_put: int) -> int:
-    """Keep what listed rows hold; with `is_put` let them hold that again.  Return their number."""
+    """Save the contents of listed rows; with `is_put` restore them. Return their number."""
     for number in range(rows[0]):
         row, at = rows[1 + 2 * number] * LOOKUP_WORDS, rows[2 + 2 * number]
         place = lookups[row + LOOKUP_KEPT]
@@ -498,15 +500,15 @@ def keep_rows(memory: Bytes, lookups: Int64s, rows: Int64s, kept: Bytes, is_put:
     return rows[0]
 
 
-# -- what workers access: `poplite.simulator.run.arena` --------------------------------------------
+# -- accesses of workers: `poplite.simulator.run.arena` --------------------------------------------
 
 CONFLICT_SHIFT, CONFLICT_MASK = 20, (1 << 12) - 1
-"""Where a word of the log says what a worker did in spite of another one: `encoding.LOG_BITS`."""
+"""The place of the conflict in a word of the log: `encoding.LOG_BITS`."""
 
 
 @simple
 def clear_log(log: Int32s, places: Int64s, count: int) -> int:
-    """Forget what was done to some elements, by their first bytes; return their count."""
+    """Clear the log of some elements, given their first bytes; return their count."""
     for i in range(count):
         log[places[i]] = 0
     return count
@@ -514,7 +516,7 @@ def clear_log(log: Int32s, places: Int64s, count: int) -> int:
 
 @simple
 def count_conflicts(log: Int32s, places: Int64s, count: int) -> int:
-    """Return how many elements a worker accessed in spite of another one."""
+    """Return how many elements a worker accessed in conflict with another one."""
     found = 0
     for i in range(count):
         if (log[places[i]] >> CONFLICT_SHIFT) & CONFLICT_MASK != 0:
