@@ -3,9 +3,9 @@
 Nothing is negotiated while an exchange runs: each tile is compiled to send every word, and to
 listen to every sender, in a fixed cycle.  So the cycles follow from the pieces::
 
-    words        one comes in and one goes out in a cycle, at once.  A word that goes to many tiles
+    words        in each cycle one comes in and one goes out.  A word that goes to many tiles
                  is sent once; both tiles of a pair share it, and take two a cycle
-    controls     instructions of the supervisor: some whenever a receiver turns to another
+    controls     instructions of the supervisor: some whenever a receiver switches to another
                  source or place, one for each stretch that a sender sends
     latency      from the sync to the first word, by the length of its route
 
@@ -61,15 +61,16 @@ Mask = npt.NDArray[np.bool_]
 
 
 class MovedPieces(NamedTuple):
-    """Stretches of elements that move, each in one go.
+    """Stretches of elements that move, each as a whole.
 
     Attributes:
         source: int64[n], the tile that each leaves.
-        to: int64[n], the tile that it reaches; ascending, and in the order in which it lies there.
+        to: int64[n], the tile that each reaches; ascending, and on each tile in the order of
+            memory.
         at: int64[n], the place of the first element (`poplite.cost.locations`).
         size: int64[n], elements, at least one.
         width: int64[n], bytes of an element.
-        jumps: bool[n], whether it does not land directly behind the previous piece; the first piece
+        jumps: bool[n], whether it does not land directly after the previous piece; the first piece
             that reaches a tile never does.
     """
 
@@ -85,7 +86,7 @@ class MovedPieces(NamedTuple):
         return MovedPieces._make(column[order] for column in self)
 
     def kept(self, chosen: Mask) -> MovedPieces:
-        """Return some of the pieces, bool[n]; one that lands behind an omitted one jumps."""
+        """Return some of the pieces, bool[n]; one that lands after an omitted one jumps."""
         kept = MovedPieces._make(column[chosen] for column in self)
         behind = np.zeros(len(chosen), np.bool_)
         behind[1:] = ~chosen[:-1] & (self.to[1:] == self.to[:-1])
@@ -121,7 +122,7 @@ def joined(several: Sequence[MovedPieces]) -> MovedPieces:
 
 
 def by_source(pieces: MovedPieces) -> MovedPieces:
-    """Return pieces in an order in which a receiver seldom turns to another source."""
+    """Return pieces in an order in which a receiver seldom switches to another source."""
     if not len(pieces.to):
         return pieces
     order = sorted_order(pieces.to * (int(pieces.source.max()) + 1) + pieces.source)
@@ -129,7 +130,7 @@ def by_source(pieces: MovedPieces) -> MovedPieces:
 
 
 def by_place(tile: Int64, at: Int64, size: Int64) -> tuple[Int64, Int64]:
-    """Return runs in the order of tiles and places, and the new part of each.
+    """Return the order of runs by tile and place, and how much of each is new.
 
     `tile`, `at` (first places) and `size` (elements, at least one) are int64[n]. Returns the order,
     and for each run in that order the number of its last elements that no run before it has.
@@ -164,7 +165,7 @@ def sent_home(pieces: MovedPieces) -> MovedPieces:
 #
 # A word that one tile sends to several others is sent once, but counted for each of them here: a
 # tile receives the sum over its sources, and may send less than the sum over its destinations.
-# Of very many pairs only sums over blocks of tiles and the largest pairs are kept.
+# If there are very many pairs, only sums over blocks of tiles and the largest pairs are kept.
 
 
 MOST_PAIRS = 10_000
@@ -174,7 +175,7 @@ MOST_BLOCKS = 64
 """Most blocks of tiles, where there are more pairs."""
 
 LARGEST = 50
-"""Largest pairs that are kept beside blocks."""
+"""Number of the largest pairs that are kept besides blocks."""
 
 
 class PairSums:
@@ -199,13 +200,13 @@ class PairSums:
         self.add_moving(pieces if moves.all() else pieces.kept(moves))
 
     def add_moving(self, pieces: MovedPieces) -> None:
-        """Add pieces that all move, be it to the same tile of another replica."""
+        """Add pieces that all move, even if to the same tile of another replica."""
         key, size = _summed(pieces.to * self._num_tiles + pieces.source, pieces.bytes)
         self._keys.append(key)
         self._bytes.append(size)
 
     def pairs(self) -> TilePairs | None:
-        """Return what was added; None for nothing."""
+        """Return the sums; None if nothing was added."""
         if not self._keys:
             return None
         key, size = self._keys[0], self._bytes[0]
@@ -231,7 +232,7 @@ def pairs_of_few(num_tiles: int, pieces: Iterable[Sequence[int]]) -> TilePairs |
 
 
 def sum_of_pairs(num_tiles: int, parts: Iterable[TilePairs | None]) -> TilePairs | None:
-    """Return the sum of pairs of parts of one exchange, that are kept alike or in blocks."""
+    """Return the sum of the pairs of parts of one exchange, in the largest blocks of any part."""
     several = [each for each in parts if each is not None]
     if not several:
         return None
@@ -271,7 +272,7 @@ def _summed(key: Int64, size: Int64) -> tuple[Int64, Int64]:
 
 
 def _kept(num_tiles: int, key: Int64, size: Int64) -> TilePairs | None:
-    """Return pairs as they are kept, from ascending keys."""
+    """Return pairs in the form in which they are kept, from ascending keys."""
     if not len(key):
         return None
     if len(key) <= MOST_PAIRS:
@@ -293,7 +294,7 @@ def _of_blocks(blocks: int, key: Int64, size: Int64) -> PerTile:
 # -- the cycles of tiles ---------------------------------------------------------------------------
 
 FEW = 16
-"""Most pieces of a Copy that are added up without compiled code.
+"""Maximum number of pieces of a Copy that are added up without compiled code.
 
 Kept for benchmarks/compilation.py: `Copy of 10 elements with its costs, of 10,000`, at most 100 us.
 """
@@ -359,7 +360,7 @@ def exchange_phase(
 
 
 def _words_out(costs: _Constants, load: Load) -> Int64:
-    """Return the words for whose sending each tile must wait."""
+    """Return the words that each tile must wait for while sending."""
     if costs.send_lanes >= costs.pair_tiles:
         return load.words_out
     # Both tiles of a pair send over one lane, but not what they send each other.
@@ -523,7 +524,7 @@ def _constants(target: Target) -> _Constants:
 
 
 # -- routes ----------------------------------------------------------------------------------------
-# Tiles come in pairs, and pairs fill the die column by column, up and down in turn::
+# Tiles come in pairs, and pairs fill the die column by column, alternately up and down::
 #
 #                column 0        column 1  ...         8 columns left of the middle, 8 right of it
 #     row 22     44,45  46,47    136,137  138,139
@@ -532,7 +533,7 @@ def _constants(target: Target) -> _Constants:
 #     row 0       0, 1  90,91     92, 93  182,183
 #
 # A *route* is the time from the cycle in which the sender issues a word to that in which the
-# receiver must have selected this sender, each counted from its own release by the sync: it may be
+# receiver must have selected this sender, each counted from its own release by the sync; it may be
 # negative.  The word is in memory some cycles later, the more the higher up the receiver is.
 #
 # Source: ipu-stack, topology.rs, which follows Graphcore's own model of the C600's fabric.
@@ -561,9 +562,9 @@ def has_map(target: Target) -> bool:
 def places(target: Target) -> Int64:
     """Return where the tiles are, int64[tiles, 6].
 
-    Columns: row, column counted from the nearer side, whether it is right of the middle, whether
-    the second of its column, lane in the pair, and number of the pair. Without a map all are 0 but
-    the last.
+    Columns: row, column counted from the nearer side, whether it is right of the middle, whether it
+    is the second of its column, lane in the pair, and number of the pair. Without a map all but the
+    last are 0.
     """
     tiles = np.arange(target.tiles)
     found = np.zeros((target.tiles, PLACE_WORDS), np.int64)

@@ -180,10 +180,10 @@ def _bytes(graph: Graph, tensors: Sequence[Tensor]) -> Int64:
 
 
 MOST_CAUSES = 3
-"""Most fields that a phase names as its causes; the others are one cause together."""
+"""Most fields that a phase names as its causes; the others are combined into one cause."""
 
 MOST_PIECES = 1 << 20
-"""Most pieces that are handled together, unless they all leave one tile."""
+"""Most pieces that are processed at a time, unless they all leave one tile."""
 
 
 Phases = tuple[tuple[PhaseCost, ...], tuple[PhaseCost, ...]]
@@ -199,9 +199,10 @@ def phases_of_compute_set(graph: Graph, table: EdgeTable) -> Phases:
 
 
 def phases_of_alike(phases: Phases, first: EdgeTable, table: EdgeTable) -> Phases | None:
-    """Return the phases of a compute set that is equal to another one but for its variables.
+    """Return the phases of a compute set that differs from another one only in its variables.
 
-    Only the user's lines are its own; None where one line of the first has several here.
+    Only the user's lines are taken from this one; None where one line of the first corresponds to
+    several here.
     """
     lines = {"": ""}
     for known, own in zip(first.families, table.families, strict=True):
@@ -274,9 +275,11 @@ class _Moved(NamedTuple):
     Attributes:
         family: the family of the vertices.
         part: the field.
-        remote: the elements that they touch and that live on other tiles.
-        rows: the elements on their own tile that must be gathered, or scattered; None without any.
-        kept: the elements that are copied because their vertex overwrites them; None without any.
+        remote: the elements that they touch and that are on other tiles.
+        rows: the elements on their own tile that must be gathered, or scattered; None if there are
+            none.
+        kept: the elements that are copied because their vertex overwrites them; None if there are
+            none.
     """
 
     family: Family
@@ -315,7 +318,7 @@ _IN = _Way("comes from other tiles", "is gathered from several places", True)
 _OUT = _Way("goes to other tiles", "is scattered to several places", False)
 
 KEPT = "keeps its values from before, as an Output of its vertex overwrites them"
-"""Why an Input is copied that shares elements with an Output of its vertex."""
+"""Why an Input that shares elements with an Output of its vertex is copied."""
 
 
 def _moved(graph: Graph, table: EdgeTable) -> Iterator[_Moved]:
@@ -343,7 +346,7 @@ def _moved(graph: Graph, table: EdgeTable) -> Iterator[_Moved]:
 
 
 def _is_at_home(edges: Edges, tiles: VertexTiles, homes: Locations) -> bool:
-    """Return whether a field obviously lies in one place, on the tile of its only vertex."""
+    """Return whether a field is obviously contiguous on the tile of its only vertex."""
     if tiles.count > 1 or not isinstance(edges.start, Steps):
         return False
     size = edges.length.only
@@ -376,7 +379,7 @@ def _phases(target: Target, moved: Sequence[_Moved], way: _Way) -> Iterator[Phas
 
 
 def _parts(found: Sequence[_Sums], way: _Way, room: Int64) -> Iterator[MovedPieces]:
-    """Yield all pieces, those of some tiles at a time, and add up bytes by field and tile."""
+    """Yield all pieces, a few tiles at a time, and add up bytes by field and tile."""
     stops = [len(room)]
     if sum(sums.moved.remote.count for sums in found) > MOST_PIECES:
         held = np.sum([sums.moved.remote.held for sums in found], axis=0)
@@ -403,7 +406,7 @@ def _exchanges(
     once: bool,
     described: Callable[[], tuple[tuple[Cause, ...], PerTile]],
 ) -> Iterator[PhaseCost]:
-    """Yield the exchange within IPUs, then that between them; the first one has the buffers."""
+    """Yield the exchange within IPUs, then between them; buffers are charged to the first."""
     others: list[MovedPieces] = []
     sums = PairSums(target.tiles)
     load = load_of(target, _within(target, parts, others, sums), once)
@@ -423,7 +426,7 @@ def _exchanges(
 def _divided(
     causes: tuple[Cause, ...], between: int
 ) -> tuple[tuple[Cause, ...], tuple[Cause, ...]]:
-    """Return the parts of causes within IPUs and between them, where so many bytes move."""
+    """Divide the bytes of causes between exchanges within IPUs and between them."""
     whole = sum(cause.bytes for cause in causes)
     far = [cause.bytes * between // whole for cause in causes]
     far[0] += between - sum(far)  # the largest
@@ -458,7 +461,7 @@ class _Sums:
         self._most, self._tile = 0, 0
 
     def add(self, tile: Int64, num_bytes: Int64) -> None:
-        """Add pieces by the tiles of their vertices; among the largest, the least tile counts.
+        """Add pieces by the tiles of their vertices; among the largest, the lowest tile counts.
 
         Both arrays are int64[n]; tiles are ascending, unless all pieces are added at once.
         """

@@ -1,6 +1,6 @@
-"""Variables in the memory of tiles: when their values are needed, at which addresses they lie.
+"""Lifetimes of variables in the memory of tiles, with the addresses that follow from them.
 
-The first is liveness over the steps of programs::
+Lifetimes come from liveness analysis over the steps of programs::
 
     step 0   Execute 'scale'     x -> a          a lives in steps 0 to 1
     step 1   Execute 'add'       a, x -> b       b in steps 1 to 2
@@ -73,8 +73,8 @@ class Lifetimes:
     Attributes:
         steps: the steps of all programs, each with the name of its program; a step that occurs in
             several places of a program comes once.
-        always: why variables are always live, by number of the variable.
-        live: the steps in which the other variables are live, ascending, by number of the variable.
+        always: why variables are always live, by variable number.
+        live: the steps in which the other variables are live, ascending, by variable number.
     """
 
     steps: Sequence[tuple[str, Step]]
@@ -130,7 +130,7 @@ def lifetimes(
 
 
 def _flow(node: Program, flows: Mapping[int, Flow], block: AccessBlock) -> Flow:
-    """Return what a program does to the live pieces, from what its children do."""
+    """Return a program's effect on the live pieces, from the effects of its children."""
     if not node.children:
         return block.access.get(node, _IDLE)
     if isinstance(node, Repeat) and node.count == 0:
@@ -255,7 +255,7 @@ def _live(
     """
     kept = set(always)
     asked = reduce(or_, [block.of_variable(n) for n in block.variables if n not in kept], 0)
-    pieces: dict[int, int] = {}  # live ones of each variable
+    pieces: dict[int, int] = {}  # live pieces of each variable
     since: dict[int, int] = {}
     spans: dict[int, list[tuple[int, int]]] = {}
     before = 0
@@ -279,26 +279,26 @@ def _live(
 
 
 # -- addresses -------------------------------------------------------------------------------------
-# Everything on every tile has its addresses; tiles that hold the same have the same::
+# Everything on a tile has an address; tiles with equal contents have equal addresses::
 #
 #     held     on tiles 0 1 2 3      kinds of tiles      addresses on tile 0 and on tile 2
 #     code        64 64 64 64        0 0 1 1              0    0
 #     weights     80 80  0  0                            64
 #     out          0  0 16 16                                 64
 #
-# Each thing lies at the lowest address that is free for it.  Things that are always live come
-# first, one after the other; those that are needed only in some steps share the rest.  Things that
-# are needed in the same step never overlap::
+# Each thing gets the lowest address that is free for it.  Things that are always live come first,
+# one after the other; those that are needed only in some steps share the rest.  Things that are
+# needed in the same step never overlap::
 #
 #     step 0   |always|  a  |        |
 #     step 1   |always|  a  |   b    |
 #     step 2   |always| c   |   b    |        c is put where a was
 #
-# Things that need interleaved memory lie in its region; the others may go there too, behind them.
+# Things that need interleaved memory are in its region; others may follow them there.
 
 
 class Placing:
-    """Things to be placed, whatever their sizes on a tile.
+    """Things to be placed, independently of their sizes on a tile.
 
     `aligns` are bytes that each address must be a multiple of; `steps` are the steps in which each
     thing is needed, or None for always. Interleaved memory begins at the address
@@ -326,7 +326,7 @@ class Placing:
         first = np.array([ALWAYS if each is None else each[0][0] for each in steps], np.int64)
         last = np.array([ALWAYS if each is None else each[-1][1] for each in steps], np.int64)
         upper = np.array(interleaved, np.int64)
-        # Always before sometimes; of those always there, interleaved ones keep their region.
+        # Always-live things come first; among them, interleaved ones keep their region.
         self.order: Int64 = np.lexsort((1 - upper, first))
         columns = np.array(aligns, np.int64), upper, first, last
         self._columns = tuple(each[self.order] for each in columns)
@@ -338,12 +338,12 @@ class Placing:
         """Return addresses of things, int64[n], and bytes in use with gaps, int64[tiles].
 
         `sizes` is int64[n], bytes of the things on the first tile, then on the next one, and so on;
-        `counts` has the number of things on each tile. `places`, int64[n], says which things they
-        are, as positions in `order`, ascending on each tile; by default there is one tile, with all
+        `counts` has the number of things on each tile. `places`, int64[n], identifies the things,
+        as positions in `order`, ascending on each tile; by default there is one tile, with all
         things.
         """
         found, used, stop = np.zeros(len(sizes), np.int64), [], 0
-        # The work of a tile grows with the square of its things, at most.
+        # The work for a tile grows at most with the square of the number of its things.
         work = isqrt(sum([count * count for count in counts]))
         active = np.empty(max(counts, default=0), np.int64)
         for count in counts:
@@ -356,7 +356,7 @@ class Placing:
 
 
 def alike(spreads: Sequence[PerTile], num_tiles: int) -> tuple[Int64, Int64]:
-    """Find the tiles that have equal numbers in each of some spreads.
+    """Group the tiles that have equal numbers in every spread.
 
     Returns one tile of each kind, and int64[num_tiles], the kind of each tile.
 
@@ -368,7 +368,7 @@ def alike(spreads: Sequence[PerTile], num_tiles: int) -> tuple[Int64, Int64]:
     seen: set[object] = set()
     for spread in spreads:
         if len(sizes) == num_tiles:
-            break  # no two are alike
+            break  # no two are equal
         some = few(spread)
         if some is not None:
             _part_few(kinds, sizes, some)
@@ -398,13 +398,13 @@ def _part_few(kinds: Int64, sizes: list[int], few: Sequence[tuple[int, int]]) ->
 
 
 class TileAddresses(NamedTuple):
-    """What lies where, on one tile of each kind.
+    """The address of each thing, on one tile of each kind.
 
     Attributes:
         kinds: int64[tiles], the kind of each tile.
         kind: int64[n], the kind of the tile that a thing lies on; ascending.
         thing: int64[n], its position among all things.
-        address: int64[n], where it begins.
+        address: int64[n], the address at which it begins.
         used: int64[kinds], bytes of a tile, with gaps.
     """
 
@@ -415,7 +415,7 @@ class TileAddresses(NamedTuple):
     used: Int64
 
     def of_each(self, num_things: int) -> tuple[PerTile, ...]:
-        """Return the address of each thing on each tile; 0 where it is not, or begins the tile."""
+        """Return the address of each thing on each tile; 0 where it is absent or at the start."""
         order = np.argsort(self.thing, kind="stable")
         kind, address = self.kind[order], self.address[order]
         ends = np.cumsum(np.bincount(self.thing, minlength=num_things)).tolist()
@@ -436,7 +436,7 @@ def addresses_of(held: Sequence[Held], target: Target) -> tuple[PerTile, ...]:
 def placed(held: Sequence[Held], target: Target) -> TileAddresses:
     """Place everything in the memory of the tiles."""
     sizes = [each.bytes for each in held]
-    number = defaultdict[int, int]()  # by object: many things have the same
+    number = defaultdict[int, int]()  # by object: many things share one
     number.default_factory = number.__len__
     which = np.fromiter(map(number.__getitem__, map(id, sizes)), np.int64, len(sizes))
     firsts = np.flatnonzero(np.diff(np.maximum.accumulate(which), prepend=-1))
@@ -452,10 +452,10 @@ def placed(held: Sequence[Held], target: Target) -> TileAddresses:
 
 
 def placing_of(held: Sequence[Held], target: Target) -> Placing:
-    """Return how things are placed."""
+    """Return the placing of things in the memory of a tile."""
     border, limit = int(target.cost("interleaved_begin_bytes")), target.tile_memory_bytes
     if border >= limit:
-        border = 0  # a model of a small tile: all of its memory is the same
+        border = 0  # a model of a small tile: all of its memory is of one kind
     return Placing(
         [each.align for each in held],
         [each.interleaved for each in held],
@@ -471,7 +471,7 @@ def _listed(spreads: Sequence[PerTile], which: Int64, row: Int64) -> tuple[Int64
     `which`, int64[things], says which of the spreads each thing has. Returns the row, the thing and
     the number of each, sorted by row and then by thing.
     """
-    found_few: list[int] = []  # row, number and value of each, one after the other
+    found_few: list[int] = []  # row, number and value of each, concatenated
     many = [np.zeros((3, 0), np.int64)]
     row_of = row.tolist()
     for number, spread in enumerate(spreads):

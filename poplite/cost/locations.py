@@ -1,11 +1,11 @@
-"""Where elements lie in the memory of tiles: a *place* for each, in the order of memory.
+"""Locations of elements in the memory of tiles: a *place* for each, in the order of memory.
 
     addresses    x  0 1 2 3 4 5     tiles   0 0 1 1 0 1
     places          0 1 3 4 2 5             tile 0  x0 x1 x4  .  tile 1  x2 x3 x5  .
 
-The elements of a variable that live on one tile lie there one after the other, in the order of the
-variable: the rows of a block on a tile are next to each other.  Elements with consecutive places on
-one tile are one stretch of its memory.
+The elements of a variable on one tile are contiguous there, in the order of the variable: the rows
+of a block on a tile are adjacent.  Elements with consecutive places on one tile are one stretch of
+its memory.
 
 The places of a variable are a permutation of its addresses, independent of all other variables, so
 they are computed only for variables that are asked for.  Only distances between variables in the
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from poplite.report.per_tile import PerTile
 
 FEW = 32
-"""Most segments and runs of a Copy that are handled without compiled code.
+"""Maximum number of segments and runs of a Copy that are handled without compiled code.
 
 Kept for benchmarks/compilation.py: `Copy of 10 elements with its costs, of 10,000`, at most 100 us.
 """
 
 _ONE_BUCKET = 63
-"""The shift with which all addresses are in one bucket."""
+"""The shift that puts all addresses in one bucket."""
 
 
 _Lists = tuple[list[int], list[int], list[int]]
@@ -50,10 +50,10 @@ class Segments(NamedTuple):
 
     Attributes:
         breaks: where segments begin, and where the last one ends.
-        buckets: finds a segment, as in a `TileTable`.
+        buckets: the index for finding a segment, as in a `TileTable`.
         shift: how far addresses are shifted to get their buckets.
         tiles: the tile of each segment.
-        places: the distance from the addresses of each segment to places.
+        places: the distance from the addresses of each segment to its places.
     """
 
     breaks: Any
@@ -89,7 +89,7 @@ class Locations:
         self._spent, self._has_whole = 0, False
 
     def few(self, begin: Sequence[int], end: Sequence[int]) -> Segments | None:
-        """Return the segments that runs are in, as lists; None where there are more than `FEW`."""
+        """Return the segments that contain runs, as lists; None where there are more than `FEW`."""
         if len(begin) > FEW:
             return None
         spans: dict[int, tuple[int, int]] = {}
@@ -145,14 +145,14 @@ class Locations:
         found = self._places.get(number)
         if found is None:
             breaks, tiles = self._variables[number].mapping.pieces()
-            # Zeros only, in no memory.
+            # Zeros only, which take no memory.
             zeros = np.broadcast_to(np.int64(0), len(tiles))
             found = zeros if (tiles[1:] > tiles[:-1]).all() else places_of(breaks, tiles)
             self._places[number] = found
         return found
 
     def hold(self, begin: int, end: int, tile: int) -> bool:
-        """Return whether elements obviously lie in one stretch of the memory of a tile."""
+        """Return whether elements are obviously one stretch of the memory of a tile."""
         number = bisect_right(self._bases, begin) - 1
         own = self._own(number, begin, end)
         return own is not None and own[1] == [tile] and end <= own[0][1]
@@ -160,7 +160,7 @@ class Locations:
     def many(self, begin: Int64) -> Segments:
         """Return the segments of all variables in which int64[n] runs begin, as arrays; n > 0."""
         if not self._has_whole:
-            # Tables of a few variables, until they have cost as much as one of all variables.
+            # Tables of a few variables, until they have cost as much as a table of all variables.
             self._spent += len(begin)
             if self._spent < self._num_pieces:
                 owners = np.unique(self._bases_array.searchsorted(begin, side="right") - 1)
@@ -186,7 +186,7 @@ class Locations:
         return _segments(table, places_of(table.breaks, table.tiles))
 
     def in_memory(self, at: Int64) -> Int64:
-        """Return numbers for places, int64[n], with the distances of the memory of one tile.
+        """Return numbers for places, int64[n], whose differences are distances in a tile's memory.
 
         >>> import poplite as pl
         >>> graph = pl.Graph()
@@ -210,7 +210,7 @@ class Locations:
 
     @cached_property
     def _memory(self) -> tuple[Int64, Int64]:
-        """int64[m], ascending places, and the offset of the places from each to the next."""
+        """int64[m], ascending places, and the offset of the places from each to the next one."""
         breaks, places, tiles = self._whole.breaks, self._whole.places, self._whole.tiles
         size, group = np.diff(breaks), np.cumsum(tiles == NO_TILE)
         key = (tiles.astype(np.int64) + 1) * (int(group[-1]) + 1) + group
@@ -247,7 +247,7 @@ def places_of(breaks: Int64, tiles: Int32) -> Int64:
     size, group = np.where(has_none, 0, np.diff(breaks)), np.cumsum(has_none)
     order = sorted_order(group * (int(tiles.max()) + 2) + tiles.astype(np.int64) + 1)
     before = np.cumsum(size[order]) - size[order]
-    # Where elements behind the same gap begin; the gap itself comes first.
+    # Where the elements after the same gap begin; the gap itself comes first.
     first = np.flatnonzero(np.diff(group, prepend=-1))
     begin = np.where(has_none[first], breaks[first + 1], breaks[first])
     place = np.empty_like(size)

@@ -1,4 +1,4 @@
-"""Plans the memory of tiles; programs that do not fit are refused.
+"""Plans the memory of tiles; programs that do not fit are rejected.
 
 contents of tiles  ->  the most bytes that are live at a time, step by step
                    ->  addresses, for each kind of tiles that hold the same
@@ -6,7 +6,7 @@ contents of tiles  ->  the most bytes that are live at a time, step by step
 
 The bytes of variables come from their mapping, and the steps that need them from
 `poplite.cost.liveness`.  The buffers of a step's phases are live while the step runs.
-Vertices have, besides what they are connected to:
+Besides the elements that it is connected to, a vertex takes memory:
 
     class Dot(Vertex):                                     bytes of a vertex
         x: Input[Vector[FLOAT]]                            8   pointer and count
@@ -16,8 +16,8 @@ Vertices have, besides what they are connected to:
         taps: State[Vector[HALF]]                          8   pointer and count, and the values
         total: Output[FLOAT]                               4   pointer
 
-Fields lie in the order of the class, each at a multiple of its own size, as in C++.  A tile has the
-code of a class once, and a table that points to the state and the code of each of its vertices.
+Fields are in the order of the class, each aligned to its own size, as in C++. A tile has the code
+of a class once, and a table that points to the state and the code of each of its vertices.
 
 Source: Poplar user guide, "Vertex vector types"; PopVision, "Vertex data".
 """
@@ -88,7 +88,7 @@ class VertexBytes:
         self._instances: dict[type[Vertex], int] = {}
 
     def add(self, table: EdgeTable) -> Int64:
-        """Add the vertices of a compute set; return int64[n], the tiles that run some of them."""
+        """Add the vertices of a compute set; return int64[n], the tiles that run any of them."""
         running = [np.zeros(0, np.int64)]
         for family in table.families:
             cls, tiles, made = family.cls, family.tiles(self._target.tiles), family.vertices
@@ -111,7 +111,7 @@ class VertexBytes:
     def _add(
         self, cls: type[Vertex], category: Category, tiles: VertexTiles, numbers: Series, size: int
     ) -> None:
-        """Add bytes of vertices that have these numbers of things of `size` bytes."""
+        """Add bytes of vertices that have these numbers of items of `size` bytes."""
         found = self.found.setdefault(cls, {})
         if category not in found:
             found[category] = np.zeros(self._target.tiles, np.int64)
@@ -222,7 +222,7 @@ def contents(
             if size.any():
                 yield _always(cls.__name__, category, size, align, vertices.at[cls])
     variables, usual = graph.variables, (align, False)
-    lines: dict[int, str] = {}  # by object: a line is one, which many variables have
+    lines: dict[int, str] = {}  # by object: many variables share one line
     location, line = None, ""
     asked = _asked(tables.values(), variables, usual)
     always = zip(found.always, repeat(None), found.always.values())
@@ -232,7 +232,7 @@ def contents(
             if location is not variable.location:
                 location = variable.location
                 if id(location) not in lines:
-                    lines[id(location)] = location.portable  # which asks for the working directory
+                    lines[id(location)] = location.portable  # which queries the working directory
                 line = lines[id(location)]
             held = Held(
                 variable.name,
@@ -269,7 +269,7 @@ def bytes_of(variable: Variable, num_tiles: int) -> PerTile:
 
 @lru_cache(maxsize=1 << 14)
 def _at_tile(num_tiles: int, tile: int, size: int) -> PerTile:
-    """Return bytes on one tile; shared, as many variables have the same."""
+    """Return bytes on one tile; cached, as many variables have the same."""
     return at_tile(num_tiles, tile, size)
 
 
@@ -302,7 +302,7 @@ def _asked(
 ) -> dict[int, tuple[int, bool]]:
     """Return the alignment of variables, and whether they are in interleaved memory, by number.
 
-    These are the variables for which fields ask for a layout; of the others they are `usual`.
+    These are the variables for which fields request a layout; all others have the `usual` one.
     """
     asked: dict[int, tuple[int, bool]] = {}
     bases = np.array([variable.base for variable in variables], np.int64)
@@ -340,7 +340,7 @@ def _buffers(found: Lifetimes, cost_of: CostOf, align: int) -> Iterator[Planned]
 
 
 def _stretches(numbers: Sequence[int]) -> Steps:
-    """Return the first and the last of each stretch of consecutive numbers, which rise.
+    """Return the first and the last of each stretch of consecutive numbers, which are ascending.
 
     >>> _stretches([0, 1, 2, 5])
     ((0, 2), (5, 5))
@@ -362,7 +362,7 @@ def memory_of(
 ) -> Memory:
     """Plan the memory of every tile; the variables that programs use have tiles.
 
-    `cost_of` has the costs of steps by compute set or by program. Steps get their rows when there
+    `cost_of` has the costs of steps by compute set or by program. Steps get their rows once there
     is code. Raises GraphMemoryAllocationError where a tile has too little memory, unless
     `may_overflow`.
 
@@ -395,7 +395,7 @@ def _steps(
     programs: Mapping[str, Program],
     num_tiles: int,
 ) -> tuple[tuple[MemoryStep, ...], Int64]:
-    """Return the steps, and int64[num_tiles], the most bytes of a tile that are live in a step."""
+    """Return the steps, and int64[num_tiles], the peak of live bytes of each tile."""
     begins, ends = changes(held)
     live, peak = np.zeros(num_tiles, np.int64), np.zeros(num_tiles, np.int64)
     counts = accumulate((each.num_steps for each in programs.values()), initial=0)
@@ -418,7 +418,7 @@ def _steps(
 
 
 def _raise(peak: Int64, live: Int64, begun: Iterable[PerTile]) -> None:
-    """Note where more is live in a step than before: only where something begins in the step."""
+    """Raise the peak where more is live in a step: only where something begins in the step."""
     for spread in begun:
         some = few(spread)
         if some is None:
@@ -434,9 +434,9 @@ def _raise(peak: Int64, live: Int64, begun: Iterable[PerTile]) -> None:
 def _overflow_error(
     memory: Memory, lines: Sequence[SourceLocation | None], target: Target
 ) -> GraphMemoryAllocationError:
-    """Return the error of what needs more than there is: about the fullest tile.
+    """Return the error for a graph that needs more memory than there is: about the fullest tile.
 
-    `lines` are the user's lines of what lies there.
+    `lines` are the user's lines of the contents of that tile.
 
     tile 2 is out of memory: it needs 9,768 B, and has 8,192 B  (model.py:4)
       at step 1 of 2: Copy 'weights' -> 'scratch'
@@ -492,7 +492,7 @@ OPERATIONS = (
     *(ast.Attribute, ast.If, ast.While, ast.For, ast.Break, ast.Continue, ast.Return),
     *(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Raise, ast.Assert),
 )
-"""Nodes that are counted in the source of a function: they compute, load, store or branch."""
+"""Syntax nodes that count as operations: they compute, load, store or branch."""
 
 EXCHANGE_CODE: Mapping[PhaseKind, Category] = {
     "exchange": "internal_exchange_code",
@@ -515,7 +515,7 @@ def vertex_code_bytes(cls: type[Vertex], target: Target) -> int:
     try:
         functions = list(check(cls).functions())
     except VertexCompileError:
-        functions = []  # the engine refuses the class, and says why
+        functions = []  # the engine rejects the class with a reason
     operations = sum(
         isinstance(node, OPERATIONS)
         for function in functions
@@ -527,7 +527,7 @@ def vertex_code_bytes(cls: type[Vertex], target: Target) -> int:
 
 
 class ControlCode:
-    """Adds up the code that takes tiles from step to step."""
+    """Adds up the code that controls the sequence of steps on tiles."""
 
     def __init__(self, target: Target) -> None:
         self._control = np.zeros(target.tiles, np.int64)
@@ -541,7 +541,7 @@ class ControlCode:
         }
 
     def branch(self, count: int) -> None:
-        """Add programs that decide or repeat, which all tiles do together."""
+        """Add programs that decide or repeat, which run on all tiles."""
         self._on_all += count * self._bytes["branch"]
 
     def step(self, cost: StepCost, running: Int64) -> None:

@@ -7,10 +7,10 @@ The cycles of vertices, as far as they are known without compiling them:
                  def cycles(self, target) of the class            sizes and equal state
     automatic    neither: the compiled code is priced later, once for each shape
 
-An earlier row takes precedence over a later one.  If there are two formulas, the one of the nearer
-class is used; on the same class, the estimator.  An estimator can read everything of a vertex, but
-is called for only one of many vertices of equal sizes and equal state, so whatever else it reads
-belongs to that one vertex.
+An earlier row takes precedence over a later one.  If there are two formulas, the one of the more
+derived class is used; for the same class, the estimator.  An estimator can read all of a vertex,
+but is called for only one of many vertices of equal sizes and equal state, so whatever else it
+reads belongs to that one vertex.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class _Part:
             shapes, shape = shapes_of(columns, self.count)
             return VertexCosts(cls, *self._places(), "automatic", None, None, shapes, shape)
         read: set[int] = set()
-        while True:  # until the vertices differ in nothing that `cycles` has read
+        while True:  # until the vertices of each kind agree in everything `cycles` has read
             before = sorted(read)
             first, kind = distinct([columns[word] for word in before], self.count)
             answers = [_answer(cls, _words(columns, k), target, known, read) for k in first]
@@ -157,7 +157,7 @@ def _words(columns: Sequence[Column], vertex: int) -> tuple[int, ...]:
 def _answer(
     cls: type[Vertex], words: tuple[int, ...], target: Target, known: Answers, read: set[int]
 ) -> VertexPerfEstimate:
-    """Return what `cycles` says, which is asked once for equal words; add those that it reads."""
+    """Return the result of `cycles`, called once for equal words; add the words that it reads."""
     if (cls, words) not in known:
         own: set[int] = set()
         known[cls, words] = cycles_of(cls, words, target, own), own
@@ -199,7 +199,7 @@ def detail_columns(family: Family) -> list[Column]:
     """Return columns that distinguish vertices of equal shapes.
 
     Their numbers are equal where values of state are, or lengths of the rows of a list; they are
-    used beside the columns of `poplite.graph.compute_sets.perf_estimates`.
+    used alongside the columns of `poplite.graph.compute_sets.perf_estimates`.
     """
     columns: list[Column] = []
     for values in family.state.values():
@@ -214,7 +214,7 @@ def detail_columns(family: Family) -> list[Column]:
 
 
 def alike(values: npt.NDArray[Any], lengths: Series) -> Column:
-    """Number parts of an array, of these lengths, so that parts of equal bits have equal numbers.
+    """Number the parts of an array, given their lengths; parts of equal bits get equal numbers.
 
     >>> from poplite.arrays.series import compact
     >>> alike(np.array([1, 2, 3, 1, 2]), compact(np.array([2, 1, 2]))).tolist()

@@ -1,4 +1,4 @@
-"""The data that steps move: of a Copy, and of a field that the vertices of each tile touch.
+"""The data that steps move: by a Copy, or for a field that the vertices of each tile touch.
 
 A Copy moves pieces between tiles, and rows on each tile::
 
@@ -9,7 +9,7 @@ A Copy moves pieces between tiles, and rows on each tile::
 What vertices touch is moved once for each tile::
 
     edges of x      vertex 0  x[0:4]     vertex 1  x[2:6]     both on tile 5
-    touched         tile 5    x[0:6]                          once, whoever reads it
+    touched         tile 5    x[0:6]                          once, whichever vertex reads it
 
 Where edges are regular, what a tile touches follows from its number of vertices: the columns of a
 matrix that it reads are one run of as many elements in each row.
@@ -63,14 +63,14 @@ if TYPE_CHECKING:
 # -- Copies ----------------------------------------------------------------------------------------
 
 _CUT_COLUMNS = "source", "to", "at", "into", "size"
-"""What the kernel finds of each piece."""
+"""The columns that the kernel finds for each piece."""
 
 MOST_RUNS = 1 << 20
-"""Most runs of a view that are handled together."""
+"""Most runs of a view that are processed at a time."""
 
 
 def parts_of(copy: TensorCopy | CrossReplicaCopy) -> Iterator[tuple[View, View]]:
-    """Yield source and destination of a Copy, in parts where they have very many runs."""
+    """Yield source and destination of a Copy, in parts if they have very many runs."""
     count, ends = copy.source.num_elements, (copy.source, copy.destination)
     if count <= MOST_RUNS:
         if count:
@@ -84,7 +84,7 @@ def parts_of(copy: TensorCopy | CrossReplicaCopy) -> Iterator[tuple[View, View]]
 
 
 def sum_of_parts(target: Target, phases: Sequence[PhaseCost]) -> PhaseCost:
-    """Return the sum of phases of one kind, parts of a Copy; each part sends its elements once."""
+    """Return the sum of phases of one kind from parts of a Copy; each part sends elements once."""
     first = phases[0]
     if len(phases) == 1:
         return first
@@ -116,10 +116,11 @@ def _total(spreads: Sequence[PerTile]) -> PerTile:
 def pieces_between(
     homes: Locations, source: View, destination: View, width: int
 ) -> tuple[MovedPieces, Int64]:
-    """Return what moves from a view to another, sorted by receiving tile, and where it lands.
+    """Return the pieces that move from one view to another, by receiving tile, and where they land.
 
-    Both views have as many elements, the destination each once. The pieces include those that stay
-    on their tile; the second result is int64[n], the place where each lands.
+    Both views have the same number of elements; those of the destination are distinct. The pieces
+    include those that stay on their tile; the second result is int64[n], the place where each
+    lands.
     """
     both = [np.ascontiguousarray(a) for view in (source, destination) for a in runs(view)]
     source_tile, tile, at, into, size = _cut(homes, both)
@@ -147,8 +148,8 @@ def _cut(homes: Locations, both: Sequence[Int64]) -> Int64:
 
 
 def rows_of(homes: Locations, pieces: MovedPieces, into: Int64) -> CopiedRows:
-    """Return pieces that stay on their tile, landing at int64[n], as rows to be copied there."""
-    # Elements contiguous in the memory of the tile are one row, wherever they are in the variables.
+    """Return pieces that stay on their tile, and land at int64[n], as rows to be copied there."""
+    # Elements contiguous in the memory of the tile are one row, wherever they are in variables.
     starts = np.ones(len(into), np.bool_)
     starts[1:] = (pieces.to[1:] != pieces.to[:-1]) | (into[1:] != (into + pieces.size)[:-1])
     starts[1:] |= pieces.at[1:] != (pieces.at + pieces.size)[:-1]
@@ -165,7 +166,7 @@ def rows_of(homes: Locations, pieces: MovedPieces, into: Int64) -> CopiedRows:
 def phases_of_few(
     target: Target, homes: Locations, copy: TensorCopy, views: tuple[View, View]
 ) -> tuple[PhaseCost, ...] | None:
-    """Return the phases of a Copy of few runs within each replica; None where it is not so simple.
+    """Return the phases of a Copy of few runs within each replica; None for any other Copy.
 
     The result is that of `poplite.cost.exchange_phases`, found in plain Python: it takes tens of
     microseconds, and loads no compiled code.
@@ -205,7 +206,7 @@ def phases_of_few(
         moved = sum([row[4] for row in rows if row[0] != row[1]]) * width
         cause = Cause(what, "goes to other tiles", at, moved)
         low = min(begin_at)
-        # Counted from the least place, so that other Copies find the same pieces.
+        # Relative to the least place, so that other Copies find the same pieces.
         pieces = (
             source,
             to,
@@ -225,7 +226,7 @@ def _copied(
     width: int,
     cause: Cause,
 ) -> PhaseCost:
-    """Return the phase in which pieces are copied that stay on their tiles."""
+    """Return the phase that copies the pieces that stay on their tiles."""
     if len(stays) == 1:
         tile = stays[0][1]
         cycles = one_row_cycles(target, cause.bytes)
@@ -238,7 +239,7 @@ def _copied(
 
 
 # -- copies on tiles -------------------------------------------------------------------------------
-# Copies on tiles: a vector that a vertex reads, but that lies in several places, is gathered.
+# Copies on tiles: a vector that a vertex reads, but that is not contiguous, is gathered.
 #
 #     on its tile              . . . a a a . . . b b b . . .      columns of a block
 #     from elsewhere           c                 d                a halo
@@ -266,7 +267,7 @@ class CopiedRows(NamedTuple):
     Attributes:
         tile: int64[n], the tile.
         group: int64[n], a number for rows that belong together, which follow each other.
-        at: int64[n], the place where each row lies.
+        at: int64[n], the place of each row.
         into: int64[n], the place where it is put, on the same scale as `at`.
         size: int64[n], elements.
         width: int64[n], bytes of an element.
@@ -334,12 +335,12 @@ def cycles_of(target: Target, rows: CopiedRows) -> Int64:
 
 
 def one_row_cycles(target: Target, num_bytes: int) -> int:
-    """Return the cycles in which a tile copies one row of so many bytes."""
+    """Return the cycles in which a tile copies one row of `num_bytes` bytes."""
     return _row_costs(target)[0] + _row_cycles(target, num_bytes)
 
 
 def _row_cycles(target: Target, num_bytes: _Bytes) -> _Bytes:
-    """Return the cycles of rows by themselves, without the call of workers."""
+    """Return the cycles of the rows alone, without the call of workers."""
     _, piece, bytes_per_cycle = _row_costs(target)
     return piece - (-num_bytes // bytes_per_cycle)
 
@@ -355,7 +356,7 @@ def _sums(tile: Int64, values: Int64, num_tiles: int) -> Int64:
     return np.bincount(tile, values, num_tiles).astype(np.int64)
 
 
-# -- what vertices touch ---------------------------------------------------------------------------
+# -- elements that vertices touch ------------------------------------------------------------------
 
 _COLUMNS = "source", "to", "at", "size", "jumps"
 """The columns that the kernel fills for each piece."""
@@ -365,12 +366,12 @@ MOST_SHAPES = 64
 
 
 class TouchedRuns(NamedTuple):
-    """Runs of elements that vertices touch, each element once for a tile.
+    """Runs of elements that vertices touch, each element once per tile.
 
     Attributes:
         tile: int64[n], the tile of the vertices; ascending.
         begin: int64[n], address of the first element; ascending for each tile.
-        end: int64[n], one past the last; the next run of the tile begins behind it.
+        end: int64[n], one past the last; the next run of the tile begins after it.
     """
 
     tile: Int64
@@ -412,7 +413,7 @@ def _in_a_row(edges: Edges, tiles: VertexTiles) -> TouchedRuns | None:
 
 
 def _regular(edges: Edges, tiles: VertexTiles) -> TouchedRuns | None:
-    """Return what tiles touch if vertices and their edges are evenly spaced, else None."""
+    """Return the runs that tiles touch if vertices and their edges are evenly spaced, else None."""
     digits = _digits(edges)
     if digits is None:
         return None
@@ -496,11 +497,11 @@ def edge_tiles(edges: Edges, tiles: VertexTiles) -> Int64:
 
 
 class RemoteElements:
-    """The elements that vertices touch and that live on other tiles.
+    """The elements that vertices touch and that are on other tiles.
 
     Attributes:
         count: how many pieces there are.
-        held: int64[tiles], how many of them live on each tile.
+        held: int64[tiles], how many of the pieces are on each tile.
     """
 
     def __init__(self, seen: TouchedRuns, segments: Segments, width: int, num_tiles: int) -> None:
@@ -515,7 +516,7 @@ class RemoteElements:
         return walk(self._segments, away, *seen, len(seen.tile), *sums, low, high, *columns, room)
 
     def pieces(self, low: int, high: int) -> MovedPieces:
-        """Return the pieces that live on tiles [low, high), each once per tile that touches it."""
+        """Return the pieces that are on tiles [low, high), each once per tile that touches it."""
         room = int(self.held[low:high].sum())
         found = np.empty((len(_COLUMNS), room), np.int64)
         if room:
@@ -523,15 +524,15 @@ class RemoteElements:
         source, to, at, size, jumps = found
         width = np.full(room, self._width)
         pieces = by_source(MovedPieces(source, to, at, size, width, jumps.astype(np.bool_)))
-        # The first of all pieces of a tile, not just of these, does not land directly behind a
-        # piece of another field.
+        # The first of all pieces of a tile, not just of these, does not land directly after a piece
+        # of another field.
         is_first = np.diff(pieces.to, prepend=-1) != 0
         is_first &= pieces.source == self._least[pieces.to]
         return pieces._replace(jumps=pieces.jumps | is_first)
 
 
 # -- elements to gather ----------------------------------------------------------------------------
-# An edge whose elements lie apart on their tile is gathered there:
+# An edge whose elements are not contiguous on their tile is gathered there:
 #
 #     tile 5 has      . a b . . c d .        of an edge  a b x c d, x from elsewhere
 #     rows            a b to 0, c d to 3     x lands between them
@@ -547,9 +548,9 @@ _ROW_COLUMNS = "edge", "at", "within", "size"
 def rows_to_gather(
     part: FieldEdges, tiles: VertexTiles, seen: TouchedRuns, segments: Segments, homes: Locations
 ) -> CopiedRows | None:
-    """Return the local elements that must be gathered for their vertices, or None for none.
+    """Return the local elements that must be gathered for their vertices, or None.
 
-    They are a row for each run, grouped by edge. Edges with the same elements are gathered once on
+    There is a row for each run, grouped by edge. Edges with the same elements are gathered once on
     a tile. `seen` are the elements that vertices touch, `segments` their places.
     """
     edges = part.edges
@@ -610,7 +611,7 @@ def edges_in_place(
 
 
 def _here(part: FieldEdges, edge: Int64, tile: Int64, segments: Segments) -> tuple[Int64, Int64]:
-    """Return which of some contiguous edges are on the tile of their vertex, and where."""
+    """Return which of the given contiguous edges are on the tile of their vertex, and where."""
     first, begin, _ = part.runs
     # An edge that needs no gathering is on the tile of its first element.
     at = begin[first[edge]]
@@ -665,8 +666,8 @@ def _rows(
 
 
 def _is_first_of_its_kind(tile: Int64, sums: Int64) -> Mask:
-    """Return which edges are equal to no edge before them on their tile."""
-    # Edges of the same elements have the same checksums; others are very unlikely to.
+    """Return which edges equal no earlier edge on their tile."""
+    # Edges of the same elements have the same checksums; different ones very rarely do.
     order = np.lexsort((sums, tile))
     is_first = np.ones(len(order), np.bool_)
     same = (sums[order][1:] == sums[order][:-1]) & (tile[order][1:] == tile[order][:-1])

@@ -1,7 +1,7 @@
 """The elements that each step of a program accesses, as pieces of variables.
 
 A variable is cut wherever the elements that some step touches begin or end.  So every step touches
-complete pieces, and a set of pieces is the bits of a number::
+complete pieces, and a set of pieces is represented by the bits of a number::
 
     variable            x  0        8        16           y  0        4
     Copy(x[8:12], y)                -reads-               -- writes ---
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 LISTED = 4096
-"""Most runs of a view or a field that are listed."""
+"""Maximum number of runs of a view or a field that are listed."""
 
 
 class AddressIntervals(NamedTuple):
@@ -88,7 +88,7 @@ def of_views(views: Iterable[View]) -> TouchedAddresses:
 
 
 def of_edges(table: EdgeTable) -> tuple[TouchedAddresses, TouchedAddresses]:
-    """Return what vertices read, and what they write; no two edges write the same element."""
+    """Return the addresses that vertices read and write; no two edges write the same element."""
     reads, writes = [], []
     for part in table.fields:
         if part.field.reads:
@@ -146,7 +146,7 @@ def _of_view(view: View) -> TouchedAddresses:
 
 
 def _of_edges(part: FieldEdges, *, disjoint: bool) -> TouchedAddresses:
-    """Return what the edges of a field touch; `disjoint` where no two share an element."""
+    """Return the addresses that a field's edges touch; `disjoint` if no two share an element."""
     edges = part.edges
     if edges.num_vertices == 1 and edges.start is not None and edges.length.count == 1:
         return _solid(edges.start.low, edges.start.low + edges.length.low)
@@ -193,7 +193,7 @@ def is_solid(digits: Sequence[Digit]) -> bool:
 
 
 class IntervalLists:
-    """Intervals of many steps, one after the other."""
+    """Intervals of many steps, concatenated."""
 
     def __init__(self) -> None:
         self._leaf, self._begin, self._end = array("q"), array("q"), array("q")
@@ -225,16 +225,16 @@ def _int64(values: array[int]) -> Int64:
 
 
 MOST_PIECES = 1024
-"""Most pieces of a variable; one that would be cut into more is not cut."""
+"""Maximum number of pieces of a variable; one that would be cut into more is not cut."""
 
 FEW = 8
-"""Most intervals that become bits one by one.
+"""Maximum number of intervals that are converted to bits one by one.
 
 Kept for benchmarks/compilation.py: `Copy of 10 elements with its costs, of 10,000`, at most 100 us.
 """
 
 BLOCK = 1 << 15
-"""About this many pieces are handled together: larger sets would take long to copy."""
+"""About this many pieces are processed at a time: larger sets would take long to copy."""
 
 _Ranges = tuple[Int64, Int64, Int64]
 """Numbers of steps, their first pieces, and one past their last ones; each int64[n]."""
@@ -242,7 +242,7 @@ _Ranges = tuple[Int64, Int64, Int64]
 
 @frozen(eq=False)
 class Flow:
-    """What a part of a program does to the live pieces; a set of pieces is the bits of a number.
+    """The effect of a part of a program on the live pieces; a set of pieces is bits of a number.
 
     Attributes:
         reads: pieces that may be read before it writes them.
@@ -259,7 +259,7 @@ class Flow:
 
 @frozen(eq=False)
 class PieceAccess(Flow):
-    """What a step does with pieces.
+    """The accesses of a step to pieces.
 
     Attributes:
         writes: pieces that it writes, wholly or in part.
@@ -278,9 +278,9 @@ class PieceAccess(Flow):
 class AccessedPieces:
     """The pieces that the steps of programs read and write.
 
-    `variables` are those of the graph, by ascending address; each of `leaves`, the steps, comes
-    once, and so does each of `deciding`, the programs that a scalar decides.  Variables that none
-    of them touches have no pieces.
+    `variables` are those of the graph, by ascending address; `leaves` are the steps, each once, and
+    `deciding` the programs whose flow a scalar decides, each once.  Variables that none of them
+    touches have no pieces.
     """
 
     def __init__(
@@ -318,7 +318,7 @@ class AccessedPieces:
         self._kinds = [_by_block(kind, self._blocks) for kind in kinds]
 
     def blocks(self) -> Iterator[AccessBlock]:
-        """Yield what steps do with some of the variables, then with others, until all are done."""
+        """Yield the accesses of steps, for some of the variables at a time."""
         variable = self._numbers[np.searchsorted(self._bases, self._cuts[:-1], side="right") - 1]
         for number, (low, high) in enumerate(pairwise(self._blocks.tolist())):
             reads, writes, scalars, covered = (_bits(*kind[number], low) for kind in self._kinds)
@@ -361,10 +361,10 @@ class AccessedPieces:
 
 
 class AccessBlock:
-    """What steps do with some of the variables; a piece is identified by its number in the block.
+    """The accesses of steps to some variables; a piece is identified by its number in the block.
 
     Attributes:
-        access: what each step does, if it does anything with these variables.
+        access: the access of each step that touches these variables.
         variable: the number of each piece's variable; a gap between variables counts as a piece of
             the variable before it.
         variables: the numbers of all variables, ascending.
@@ -403,9 +403,9 @@ def _add(
     some: IntervalLists,
     every: IntervalLists | None = None,
 ) -> None:
-    """Add what a step touches of tensors and `others`.
+    """Add the addresses of tensors and `others` that a step touches.
 
-    `some` gets everything that it may touch, `every` what it certainly touches.
+    `some` gets all addresses that it may touch, `every` those that it certainly touches.
     """
     views = [tensor.view for tensor in tensors if tensor.num_elements]
     if others is NOTHING and len(views) == 1 and (span := solid(views[0])) is not None:
@@ -420,7 +420,7 @@ def _add(
 
 
 def _owners(bases: Int64, many: Iterable[IntervalLists]) -> Int64:
-    """Return the numbers of the variables that lie in intervals, at least in part, ascending."""
+    """Return the numbers of the variables that overlap intervals, ascending."""
     begin, end = (np.concatenate(side) for side in zip(*[m.ends() for m in many], strict=True))
     first, last = (np.searchsorted(bases, at, side="right") - 1 for at in (begin, end - 1))
     begun, ended = (np.bincount(at, minlength=len(bases) + 1) for at in (first, last + 1))
@@ -468,7 +468,7 @@ def _rising(numbers: Sequence[Int64]) -> Int64:
 
 
 def bits_of(mask: npt.NDArray[np.bool_]) -> int:
-    """Return the number that has the bits of a mask, the lowest first.
+    """Return the number whose bits are those of a mask, the lowest first.
 
     >>> bits_of(np.array([True, False, True]))
     5

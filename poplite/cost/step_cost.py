@@ -1,8 +1,8 @@
 """The costs of steps: of one execution at compile time, of all executions after a run.
 
-    before      copies on tiles, sync, exchange, copies     bring the vertices their inputs
+    before      copies on tiles, sync, exchange, copies     bring inputs to the vertices
     vertices    one entry per family (`poplite.graph.compute_sets.edge_table`)
-    after       copies, sync, exchange, copies              bring their results home
+    after       copies, sync, exchange, copies              bring results back
 
 A Copy has a `before` only.  Slots of vertices without a formula are found later, from their
 compiled code, or counted while they run where they depend on data (`data_dependent_steps`);
@@ -56,8 +56,8 @@ class PhaseCost:
         sent: bytes that each tile sends.
         copied: bytes that are rearranged on each tile.
         buffers: bytes that each tile needs until the step ends, to receive or rearrange data in.
-        causes: the largest causes of the phase, the most bytes first; the last one may be of
-            all others together, without a line.
+        causes: the largest causes of the phase, the most bytes first; the last one may combine all
+            others, without a line.
         controls: instructions by which each tile sends and receives.
         pairs: bytes that tiles receive from each other in an exchange; None where there are none.
     """
@@ -90,7 +90,7 @@ class VertexCosts:
         source: where `slots` come from.
         slots: worker slots of each vertex (tile cycles of a MultiVertex); None where the source is
             "automatic".
-        flops: floating-point operations of each vertex; None where nobody stated them.
+        flops: floating-point operations of each vertex; None where they were not stated.
         shapes: int64[shapes, words], the distinct values that slots may depend on: see
             `poplite.graph.compute_sets.perf_estimates`. None where slots are known.
         shape: the row of `shapes` of each vertex; None where slots are known.
@@ -132,7 +132,7 @@ class JoinedCopyCost:
 
     Attributes:
         steps: the numbers of their steps, in the order of the Sequence.
-        cost: what one execution of one Copy costs, by the cost model.
+        cost: the cost of one execution of the joined Copy, by the cost model.
     """
 
     steps: tuple[int, ...]
@@ -140,7 +140,7 @@ class JoinedCopyCost:
 
 
 # -- numbers of tiles ------------------------------------------------------------------------------
-# Most are of few tiles, or equal on many.
+# Most have nonzero numbers on few tiles, or equal ones on many.
 #
 #     from a dense array     0 7 0 5
 #     tiles                   1 3
@@ -148,13 +148,13 @@ class JoinedCopyCost:
 
 
 FEW = 8
-"""Most numbers that are handled without arrays.
+"""Maximum number of tiles that are handled without arrays.
 
 Kept for benchmarks/compilation.py: `100,000 compute sets of one vertex, built and compiled`.
 """
 
 _ONE = ((1, 0),)
-"""The digits of a series of one number."""
+"""The digits of a series that repeats one number."""
 
 
 def at_tiles(num_tiles: int, tiles: Int64, values: Int64) -> PerTile:
@@ -181,7 +181,7 @@ def at_few(num_tiles: int, tiles: Sequence[int], values: Sequence[int]) -> PerTi
 
 
 def at_tile(num_tiles: int, tile: int, value: int) -> PerTile:
-    """Return the number of one tile; it is not zero."""
+    """Return the number of one tile, which is nonzero."""
     return PerTile(num_tiles, Steps(tile, _ONE), Steps(value, _ONE))
 
 
@@ -212,7 +212,7 @@ def add_each_to(dense: Int64, spread: PerTile, number: int) -> None:
 
 
 def times(spread: PerTile, factor: int) -> PerTile:
-    """Return the numbers multiplied by a factor that is not negative.
+    """Return the numbers multiplied by a nonnegative factor.
 
     >>> times(PerTile.of(np.array([0, 7, 0, 5])), 2).array().tolist()
     [0, 14, 0, 10]
@@ -339,11 +339,12 @@ def pack_on(cycles: Int64, tiles: Int32, slots: Int64, workers: int) -> None:
 
 
 def slowest_tile(tiles: Int64, slots: npt.ArrayLike, target: Target) -> int:
-    """Return the cycles of the tile that takes longest, for vertices that are not made yet.
+    """Return the cycles of the slowest tile, for vertices that do not exist yet.
 
     Args:
-        tiles: int64[n], where each runs, in the order in which they start.
-        slots: [n], of a worker; of a `MultiVertex`, which has its tile to itself, of its slowest.
+        tiles: int64[n], the tile of each vertex, in the order in which they start.
+        slots: [n], worker slots of each; for a `MultiVertex`, which has its tile to itself, those
+            of its slowest worker.
         target: the machine.
 
     >>> from poplite.machine.target import Target

@@ -1,13 +1,14 @@
 """The channel that all devices of one communicator share, once MPI has begun for all ranks.
 
-    the user's            asked only for these, and who is missing where that takes too long
-    words                 what ranks say; the tag is the number of the device
-    data                  what programs send; the tag is a number that no other device has
+    the user's            used only to make these, and to find missing ranks if that takes too long
+    words                 messages about calls; the tag is the number of the device
+    data                  data of programs; the tag is a number that no other device has
 
-MPI has some two thousand communicators, and a device may be gone on one rank earlier than on
-another: so the two are made once, with the first device of a communicator, and last as long as it.
+MPI allows some two thousand communicators, and a device may be freed on one rank earlier than on
+another, so the two are made once, with the first device of a communicator, and live as long as the
+communicator.
 
-A rank that never comes, or has ended, is named::
+A rank that never arrives, or has ended, is named::
 
     rank 0    pl.mpi.Device()  MPI_Init ................ rank 1 has ended: the job ends
     rank 1    raises before it
@@ -40,21 +41,21 @@ CALL = "pl.mpi.Device()"
 
 
 # -- MPI begins ------------------------------------------------------------------------------------
-# MPI_Init waits inside of the library for all ranks of the job.  It runs without the interpreter's
-# lock, and a thread looks meanwhile at the clock, and at the processes that `mpiexec` has started
-# on this machine.  Who waits here has an abstract socket of a name that the others know.  Only
-# Linux has these, and only MPICH's `mpiexec` is known: elsewhere the clock alone counts.
+# MPI_Init waits inside the library for all ranks of the job.  It runs without the interpreter lock;
+# meanwhile a thread watches the clock, and the processes that `mpiexec` has started on this
+# machine.  A rank that waits here has an abstract socket with a name that the others know.  Only
+# Linux has these, and only MPICH's `mpiexec` is known: elsewhere only the clock counts.
 
 
 LOOK_S = 0.2
-"""Seconds between two looks at the processes of other ranks."""
+"""Seconds between two checks of the processes of other ranks."""
 
 
 def started_mpi(timeout_s: float) -> ModuleType:
-    """Return mpi4py's module `MPI`, of a library that is initialized; 0 s are as long as it takes.
+    """Return mpi4py's module `MPI` with the library initialized; 0 s means no time limit.
 
     Raises:
-        DeviceRuntimeError: where mpi4py or an MPI library is missing.
+        DeviceRuntimeError: if mpi4py or an MPI library is missing.
     """
     try:
         import mpi4py
@@ -93,7 +94,7 @@ _INT = ctypes.c_int
 
 @contextmanager
 def _watched(timeout_s: float) -> Iterator[None]:
-    """End the job when a rank has ended in a `with` statement, or the time is over."""
+    """End the job if a rank ends, or time runs out, during a `with` statement."""
     siblings, is_over = _Siblings(), threading.Event()
 
     def watch() -> None:
@@ -120,7 +121,7 @@ def _watched(timeout_s: float) -> Iterator[None]:
 
 
 def _give_up(message: str) -> None:
-    """End this process, on which `mpiexec` ends the others."""
+    """End this process, whereupon `mpiexec` ends the others."""
     sys.stderr.write(f"poplite: {message}\n")
     sys.stderr.flush()
     time.sleep(SAID_S)
@@ -132,10 +133,10 @@ def _all(ranks: list[str]) -> str:
 
 
 class _Siblings:
-    """The processes of other ranks, as far as this machine shows them.
+    """The processes of other ranks that are visible on this machine.
 
     Attributes:
-        own: this rank, as messages name it.
+        own: the name of this rank in messages.
     """
 
     def __init__(self) -> None:
@@ -147,11 +148,11 @@ class _Siblings:
         self._socket: socket.socket | None = None
         if self._parent:
             self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-            with suppress(OSError):  # of a rank that has left the name to a child
+            with suppress(OSError):  # a rank that has passed the name on to a child
                 self._socket.bind(self._name(self._rank))
 
     def close(self) -> None:
-        """Give the name back."""
+        """Release the name."""
         if self._socket is not None:
             self._socket.close()
 
@@ -159,7 +160,7 @@ class _Siblings:
         return f"\0poplite.mpi.{self._parent}.{rank}"
 
     def ended(self) -> list[str]:
-        """Return the ranks that have no process any more."""
+        """Return the ranks whose process has ended."""
         if not self._parent:
             return []
         running = set()
@@ -188,7 +189,7 @@ class _Siblings:
 
 
 def _mpiexec_of(process: int) -> str:
-    """Return the process of `mpiexec` that has started this one; empty where that is not known."""
+    """Return the process of `mpiexec` that started this one; empty if unknown."""
     with suppress(OSError, IndexError):
         while process > 1:
             name, _, facts = Path(f"/proc/{process}/stat").read_text().rpartition(")")
@@ -201,30 +202,30 @@ def _mpiexec_of(process: int) -> str:
 # -- communicators ---------------------------------------------------------------------------------
 
 PAUSE_S = 50e-6
-"""The pause between two looks."""
+"""The pause between two polls."""
 
 ANSWER_S = 1.0
-"""Seconds in which a rank that waits for the same answers who is there."""
+"""Seconds within which a rank that waits in the same place answers a roll call."""
 
 _END = 0
-"""The tag of the word of a rank that has ended."""
+"""The tag of the message of a rank that has ended."""
 
 
 class Channel:
     """The communicators of all devices of one communicator of the user's.
 
     Attributes:
-        words: of what ranks say.
-        data: of what programs send.
-        ended: when this rank heard that another one has ended, by its number.
-        called_in: the run in which rank 0 is in a callback of the user's; empty where it is not.
+        words: the communicator for messages about calls.
+        data: the communicator for data of programs.
+        ended: when this rank learned that another one has ended, by rank.
+        called_in: the run in which rank 0 is in a callback of the user's; empty otherwise.
     """
 
     def __init__(self, words: Comm, data: Comm) -> None:
         from mpi4py import MPI
 
         self.words, self.data = words, data
-        self.data.Set_errhandler(MPI.ERRORS_ARE_FATAL)  # compiled code looks at no codes
+        self.data.Set_errhandler(MPI.ERRORS_ARE_FATAL)  # compiled code checks no error codes
         self.ended: dict[int, float] = {}
         self.called_in = ""
         self._most = _greatest_tag(words) // 2
@@ -234,7 +235,7 @@ class Channel:
         _open.add(self)
 
     def new_number(self) -> int:
-        """Return a number for tags, from 1: all ranks get the same, as they make the same calls."""
+        """Return a number for tags, from 1: equal on all ranks, as they make the same calls."""
         self._number = self._number % (self._most - 1) + 1
         return self._number
 
@@ -245,7 +246,7 @@ class Channel:
             self._said.append(self.words.isend(None, rank, _END))
 
     def look_for_ends(self) -> None:
-        """Take in which ranks have ended."""
+        """Receive the messages of ranks that have ended."""
         from mpi4py import MPI
 
         status = MPI.Status()
@@ -258,13 +259,13 @@ _open: weakref.WeakSet[Channel] = weakref.WeakSet()
 
 
 def say_end() -> None:
-    """Tell all that this rank makes no more calls."""
+    """Tell all other ranks that this one makes no more calls."""
     for channel in _open:
         channel.say_end()
 
 
 def _free(*comms: Comm) -> None:
-    """Give communicators back to MPI, which needs no other rank for it."""
+    """Free communicators, which involves no other rank."""
     from mpi4py import MPI
 
     if not MPI.Is_finalized():
@@ -273,9 +274,9 @@ def _free(*comms: Comm) -> None:
 
 
 def channel_of(comm: Comm, timeout_s: float) -> Channel:
-    """Return the channel of a communicator; with the first call for it, all ranks make it.
+    """Return the channel of a communicator; the first call for it is collective.
 
-    A rank that does not come within the time ends the job.
+    A rank that does not arrive within the time ends the job.
     """
     found = comm.Get_attr(_key())
     if not isinstance(found, Channel):
@@ -301,7 +302,7 @@ def _greatest_tag(comm: Comm) -> int:
 
 
 def _copied(comm: Comm, timeout_s: float) -> Comm:
-    """Return a copy of a communicator, which all ranks make."""
+    """Return a copy of a communicator; a collective call."""
     copied, request = comm.Idup()
     begin, roll = time.monotonic(), _RollCall(comm)
     while not request.Test():
@@ -319,7 +320,7 @@ def _copied(comm: Comm, timeout_s: float) -> Comm:
 
 
 class _RollCall:
-    """Finds out who waits in the same place, when a job is about to end: by two last tags."""
+    """Finds the ranks that wait in the same place before a job ends, by the two last tags."""
 
     def __init__(self, comm: Comm) -> None:
         self._comm, self._ask = comm, _greatest_tag(comm)
@@ -327,7 +328,7 @@ class _RollCall:
         self._here = self._ask - 1
 
     def answer(self) -> None:
-        """Say that this rank is here, to those that ask."""
+        """Answer the ranks that ask that this one is here."""
         for rank in self._heard(self._ask):
             self._said.append(self._comm.isend(None, rank, self._here))
 
@@ -343,7 +344,7 @@ class _RollCall:
         return sorted(missing)
 
     def _heard(self, tag: int) -> list[int]:
-        """Return the ranks that have sent this."""
+        """Return the ranks that have sent a message with this tag."""
         from mpi4py import MPI
 
         found, status = [], MPI.Status()

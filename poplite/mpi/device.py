@@ -1,20 +1,20 @@
-"""The public class: the ranks of an MPI job, for `Engine(..., device=)`.
+"""The device of an MPI job, for `Engine(..., device=)`.
 
-The programs of an executable on one of several ranks, as an engine sees them.
+`OnRank` is the programs of an executable on one of several ranks, as an engine sees them::
 
-Simulated      runs the rank's own executable, and knows no MPI
-OtherRanks     exchanges data with the others, and ends runs on all of them
-Accounts       of the executable of the graph: reports are whole on every rank
+    Simulated      runs the rank's own executable, and knows nothing of MPI
+    OtherRanks     exchanges data with the others, and ends runs on all of them
+    Accounts       are those of the graph's executable: reports are complete on every rank
 
-Whether all ranks have compiled the same (`poplite.executable.executable`).
+`check_same` checks that all ranks have compiled the same (`poplite.executable.executable`).
 
-The state of an engine on ranks, as one file that rank 0 writes and reads.
+`StatesOnRanks` saves the state of an engine on ranks as one file, which rank 0 writes and reads::
 
-    saving     chunk by chunk: all ranks send rank 0 what they own of it, and rank 0 writes it
-    loading    rank 0 checks all of the file; then, chunk by chunk, it reads and all get their own
+    saving     chunk by chunk: all ranks send rank 0 their parts of it, and rank 0 writes it
+    loading    rank 0 checks the whole file; then it reads chunk by chunk, and all get their parts
 
-A chunk is never in the memory of rank 0, which would then hold all variables of the graph.  The
-file need not be where other ranks can see it.
+No whole chunk is ever in the arena of rank 0, which would then hold all variables of the graph.
+The file need not be visible to other ranks.
 """
 
 from __future__ import annotations
@@ -93,18 +93,18 @@ class Device(PoplarDevice):
     same bits on any number of ranks, and so do modelled cycles.
 
     Args:
-        comm: a communicator of mpi4py; by default that of all ranks of the job.
-        cut: the first tile of each rank but the first, rising; by default ranks get about equal
+        comm: an mpi4py communicator; by default that of all ranks of the job.
+        cut: the first tile of each rank but the first, ascending; by default ranks get about equal
             work.
-        timeout: seconds after which a rank that waits for another one ends the job, here too; 0 for
-            never.
+        timeout: seconds after which a rank that waits for another one ends the job, also while the
+            device is made; 0 for never.
         target: the machine of `pl.Graph(device)`; by default `pl.Target()`. Programs for any other
             machine run as well.
 
     Raises:
-        DeviceRuntimeError: where mpi4py or an MPI library is missing.
-        InvalidOption: for a `cut` of another number of ranks, or a `timeout` below 0; an engine
-            raises it for a `cut` at tiles that its graph has not.
+        DeviceRuntimeError: if mpi4py or an MPI library is missing.
+        InvalidOption: for a `cut` that does not fit the number of ranks, or a negative `timeout`;
+            an engine raises it for a `cut` at tiles that its graph does not have.
         InvalidMachineModel: for an invalid `target`.
 
     >>> import poplite as pl
@@ -141,11 +141,11 @@ class Device(PoplarDevice):
 
     @property
     def num_ranks(self) -> int:
-        """How many ranks there are."""
+        """The number of ranks."""
         return self._ranks.count
 
     def options(self, asked: EngineOptions) -> EngineOptions:
-        """Return the options of an engine on ranks: checks are fast unless it asks for others."""
+        """Return the options of an engine on ranks: checks are fast unless specified."""
         return replace(asked, checks=asked.checks or "fast")
 
     def load(self, source: Source, setup: Setup) -> OnRank:
@@ -164,7 +164,7 @@ def _checked_seconds(timeout: object) -> float:
     if not isinstance(timeout, bool) and isinstance(timeout, Real):
         try:
             seconds = float(timeout)
-        except OverflowError:  # an integer beyond floats
+        except OverflowError:  # an integer too large for a float
             seconds = -1.0
         if seconds >= 0:
             return seconds
@@ -234,7 +234,7 @@ class OnRank:
         def simulated() -> Simulated:
             return Simulated(plan.executable, source.graph, setup, self._peers)
 
-        # What rank 0 has compiled, the others find in the cache.
+        # The others find the code that rank 0 has compiled in the cache.
         self._simulated = ranks.host_first(_MADE, simulated)
         self.links = self._simulated.links
         self._fill_poison()
@@ -258,21 +258,21 @@ class OnRank:
         return f"{self._simulated.form}, rank {self._ranks.number} of {self._ranks.count}"
 
     def load(self) -> None:
-        """Restore memory and streams to their state in the beginning."""
+        """Restore memory and streams to their initial state."""
         self._simulated.load()
         self._fill_poison()
         self._ranks.share(Word("engine.load()"))
         self._peers.load()
 
     def _fill_poison(self) -> None:
-        """Write what tests overwrite with."""
+        """Write the poison of tests to memory."""
         for part in self._simulated.arena.parts:
             part[self._poison] = POISON
 
     def write(self, tensor: object, array: Any, replica: int | None) -> None:
-        """Write rank 0's host values to a tensor; what rank 0 refuses, all do."""
+        """Write rank 0's host values to a tensor; if rank 0 rejects them, all ranks do."""
         access, ranks = self._simulated.tensors.to_write(tensor, replica), self._ranks
-        if (byte := self._metadata_of(access)) is not None:  # values are encoded by it
+        if (byte := self._metadata_of(access)) is not None:  # it determines how values are encoded
             self._bring(access, np.array([byte]), np.array([byte + 1]), HOST)
         ranks.on_host(access.call, lambda: self._simulated.write(tensor, array, replica))
         begin, end = self._runs_of(access, with_metadata=False)
@@ -300,7 +300,7 @@ class OnRank:
         self._move(access, found)
 
     def _move(self, access: HostAccess, found: Messages) -> None:
-        """Send and get what a call needs, in the replicas that it concerns."""
+        """Exchange the data that a call needs, in the replicas that it concerns."""
         for parts in self._memories:
             self._peers.move(found, [parts[replica] for replica in access.replicas], access.call)
 
@@ -329,11 +329,11 @@ class OnRank:
 
     @property
     def sent_bytes(self) -> int:
-        """Bytes that this rank sends when each of its exchanges is done once."""
+        """Bytes that this rank sends if each of its exchanges is done once."""
         return self._peers.sent_bytes
 
     def save_state(self, path: object) -> None:
-        """Let rank 0 write all that the programs hold to a file."""
+        """Let rank 0 write the state of the programs to a file."""
         self._states.save(path)
 
     def load_state(self, path: object) -> None:
@@ -341,11 +341,11 @@ class OnRank:
         self._states.load(path)
 
     def forget_sent(self) -> None:
-        """Reset the counts of messages: what ran until now ran elsewhere."""
+        """Reset the counts of messages: previous executions took place elsewhere."""
         self._unsent = {name: counts.copy() for name, counts in self._counts.items()}
 
     def continue_from(self, other: LoadedPrograms) -> None:
-        """Take over what another engine holds, on the same ranks or whole on each of them."""
+        """Copy the state of another engine, on the same ranks or complete on each of them."""
         call = "Engine: state"
         if isinstance(other, OnRank):
             other._check_state_of(self._ranks, call)
@@ -360,7 +360,7 @@ class OnRank:
         self.links.continue_from(other.links)
 
     def _check_state_of(self, ranks: Ranks, call: str) -> None:
-        """Refuse to hand over memory to other ranks, while it is undefined, or in a run."""
+        """Reject taking memory from different ranks, while it is undefined, or during a run."""
         self.check_idle(call)
         self._peers.check_sound(call)
         if not ranks.are_those_of(self._ranks):
@@ -371,7 +371,7 @@ class OnRank:
             )
 
     def memory(self, call: str) -> Arena:
-        """Refuse to hand over memory: each rank has only a part of it."""
+        """Raise: memory cannot be handed over, as each rank has only a part of it."""
         raise ControlProgramError(
             f"{call} is an engine on several ranks, each of which has a part of it",
             found=f"this is rank {self._ranks.number} of {self._ranks.count}",
@@ -383,8 +383,8 @@ class OnRank:
         return nullcontext()
 
     def report(self, options: tuple[tuple[str, str], ...]) -> Report:
-        """Return what was compiled and what ran, on all ranks together."""
-        # Engines start sooner without what only reports need.
+        """Return a report of the compilation and the runs of all ranks together."""
+        # Engines start sooner without modules that only reports need.
         from poplite.simulator.reporting import report_of
 
         own = self._simulated
@@ -412,7 +412,7 @@ class OnRank:
 
 
 def _cut(executable: Executable, cut: tuple[int, ...] | None, ranks: Ranks) -> list[int]:
-    """Return the first tile of each rank but the first; rank 0 knows what classes take."""
+    """Return the first tile of each rank but the first; rank 0 has the costs of classes."""
     if cut is not None:
         tiles = executable.target.tiles
         if cut and cut[-1] >= tiles:
@@ -429,7 +429,7 @@ def _cut(executable: Executable, cut: tuple[int, ...] | None, ranks: Ranks) -> l
 
 
 class _Counts(Mapping[str, Int64]):
-    """How often each row of the original programs ran, by those of the rank's programs."""
+    """How often each row of the original programs ran, from counts of the rank's programs."""
 
     def __init__(self, counts: Mapping[str, Int64], rows: Mapping[str, Int64]) -> None:
         self._counts, self._rows = counts, rows
@@ -444,11 +444,11 @@ class _Counts(Mapping[str, Int64]):
         return len(self._rows)
 
 
-# -- same graph ------------------------------------------------------------------------------------
+# -- comparison of graphs --------------------------------------------------------------------------
 
 
 def check_same(executable: Executable, cut: tuple[int, ...] | None, ranks: Ranks) -> None:
-    """Refuse ranks that have compiled other graphs: a `DeviceRuntimeError` on all of them."""
+    """Raise `DeviceRuntimeError` on all ranks if they have compiled different graphs."""
     others = [("cut of the device", digest(cut)), ("checks", digest(executable.checks))]
     parts = [*others, *executable_parts(executable)]
     whole = digest(*(each for _, each in parts))
@@ -480,7 +480,7 @@ _SAVE, _LOAD = "engine.save_state", "engine.load_state"
 
 
 class StatesOnRanks:
-    """Saves and restores what the programs hold; all ranks make the same calls."""
+    """Saves and restores the state of the programs; all ranks make the same calls."""
 
     def __init__(
         self,
@@ -506,7 +506,7 @@ class StatesOnRanks:
                 self._pass(_SAVE, which, None, to_rank)
 
     def _write(self, name: str) -> None:
-        """Write the file, and tell the others how that ended."""
+        """Write the file, and tell the others the outcome."""
         said: tuple[Which | None, Exception | None]
 
         def collected(kind: int, replica: int, begin: int, end: int) -> Bytes:
@@ -538,7 +538,7 @@ class StatesOnRanks:
         return which
 
     def load(self, path: object) -> None:
-        """Read a file on rank 0; where that refuses it, all ranks do."""
+        """Read a file on rank 0; if rank 0 rejects it, all ranks do."""
         name = str(checked_path(path, _LOAD, "run.state"))
         self._loaded.check_idle(_LOAD)
         with STATES.loading(repr(name)), ExitStack() as stack:
@@ -555,12 +555,12 @@ class StatesOnRanks:
                 self._state.take(taken)
                 self._loaded.forget_sent()
                 self._fill(None if read is None else read[0], taken)
-            except (OSError, Malformed):  # of the disk: memory must not be half old
+            except (OSError, Malformed):  # a disk error: memory must not be left half restored
                 self._loaded.load()
                 raise
 
     def _fill(self, file: StateFile | None, taken: Taken) -> None:
-        """Restore memory, and what only rank 0 has, from a file that has been checked."""
+        """Restore memory, and the state that only rank 0 has, from a checked file."""
 
         def filled() -> None:
             if file is not None:
@@ -590,7 +590,7 @@ class StatesOnRanks:
             yield max(first, begin), min(last, end)
 
     def _pass(self, call: str, which: Which, chunk: Bytes | None, planned: Planned) -> None:
-        """Send and get the bytes of a chunk: of memory, on rank 0 of the chunk itself."""
+        """Exchange the bytes of a chunk, from or to memory, and on rank 0 the chunk itself."""
         kind, replica, begin, end = which
         found = planned(HOST, np.array([begin]), np.array([end]), self._owners)
         if chunk is None:
@@ -606,13 +606,13 @@ def _from_rank(rank: int, begin: Int64, end: Int64, owners: Owners) -> Messages:
     return return_messages(np.full(len(begin), rank), begin, end, owners)
 
 
-# -- what ranks send each other --------------------------------------------------------------------
+# -- messages between ranks ------------------------------------------------------------------------
 # By step: how often each row ran, times the bytes sent at it.
 #
 #     rows             ran      sent at one                       sent
 #     LAUNCH 'blur'    100      2 messages, 32,784 bytes          200 messages, 3,278,400 bytes
 #
-# All ranks have the same plan and count the same rows, so that they need not communicate for it.
+# All ranks have the same plan and count the same rows, so no communication is needed for this.
 
 
 def between_ranks(
@@ -622,9 +622,9 @@ def between_ranks(
     counts: Mapping[str, Int64],
     is_sent: Callable[[int], bool],
 ) -> tuple[BetweenRanks, ...]:
-    """Return what each place sent that ran, by program and number; numbers are of each replica.
+    """Return the messages of each place that ran, by program and number, for each replica.
 
-    `places` are those of a `RankPlan`; `counts` say how often each row ran; `is_sent` tells
+    `places` are those of a `RankPlan`; `counts` has how often each row ran; `is_sent` returns
     whether an exchange is done at all.
     """
     amounts = [
@@ -655,7 +655,7 @@ def between_ranks(
 
 
 def _amount(messages: Messages) -> tuple[int, int]:
-    """Return how many messages an exchange takes, and their bytes."""
+    """Return the number of messages of an exchange, and their bytes."""
     pairs = np.unique(np.stack([messages.sender, messages.receiver]), axis=1)
     return pairs.shape[1], int(messages.pieces.size.sum())
 
@@ -666,7 +666,7 @@ def _sent(
     counts: Int64,
     amounts: Sequence[tuple[int, int]],
 ) -> dict[int, tuple[int, int]]:
-    """Return messages and bytes by row; those of a step by the row that does its work."""
+    """Return messages and bytes by row; a step is represented by the row that does its work."""
     numbers = code.first_numbers.tolist()
     works = {(int(code.ops[row, 1]), numbers[row]): row for row in code.step_rows.tolist()}
     sent: dict[int, tuple[int, int]] = {}

@@ -1,11 +1,12 @@
-"""Ends of ranks, of which the other ranks hear at once.
+"""Ends of ranks, which the other ranks learn about at once.
 
-    an exception that nothing catches    its traceback, and the end of the job
-    the end of the script, sys.exit      a word to the others: who waits for this rank ends the job
-    os._exit, os.execv and its like      a message, and the end of the job
+    an uncaught exception                its traceback, and the end of the job
+    the end of the script, sys.exit      tells the others: a rank that waits for this one ends the
+                                         job
+    os._exit, os.execv and the like      a message, and the end of the job
 
-A script that ends on one rank would otherwise leave the others waiting for ever, or, by `os._exit`,
-end the job as if all were well.  A rank that learns of an error from another one gives that rank
+Otherwise, a script that ends on one rank would leave the others waiting forever, or, by `os._exit`,
+end the job as if it had succeeded.  A rank that learns of an error on another one gives that rank
 time to report it.
 """
 
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
 
 
 PATIENCE_S = 2.0
-"""Seconds in which the rank that knows why may end the job."""
+"""Seconds within which the rank that knows the reason may end the job."""
 
 SAID_S = 0.1
-"""Seconds in which `mpiexec` passes on what a rank has printed before it ends the job."""
+"""Seconds within which `mpiexec` forwards the output of a rank before it ends the job."""
 
 LEAVES = "_exit", "execv", "execve"
-"""Functions of `os`, which others of it call, that end a process at once, as far as MPI knows."""
+"""Functions of `os`, called by others there, that end a process at once from MPI's view."""
 
 INTERRUPTED = 130
 """Exit code of a job that Ctrl-C ended."""
@@ -47,7 +48,7 @@ def end_job(message: str, status: int = 1) -> None:
     """End all ranks, with a message."""
     from mpi4py import MPI
 
-    sys.stderr.write(f"poplite: {message}\n")  # at once, as other ranks write too
+    sys.stderr.write(f"poplite: {message}\n")  # in one call, as other ranks write too
     sys.stderr.flush()
     _abort(MPI.COMM_WORLD, status)
 
@@ -59,7 +60,7 @@ def _abort(comm: Comm, status: int) -> None:
 
 @cache
 def watch_own_end(say_end: Callable[[], None]) -> None:
-    """Let others hear of the end of this rank; once for a process.  `say_end` tells them."""
+    """Arrange, once per process, that `say_end` tells others of the end of this rank."""
     from mpi4py import MPI
 
     comm, before, process = MPI.COMM_WORLD, sys.excepthook, os.getpid()
@@ -94,7 +95,7 @@ def watch_own_end(say_end: Callable[[], None]) -> None:
 
 
 def _leave_loudly(name: str, say_how: Callable[[str, int], None]) -> None:
-    """Let a function that ends a process, or makes another program of it, say so first."""
+    """Make a function that ends or replaces the process report that first."""
     leave: Any = getattr(os, name)
 
     @wraps(leave)
@@ -104,38 +105,39 @@ def _leave_loudly(name: str, say_how: Callable[[str, int], None]) -> None:
         leave(*args, **kwargs)
         raise AssertionError("a process that has ended continues")
 
-    for module in [*sys.modules.values()]:  # a script may have it from `from os import _exit`
+    for module in [*sys.modules.values()]:  # a script may have used `from os import _exit`
         if getattr(module, "__dict__", {}).get(name) is leave:
             setattr(module, name, loudly)
 
 
-# -- where each rank was last ----------------------------------------------------------------------
-# Where each rank of `poplite run` was last, for when one is lost.
+# -- the last step of each rank --------------------------------------------------------------------
+# The last step of each rank of `poplite run`, for the message if one is lost.
 #
-# A rank that is killed says nothing more, and `mpiexec` names its process alone.  So each rank
-# writes to a file of its own, wherever Python is entered in a run, which process it is and where:
+# A rank that is killed cannot report anything, and `mpiexec` names only its process.  So each rank
+# writes its process number and step to its own file whenever Python is entered in a run:
 #
 #     0     8122 engine.run('main') at step 2 of 7
 #     1     8123 engine.run('main') at step 3 of 7
 #
-# As soon as one is killed `mpiexec` kills the others, and may name any of them.  So each rank has a
-# pipe open, and it is watched which is closed first, where Linux tells that in order.  A process
-# closes files at the same time as the socket by which `mpiexec` knows; that it ended is seen only
-# when its threads have, which may be after the end of those that `mpiexec` kills.
+# As soon as one is killed, `mpiexec` kills the others, and may name any of them.  So each rank
+# keeps a pipe open, and a watcher notes which is closed first, where Linux reports that in order.
+# A process closes its files at the same time as the socket by which `mpiexec` notices; its end is
+# visible only when its threads have ended, which may be after the end of those that `mpiexec`
+# kills.
 
 FOLDER = "POPLITE_LAST_STEPS"
-"""The variable that names the folder of these files; without it nothing is written."""
+"""The environment variable that names the folder of these files; if unset, none are written."""
 
 LENGTH = 256
-"""Bytes of a file, so that it is always whole."""
+"""Bytes of a file, fixed so that it is always complete."""
 
 
 ENDED = "at its end"
-"""Where a rank is that has run all."""
+"""The step of a rank that has run everything."""
 
 
 class LastStep:
-    """The file of one rank; it exists where somebody asks for it."""
+    """The file of one rank, which exists if it was requested."""
 
     def __init__(self, rank: int) -> None:
         folder, self._file = os.environ.get(FOLDER), -1
@@ -152,13 +154,13 @@ class LastStep:
         return self._file >= 0
 
     def note(self, where: str) -> None:
-        """Write where the rank is."""
+        """Write the present step of the rank."""
         text = f"{os.getpid()} {where}".encode()[:LENGTH]
         os.pwrite(self._file, text.ljust(LENGTH), 0)
 
 
 def _pipe(folder: Path, rank: int) -> Path:
-    """Return the pipe that a rank has open as long as it runs."""
+    """Return the pipe that a rank keeps open while it runs."""
     return folder / f"{rank}.pipe"
 
 
@@ -171,10 +173,10 @@ def last_step(rank: int) -> LastStep:
 class FirstEnd:
     """Watches the pipes of ranks, and notes which of them is closed first.
 
-    `count` is how many there will be, and `output` what `mpiexec` prints to.
+    `count` is how many there will be, and `output` the pipe that `mpiexec` prints to.
 
     Attributes:
-        rank: the number of that rank, as text; empty while all run, and where nobody can tell.
+        rank: the number of that rank, as text; empty while all run, and where it is unknown.
     """
 
     def __init__(self, folder: Path, count: int, output: int) -> None:
@@ -191,7 +193,7 @@ class FirstEnd:
             self._epoll.register(number, 0)  # for the end of its writer
 
     def wait(self) -> None:
-        """Wait until there is something to read, or nothing more to come."""
+        """Wait until there is output to read, or the output ends."""
         is_ready = self._epoll is None
         while self._epoll is not None and not is_ready:
             for number, _ in self._epoll.poll():  # in their order
@@ -204,7 +206,7 @@ class FirstEnd:
                     os.close(number)
 
     def close(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         if self._epoll is not None:
             self._epoll.close()
         for number in self._ranks:
@@ -212,10 +214,10 @@ class FirstEnd:
 
 
 def left(folder: Path, count: int, first: str = "") -> str:
-    """Return which rank ended before it had run all; empty where none did.
+    """Return which rank ended before it had run everything; empty if none did.
 
-    `mpiexec` ends the others then, and says nothing where the rank ended with status 0.  `first` is
-    the rank that ended first, where that is known.
+    `mpiexec` then ends the others, and reports nothing if the rank ended with status 0. `first` is
+    the rank that ended first, if known.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -239,9 +241,9 @@ def left(folder: Path, count: int, first: str = "") -> str:
 
 
 def lost(said: str, folder: Path, first: str = "") -> str:
-    """Return which rank was lost and where it was, from what `mpiexec` said; empty for none.
+    """Return which rank was lost and its last step, from the output of `mpiexec`; empty if none.
 
-    `first` is the rank that ended first, where that is known; else it is the one that is named.
+    `first` is the rank that ended first, if known; else it is the one that `mpiexec` names.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -4,20 +4,20 @@
     0     1    4096     4096          512        a row that a vertex of rank 1 reads
     1     0    8192     8192          512
 
-The rows are in one order on all ranks, so that sender and receiver agree without a word.  Runs of
-bytes are cut where others begin and end::
+The rows are in the same order on all ranks, so that sender and receiver agree without
+communication.  Runs of bytes are cut where others begin and end::
 
     pieces      [--------)     [---)           0: 0-9     1: 15-19
     runs        [---)[-----------)             0: 0-4     1: 4-17
     crossings   [---)[---)     [-)             0, 0    0, 1    1, 1
 
-Each byte of the arena has an owner, in whose arena an element has its one true place::
+Each byte of the arena has an owner, whose arena holds the authoritative value::
 
     tiles        0 ... 367          368 ... 735        736 ... 1471
     ranks        0                  1                  2
     variables    by the tiles of their elements
-    blocks       0: what the host reads and writes
-    constants    everyone's, as they never change; state of vertices too
+    blocks       0: the data that the host reads and writes
+    constants    owned by all, as they never change; so is the state of vertices
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class RunOverlaps:
     """The intersections of pieces and runs.
 
     Attributes:
-        piece: int64[n], number of the piece, rising.
+        piece: int64[n], number of the piece, ascending.
         run: int64[n], number of the run.
         begin: int64[n], first byte.
         end: int64[n], the byte after the last.
@@ -55,7 +55,7 @@ class RunOverlaps:
 
 
 def crossings(begin: Int64, end: Int64, starts: Int64, stops: Int64) -> RunOverlaps:
-    """Return the intersections of pieces, in any order, with runs, which rise and are disjoint.
+    """Return the intersections of pieces, in any order, with runs, which ascend and are disjoint.
 
     >>> pieces = np.array([0, 15]), np.array([9, 19])
     >>> found = crossings(*pieces, np.array([0, 4]), np.array([4, 17]))
@@ -75,7 +75,7 @@ def crossings(begin: Int64, end: Int64, starts: Int64, stops: Int64) -> RunOverl
 
 
 def united(key: Int64, begin: Int64, end: Int64) -> tuple[Int64, Int64, Int64]:
-    """Return pieces by rising key and begin; those of one key that overlap or touch become one.
+    """Return pieces by ascending key and begin; those of one key that overlap or touch are merged.
 
     >>> begin, end = np.array([4, 0, 0]), np.array([9, 5, 2])
     >>> [each.tolist() for each in united(np.array([1, 1, 0]), begin, end)]
@@ -97,7 +97,7 @@ def united(key: Int64, begin: Int64, end: Int64) -> tuple[Int64, Int64, Int64]:
 
 
 EVERYONE = -1
-"""In place of a rank: each has its own copy, which never changes."""
+"""In place of a rank: each rank has its own copy, which never changes."""
 
 HOST = 0
 """The rank of the host, which also owns data without a tile."""
@@ -105,13 +105,13 @@ HOST = 0
 
 @frozen(eq=False)
 class Owners:
-    """The owner of every byte in front of the temporaries.
+    """The owner of every byte before the temporaries.
 
     Attributes:
-        begin: int64[runs], first byte of each run; all up to the next one have one owner.
+        begin: int64[runs], first byte of each run; all bytes up to the next run have one owner.
         rank: int64[runs], their owner.
-        end: the byte after all.
-        cut: the first tile of each rank but the first, rising.
+        end: the byte after all runs.
+        cut: the first tile of each rank but the first, ascending.
     """
 
     begin: Int64
@@ -130,7 +130,7 @@ class Owners:
         return len(self.cut) + 1
 
     def runs_of(self, rank: int) -> tuple[Int64, Int64]:
-        """Return begin and end of the runs that a rank owns, or has its own copy of."""
+        """Return begin and end of the runs that a rank owns, or has a copy of."""
         own = (self.rank == rank) | (self.rank == EVERYONE)
         return self.begin[own], self.stops[own]
 
@@ -163,7 +163,7 @@ def owners_of(layout: ArenaLayout, cut: Sequence[int]) -> Owners:
     begins.append(np.array([blocks.start, blocks.stop]))
     ranks.append(np.array([HOST, EVERYONE]))
     begin, rank = np.concatenate(begins), np.concatenate(ranks)
-    # Of runs without bytes, the last one says who owns what comes next.
+    # Among empty runs, the last one gives the owner of the bytes that follow.
     is_last = np.append(begin[1:] > begin[:-1], True)
     begin, rank = begin[is_last], rank[is_last]
     changes = np.append(True, rank[1:] != rank[:-1])
@@ -226,7 +226,7 @@ class CopiedPieces:
         return CopiedPieces(there.start, there.to, there.size), run
 
     def moves(self) -> Moves:
-        """Return the copies in few rows."""
+        """Return the copies as moves with few records."""
         return copied_runs((self.to, self.size), (self.start, self.size))
 
 
@@ -258,8 +258,8 @@ class Messages:
     Attributes:
         sender: int64[pieces], rank.
         receiver: int64[pieces], rank.
-        pieces: where they come from and go to.
-        replica_map: for each replica the one that gets its pieces; None where each keeps them.
+        pieces: their sources and destinations.
+        replica_map: for each replica the one that receives its pieces; None if each keeps them.
     """
 
     sender: Int64
@@ -282,7 +282,7 @@ def messages(
     pieces: CopiedPieces,
     replica_map: tuple[int, ...] | None = None,
 ) -> Messages:
-    """Return messages in their order; pieces that stay on their rank are left out."""
+    """Return messages in order; pieces that stay on their rank are left out."""
     leaves = np.flatnonzero((sender != receiver) & (sender != EVERYONE))
     order = leaves[np.lexsort((pieces.to[leaves], receiver[leaves], sender[leaves]))]
     return Messages(sender[order], receiver[order], pieces.chosen(order), replica_map)
@@ -321,7 +321,7 @@ def to_everyone(begin: Int64, end: Int64, owners: Owners) -> Messages:
 
 
 def in_tree(begin: int, end: int, owners: Owners) -> list[Messages]:
-    """Return the messages that bring a run of one owner to all ranks, each time to twice as many.
+    """Return the messages that bring a run of one owner to all ranks, doubling the ranks each time.
 
     owner 3 of 6 ranks    3 -> 4     3 -> 5, 4 -> 0     3 -> 1, 4 -> 2
     """
@@ -344,7 +344,7 @@ def to_rank(rank: int, begin: Int64, end: Int64, owners: Owners) -> Messages:
 
 
 def handed_on(before: Owners, after: Owners, size: int) -> Messages:
-    """Return the messages that bring the first bytes from their owners to others."""
+    """Return the messages that bring the first bytes from their owners to new owners."""
     ends = np.minimum(before.stops, size)
     found = crossings(before.begin, ends, after.begin, after.stops)
     pieces = CopiedPieces(found.begin, found.begin, found.end - found.begin)

@@ -1,26 +1,26 @@
 """The other ranks, as the simulator of one rank sees them: exchanges, callbacks, ends of runs.
 
-    EXCHANGE    persistent requests, started and looked after by compiled code
-    CALLBACK    the host's on rank 0, which tells the others how it ended
-    the end     of a run: all ranks tell how it ended for them
+    EXCHANGE    persistent requests, started and polled by compiled code
+    CALLBACK    run by the host, rank 0, which tells the others how it ended
+    end of run  all ranks report how it ended for them
 
 A callback that raises, `engine.stop()` and Ctrl-C end the run at one place on all ranks
-(see below), and their engines can run again.  Whatever else ends a run is known to one rank, while
-others may be a step ahead: that ends the run everywhere, and engines need `load()`.
+(see below), and their engines can run again.  Anything else that ends a run is known to one rank
+only, while others may be a step ahead: that ends the run everywhere, and engines need `load()`.
 
 Runs that are stopped from outside end after the same step on all ranks.
 
     rank 0    step 1  2  3  4 | Ctrl-C      sent: 4     limit 6     5  6 | stopped
     rank 1    step 1  2  3  4  5  6 |       sent: 6     limit 6          | stopped
 
-A rank that has to stop says how many rows it has begun.  Each of the others, wherever Python is
-entered next, says the same of itself, and all continue until the greatest of these numbers, to the
-next step that has not begun.  Control flow is the same everywhere, so that is one place.  A rank
-that leaves alone would let its neighbours wait for ever.  Ranks that exchange nothing may be far
-apart: one that is on its way says so again, and those at the limit wait for it.
+A rank that has to stop announces how many rows it has begun.  Each of the others does the same when
+Python is entered next, and all continue until the greatest of these numbers, to the next step that
+has not begun.  Control flow is the same everywhere, so that is the same place on all ranks.  If one
+rank stopped by itself, its peers would wait forever.  Ranks that exchange nothing may be far apart:
+one that has not reached the limit announces that repeatedly, and those at the limit wait for it.
 
-MPI sends pieces of memory in place: one as its bytes, several as a datatype of blocks, so
-that nothing is packed by hand.
+MPI sends pieces of memory in place: one piece as bytes, several as a datatype of blocks, so nothing
+is packed by hand.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ T = TypeVar("T")
 Bytes = npt.NDArray[np.uint8]
 
 SPINS = 200
-"""Questions before the processor is given to others, where each rank has one of its own."""
+"""Polls before the processor is yielded, if each rank has its own."""
 
 
 class RanksDiffer(Exception):
-    """Ends a run for what another rank said; `error` is for the user."""
+    """Ends a run because of a message from another rank; `error` is for the user."""
 
     def __init__(self, error: DeviceRuntimeError) -> None:
         super().__init__(error)
@@ -73,8 +73,8 @@ class OtherRanks:
     """The other ranks of a program.
 
     Attributes:
-        own: begin and end of the runs of bytes that this rank owns, or has its own copy of.
-        broken: why memory is undefined; empty where it is not.
+        own: begin and end of the runs of bytes that this rank owns, or has a copy of.
+        broken: why memory is undefined; empty if it is not.
     """
 
     def __init__(
@@ -105,13 +105,13 @@ class OtherRanks:
 
     @property
     def sent_bytes(self) -> int:
-        """Bytes that this rank sends when each exchange is done once."""
+        """Bytes that this rank sends if each exchange is done once."""
         number = self._ranks.number
         sent = (each.messages for each in self._exchanges)
         return sum(int(each.pieces.size[each.sender == number].sum()) for each in sent)
 
     def is_sent(self, exchange: int) -> bool:
-        """Return whether an exchange is done: tables of vertices that are not counted stay."""
+        """Return whether an exchange is done: tables of uncounted vertices are not sent."""
         table = self._exchanges[exchange].table
         return table is None or bool(self._slots.get(table))
 
@@ -134,7 +134,7 @@ class OtherRanks:
         if exchange.table is not None:
             size = int((exchange.messages.pieces.to + exchange.messages.pieces.size).max())
             memory = [_bytes_at(at, size) for at in self._slots.get(exchange.table, ())]
-        if not memory:  # a table of vertices that need not be counted
+        if not memory:  # a table of uncounted vertices
             return []
         data = self._ranks.data
         makers = data.Recv_init, data.Send_init
@@ -142,11 +142,11 @@ class OtherRanks:
         return requests(exchange.messages, self._ranks.number, memory, makers, tag)
 
     def load(self) -> None:
-        """Forget that memory was undefined: it has been filled anew, on all ranks."""
+        """Mark memory as defined: it has been filled anew on all ranks."""
         self.broken = ""
 
     def _renew(self) -> None:
-        """Make all requests anew, where messages of the old ones never arrive."""
+        """Make new requests, which never receive messages of the old ones."""
         if self._series == self._ranks.series:
             return
         self._series = self._ranks.series
@@ -159,7 +159,7 @@ class OtherRanks:
         return int(self._kept[exchange].words.ctypes.data)
 
     def move(self, messages: Messages, memory: Sequence[Bytes], call: str) -> None:
-        """Send and get pieces of memory once."""
+        """Exchange pieces of memory once."""
         ranks, data = self._ranks, self._ranks.data
         tag = message_tag(ranks.series, is_kept=False)
         made = requests(messages, ranks.number, memory, (data.Irecv, data.Isend), tag)
@@ -173,7 +173,7 @@ class OtherRanks:
         ranks.wait(is_done, call, lambda: peers)
 
     def waiting(self, exchange: int) -> None:
-        """Look after the ranks that an exchange waits for."""
+        """Check on the ranks that an exchange waits for."""
         self.check_peers()
         self.look()
         kept, now = self._kept[exchange], time.monotonic()
@@ -183,7 +183,7 @@ class OtherRanks:
         self._ranks.check_patience(now - self._since, self._call, lambda: _missing(kept))
 
     def follow(self, ticks: Callable[[], int], step: Callable[[], str]) -> None:
-        """Note what tells how many rows a run has begun, and which step it is at."""
+        """Set the functions that return how many rows a run has begun, and its present step."""
         self._stops.ticks, self._step = ticks, step
 
     def look(self) -> None:
@@ -198,7 +198,7 @@ class OtherRanks:
         return self._stops.limit
 
     def stop_here(self) -> None:
-        """End the run, if this is the place."""
+        """End the run if this is where all ranks end it."""
         if self._stops.is_reached:
             self._is_agreed = True
             self._stops.end()
@@ -208,7 +208,7 @@ class OtherRanks:
         if (found := self._ranks.failure()) is not None:
             raise RanksDiffer(stopped_by(*found, self._call))
 
-    # -- what the host does ------------------------------------------------------------------------
+    # -- work of the host --------------------------------------------------------------------------
 
     def from_host(self, call: str, value: T) -> T:
         """Return the host's value of something that all ranks call."""
@@ -217,7 +217,7 @@ class OtherRanks:
     def calls(
         self, calls: Sequence[Callable[[], object]], running: Running
     ) -> Sequence[Callable[[], object]]:
-        """Return the actions of a run, by number, as all ranks do them."""
+        """Return the actions of a run, by number, in the form for all ranks."""
         self._stops.watch(running)
         return [self._agreed(*each) for each in zip(self._actions, calls, strict=True)]
 
@@ -227,7 +227,7 @@ class OtherRanks:
         return lambda: self._by_all(call)
 
     def _hosted(self, call: Callable[[], object]) -> None:
-        """Let the host do an action, and tell the others how it ended."""
+        """Let the host do an action, and tell the others the outcome."""
         if not self.is_host:
             word = self._next_word(0)
             if word.value:
@@ -244,9 +244,9 @@ class OtherRanks:
         self._ranks.tell(Word(self._call, is_last=False))
 
     def agreed(self, error: Exception | None, count: int) -> tuple[Exception | None, int]:
-        """Return what a step raises on all ranks, once all have said how it ended for them.
+        """Return the error that all ranks raise after a step, once all have reported theirs.
 
-        Also the greatest count of all ranks.
+        Also returns the greatest count of all ranks.
         """
         ranks, own = self._ranks, "" if error is None else text_of(error)
         ranks.tell(Word(self._call, (own, count), is_last=False))
@@ -260,7 +260,7 @@ class OtherRanks:
         return error, count
 
     def _next_word(self, rank: int) -> Word:
-        """Return what a rank says in the middle of a run."""
+        """Return the next message of a rank in the middle of a run."""
 
         def is_said() -> bool:
             self.check_peers()
@@ -279,7 +279,7 @@ class OtherRanks:
             raise
 
     def check_sound(self, call: str) -> None:
-        """Refuse the user's `call` while memory is undefined."""
+        """Reject the user's `call` while memory is undefined."""
         if self.broken:
             raise ControlProgramError(
                 f"{call}: memory is undefined since a run ended on one rank",
@@ -298,7 +298,7 @@ class OtherRanks:
         with self._stops.of_run(call):
             try:
                 run()
-            except BaseException as found:  # it is raised below, when the others know
+            except BaseException as found:  # it is raised below, once the others know
                 error = found
             is_alone = error is not None and not self._is_agreed
             failed = text_of(error) if error is not None and is_alone else ""
@@ -324,7 +324,7 @@ class OtherRanks:
 
 
 def _free(kept: list[KeptExchange]) -> None:
-    """Give requests back to MPI, as long as there is one."""
+    """Free requests, unless MPI is finalized."""
     from mpi4py import MPI
 
     if not MPI.Is_finalized():
@@ -348,14 +348,14 @@ def _missing(kept: KeptExchange) -> Sequence[int]:
 INTERRUPTED, STOPPED = "interrupted", "stopped"
 
 AGAIN_S = 0.5
-"""Seconds after which a rank says again that it is on its way to the limit."""
+"""Seconds after which a rank announces again that it has not reached the limit."""
 
 SAME_S = 1.0
-"""Seconds in which one Ctrl-C reaches all ranks."""
+"""Seconds within which one Ctrl-C reaches all ranks."""
 
 
 class SameInterrupt:
-    """Takes SIGINT after a run that Ctrl-C on another rank has ended: it may be the same one."""
+    """Handles SIGINT after a run ended by Ctrl-C on another rank: it may be the same one."""
 
     def __init__(self) -> None:
         self._until = time.monotonic() + SAME_S
@@ -366,14 +366,14 @@ class SameInterrupt:
         return is_same
 
     def __call__(self, number: int, frame: object) -> None:
-        """Do nothing if it is the same, else what Python does."""
+        """Do nothing if it is the same one, else what Python does."""
         signal.signal(signal.SIGINT, signal.default_int_handler)
         if not self.takes_it():
             raise KeyboardInterrupt
 
 
 class Stops:
-    """The wishes of ranks to stop the run that is in progress.
+    """The requests of ranks to stop the run in progress.
 
     Attributes:
         limit: rows after which the run ends; None if no rank asks for that.
@@ -394,7 +394,7 @@ class Stops:
 
     @contextmanager
     def of_run(self, call: str) -> Iterator[None]:
-        """Take Ctrl-C as a wish in a `with` statement, the second one as Python does.
+        """Treat Ctrl-C as a request to stop in a `with` statement, a second one as Python does.
 
         One Ctrl-C reaches all ranks, some of them later than others and after the run.
         """
@@ -424,11 +424,11 @@ class Stops:
             signal.signal(signal.SIGINT, SameInterrupt() if is_open else before)
 
     def watch(self, running: Running) -> None:
-        """Take `engine.stop()` as a wish, which sets this."""
+        """Treat `engine.stop()`, which stops this `Running`, as a request."""
         self._running = running
 
     def look(self) -> None:
-        """Tell others of a wish, and take in theirs; wait until the limit is known."""
+        """Send this rank's request to the others, and receive theirs; wait for the limit."""
         if self._is_told:
             self._say_again()
             return
@@ -450,12 +450,12 @@ class Stops:
         self._ranks.wait(lambda: not unknown(), self._call, unknown)
         said = self._ranks.stops
         self.is_interrupted |= any(word.value[1] == INTERRUPTED for word in said.values())
-        # Who has ended the run cannot stop it: then all end it.
+        # A rank that has ended the run cannot stop it: then all end it.
         if len(said) == len(others):
             self.limit = max([own, *(word.value[0] for word in said.values())])
 
     def _say_again(self) -> None:
-        """Let others wait longer, if this rank is still on its way."""
+        """Let others wait longer if this rank has not reached the limit."""
         now = time.monotonic()
         if self.limit is not None and now > self._told_at + AGAIN_S and not self.is_reached:
             self._told_at = now
@@ -478,10 +478,10 @@ class Stops:
 
 @frozen(eq=False)
 class RankMessage:
-    """What this rank sends to another one, or gets from it.
+    """A message that this rank sends to another one, or receives from it.
 
     Attributes:
-        rank: the other one.
+        rank: the other rank.
         is_sent: whether it is sent.
         begin: int64[pieces], first bytes.
         size: int64[pieces], bytes.
@@ -494,7 +494,7 @@ class RankMessage:
 
 
 def parts_of(messages: Messages, rank: int) -> Iterator[RankMessage]:
-    """Yield what a rank gets and sends, by the other rank."""
+    """Yield the messages that a rank receives and sends, by the other rank."""
     pieces = messages.pieces
     sides = (messages.receiver, messages.sender, pieces.to), (
         messages.sender, messages.receiver, pieces.start
@@ -507,7 +507,7 @@ def parts_of(messages: Messages, rank: int) -> Iterator[RankMessage]:
 
 
 def message_tag(series: int, *, is_kept: bool) -> int:
-    """Return the tag of messages of programs, which are kept, or of those of single calls."""
+    """Return the tag of messages of programs, which are persistent, or of single calls."""
     return 2 * series + is_kept
 
 
@@ -518,15 +518,16 @@ def requests(
     makers: tuple[Callable[..., T], Callable[..., T]],
     tag: int,
 ) -> list[tuple[int, T]]:
-    """Return the requests of a rank, each with the other rank.
+    """Return the requests of a rank, each with its peer.
 
-    `memory` are the bytes of each replica; `makers` of a communicator get and send.
+    `memory` is the bytes of each replica; `makers` are a communicator's methods to receive and
+    send.
     """
     found = []
     to = messages.replica_map or range(len(memory))
     for part in parts_of(messages, rank):
         make = makers[part.is_sent]
-        for source in range(len(memory)):  # sender and receiver go by the source
+        for source in range(len(memory)):  # sender and receiver use the source's order
             own = source if part.is_sent else to[source]
             found.append((part.rank, _made(make, memory[own], part, tag)))
     return found
@@ -541,7 +542,7 @@ def _made(make: Callable[..., T], memory: Bytes, part: RankMessage, tag: int) ->
     low, high = int(begin.min()), int((begin + size).max())
     kind = MPI.BYTE.Create_hindexed(size.tolist(), (begin - low).tolist()).Commit()
     request = make([memory[low:high], 1, kind], part.rank, tag)
-    kind.Free()  # the request keeps it
+    kind.Free()  # the request keeps it alive
     return request
 
 
@@ -555,7 +556,7 @@ class KeptExchange:
         self.requests: list[tuple[int, Prequest]] = []
 
     def take(self, made: Sequence[tuple[int, Prequest]]) -> None:
-        """Send and get by these requests from now on."""
+        """Use these requests from now on."""
         from mpi4py import MPI
 
         self.requests = list(made)
@@ -572,7 +573,7 @@ class KeptExchange:
         self.words[op.EXCHANGE_FLAG] = self._flag.ctypes.data
 
     def free(self) -> None:
-        """Give the requests back to MPI; those that are under way stay with it."""
+        """Free the requests; MPI completes those in progress."""
         if not self.words[op.EXCHANGE_STARTED]:
             for _, request in self.requests:
                 request.Free()
@@ -581,7 +582,7 @@ class KeptExchange:
 
 @cache
 def _addresses() -> tuple[int, ...]:
-    """Return the addresses of what compiled code calls, of the library that mpi4py has loaded."""
+    """Return the addresses of the functions that compiled code calls, in mpi4py's library."""
     from mpi4py import MPI
 
     library, system = ctypes.CDLL(MPI.__file__), ctypes.CDLL(None)

@@ -1,18 +1,18 @@
-"""The executable of one rank, with exchanges, in which all ranks take part.
+"""The executable of one rank, with the exchanges in which all ranks take part.
 
-executable of the graph      the same on all ranks
--> owners                    by the tiles of elements and vertices
--> steps of the rank         own vertices and parts of copies, messages around them
--> programs                  with an EXCHANGE where a step, a decision or the host needs
-                             data of other ranks
+    executable of the graph      the same on all ranks
+    -> owners                    by the tiles of elements and vertices
+    -> steps of the rank         own vertices and parts of copies, messages around them
+    -> programs                  with an EXCHANGE where a step, a decision or the host needs
+                                 data of other ranks
 
-Rows come before and after others, the same on all ranks; what jumped to a row jumps to the first
-row before it::
+Rows are inserted before and after others, the same on all ranks; a jump to a row becomes a jump to
+the first row inserted before it::
 
     REPEAT      10 times, else row 3          REPEAT      10 times, else row 5
-      LAUNCH    'blur', COMPUTE                 EXCHANGE  0: what 'blur' touches elsewhere
+      LAUNCH    'blur', COMPUTE                 EXCHANGE  0: remote data that 'blur' touches
     AGAIN       row 1                           LAUNCH    'blur', COMPUTE
-    END                                         EXCHANGE  1: what it wrote elsewhere
+    END                                         EXCHANGE  1: remote data that it wrote
                                               AGAIN       row 1
                                               END
 """
@@ -75,12 +75,12 @@ from poplite.simulator.run.touched import numbers_and_rows, numbers_within, vert
 #     work of tiles    5 5 5 5 20 5 5 10        60, 20 a rank
 #     3 ranks          [5 5 5 5][20][5 5 10]    cut at 4 and 5
 #
-# Work is modelled cycles of vertices, as often as Repeats run them; of classes whose cycles depend
-# on data, a guess.  Where costs are not modelled, it is elements that vertices touch.  A boundary
-# between IPUs is preferred where it is near.
+# Work is the modelled cycles of vertices, times the counts of Repeats; for classes whose cycles
+# depend on data, it is a guess.  If costs are not modelled, it is the elements that vertices touch.
+# A boundary between IPUs is preferred if it is near.
 
 NEAR = 0.05
-"""A boundary between IPUs is preferred if it moves this part of a rank's work, or less."""
+"""A boundary between IPUs is preferred if it moves this fraction of a rank's work, or less."""
 
 
 def equal_cut(executable: Executable, count: int) -> list[int]:
@@ -93,7 +93,7 @@ def equal_cut(executable: Executable, count: int) -> list[int]:
 
 
 def cut_of_work(work: npt.NDArray[np.float64], count: int, tiles_per_ipu: int) -> list[int]:
-    """Return the first tile of each rank but the first, by the work of tiles.
+    """Return the first tile of each rank but the first, given the work of tiles.
 
     >>> cut_of_work(np.array([5.0, 5, 5, 5, 20, 5, 5, 10]), 3, 8)
     [4, 5]
@@ -101,7 +101,7 @@ def cut_of_work(work: npt.NDArray[np.float64], count: int, tiles_per_ipu: int) -
     total = np.append(0, np.cumsum(work))
     goals = total[-1] * np.arange(1, count) / count
     cut = np.searchsorted(total, goals)
-    # The tile that contains a goal goes to the side that is nearer.
+    # The tile that contains a target sum goes to the nearer side.
     cut -= total[cut] - goals > goals - total[np.maximum(cut - 1, 0)]
     of_ipu = np.round(cut / tiles_per_ipu).astype(np.int64) * tiles_per_ipu
     of_ipu = np.clip(of_ipu, 0, len(work))
@@ -151,7 +151,7 @@ def _executions(ops: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     function = np.searchsorted(begins, rows, "right")  # 0 for the program
     called = 1 + np.searchsorted(begins, ops[calls, 1])
     entered = np.append(1.0, np.zeros(len(begins)))
-    for _ in begins:  # calls are nested as deep as there are functions, at most
+    for _ in begins:  # calls are nested at most as deep as there are functions
         before = entered.copy()
         entered[1:] = 0
         np.add.at(entered, called, (within * before[function])[calls])
@@ -161,17 +161,17 @@ def _executions(ops: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
 
 # -- the steps of one rank -------------------------------------------------------------------------
 #
-# compute set    messages before    what vertices read or write elsewhere; a vertex may leave
-#                                   elements of an Output, and all of it comes back
+# compute set    messages before    remote data that vertices read or write; a vertex may leave
+#                                   elements of an Output unwritten, and all of it is sent back
 #                gather ... scatter of own vertices
 #                messages after     elements that they wrote on other ranks
 # copy           messages before    from the owner of the source straight to the destination
-#                what stays on this rank
+#                pieces that stay on this rank
 
 
 @frozen(eq=False)
 class RankStep:
-    """A step as one rank runs it.
+    """A step in the form that one rank runs.
 
     Attributes:
         before: the messages between ranks before it.
@@ -186,7 +186,7 @@ class RankStep:
 
 
 def rank_steps(executable: Executable, owners: Owners, rank: int) -> list[RankStep]:
-    """Return all steps of an executable as a rank runs them."""
+    """Return all steps of an executable in the form that a rank runs."""
     found: list[RankStep] = []
     origins = iter(executable.origins)
     for step in executable.steps:
@@ -252,9 +252,9 @@ def _compute_of_rank(step: ComputeStep, owners: Owners, vertex_ranks: Int64, ran
 def _touched(
     step: ComputeStep, vertex_ranks: Int64, owners: Owners
 ) -> tuple[list[Int64], _Touched]:
-    """Return the numbers of each group's vertices, and what they touch.
+    """Return the numbers of each group's vertices, and the runs that they touch.
 
-    What a vertex touches of its own rank is left out, unless it is saved before it is written.
+    Runs on a vertex's own rank are left out, unless they are saved before they are written.
     """
     numbers, ranks, begins, ends, writes = [], [], [], [], []
     for group in step.groups:
@@ -283,7 +283,7 @@ def _touched(
 def _by_rank(
     touched: _Touched, which: npt.NDArray[np.bool_], count: int
 ) -> list[tuple[Int64, Int64]]:
-    """Return begin and end of some of the runs of each rank, rising and disjoint."""
+    """Return begin and end of some of the runs of each rank, ascending and disjoint."""
     rank, begin, end = united(touched.rank[which], touched.begin[which], touched.end[which])
     bounds = np.searchsorted(rank, np.arange(count + 1))
     spans = [slice(bounds[number], bounds[number + 1]) for number in range(count)]
@@ -291,14 +291,14 @@ def _by_rank(
 
 
 def _cut(moves: Moves, runs: tuple[Int64, Int64], *, at_source: bool) -> CopiedPieces:
-    """Return what copies bring from some runs, or to them."""
+    """Return the pieces that copies move from some runs, or to them."""
     pieces = CopiedPieces(*moves.blocks())
     found = pieces.cut_at_sources(*runs) if at_source else pieces.cut_at_destinations(*runs)
     return found[0]
 
 
 def _moves(whole: Moves, own: CopiedPieces) -> Moves:
-    """Return the copies of own pieces; as they were, where that is all of them."""
+    """Return the copies of own pieces; unchanged if that is all of them."""
     if not len(own):
         return NO_MOVES
     return whole if int(own.size.sum()) == whole.size_bytes else own.moves()
@@ -328,9 +328,9 @@ def _copy_of_rank(step: CopyStep, owners: Owners, rank: int) -> RankStep:
 
 
 def _whole_records(moves: Moves, owners: Owners) -> tuple[Int64, Int64]:
-    """Return the owner of all of each record's destination, and of its source.
+    """Return the owner of each record's whole destination, and of its whole source.
 
-    Several owners are -2.
+    -2 stands for several owners.
     """
     to, to_end, start, start_end = reach(moves)
     return _only_owner(to, to_end, owners), _only_owner(start, start_end, owners)
@@ -342,17 +342,17 @@ def _only_owner(begin: Int64, end: Int64, owners: Owners) -> Int64:
     return np.where(first == last, owners.rank[first], -2)
 
 
-# -- taken vertices --------------------------------------------------------------------------------
+# -- subsets of vertices ---------------------------------------------------------------------------
 # Descriptor rows are cut where the vertices of a rank begin and end.
 #
 #     row        6 vertices from number 10, x.start 0, +64      ranks 0 0 0 1 1 1
 #     rank 1     3 vertices from number 13, x.start 192, +64
 #
-# Affine columns begin later, flat ones later in their table; tables stay as they are.
+# Affine columns begin later, flat ones later in their table; tables are unchanged.
 
 
 def subset(group: Vertices, is_taken: npt.NDArray[np.bool_]) -> Vertices:
-    """Return some vertices of a group: bool[vertices], run by run; there may be none.
+    """Return the chosen vertices of a group, bool[vertices], run by run; there may be none.
 
     A group without vertices still names its class.
     """
@@ -378,12 +378,12 @@ def subset(group: Vertices, is_taken: npt.NDArray[np.bool_]) -> Vertices:
 # -- the executable of one rank --------------------------------------------------------------------
 
 _SHADOW = object()
-"""Suffix of the key of an exchange: that of the shadow."""
+"""Suffix of the key of an exchange of the shadow."""
 
 _Ops = defaultdict[int, list[tuple[int, int, int, int]]]
 
 POISON = 0xFF
-"""Every byte of what tests overwrite: NaN, -1, or a BOOL that is neither true nor false."""
+"""The byte with which tests overwrite: NaN, -1, or a BOOL that is neither true nor false."""
 
 POISON_BYTES = 4096
 """Bytes that are overwritten by one piece of a copy."""
@@ -394,12 +394,12 @@ WORD_BYTES = 8
 
 @frozen(eq=False)
 class Exchange:
-    """What ranks send each other at one place of a program.
+    """The messages between ranks at one place of a program.
 
     Attributes:
-        messages: the pieces of memory; of a table, where that is given.
+        messages: the pieces of memory, or of the table if that is given.
         table: the compute step whose table of slots contains them; None for the arena.
-        is_shadow: whether they are in the shadow of the arena, which strict checks keep.
+        is_shadow: whether they are in the shadow of the arena, which strict checks maintain.
     """
 
     messages: Messages
@@ -409,12 +409,12 @@ class Exchange:
 
 @frozen(eq=False)
 class RankPlan:
-    """What one rank runs.
+    """The executable and exchanges of one rank.
 
     Attributes:
-        executable: its own.
-        exchanges: by the number in EXCHANGE ops; the same on all ranks.
-        poison: the bytes of the arena that are to be `POISON`; empty where nothing is poisoned.
+        executable: the executable of the rank.
+        exchanges: the exchanges, by the number in EXCHANGE ops; the same on all ranks.
+        poison: the bytes of the arena that are to be `POISON`; empty if nothing is poisoned.
         rows: for each program, the new position of each row of the original: int64[rows].
         places: for each program, the row of the original to which each EXCHANGE belongs, and the
             number of the exchange.
@@ -430,10 +430,10 @@ class RankPlan:
 def rank_plan(
     executable: Executable, owners: Owners, rank: int, *, is_poisoned: bool = False
 ) -> RankPlan:
-    """Return what a rank runs.
+    """Return the plan of a rank.
 
-    Where it is poisoned, all that the rank does not own is overwritten before each step, so that
-    an exchange that is missing changes results.
+    With poison, all bytes that the rank does not own are overwritten before each step, so that a
+    missing exchange changes results.
     """
     steps = rank_steps(executable, owners, rank)
     planner = _Planner(executable, owners, rank, steps, is_poisoned=is_poisoned)
@@ -456,7 +456,7 @@ def rank_plan(
 
 
 def _poisoning(owners: Owners, rank: int, poison: slice) -> Moves:
-    """Return the copies that overwrite all that a rank does not own."""
+    """Return the copies that overwrite all bytes that a rank does not own."""
     others = np.flatnonzero((owners.rank != rank) & (owners.rank != EVERYONE))
     begin, size = owners.begin[others], (owners.stops - owners.begin)[others]
     count = -(-size // POISON_BYTES)
@@ -469,10 +469,10 @@ def _poisoning(owners: Owners, rank: int, poison: slice) -> Moves:
 
 
 class _Planner:
-    """Finds the rows that programs need.
+    """Finds the rows to insert into programs.
 
     Attributes:
-        exchanges: those that rows name.
+        exchanges: the exchanges that rows refer to.
         first_flag: see below.
 
     After the temporaries, each compute set that returns something has a byte for each rank:
@@ -527,12 +527,12 @@ class _Planner:
             self._add(after[row], ("after", number))
 
     def _decide(self, rows: list[tuple[int, int, int, int]], begin: int, size: int) -> None:
-        """Add what brings a scalar to all ranks before it decides."""
+        """Add the exchange that brings a scalar to all ranks before it decides."""
         for number in range(len(in_tree(begin, begin + size, self._owners))):
             self._add(rows, ("tree", begin, begin + size, number))
 
     def _add(self, rows: list[tuple[int, int, int, int]], key: tuple[object, ...]) -> None:
-        """Add an EXCHANGE to rows, if anything is sent; equal ones have one number."""
+        """Add an EXCHANGE to rows, if anything is sent; equal exchanges share one number."""
         if key not in self._known:
             exchange = self._exchange(*key)
             self._known[key] = len(self.exchanges) if len(exchange.messages) else None
@@ -543,7 +543,7 @@ class _Planner:
                 self._add(rows, (*key, _SHADOW))
 
     def _exchange(self, kind: object, *which: Any) -> Exchange:
-        if which[-1] is _SHADOW:  # of the same bytes
+        if which[-1] is _SHADOW:  # for the same bytes
             return replace(self._exchange(kind, *which[:-1]), is_shadow=True)
         match kind, *which:
             case "before", number:
@@ -563,19 +563,19 @@ class _Planner:
         return np.unique(self._steps[number].vertex_ranks)
 
     def _flag(self, ranks: Int64) -> int:
-        """Return which byte says what own vertices returned; one that nobody reads, if any."""
+        """Return the byte for the result of own vertices; one that is not read, if there is any."""
         found = np.flatnonzero(ranks == self._rank)
         return int(found[0]) if len(found) else len(ranks)
 
     def _flags(self, number: int, scalar: int) -> Messages:
-        """Return the messages to the owner of a scalar, of what the vertices of ranks returned."""
+        """Return the messages with the results of the ranks' vertices to the owner of a scalar."""
         ranks = self._ranks_of(number)
         place = self.first_flag + np.arange(len(ranks))
         owner = np.full(len(ranks), self._owners.of_byte(scalar))
         return messages(ranks, owner, CopiedPieces(place, place, np.ones(len(ranks), np.int64)))
 
     def _slots(self, number: int) -> Messages:
-        """Return the messages to all ranks of what vertices took: one word each in a table."""
+        """Return the messages with the slots of vertices to all ranks: one word each in a table."""
         ranks = self._steps[number].vertex_ranks
         first = np.append(0, np.flatnonzero(np.diff(ranks)) + 1)
         size = np.diff(np.append(first, len(ranks))) * WORD_BYTES
@@ -585,7 +585,7 @@ class _Planner:
         return messages(ranks[first[run]], receiver, CopiedPieces(place, place, size[run]))
 
     def _action(self, action: Action) -> Messages:
-        """Return the messages that bring what an action reads to the ranks that do it."""
+        """Return the messages that bring the data an action reads to the ranks that do it."""
         tensors: list[HostTensor | None] = []
         bytes_read: list[int | None] = []
         match action:
@@ -634,8 +634,8 @@ class RankCode:
 
     Attributes:
         code: the program.
-        row: int64[rows], the new position of each row of the program without them.
-        of: int64[rows of the program], the row without them to which each one belongs.
+        row: int64[rows], the new position of each row of the original program.
+        of: int64[rows of the program], the row of the original to which each one belongs.
     """
 
     code: Code
@@ -646,7 +646,7 @@ class RankCode:
 def with_rows(
     code: Code, before: Rows, after: Rows, changed: Mapping[int, Sequence[int]]
 ) -> RankCode:
-    """Return a program with more rows, each of the same step as the row to which it belongs.
+    """Return a program with inserted rows, each in the same step as the row it belongs to.
 
     `changed` are ops that replace others.
     """

@@ -3,8 +3,8 @@
     rank 0    engine.run('main')    ...  done    -> all
     rank 1    engine.run('main')    ...  failed  -> all, which then end the run too
 
-Words go as Python objects on a communicator of their own, apart from data.  Nobody waits inside of
-MPI, so that Ctrl-C works and a rank that never comes is found after a time.
+Words are sent as Python objects on a separate communicator from data.  No rank waits inside MPI, so
+that Ctrl-C works, and a rank that never arrives is detected after a timeout.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 EAGER_S, SLEEP_S = 2e-3, 50e-6
-"""Seconds in which waiting ranks only yield the processor, and the pause between later polls."""
+"""Seconds for which waiting ranks only yield the processor, and the pause between later polls."""
 
 END_S = 1.0
 """Seconds to wait for a rank that has ended: its last messages may be on their way."""
@@ -40,7 +40,7 @@ class Word:
     """A message of one rank about a call.
 
     Attributes:
-        call: what the user called.
+        call: the user's call.
         value: the content.
         failed: why the rank cannot continue; empty if it can.
         is_last: whether the rank has ended the call.
@@ -54,7 +54,7 @@ class Word:
     is_stop: bool = False
 
     def __reduce__(self) -> tuple[object, ...]:
-        # What `dataclasses` does for slots takes ten times as long, and ranks wait for each word.
+        # The slots of `dataclasses` take ten times as long, and ranks wait for each word.
         return Word, (self.call, self.value, self.failed, self.is_last, self.is_stop)
 
 
@@ -62,12 +62,12 @@ class Ranks:
     """The ranks of a communicator, for all engines of a device.
 
     Attributes:
-        number: of this rank.
-        count: of all ranks.
-        data: the communicator of data.
-        series: the number of the messages of programs, which are of no other device.
-        stops: messages of ranks that want to stop the run in progress.
-        on_machine: how many of them this machine has.
+        number: the number of this rank.
+        count: the number of ranks.
+        data: the communicator for data.
+        series: the number of the messages of programs, unique to this device.
+        stops: messages of ranks that request to stop the run in progress.
+        on_machine: how many of the ranks are on this machine.
     """
 
     def __init__(self, comm: Comm, timeout: float) -> None:
@@ -87,7 +87,7 @@ class Ranks:
         self.on_machine = [each.value for each in self.share(Word(CALL, machine))].count(machine)
 
     def renew(self) -> None:
-        """Take a new number for messages: those with the old one never arrive."""
+        """Take a new number for messages: those with the old one are never received."""
         self.series = self._channel.new_number()
 
     def are_those_of(self, other: Ranks) -> bool:
@@ -102,14 +102,14 @@ class Ranks:
         return self.number == 0
 
     def tell(self, word: Word) -> None:
-        """Say something to all other ranks, without waiting."""
+        """Send a message to all other ranks, without waiting."""
         self._is_sent()
         for rank in range(self.count):
             if rank != self.number:
                 self._sent.append(self._comm.isend(word, rank, self._tag))
 
     def _is_sent(self) -> bool:
-        """Return whether all messages have left."""
+        """Return whether all messages have been sent."""
         self._sent = [each for each in self._sent if not each.Test()]
         return not self._sent
 
@@ -136,7 +136,7 @@ class Ranks:
         return any(word.is_last for word in self._inbox[rank])
 
     def failure(self) -> tuple[int, str] | None:
-        """Return a rank that has said that it cannot continue, and why."""
+        """Return a rank that has reported that it cannot continue, and why."""
         self.look()
         for rank, words in enumerate(self._inbox):
             for word in words:
@@ -145,11 +145,11 @@ class Ranks:
         return None
 
     def share(self, word: Word) -> list[Word]:
-        """Return what each rank says about the same call, by rank.
+        """Exchange words about the same call; return them by rank.
 
         Raises:
-            ControlProgramError: when the user called something else on another rank, or this in a
-                callback.
+            ControlProgramError: when the user made a different call on another rank, or this one in
+                a callback.
         """
         self.check_host_is_free(word.call)
         self.tell(word)
@@ -177,7 +177,7 @@ class Ranks:
         return word
 
     def from_host(self, call: str, value: T) -> T:
-        """Return what rank 0 says about a call that all make."""
+        """Return the value that rank 0 has in a call that all ranks make."""
         if self.is_host:
             self.check_host_is_free(call)
             self.tell(Word(call, value))
@@ -187,7 +187,7 @@ class Ranks:
         return found
 
     def on_host(self, call: str, function: Callable[[], T]) -> T | None:
-        """Return what a function returns on rank 0, None elsewhere; all raise what it raises."""
+        """Return the result of a function on rank 0, None elsewhere; all raise its error."""
         value: T | None = None
         error: BaseException | None = None
         if self.is_host:
@@ -205,7 +205,7 @@ class Ranks:
         return value
 
     def together(self, call: str, function: Callable[[], T]) -> T:
-        """Do something on all ranks; where it fails on one, it fails on all."""
+        """Call a function on all ranks; if it fails on one, it fails on all."""
         try:
             value = function()
         except BaseException as error:
@@ -217,7 +217,7 @@ class Ranks:
         return value
 
     def host_first(self, call: str, function: Callable[[], T]) -> T:
-        """Do something on rank 0, then on all others; where it fails on one, it fails on all."""
+        """Call a function on rank 0, then on all others; if it fails on one, it fails on all."""
         if self.is_host:
             self.check_host_is_free(call)
             try:
@@ -239,7 +239,7 @@ class Ranks:
 
     @contextmanager
     def calling_back(self, call: str) -> Iterator[None]:
-        """Refuse calls of all ranks in a `with` statement, in which the host is alone in `call`."""
+        """Reject collective calls in a `with` statement, in which only the host is in `call`."""
         before, self._channel.called_in = self._channel.called_in, call
         try:
             yield
@@ -247,7 +247,7 @@ class Ranks:
             self._channel.called_in = before
 
     def check_host_is_free(self, call: str) -> None:
-        """Refuse a call of all ranks that is made in a callback."""
+        """Reject a collective call that is made in a callback."""
         if within := self._channel.called_in:
             raise ControlProgramError(
                 f"{call}: all ranks make this call, and callbacks run on rank 0 alone",
@@ -258,7 +258,7 @@ class Ranks:
     def wait(
         self, is_done: Callable[[], bool], call: str, whom: Callable[[], Sequence[int]]
     ) -> None:
-        """Wait until something is done by the ranks `whom`; one that never comes ends the job."""
+        """Wait until the ranks `whom` have done something; one that never does ends the job."""
         begin = time.monotonic()
         while not is_done():
             waited = time.monotonic() - begin
@@ -269,7 +269,7 @@ class Ranks:
             self.check_patience(waited, call, whom)
 
     def check_patience(self, waited_s: float, call: str, whom: Callable[[], Sequence[int]]) -> None:
-        """End the job when it has waited for ranks that have ended, or too long.
+        """End the job if it has waited for ranks that have ended, or too long.
 
         The timeout counts from the last message of any rank.
         """
@@ -284,7 +284,7 @@ class Ranks:
             )
 
     def _check_ends(self, call: str, whom: Callable[[], Sequence[int]]) -> None:
-        """End the job when a rank has ended that this one waits for."""
+        """End the job if a rank that this one waits for has ended."""
         self._channel.look_for_ends()
         if not self._channel.ended:
             return
@@ -305,7 +305,7 @@ class StoppedElsewhere(DeviceRuntimeError):
 
 
 def stopped_by(rank: int, why: str, call: str) -> DeviceRuntimeError:
-    """Return the error for a rank that stopped a call of all."""
+    """Return the error for a rank that stopped a collective call."""
     return StoppedElsewhere(
         f"{call}: rank {rank} stopped",
         found=why,
@@ -314,7 +314,7 @@ def stopped_by(rank: int, why: str, call: str) -> DeviceRuntimeError:
 
 
 def as_others_raise(error: BaseException, call: str) -> Exception:
-    """Return the exception for the others where rank 0 raises one: the same, if it can be sent."""
+    """Return the exception for the others if rank 0 raises one: the same, if it can be sent."""
     if isinstance(error, Exception):
         with suppress(Exception):
             copied = pickle.loads(pickle.dumps(error))
@@ -327,11 +327,11 @@ def text_of(error: BaseException) -> str:
     """Return an exception as other ranks show it."""
     try:
         text = str(error)
-    except Exception as fault:  # of a user's class, whose own error is the one to know of
+    except Exception as fault:  # from a user's class, whose own error matters
         text = f"its text cannot be made: {type(fault).__name__}"
     return f"{type(error).__name__}: {text}"
 
 
 def ranks_text(ranks: Sequence[int]) -> str:
-    """Return the numbers of ranks as messages name them."""
+    """Return the numbers of ranks as text for messages."""
     return "rank " + ", ".join(map(str, ranks))

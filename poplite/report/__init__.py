@@ -1,7 +1,7 @@
-"""Reports: finished numbers of a graph or its runs, without drawing.
+"""Reports: the finished numbers of a graph or its runs, without drawing.
 
-As in `poplite`, a name's module is imported when the name is first used: engines count what runs
-without what reads, writes and compares reports.
+As in `poplite`, a name's module is imported when the name is first used: engines count executions
+without loading the code that reads, writes and compares reports.
 """
 
 from __future__ import annotations

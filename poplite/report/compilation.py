@@ -1,4 +1,4 @@
-"""Compilations: machine, graph, programs, their accesses, memory."""
+"""The compiled part of a report: machine, graph, programs, their accesses, memory."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from poplite.report.validate import (
 )
 from poplite.source import Line
 
-# -- what steps read and write ---------------------------------------------------------------------
+# -- accesses of steps -----------------------------------------------------------------------------
 # Which tiles hold a variable's elements, and which steps read and write it.
 #
 #     variable   x      float32[8]     elements [0, 4) on tile 0, [4, 8) on tile 1
 #     step       Copy 'x' -> 'y'       reads 32 B of x, writes 32 B of y
 #
-# It is what pictures of variables and of the dataflow need where there is no graph.
+# Pictures of variables and of the dataflow need this where there is no graph.
 
 
 def _are_pieces(variable: Variable, known: Known) -> bool:
-    """Return whether the pieces of a variable rise within it, each on a tile or on none."""
+    """Return whether the pieces of a variable ascend within it, each on a tile or on none."""
     if variable.first is None or variable.tiles is None:
         return variable.first is variable.tiles
     first, tiles = variable.first, variable.tiles
@@ -47,9 +47,9 @@ def _are_pieces(variable: Variable, known: Known) -> bool:
         or not 0 < len(first) <= MOST_PIECES
         or first.num_used < len(first) - 1
     ):
-        return False  # all but the first begin behind 0
+        return False  # all but the first begin after 0
     if first.num_used > 2 and first.values.only is not None:
-        return False  # many that are written as one number, which do not rise
+        return False  # many that are written as one number do not ascend
     ends = np.append(first.array(), math.prod(variable.shape))
     return bool(ends[0] == 0 and (np.diff(ends) > 0).all()) and tiles.most < known.tiles
 
@@ -64,13 +64,13 @@ class Variable:
     """A variable or constant of one replica.
 
     Attributes:
-        name: with its scopes.
-        element_type: of its elements, such as "FLOAT".
+        name: its name, with scopes.
+        element_type: the type of its elements, such as "FLOAT".
         shape: its shape.
         constant: whether programs only read it.
         at: the user's line.
-        first: where pieces begin, each of which is on one tile; None if that is not known.
-        tiles: the tile of each piece, -1 for none; None as well.
+        first: where its pieces begin, each of which is on one tile; None if unknown.
+        tiles: the tile of each piece, -1 for none; None if unknown.
     """
 
     RULES: ClassVar[tuple[Rule, ...]] = (
@@ -88,13 +88,13 @@ class Variable:
 
 @frozen
 class Access:
-    """What one execution of a step reads and writes of a variable.
+    """The bytes of a variable that one execution of a step reads and writes.
 
     Attributes:
         variable: its position in `Compilation.variables`.
         field: the field of vertices that it is connected to; empty for other steps.
-        read: bytes; what several vertices read counts for each.
-        written: bytes.
+        read: bytes read; an element that several vertices read counts for each.
+        written: bytes written.
     """
 
     variable: int = field(metadata=checked(lambda number, known: number < known.variables))
@@ -105,17 +105,17 @@ class Access:
 
 @frozen
 class StepAccesses:
-    """Variables that a step reads and writes, wherever it is in programs.
+    """The variables that a step reads and writes, wherever it is in programs.
 
     Attributes:
-        name: the name of the compute set, source and target of a copy, or the work of the host;
-            of a condition, its kind, such as "If".
-        kind: of the step; "control" for a condition.
-        places: program, and number of the step in it from 1; of what decides, of the step that it
-            decides on first.
+        name: the name of the compute set, the source and target of a copy, or the work of the host;
+            for a condition, its kind, such as "If".
+        kind: the kind of the step; "control" for a condition.
+        places: program, and number of the step in it from 1; for a condition, the first step that
+            it decides on.
         compute_set: position in `Compilation.compute_sets`; None unless it is an Execute.
         at: the user's line.
-        accesses: what it reads and writes.
+        accesses: its reads and writes.
     """
 
     name: str
@@ -128,11 +128,11 @@ class StepAccesses:
 
 @frozen
 class GraphCounts:
-    """How large one replica of a graph is.
+    """The size of one replica of a graph.
 
     Attributes:
         num_vertices: vertices of the compute sets that programs execute.
-        num_edges: connected fields of them; each row of a list of edges is one.
+        num_edges: connected fields of these vertices; each row of a list of edges is one.
         num_variables: variables and constants.
         num_compute_sets: compute sets that programs execute.
         elements_per_tile: fewest and most variable elements on one tile.
@@ -147,14 +147,14 @@ class GraphCounts:
 
 @frozen
 class JoinedCopies:
-    """Neighbour Copies of a Sequence that could be one, as none depends on another.
+    """Adjacent Copies of a Sequence that could be one, as none depends on another.
 
     Attributes:
-        program_name: the name of the program that they are places in.
-        rows: which rows of that program's code they are.
-        cycles: what one execution of one Copy would take.
-        code_bytes: its code on the fullest tile.
-        apart_bytes: code of the fullest tile for the Copies as they are.
+        program_name: the name of the program that contains them.
+        rows: their rows in that program's code.
+        cycles: the cycles of one execution if they were one Copy.
+        code_bytes: the code of that Copy on the fullest tile.
+        apart_bytes: the code of the separate Copies on the fullest tile.
     """
 
     program_name: str = field(metadata=checked(in_program))
@@ -198,7 +198,7 @@ class ComputeSet:
 
     Attributes:
         name: its name.
-        vertices: what runs in it.
+        vertices: the vertices that run in it.
     """
 
     name: str
@@ -211,7 +211,7 @@ class Tile:
 
     Attributes:
         number: its number.
-        memory: what it holds.
+        memory: the contents of its memory.
     """
 
     number: int
@@ -223,7 +223,7 @@ class LoweredVariables:
     """The contents of the tiles.
 
     Attributes:
-        memory: of all tiles.
+        memory: the memory of all tiles.
     """
 
     memory: Memory
@@ -235,7 +235,7 @@ class LoweredVariables:
 
 @frozen
 class Compilation:
-    """What was compiled.
+    """The compiled graph and programs.
 
     Attributes:
         target: the machine of one replica; all numbers are those of one replica.
@@ -244,16 +244,17 @@ class Compilation:
         vertex_types: its vertex classes.
         compute_sets: its compute sets.
         programs: its programs by name, as trees.
-        modelled: what the memory of tiles holds; None where it is not modelled.
-        operations: what functions of `poplite.ops` recorded, in that order.
-        options: those of the engine that were asked for, with their values.
-        planned: what each place of each program takes in one run of it, in the order of
+        modelled: the contents of the tiles' memory; None where it is not modelled.
+        operations: the operations that functions of `poplite.ops` recorded, in that order.
+        options: the engine options that were given, with their values.
+        planned: the cost of each place of each program in one run of it, in the order of
             `Execution.steps`: as often as the program says, with every branch taken wherever it is
-            reached, and once round loops that data end. Only where nothing has run.
-        variables: variables and constants, with the tiles of their elements; nothing in reports
-            that were saved without.
-        accesses: what steps read and write of these, in the order of the programs; likewise.
-        joined: neighbour Copies that could be one; nothing in reports that were saved without.
+            reached, and one iteration of loops that data end. Only where nothing has run.
+        variables: variables and constants, with the tiles of their elements; empty in reports saved
+            without them.
+        accesses: the accesses of steps to these, in the order of the programs; empty in reports
+            saved without them.
+        joined: adjacent Copies that could be one; empty in reports saved without them.
     """
 
     RULES: ClassVar[tuple[Rule, ...]] = (
@@ -287,14 +288,14 @@ class Compilation:
     def program_names(self) -> list[str]:
         """The names of programs in the order in which they were given.
 
-        Saved reports have programs by name; their order is that in which steps were looked at.
+        Saved reports have programs sorted by name; their order is recovered from the memory steps.
         """
         touched = (name for step in self.accesses for name, _ in step.places)
         return list(dict.fromkeys((*touched, *self.programs)))
 
     @property
     def memory(self) -> Memory:
-        """What the memory of tiles holds."""
+        """The contents of the tiles' memory."""
         if self.modelled is None:
             raise ProfilingDisabled(
                 "report.compilation: memory is not modelled here",

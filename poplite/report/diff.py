@@ -1,4 +1,4 @@
-"""What changed between two reports, such as those of two mappings of one graph, or of more runs.
+"""Differences between two reports, such as those of two mappings of one graph, or of more runs.
 
 `diff_of` compares any two, for people to read::
 
@@ -8,8 +8,8 @@
     cycles of steps:
       blur              200      96     -104   -52.0%
 
-Steps are matched by name, so that programs may be divided differently.  `steps_since` subtracts an
-earlier report of the same engine from a later one, for traces: step by step, and tile by tile.
+Steps are matched by name, so the programs may be structured differently.  `steps_since` subtracts
+an earlier report of the same engine from a later one, for traces: step by step, and tile by tile.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ MOST = 20
 """Most changes of one kind that are printed."""
 
 LONGEST_HEAD = 20
-"""Most characters of the name of a report above its column."""
+"""Maximum number of characters of a report's name above its column."""
 
 LEAST_NAME = 12
-"""Characters that are left of a name, however little room there is."""
+"""Characters of a name that are kept, however little room there is."""
 
 MANY = 10
 """Changes by this factor or more are shown as factors, not in percent."""
@@ -54,7 +54,7 @@ class Change:
 
     Attributes:
         name: what the number describes.
-        before: its earlier value; 0 where it was not there.
+        before: its earlier value; 0 if it was absent.
         after: its later value.
 
     >>> print(Change("'blur'", 200, 96))
@@ -67,7 +67,7 @@ class Change:
 
     @property
     def change(self) -> int:
-        """How much more it is."""
+        """The later number minus the earlier one."""
         return self.after - self.before
 
     @property
@@ -77,7 +77,7 @@ class Change:
 
     @property
     def percent(self) -> str:
-        """The change in words: from tenfold on, how many times more it is."""
+        """The change in words: as a factor from tenfold on."""
         if self.ratio is None:
             return "new" if self.after else "+0.0%"
         if self.ratio >= MANY:
@@ -91,14 +91,14 @@ class Change:
 
 @frozen(repr=False)
 class ReportDiff:
-    """What changed from one report to another; `print` shows it.
+    """The differences from one report to another; `print` shows them.
 
     Attributes:
         totals: cycles, bytes of the fullest tile and of all tiles, where they are modelled.
         steps: cycles of steps of one name, those that changed most first.
-        phases: cycles that a tile was busy on average, by kind of phase, and waited.
+        phases: cycles that a tile was busy on average, by kind of phase, and that it waited.
         memory: bytes of all tiles by category.
-        runs: the runs whose cycles each has, such as "3 runs"; empty if both have the same.
+        runs: the runs that the cycles of each are from, such as "3 runs"; empty if both are equal.
     """
 
     totals: tuple[Change, ...]
@@ -108,7 +108,7 @@ class ReportDiff:
     runs: tuple[str, ...] = ()
 
     def sections(self) -> Mapping[str, tuple[Change, ...]]:
-        """Return what changed, by title; numbers that stayed the same are left out."""
+        """Return the changes by title; unchanged numbers are left out."""
         named = {
             "cycles of steps": self.steps,
             "cycles by phase": self.phases,
@@ -117,7 +117,7 @@ class ReportDiff:
         return {name: tuple(c for c in changes if c.change) for name, changes in named.items()}
 
     def note(self, names: tuple[str, str] = ("before", "after")) -> str:
-        """Return a warning if the two are of different runs, else "".
+        """Return a warning if the two are from different runs, else "".
 
         >>> ReportDiff((), (), (), (), ("1 run", "3 runs")).note()
         'unlike runs: before is of 1 run, after of 3 runs'
@@ -136,12 +136,12 @@ class ReportDiff:
         top: int = MOST,
         width: int | None = None,
     ) -> str:
-        """Return what changed as text.
+        """Return the differences as text.
 
         Args:
-            names: of the two reports, above their columns.
-            top: most changes of one kind.
-            width: columns to fit; None for lines as long as they are.
+            names: the names of the two reports, above their columns.
+            top: maximum number of changes of one kind.
+            width: columns to fit; None for lines of any length.
 
         >>> print(ReportDiff((Change("cycles", 1204, 1100),), (), (), ()).text(top=1))
                 before  after  change
@@ -174,7 +174,7 @@ class ReportDiff:
 
 
 def diff_of(before: Report, after: Report) -> ReportDiff:
-    """Return what changed from one report to another."""
+    """Return the differences from one report to another."""
     totals = []
     took = execution_of(before).cycles, execution_of(after).cycles
     if took[0] is not None and took[1] is not None:
@@ -209,7 +209,7 @@ def _unlike_runs(before: Report, after: Report) -> tuple[str, ...]:
 def steps_since(
     later: Sequence[ExecutionStep], earlier: Sequence[ExecutionStep]
 ) -> dict[tuple[str, int], ExecutionStep]:
-    """Return what steps took between two reports, by program and row.
+    """Return the executions of steps between two reports, by program and row.
 
     Only steps that ran in between are included, with the numbers of these executions only.
     """
@@ -226,7 +226,7 @@ def steps_since(
 
 
 def report_since(later: Report, earlier: Report) -> Report:
-    """Return a report of what ran between two of an engine."""
+    """Return a report of the executions between two reports of one engine."""
     after, before = later.execution, earlier.execution
     counts = ("runs", "num_steps", "vertices", "bytes_copied", "bytes_gathered", "runs_again")
     execution = replace(
@@ -248,7 +248,7 @@ def report_since(later: Report, earlier: Report) -> Report:
 
 
 def _measured_since(later: Measured, earlier: Measured | None) -> Measured:
-    """Return what the runs in between took on a device."""
+    """Return the measurements of the runs in between on a device."""
     if earlier is None:
         return later
     cycles = None if later.cycles is None else later.cycles - (earlier.cycles or 0)
@@ -265,7 +265,7 @@ def _changes(before: Mapping[str, int], after: Mapping[str, int]) -> tuple[Chang
 
 
 def execution_of(report: Report) -> Execution:
-    """Return what ran; where nothing did, what one run takes as compiled."""
+    """Return the execution; if nothing ran, one run as compiled."""
     steps = tuple(report.places)
     cycles = None if report.cycles is None else sum(step.cycles for step in steps)
     return replace(report.execution, steps=steps, cycles=cycles)

@@ -1,11 +1,11 @@
-"""Executions: steps, their phases, their sums.
+"""The executed part of a report: steps, their phases, their sums.
 
     step        'blur'  100 times      1,204,000 cycles
     phases        exchange               100,200          after waiting for 21,600
                   compute              1,082,200
 
-Each phase has a number for each tile as well.  Costs make the parts of a phase (kinds, causes,
-pairs of tiles); reports read them.
+Each phase has a number for each tile as well.  The cost model makes the parts of a phase (kinds,
+causes, pairs of tiles); reports read them.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from poplite.source import Line
 from poplite.text import amount
 
 PhaseKind = Literal["compute", "copy", "exchange", "global exchange", "host exchange"]
-"""What happens in a phase: vertices run; data are rearranged on their tile; they move between the
-tiles of an IPU, between IPUs, or from and to the host."""
+"""Kinds of phases: vertices run; data are rearranged on their tile; they move between the tiles of
+an IPU, between IPUs, or from and to the host."""
 
 PHASE_KINDS: tuple[PhaseKind, ...] = get_args(PhaseKind)
 
 Source = Literal["given", "formula", "estimated", "counted", "guessed"]
-"""How cycles of vertices are known: `set_perf_estimate`; a formula of the class, or an estimator;
-priced from the compiled code; counted while it ran; or a guess."""
+"""Sources of the cycles of vertices: `set_perf_estimate`; a formula of the class, or an estimator;
+the price of the compiled code; a count taken while it ran; or a guess."""
 
 
 @frozen
@@ -43,10 +43,10 @@ class Cause:
     """A reason why a phase takes as long as it does.
 
     Attributes:
-        what: the field or tensor, as messages call it.
-        why: what happens to it, in words.
+        what: the field or tensor, as named in messages.
+        why: why it moves, in words.
         at: the user's line; empty without one.
-        bytes: how much is moved in one execution.
+        bytes: bytes moved in one execution.
     """
 
     what: str
@@ -60,12 +60,12 @@ class TilePairs:
     """Bytes that tiles receive from each other.
 
     A word that one tile sends to several others counts for each of them, so a column may add up to
-    more than its tile sends; rows add up to what tiles receive.
+    more than its tile sends; a row adds up to the bytes that its tile receives.
 
     Attributes:
         block: tiles that are counted together; 1 where each pair is known.
         bytes: total that block `r` receives from block `s`, at number `r * blocks + s`.
-        largest: of blocks, some of the largest pairs of tiles: source, receiver, total of bytes.
+        largest: for blocks, some of the largest pairs of tiles: source, receiver, total of bytes.
     """
 
     RULES: ClassVar[tuple[Rule, ...]] = (
@@ -85,7 +85,7 @@ class TilePairs:
 
     @property
     def num_blocks(self) -> int:
-        """How many blocks of tiles there are."""
+        """Number of blocks of tiles."""
         return math.isqrt(self.bytes.num_tiles)
 
     def matrix(self) -> Int64:
@@ -103,9 +103,9 @@ class Phase:
     """One phase of a step; all but its causes are totals over all executions of the step.
 
     Attributes:
-        kind: what happens in it.
+        kind: its kind.
         cycles: total of its slowest tile.
-        sync: total of cycles from the slowest tile's end of the phase before to its beginning.
+        sync: total of cycles from the slowest tile's end of the previous phase to its beginning.
         tile_cycles: total of cycles that each tile was busy.
         received: total of bytes that each tile received.
         sent: total of bytes that each tile sent.
@@ -126,13 +126,13 @@ class Phase:
 
     @property
     def moved(self) -> int:
-        """Total of bytes that move: what tiles receive or rearrange; both ways to the host."""
+        """Total of bytes that move: received or rearranged by tiles; both ways for the host."""
         if self.kind == "host exchange":
             return self.received.total + self.sent.total
         return max(self.received.total, self.sent.total, self.copied.total)
 
     def moved_for_causes(self) -> list[float]:
-        """Return the part of `moved` of each cause: fields may share what a tile receives once."""
+        """Return the share of each cause in `moved`: fields may share an element received once."""
         named = sum(cause.bytes for cause in self.causes) or 1
         return [self.moved * cause.bytes / named for cause in self.causes]
 
@@ -156,14 +156,14 @@ def between_syncs(phases: Iterable[Phase]) -> Iterator[list[Phase]]:
 
 @frozen
 class TypeCycles:
-    """What the vertices of one class took, over all executions.
+    """The cycles of the vertices of one class, over all executions.
 
     Attributes:
         name: the name of the class.
-        vertices: total of vertices that ran, each counted as often as it did.
-        source: how their cycles are known.
-        cycles: total of all of them one after the other: instructions that workers issued; for a
-            `MultiVertex`, cycles of its tile.
+        vertices: total of vertices that ran, each counted as often as it ran.
+        source: the source of their cycles.
+        cycles: total of all of them: instructions that workers issued; for a `MultiVertex`, cycles
+            of its tile.
         flops: total of floating-point operations; None without an estimate.
     """
 
@@ -180,7 +180,7 @@ class IpuStep:
 
     Attributes:
         ipu: its number.
-        cycles: total that its tiles took.
+        cycles: total of cycles that its tiles took.
         tile_cycles: int64[tiles of the IPU], total of cycles that each of them was busy.
     """
 
@@ -191,26 +191,25 @@ class IpuStep:
 
 @frozen
 class ExecutionStep:
-    """What one place of a program took, over all its executions.
+    """The cost of one place of a program, over all its executions.
 
     Attributes:
         name: the name of the compute set, or source and target of a copy.
-        kind: of the step.
+        kind: the kind of the step.
         program_name: the name of the program that contains it.
-        row: which row of that program's code it is.
-        at: the user's line that added its first vertices, or made the Copy; empty where it is not
-            known.
+        row: its row in that program's code.
+        at: the user's line that added its first vertices, or made the Copy; empty where unknown.
         executions: how often it ran.
         cycles: total from its beginning to its end; phases between two syncs overlap, as each
             tile starts the next one when it has finished its own part.
         phases: its phases, in order, with totals.
-        vertex_types: what ran in it, with totals.
-        operation: the name of the operation that recorded it; empty for none.
-        number: from 1 over all programs, one after the other, as commands and pages count.
+        vertex_types: the vertex classes that ran in it, with totals.
+        operation: the name of the operation that recorded it; empty without one.
+        number: its number, counted from 1 over all programs in order, as in commands and pages.
         compute_set: position in `Compilation.compute_sets` of the one it executes; None unless
             it is an Execute.
         target: the machine.
-        programs: where its program is found.
+        programs: the mapping in which its program is found.
     """
 
     RULES: ClassVar[tuple[Rule, ...]] = (
@@ -265,7 +264,7 @@ class ExecutionStep:
 
     @property
     def ipus(self) -> tuple[IpuStep, ...]:
-        """What the step took on each IPU, with totals."""
+        """The step's totals on each IPU."""
         if self.target.ipus == 1:
             return (IpuStep(0, self.cycles, self.tile_cycles),)
         busy = [(phase.sync, phase.tile_cycles.array()) for phase in self.phases]
@@ -297,13 +296,13 @@ def _elapsed(phases: list[tuple[int, Int64]]) -> int:
 
 @frozen
 class OperationCycles:
-    """What the steps of one operation took, over all their executions.
+    """The cost of the steps of one operation, over all their executions.
 
     Attributes:
-        name: of the operation, with its scopes.
+        name: the name of the operation, with its scopes.
         at: the user's line that its first step comes from.
         steps: how many of its steps ran.
-        cycles: total of them.
+        cycles: total of their cycles.
         bytes_received: total of bytes that tiles received in them.
     """
 
@@ -316,7 +315,7 @@ class OperationCycles:
 
 @frozen
 class Execution:
-    """What an engine ran since it was made.
+    """Everything that an engine has run since it was made.
 
     Attributes:
         runs: calls of `Engine.run` that reached the end.
@@ -324,10 +323,10 @@ class Execution:
         vertices: total of vertices run.
         bytes_copied: total of bytes moved by Copy steps.
         bytes_gathered: total of bytes that the simulator moved to and from temporaries, because
-            fields were not contiguous or kept their values from before.
+            fields were not contiguous or kept their previous values.
         runs_again: total of times that strict checks ran the vertices of a compute set once more.
-        steps: what each place of each program took, in the order of their numbers, one program
-            after the other; nothing where costs are not modelled.
+        steps: the cost of each place of each program, in the order of their numbers, one program
+            after the other; empty where costs are not modelled.
         cycles: total of all steps; None where they are not modelled.
         target: the machine.
     """
@@ -368,7 +367,7 @@ class Execution:
     def active_cycles(self) -> float:
         """Return how many cycles a tile computed on average, of those that computed.
 
-        In each phase the tiles that have nothing to do are left out.
+        In each phase, idle tiles are left out.
         """
         phases = [p for step in self.steps for p in step.phases if p.kind == "compute"]
         busy = [p.tile_cycles for p in phases if p.tile_cycles.num_used]
@@ -377,13 +376,13 @@ class Execution:
     def worker_cycles(self) -> float:
         """Return how many cycles a tile would compute on average, if workers were never idle.
 
-        A worker issues one instruction each time it is its turn; a vertex that runs on all
-        workers leaves none idle.
+        A worker issues one instruction per turn; a vertex that runs on all workers leaves none
+        idle.
         """
         return sum(each.cycles for each in self.vertex_types()) / self.target.tiles
 
     def vertex_types(self) -> tuple[TypeCycles, ...]:
-        """Return what the vertices of each class took, the most cycles first."""
+        """Return the cost of the vertices of each class, the most cycles first."""
         found: dict[tuple[str, Source], TypeCycles] = {}
         for step in self.steps:
             for each in step.vertex_types:
@@ -392,7 +391,7 @@ class Execution:
         return tuple(sorted(found.values(), key=lambda each: (-each.cycles, each.name)))
 
     def operations(self) -> tuple[OperationCycles, ...]:
-        """Return what the operations of `poplite.ops` took, the most cycles first."""
+        """Return the cost of the operations of `poplite.ops`, the most cycles first."""
         found: dict[str, list[ExecutionStep]] = defaultdict(list)
         for step in self.steps:
             if step.operation:
@@ -428,8 +427,8 @@ def _added(one: TypeCycles, other: TypeCycles) -> TypeCycles:
     )
 
 
-# -- what devices and ranks measure ----------------------------------------------------------------
-# What runs elsewhere tell: of a device, beside what the model says, and of ranks.
+# -- measurements of devices and ranks -------------------------------------------------------------
+# Measurements taken outside the simulator: on a device, next to the model, and between ranks.
 
 
 @frozen
@@ -437,13 +436,13 @@ class Measured:
     """Runs of one program on a device.
 
     Attributes:
-        program: its name.
-        runs: how many reached their end.
-        cycles: what all of them took, counted by the device; None on the SDK's IPU Model, which
-            does not count them.
-        seconds: the same, seen from the host.
-        modelled: cycles of as many runs by the model; None where data decide what runs, or cycles
-            are not modelled.
+        program: the name of the program.
+        runs: how many runs reached their end.
+        cycles: their total, counted by the device; None on the SDK's IPU Model, which does not
+            count cycles.
+        seconds: their total time, seen from the host.
+        modelled: cycles of as many runs according to the model; None where data decide what runs,
+            or cycles are not modelled.
 
     >>> print(Measured("main", 2, 81_250, 0.0004, 79_000))
     'main': 2 runs, 81,250 cycles in 0.4 ms; the model says 79,000 cycles
@@ -466,19 +465,20 @@ class Measured:
 
 @frozen
 class BetweenRanks:
-    """What one place of a program sent between the ranks of `pl.mpi.Device`, over all executions.
+    """Messages of one place of a program between ranks of `pl.mpi.Device`, over all executions.
 
-    A message goes from one rank to another one. What ranks say to each other about calls and the
-    ends of steps is not counted.
+    A message goes from one rank to another one. Messages about calls and the ends of steps are not
+    counted.
 
     Attributes:
-        name: what `ExecutionStep.name` is, what the host does, or "a scalar that decides".
-        program_name: the name of the program that it is a place in.
-        row: which row of that program's code it is; that of the `ExecutionStep`, if there is one.
-        number: of the step in its program, from 1; of a scalar that of the step before it.
-        at: the user's line; empty where it is not known.
+        name: `ExecutionStep.name`, the work of the host, or "a scalar that decides".
+        program_name: the name of the program that contains it.
+        row: its row in that program's code; that of the `ExecutionStep`, if there is one.
+        number: the number of the step in its program, from 1; for a scalar, that of the step before
+            it.
+        at: the user's line; empty where unknown.
         executions: how often it ran.
-        messages: total of messages, of all ranks.
+        messages: total of messages, over all ranks.
         bytes: total of bytes in them.
     """
 
@@ -492,7 +492,7 @@ class BetweenRanks:
     bytes: int
 
     def since(self, earlier: BetweenRanks | None) -> BetweenRanks:
-        """Return what was sent since an earlier report."""
+        """Return the messages since an earlier report."""
         if earlier is None:
             return self
         counts = ("executions", "messages", "bytes")

@@ -1,11 +1,11 @@
-"""Findings: the largest costs of a run by cause, what to look at first.
+"""Findings: the largest costs of a run by cause, where to look first.
 
     every step   copied on its tile 18, exchange 12, waiting 4     of 90 cycles, at one line
     findings     copied on its tile: 3,600 cycles (20.0%) ... in 200 steps (model.py:12)
                  exchange: 2,400 cycles (13.3%) ...
 
-Between two syncs each tile proceeds by itself, so the cost of a phase is the time that the step
-would save without it: work of a tile for which no other one waits costs nothing.
+Between two syncs each tile proceeds independently, so the cost of a phase is the time that the step
+would save without it: work of a tile for which no other tile waits costs nothing.
 
 >>> print(*insights_text(Insights(None, None, (Finding("guessed", 90, 0.5, ("Search",), (0,)),))))
 guessed: the cycles of Search depend on data that was not counted
@@ -41,7 +41,7 @@ FindingKind = Literal[
     "out of memory",
 ]
 """Kinds of findings: tiles that wait for a slower one; idle workers of busy tiles; data that move;
-data that are rearranged on their tile; neighbour Copies that could be one; unattributed cycles; a
+data that are rearranged on their tile; adjacent Copies that could be one; unattributed cycles; a
 tile with too little memory."""
 
 _OF_PHASE: dict[PhaseKind, FindingKind] = {
@@ -73,17 +73,17 @@ LITTLE = 0.01
 """Share of all cycles below which cycles are not a finding."""
 
 NAME = 40
-"""Most characters of a name in a table."""
+"""Maximum number of characters of a name in a table."""
 
 
 @frozen
 class WorstTile:
-    """A tile that has most of something.
+    """The tile that has the most of something.
 
     Attributes:
         tile: its number.
         most: how much it has.
-        mean: how much tiles have on average.
+        mean: the average over tiles.
     """
 
     tile: int
@@ -93,26 +93,26 @@ class WorstTile:
 
 @frozen
 class Finding:
-    """Something that takes or loses cycles, wherever it has the same cause and line.
+    """Something that takes or loses cycles, summed over all places with the same cause and line.
 
     Attributes:
-        kind: what it is.
-        cycles: the gain that is expected: what all its steps would be shorter by without it; of
-            "guessed" what the vertices took, of "idle workers" what a tile's workers could have
-            issued more.
-        share: these cycles, of all cycles that ran.
-        names: of its steps, each name once; of "guessed" the vertex class.
+        kind: its kind.
+        cycles: the expected gain: by how many cycles all its steps would be shorter without it; for
+            "guessed" the cycles of the vertices, for "idle workers" what a tile's workers could
+            have issued in addition.
+        share: the share of these cycles in all cycles that ran.
+        names: the names of its steps, each once; for "guessed" the vertex class.
         steps: their positions in `Execution.steps`.
-        tile: the one that takes longest; None where nothing waits for a tile, or steps wait for
-            different ones.
-        tiles: the most tiles that are busy with it in one step; of "out of memory" those that need
+        tile: the slowest tile; None where nothing waits for a tile, or steps wait for different
+            ones.
+        tiles: the most tiles that are busy with it in one step; for "out of memory" those that need
             more than they have.
-        bytes: total that moves; of "out of memory" what the fullest tile lacks.
-        what: the field or tensor, as messages call it; empty without one.
-        why: what happens to it, in words; how uneven or idle it is.
-        at: the user's line; empty if it is not known.
-        of_tiles: tiles of the target.
-        remedy: what can be done about it, in words; empty where that is not known.
+        bytes: total of bytes that move; for "out of memory" what the fullest tile lacks.
+        what: the field or tensor, as named in messages; empty without one.
+        why: why it moves, in words; how uneven or idle it is.
+        at: the user's line; empty if unknown.
+        of_tiles: number of tiles of the target.
+        remedy: what can be done about it, in words; empty where unknown.
     """
 
     kind: FindingKind
@@ -142,13 +142,13 @@ class Finding:
 
 @frozen
 class Insights:
-    """What to look at first.
+    """Where to look first.
 
     Attributes:
-        busiest: the tile that computes longest; None where none does.
-        fullest: the tile that holds most; None where memory is not modelled.
-        findings: a tile with too little memory; what takes or loses at least a hundredth of all
-            cycles, the most first; guesses.
+        busiest: the tile that computes longest; None if none computes.
+        fullest: the tile that holds the most; None where memory is not modelled.
+        findings: a tile with too little memory; causes that take or lose at least a hundredth of
+            all cycles, the largest first; guesses.
     """
 
     busiest: WorstTile | None
@@ -157,7 +157,7 @@ class Insights:
 
 
 def insights_of(compilation: Compilation, execution: Execution) -> Insights:
-    """Return what to look at first, from two parts of one report."""
+    """Return where to look first, from two parts of one report."""
     memory = compilation.modelled
     fullest = None if memory is None else memory.including_gaps
     return Insights(
@@ -204,7 +204,7 @@ def where(line: str) -> str:
 
 
 class _Loss(NamedTuple):
-    """A part of a finding: what one phase of one step loses."""
+    """A part of a finding: the loss in one phase of one step."""
 
     kind: FindingKind
     cycles: float
@@ -216,11 +216,11 @@ class _Loss(NamedTuple):
     why: str = ""
     at: str = ""
     ideal: float = 0.0
-    """Of what waits or is idle: the cycles that it would take without that."""
+    """For waiting or idle workers: the cycles that the phase would take without that."""
     even: float = 0.0
-    """Of what waits: the cycles that it would take if the busy tiles had equal work."""
+    """For waiting: the cycles that the phase would take if the busy tiles had equal work."""
     work: float = 0.0
-    """Of the same: the cycles that it takes; of waiting those of the slowest tile."""
+    """For both: the cycles that it takes; for waiting those of the slowest tile."""
 
 
 def _losses(compilation: Compilation, execution: Execution) -> list[Finding]:
@@ -280,7 +280,7 @@ def _finding(group: Sequence[_Loss], compilation: Compilation, execution: Execut
 
 
 def _running(compilation: Compilation, step: ExecutionStep, tile: int) -> str:
-    """Return which vertices a tile runs more of than tiles do on average; empty without any."""
+    """Return the vertices of which a tile runs more than tiles do on average; empty if none."""
     if step.compute_set is None:
         return ""
     found = compilation.compute_sets[step.compute_set].vertices
@@ -300,7 +300,7 @@ def _of_step(number: int, step: ExecutionStep) -> Iterator[_Loss]:
         together: Int64 = np.sum(busy, axis=0)
         longest = int(together.max(initial=0))
         for phase, own in zip(group, busy, strict=True):
-            # Vertices that are counted while they run may have another slowest tile each time.
+            # Vertices that are counted while they run may have a different slowest tile each time.
             more = phase.cycles - int(own.max(initial=0))
             without = int((together - own).max(initial=0))
             taken = longest - without + more
@@ -311,7 +311,7 @@ def _of_step(number: int, step: ExecutionStep) -> Iterator[_Loss]:
 
 
 def _moved(number: int, step: ExecutionStep, phase: Phase, taken: int) -> Iterator[_Loss]:
-    """Yield what data that move take, each cause its part by bytes."""
+    """Yield the cycles of moving data, divided among causes by bytes."""
     causes = phase.causes or (Cause("", "", step.at, 1),)
     weight = sum(cause.bytes for cause in causes) or 1
     for cause in causes:
@@ -330,7 +330,7 @@ def _moved(number: int, step: ExecutionStep, phase: Phase, taken: int) -> Iterat
 
 
 def _computed(number: int, step: ExecutionStep, phase: Phase, taken: int) -> Iterator[_Loss]:
-    """Yield what tiles wait for the slowest, and what idle workers lose."""
+    """Yield the losses from waiting for the slowest tile, and from idle workers."""
     busy = phase.tile_cycles
     worst, used = busy.worst_tile, busy.num_used
     if taken > busy.mean:
@@ -355,7 +355,7 @@ def _computed(number: int, step: ExecutionStep, phase: Phase, taken: int) -> Ite
 
 
 def _apart(joined: Sequence[JoinedCopies], execution: Execution) -> Iterator[Finding]:
-    """Yield neighbour Copies that would take fewer cycles as one."""
+    """Yield adjacent Copies that would take fewer cycles as one."""
     if not joined:
         return
     at = {(step.program_name, step.row): n for n, step in enumerate(execution.steps)}

@@ -1,24 +1,25 @@
-"""The form of reports in JSON.
+"""The JSON format of reports.
 
     {"poplite": "report", "version": 6, "compilation": {...}, "execution": {...}, ...}
 
 Every dataclass is an object with the names of its fields (`poplite.codec`); keys are sorted, and
-fields that have their default are left out.
-The user's lines are numbers of those in `lines`.  Programs are a list of nodes in which children
-precede their parents, so that a function occurs once.
+fields that have their default value are omitted.  The user's lines are given as indices into
+`lines`. Programs are a list of nodes in which children precede their parents, so that a function
+occurs once.
 
-Numbers of tiles, also those in files of executables, are ranges of tiles with their values, or one
+Per-tile numbers, also those in files of executables, are ranges of tiles with their values, or one
 value if all are equal::
 
     {"tiles": [[0, 3], [9, 9]], "values": [5, 5, 5, 5, 7]}
     {"tiles": [[0, 1471]], "values": 5}
     {"of": 64, "tiles": ["uint8", 120, [9]], "values": ["uint16", 0, [9]]}
 
-Where that would be many numbers, they name a part of the file's arrays, in reports one long array
-of each type in base 64 in `tables`: of tiles the distances from each to the next, which are small
-and often the same.  Numbers of pairs of blocks, and of pieces, say of how many they are.
+Where that would be many numbers, they refer to a part of the file's arrays, in reports one long
+array of each type in base 64 in `tables`; for tiles it holds the distances from each to the next,
+which are small and often equal.  Numbers for pairs of blocks, and for pieces, give their count in
+`of`.
 
-A file has thousands of these: all of one field are written, read and checked together.
+A file has thousands of these, so all those of one field are written, read and checked together.
 """
 
 from __future__ import annotations
@@ -58,26 +59,26 @@ from poplite.text import clipped
 # -- numbers of tiles ------------------------------------------------------------------------------
 
 FEW = 16
-"""Most ranges of tiles, and most different numbers, that are written out as lists."""
+"""Maximum number of ranges of tiles, and of different numbers, that are written out as lists."""
 
 MOST = 2**63
-"""Whole numbers are below it, as those of arrays."""
+"""Integers are below it, like those of arrays."""
 
 PACKED = {"uint8": 0xFF, "uint16": 0xFFFF, "uint32": 0xFFFFFFFF, "int64": MOST - 1}
-"""Types of numbers of arrays, little-endian, and the most of each."""
+"""Types of array elements, little-endian, and the greatest number of each."""
 
 LOOKS_A_CHARACTER = 256
-"""Numbers of arrays that are looked at for each character of a file, at most: more than any needs,
-where equal ones of up to 16,384 bytes are written once (`poplite.codec.archive`)."""
+"""Maximum number of array elements that are read for each character of a file: more than any file
+needs, as equal arrays of up to 16,384 bytes are written once (`poplite.codec.archive`)."""
 
 
 class PerTileCoder(Coder):
-    """Numbers of tiles, or of what there may be any number of.
+    """A number per tile, or per item of anything else of which there may be any number.
 
     Args:
-        whole: the numbers that there may be.
-        of_tiles: whether they are of the tiles of the target, which the file says before.
-        of_pairs: whether they are of pairs of blocks of tiles.
+        whole: the range of valid numbers.
+        of_tiles: whether there is one for each tile of the target, which precedes them in the file.
+        of_pairs: whether there is one for each pair of blocks of tiles.
     """
 
     name = "numbers of tiles"
@@ -113,7 +114,7 @@ class PerTileCoder(Coder):
         return found
 
     def _encoded_numbers(self, series: Sequence[Series], to: Writer) -> list[Json]:
-        """Return one number if all are equal, else a list, or where they are in the arrays."""
+        """Return one number if all are equal, else a list, or their place in the arrays."""
         found: list[Json] = [_only(each) for each in series]
         rows = [row for row, only in enumerate(found) if only is None]
         if not rows:
@@ -123,7 +124,7 @@ class PerTileCoder(Coder):
         parts.add(np.array([each.base for each in some]))
         low, high = parts.limits()
         if self.whole.start < 0:
-            high = np.where(low < 0, MOST - 1, high)  # of a type with a sign
+            high = np.where(low < 0, MOST - 1, high)  # of a signed type
         packed = parts.packed(high, (parts.lengths > FEW) & (low < high))
         for number, (row, least, most) in enumerate(
             zip(rows, low.tolist(), high.tolist(), strict=True)
@@ -135,7 +136,7 @@ class PerTileCoder(Coder):
         return found
 
     def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
-        """Return the values of many pieces of JSON, which stay as short as they are written."""
+        """Return the values of many pieces of JSON, in a form as compact as the JSON."""
         for each in data:
             if type(each) is not dict or each.keys() != self.keys:
                 raise Malformed(f"{clipped(each)} are not valid {self.name}")
@@ -147,7 +148,7 @@ class PerTileCoder(Coder):
         return list(map(PerTile, sizes, tiles, numbers))
 
     def _sizes(self, data: Sequence[Json], of: Reader) -> list[int]:
-        """Return of how many tiles each is."""
+        """Return the number of tiles of each."""
         if self.of_tiles:
             return [int(of.lent["target"].tiles)] * len(data)
         for each in data:
@@ -158,7 +159,7 @@ class PerTileCoder(Coder):
     def _decoded_numbers(
         self, values: Sequence[Json], counts: Sequence[int], of: Reader
     ) -> list[Series]:
-        """Return numbers; of equal ones as many as there are tiles."""
+        """Return numbers; a single one is repeated for all tiles."""
         refs, lists = _sorted_out(values)
         arrays = [of.arrays.of_part(part) for part in _parts_of([values[row] for row in refs], of)]
         written = [values[row] for row in lists]
@@ -187,7 +188,7 @@ class PerTileCoder(Coder):
         return Listed(0, array)
 
     def _check(self, low: int, high: int, data: Json) -> None:
-        """Refuse numbers beyond those that there may be."""
+        """Reject numbers outside the valid range."""
         if low < self.whole.start:
             raise Malformed(f"{clipped(data)} has numbers below {self.whole.start}")
         if high >= self.whole.stop:
@@ -198,12 +199,12 @@ class PerTileCoder(Coder):
 
 
 AT_ONCE = 1 << 18
-"""Numbers that are looked at together, at most, but for those of one value: memory of more takes
-longer, and there may be any number of them."""
+"""Maximum count of numbers that are processed at a time, except those of one value: more would need
+more memory and take longer, and there may be any number of them."""
 
 
 def _at_once(counts: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield begin and end of the values that are handled together, by how many numbers each has.
+    """Yield begin and end of each batch of values, given how many numbers each value has.
 
     >>> list(_at_once([AT_ONCE - 1, 1, 1, AT_ONCE]))
     [(0, 2), (2, 3), (3, 4)]
@@ -222,11 +223,11 @@ Packed = tuple[str, npt.NDArray[np.integer[Any]]]
 
 
 class _Parts:
-    """Arrays of numbers, none of them empty, one behind the other.
+    """Concatenated arrays of numbers, none of them empty.
 
     Attributes:
-        numbers: all of them.
-        lengths: int64[parts], how many numbers each has.
+        numbers: the numbers of all arrays.
+        lengths: int64[parts], the length of each array.
         begin: int64[parts], where in `numbers` each begins.
     """
 
@@ -236,7 +237,7 @@ class _Parts:
         self.begin = np.cumsum(self.lengths) - self.lengths
 
     def add(self, base: Int64) -> None:
-        """Add a number to all of each array."""
+        """Add a number per array to all its elements."""
         if base.any():
             self.numbers = self.numbers + np.repeat(base, self.lengths)
 
@@ -246,17 +247,17 @@ class _Parts:
         return self.numbers[begin : begin + self.lengths[number]]
 
     def limits(self) -> tuple[Int64, Int64]:
-        """Return the least and the greatest number of each, int64[parts]."""
+        """Return the least and the greatest number of each array, int64[parts]."""
         ends = (each.reduceat(self.numbers, self.begin) for each in (np.minimum, np.maximum))
         low, high = (each.astype(np.int64) for each in ends)
         return low, high
 
     def count(self, which: npt.NDArray[np.bool_]) -> Int64:
-        """Return how many numbers of each are chosen, int64[parts]."""
+        """Return how many numbers of each array are chosen, int64[parts]."""
         return np.add.reduceat(which, self.begin, dtype=np.int64)
 
     def packed(self, high: Int64, chosen: npt.NDArray[np.bool_]) -> dict[int, Packed]:
-        """Return the chosen ones, by number, in the narrowest types for numbers up to `high`."""
+        """Return the chosen arrays, by number, in the narrowest types for numbers up to `high`."""
         narrow = np.searchsorted(list(PACKED.values()), high)
         found: dict[int, Packed] = {}
         for kind, name in enumerate(PACKED):
@@ -270,7 +271,7 @@ class _Parts:
 
 
 def _only(series: Series) -> int | None:
-    """Return the number that all equal, where the form of a series shows it."""
+    """Return the number that all elements equal, where the form of a series shows it."""
     return series.only if isinstance(series, Steps) else None
 
 
@@ -279,7 +280,7 @@ def _numbers_of(series: Series | Runs | Rising) -> Listed:
 
 
 def _encoded_tiles(sets: Sequence[Series | Runs | Rising], to: Writer) -> list[Json]:
-    """Return the tiles of each set, of which there are some."""
+    """Return the tiles of each set; there is at least one set."""
     found: list[Json] = list(map(_few_ranges, sets))
     rising = [row for row in _missing(found) if isinstance(sets[row], Rising)]
     arrays = _packed_distances(sets, rising)
@@ -305,7 +306,7 @@ def _few_ranges(series: Series | Runs | Rising) -> Json:
 
 
 def _packed_distances(sets: Sequence[Any], rows: Sequence[int]) -> dict[int, Packed]:
-    """Return the distances of sets of many ranges that are kept as such."""
+    """Return the distances of sets of many ranges that are stored as distances."""
     if not rows:
         return {}
     parts = _Parts([sets[row].distances for row in rows])
@@ -318,7 +319,7 @@ def _packed_distances(sets: Sequence[Any], rows: Sequence[int]) -> dict[int, Pac
 def _add_ranges(
     sets: Sequence[Any], rows: Sequence[int], found: list[Json], arrays: dict[int, Packed]
 ) -> None:
-    """Find the ranges of sets, or where there are many their distances."""
+    """Find the ranges of sets, or their distances where there are many ranges."""
     some = [_numbers_of(sets[row]) for row in rows]
     parts = _Parts([each.offset for each in some])
     parts.add(np.array([each.base for each in some]))
@@ -343,10 +344,10 @@ def _add_ranges(
 # -- reading numbers -------------------------------------------------------------------------------
 
 FARTHEST = MOST_TILES**2
-"""Most that two tiles, or two pairs of tiles, are apart."""
+"""The greatest distance between two tiles, or two pairs of tiles."""
 
 MOST_FAR = 1 << 18
-"""Most distances of 64 bits: sums of them have 64 bits, too."""
+"""Maximum number of 64-bit distances whose sum also fits 64 bits."""
 
 
 def _sorted_out(values: Sequence[Json]) -> tuple[list[int], list[int]]:
@@ -357,7 +358,7 @@ def _sorted_out(values: Sequence[Json]) -> tuple[list[int], list[int]]:
 
 
 def _parts_of(refs: Sequence[Json], of: Reader) -> list[tuple[str, int, int]]:
-    """Return the type, first element and length of numbers of the tables."""
+    """Return the type, first element and length of references to the tables."""
     found = of.arrays.parts(refs, PACKED)
     of.looks -= sum([count for _, _, count in found])
     if of.looks < 0:
@@ -368,7 +369,7 @@ def _parts_of(refs: Sequence[Json], of: Reader) -> list[tuple[str, int, int]]:
 def _decoded_tiles(
     places: Sequence[Json], sizes: Sequence[int], of: Reader
 ) -> tuple[list[Any], list[int]]:
-    """Return tiles, all of them below the sizes, and how many there are."""
+    """Return sets of tiles, all below the given sizes, and the number of tiles in each."""
     check_lists(places)
     found: list[Any] = [None] * len(places)
     counts = [0] * len(places)
@@ -386,7 +387,7 @@ def _decoded_tiles(
 
 
 def _add_rising(named: Sequence[tuple[str, int, int]], of: Reader) -> None:
-    """Find the tiles of distances from each to the next, and the last of them."""
+    """Find the tiles given by distances from each to the next, and the last of them."""
     for name in dict.fromkeys(name for name, _, _ in named):
         own = [part for part in named if part[0] == name]
         for begin, end in _at_once([count for _, _, count in own]):
@@ -396,7 +397,7 @@ def _add_rising(named: Sequence[tuple[str, int, int]], of: Reader) -> None:
 
 
 def _last_tiles(distances: Sequence[npt.NDArray[np.integer[Any]]]) -> list[int]:
-    """Return the last tile of each set; refuse distances at which tiles do not rise."""
+    """Return the last tile of each set; reject distances at which tiles do not ascend."""
     parts = _Parts(distances)
     if parts.numbers.dtype == np.int64 and (
         parts.numbers.max() > FARTHEST or parts.lengths.max() > MOST_FAR
@@ -411,7 +412,7 @@ def _last_tiles(distances: Sequence[npt.NDArray[np.integer[Any]]]) -> list[int]:
 
 
 def _whole(numbers: list[Json], lists: Sequence[Json]) -> Int64:
-    """Return whole numbers of some lists."""
+    """Return the integers of some lists."""
     if set(map(type, numbers)) <= {int}:
         try:
             return np.array(numbers, np.int64)
@@ -450,7 +451,7 @@ TABLES, LINES = "tables", "lines"
 T = TypeVar("T")
 
 
-@no_collection()  # all that is made stays
+@no_collection()  # everything that is made stays
 def to_json(report: Any) -> str:
     """Return a report, a dataclass, as JSON."""
     to = Writer()
@@ -464,7 +465,7 @@ def to_json(report: Any) -> str:
 
 
 def from_json(cls: type[T], text: str | bytes, source: str = "this") -> T:
-    """Return the report of JSON; raise FileLoadError, which names the source, for all else."""
+    """Return the report of JSON; raise FileLoadError, which names the source, if invalid."""
     with REPORTS.loading(source):
         add_room(len(text))
         return _loaded(cls, parsed_json(text), LOOKS_A_CHARACTER * len(text))
@@ -495,7 +496,7 @@ def _tables(data: Json) -> ArrayReader:
 
 
 class _SecondsCoder(ScalarCoder):
-    """Numbers, finite and none of them below 0, as JSON has them."""
+    """Finite, nonnegative numbers, as in JSON."""
 
     def encode(self, value: Any, to: Writer) -> Json:
         """Return a value as JSON."""

@@ -1,7 +1,7 @@
-"""Memory of tiles by category, step, tile.
+"""The memory of tiles by category, step, tile.
 
     always live        code, constants, variables that keep their values
-    not always live    shares memory with what other steps need; counted in the fullest step
+    not always live    shares memory with the contents of other steps; counted in the fullest step
 
 >>> used = PerTile.of(np.array([640, 320]))
 >>> plan = Memory(used, PerTile.nothing(2), (Held("x", used, "variable", None, ""),), ())
@@ -52,15 +52,15 @@ Category = Literal[
     "host_exchange_code",
     "stack",
 ]
-"""What something in memory is: elements of tensors; buffers of a step that receive or rearrange
-data; vertices; code; stacks.
+"""Categories of memory: elements of tensors; buffers of a step that receive or rearrange data;
+vertices; code; stacks.
 
 Source of the terms: PopVision analysis library, "Memory".
 """
 
 
 def _are_stretches(steps: Steps | None, known: Known) -> bool:
-    """Return whether there are stretches of steps, which rise, each to its last step."""
+    """Return whether steps are valid stretches: ascending, each from its first to its last step."""
     before = -1
     for first, last in steps or ():
         if not before < first <= last < known.memory_steps:
@@ -74,17 +74,17 @@ class Held:
     """Something in the memory of some tiles.
 
     Attributes:
-        name: the name of the variable, which is that of one of `Compilation.variables` alone, or
-            what the thing is.
+        name: the name of the variable, unique in `Compilation.variables`, or a description of the
+            thing.
         bytes: its bytes on each tile.
-        category: its kind, a `Category`; a report of a later version may have others.
+        category: its kind, a `Category`; a report of a later version may have further ones.
         steps: when it is needed; None if it is always live.
         at: the user's line; empty without one.
-        shape: of a variable or constant; None of other things.
-        element_type: of its elements, such as "FLOAT"; empty where it has no shape.
+        shape: the shape of a variable or constant; None for other things.
+        element_type: the type of its elements, such as "FLOAT"; empty where it has no shape.
         align: bytes that its address is a multiple of.
         interleaved: whether it is in interleaved memory.
-        why: why a variable is always live; empty where it is not.
+        why: why a variable is always live; empty if it is not.
     """
 
     name: str
@@ -113,12 +113,12 @@ class MemoryStep:
 
     Attributes:
         program: the name of the program.
-        name: which step it is.
+        name: the name of the step.
         at: the user's line.
-        most: bytes that are not always live in it, on the tile that has most of them.
+        most: bytes that are live in it but not always, on the tile that has most of them.
         tile: that tile.
-        number: from 1 over all programs, of its first place.
-        rows: of the program's code, of all its places; those of `ExecutionStep.row`.
+        number: the number of its first place, counted from 1 over all programs.
+        rows: the rows of all its places in the program's code, as in `ExecutionStep.row`.
     """
 
     program: str = field(metadata=checked(in_program))
@@ -139,7 +139,8 @@ class Memory:
 
     Attributes:
         including_gaps: bytes that each tile needs, with the gaps between things.
-        not_always_live: bytes of each tile that are not always live, in the step that needs most.
+        not_always_live: bytes of each tile that are not always live, in the step that needs the
+            most.
         held: everything in memory.
         steps: the steps of all programs, one program after the other.
         addresses: where each thing of `held` begins on each tile, counted from the beginning of
@@ -221,15 +222,15 @@ class Memory:
 
 @frozen
 class Operation:
-    """An operation of `poplite.ops`, and the memory of what it made.
+    """An operation of `poplite.ops`, and the memory of the variables that it made.
 
     Attributes:
-        name: with its scopes.
+        name: its name, with scopes.
         at: the user's line that recorded it.
         compute_sets: numbers of its compute sets, in `Compilation.compute_sets`.
-        result_bytes: of the variables that it made for others to read, on all tiles.
-        temporary_bytes: of the other variables that it made; they share room with those of steps
-            that run at other times.
+        result_bytes: bytes of the variables that it made for others to read, on all tiles.
+        temporary_bytes: bytes of the other variables that it made; they share memory with those of
+            steps that run at other times.
     """
 
     name: str
@@ -248,8 +249,8 @@ class LivenessStep:
     """Memory that a step of a program needs besides always-live memory.
 
     Attributes:
-        number: of the step.
-        step: which it is.
+        number: the number of the step.
+        step: the step.
         held: everything in memory.
     """
 
@@ -321,7 +322,7 @@ class MemoryVariable(NamedTuple):
     """Something on a tile.
 
     Attributes:
-        name: the name of the variable, or what the thing is.
+        name: the name of the variable, or a description of the thing.
         bytes: its bytes on the tile.
         category: its kind.
         is_always_live: whether nothing else ever uses its memory.
@@ -369,7 +370,7 @@ class MemoryCategories(Mapping[str, MemoryCategory]):
         return self.found[name]
 
     def __getattr__(self, name: str) -> MemoryCategory:
-        if name.startswith("__"):  # what copying and the like look for
+        if name.startswith("__"):  # looked up by `copy` and the like
             raise AttributeError(name)
         if name not in self.found:
             raise UnknownName(
@@ -407,16 +408,17 @@ def _on_tile(some: Iterable[Held], tile: int) -> tuple[MemoryVariable, ...]:
     )
 
 
-# -- when tiles need most memory -------------------------------------------------------------------
+# -- when tiles need the most memory ---------------------------------------------------------------
 # Peaks of memory: the fullest step of each tile, and its contents by kind.
 #
-# Room that several steps share counts once: a tile is looked at in its own fullest step.
+# Memory that several steps share counts once: each tile is considered in its own fullest step.
 #
 #     needed   = always live + live in the fullest step + gaps
 #              = the sum of its stack
 #
-# All steps are gone through once, with the running sum of all tiles: what begins in a step is
-# added, what has ended is taken off.  So a machine of 1,472 tiles and 200 steps takes milliseconds.
+# One pass over all steps keeps the running sum of all tiles: things that begin in a step are added,
+# things that have ended are subtracted.  So a machine of 1,472 tiles and 200 steps takes
+# milliseconds.
 
 KINDS = {
     "variable": "variables",
@@ -441,10 +443,10 @@ KINDS = {
 OTHER, GAPS = "other", "gaps"
 
 KIND_NAMES = (*dict.fromkeys(KINDS.values()), OTHER, GAPS)
-"""All kinds of thing, in the order of stacks from below."""
+"""All kinds of thing, in the order in which they are stacked, from the bottom."""
 
 BUFFERS = "messages", "rearranged copies"
-"""Kinds that steps bring along."""
+"""Kinds that exist only in steps."""
 
 UNEVEN = 1.25
 """Beyond this many times the average, the advice is to spread a variable evenly."""
@@ -454,7 +456,7 @@ NO_STEP = -1
 
 
 def thing_kind(category: str) -> str:
-    """Return the kind of thing of a category; one that is not known is "other".
+    """Return the kind of thing of a category; an unknown category is "other".
 
     >>> thing_kind("constant"), thing_kind("new_in_version_9")
     ('variables', 'other')
@@ -468,7 +470,7 @@ class Peaks:
 
     Attributes:
         memory: of all tiles.
-        step: int64[tiles], the first step that needs most, as position in `memory.steps`;
+        step: int64[tiles], the first step that needs the most, as a position in `memory.steps`;
             `NO_STEP` where everything is always live.
     """
 
@@ -488,7 +490,7 @@ class Peaks:
     def kinds(self) -> dict[str, Int64]:
         """Return the bytes of each tile by kind of thing, with gaps, in the order of stacks.
 
-        On each tile they add up to what it needs.
+        On each tile they add up to the bytes that it needs.
         """
         found = {name: np.zeros(len(self.step), np.int64) for name in KIND_NAMES}
         for held in self.memory.held:
@@ -497,7 +499,7 @@ class Peaks:
         return {name: sizes for name, sizes in found.items() if sizes.any()}
 
     def _is_live(self, held: Held, tiles: Int64) -> npt.NDArray[np.bool_]:
-        before = NO_STEP - 1  # a stretch before all others: every step has one that began
+        before = NO_STEP - 1  # a stretch before all others: every step is after the begin of one
         first, last = np.array([(before, before), *(held.steps or ())]).T
         step = self.step[tiles]
         is_live: npt.NDArray[np.bool_] = step <= last[np.searchsorted(first, step, "right") - 1]
@@ -542,7 +544,7 @@ def bytes_by_step(memory: Memory, tile: int) -> Int64:
 
 
 def changes(things: Iterable[Held]) -> tuple[dict[int, list[PerTile]], dict[int, list[PerTile]]]:
-    """Return what begins in each step, and what ended in the step before."""
+    """Return the things that begin in each step, and those that ended in the step before."""
     begin: dict[int, list[PerTile]] = {}
     end: dict[int, list[PerTile]] = {}
     for held, first, last in _stretches(things):

@@ -1,7 +1,7 @@
-"""Numbers of tiles, kept in few bytes.
+"""Per-tile numbers, stored in few bytes.
 
-A report of a thousand steps holds tens of thousands of numbers for each tile; most are the same
-on a range of tiles, and are written out only on demand.
+A report of a thousand steps holds tens of thousands of numbers for each tile; most are equal over a
+range of tiles, and are expanded only on demand.
 
 >>> received = PerTile.of(np.array([0, 64, 64, 0]))
 >>> received.total, received.most, received.worst_tile, received[2]
@@ -30,11 +30,11 @@ from poplite.arrays.series import Rising, Runs, Series, compact, constant
 from poplite.frozen import frozen
 
 BYTES_A_PAIR = 24
-"""What a pair takes where all are written out: two blocks of tiles, and a number."""
+"""Numbers per pair in the expanded form: two blocks of tiles, and a number."""
 
 MOST_PIECES = 1 << 20
-"""Most pieces of the mappings that an executable keeps, of all variables together: those of the
-first variables, as far as that goes."""
+"""Maximum number of pieces of mappings that an executable keeps, over all variables: those of the
+first variables, up to this number."""
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -45,7 +45,7 @@ class PerTile(Sequence[int]):
 
     Attributes:
         num_tiles: tiles of the target.
-        tiles: those whose number is not zero, ascending.
+        tiles: the tiles whose number is nonzero, ascending.
         values: their numbers.
     """
 
@@ -65,7 +65,7 @@ class PerTile(Sequence[int]):
         return _nothing(num_tiles)
 
     def array(self) -> Int64:
-        """Return int64[tiles], which may not be written."""
+        """Return int64[tiles], read-only."""
         dense = np.zeros(self.num_tiles, np.int64)
         dense[self.tiles.array()] = self.values.array()
         dense.flags.writeable = False
@@ -78,7 +78,7 @@ class PerTile(Sequence[int]):
 
     @property
     def most(self) -> int:
-        """The greatest number; 0 without any."""
+        """The greatest number; 0 if there are none."""
         return max(0, self.values.high) if self.values.count else 0
 
     @property
@@ -95,7 +95,7 @@ class PerTile(Sequence[int]):
 
     @property
     def num_used(self) -> int:
-        """Tiles whose number is not zero."""
+        """How many tiles have a nonzero number."""
         return self.tiles.count
 
     def __len__(self) -> int:
@@ -106,7 +106,7 @@ class PerTile(Sequence[int]):
     @overload
     def __getitem__(self, tile: slice) -> list[int]: ...
     def __getitem__(self, tile: int | slice) -> int | list[int]:
-        # Python's own error and negative numbers, without the array.
+        # Python's own IndexError and negative indices, without making the array.
         numbers = range(self.num_tiles)[tile]
         if isinstance(numbers, range):
             return [self[number] for number in numbers]
@@ -128,7 +128,7 @@ class PerTile(Sequence[int]):
         return all(map(np.array_equal, self._used(), other._used()))
 
     def _used(self) -> tuple[Int64, Int64]:
-        """Return the tiles whose number is not zero, and their numbers: files may list others."""
+        """Return the tiles whose number is nonzero, and their numbers: files may list zeros."""
         tiles, values = self.tiles.array(), self.values.array()
         return tiles[values != 0], values[values != 0]
 
@@ -150,7 +150,7 @@ PerPiece = Annotated[PerTile, "piece"]
 """A number for each piece of a variable."""
 
 TilePerPiece = Annotated[PerTile, "piece or none"]
-"""A number for each piece, -1 for none."""
+"""A number for each piece, -1 for no tile."""
 
 
 class LazySequence(Sequence[T_co]):

@@ -1,4 +1,4 @@
-"""Programs as they were compiled: what runs after what, in a tree to be visited.
+"""Compiled programs as trees to be visited, in order of execution.
 
     Sequence 'main'
       Repeat 100 times
@@ -28,7 +28,7 @@ from poplite.text import clipped, fitted
 
 
 class ProgramType(enum.Enum):
-    """What a program is."""
+    """Kinds of programs."""
 
     SEQUENCE = "Sequence"
     REPEAT = "Repeat"
@@ -58,15 +58,15 @@ class Program:
 
     Attributes:
         type: its kind.
-        name: the name of the compute set, source and target of a copy, or number of repeats.
-        row: its row in the code; the step of the same row describes what runs in it.
+        name: the name of the compute set, source and target of a copy, or number of iterations.
+        row: its row in the code; the step of the same row describes its execution.
         children: the programs under it, in order; for a RepeatWhile the condition, then the body.
             A function is the only program under each of its calls.
-        at: the user's line; empty where it is not known.
-        role: what it is to the program above, where that decides: "condition" or "body" of a
+        at: the user's line; empty where unknown.
+        role: its role in the program above, if that branches: "condition" or "body" of a
             RepeatWhile, "then" or "else" of an If, "case 3" or "default" of a Switch.
-        count: how often one run executes it, a function in all of its calls; None where data
-            decide.
+        count: how often one run executes it, for a function summed over all of its calls; None
+            where data decide.
     """
 
     type: ProgramType
@@ -82,7 +82,7 @@ class Program:
         getattr(visitor, f"visit_{self.type.name.lower()}")(self)
 
     def walk(self) -> Iterator[Program]:
-        """Yield the program and all under it, in order; a function where it is called first."""
+        """Yield the program and all under it, in order; a function only at its first call."""
         seen: set[int] = set()
         pending = [self]
         while pending:
@@ -99,7 +99,7 @@ class Program:
         return hash((self.type, self.name, self.row, len(self.children)))
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return its nodes: pickle follows no tree that is hundreds of programs deep."""
+        """Return its nodes: pickle cannot recurse through a tree hundreds of programs deep."""
         return tree_of, (nodes_of(self),)
 
     def __repr__(self) -> str:
@@ -130,7 +130,7 @@ def tree_of(nodes: Iterable[Sequence[Any]]) -> Program:
     """
     made: list[Program] = []
     for node in nodes:
-        parts = node if isinstance(node, list | tuple) else ()  # tuples are those of `nodes_of`
+        parts = node if isinstance(node, list | tuple) else ()  # tuples come from `nodes_of`
         if len(parts) != 7 or not isinstance(parts[3], list | tuple):
             raise Malformed(f"{clipped(node)} is not a program")
         kind, name, row, children, at, role, count = parts
@@ -154,7 +154,7 @@ def tree_of(nodes: Iterable[Sequence[Any]]) -> Program:
 
 
 def num_steps(tree: Program) -> int:
-    """Return how many steps are under a program, each place counted.
+    """Return the number of steps under a program, counting every place.
 
     >>> num_steps(Program(ProgramType.SEQUENCE, "main", 0))
     0
@@ -163,7 +163,7 @@ def num_steps(tree: Program) -> int:
 
 
 def steps_below(tree: Program) -> dict[int, int]:
-    """Return the steps under each program of a tree, each place counted, by its `id`."""
+    """Return the number of steps under each program of a tree, counting every place, by `id`."""
     found: dict[int, int] = {}
     for node in children_first(tree):
         is_step = not node.children and node.type not in _ARRANGING
@@ -172,10 +172,10 @@ def steps_below(tree: Program) -> dict[int, int]:
 
 
 _TIMES = re.compile(r"\d{1,3}(,\d{3}){0,3} times?", re.ASCII)
-"""How often a Repeat says that it runs: 2**32 - 1 times at most."""
+"""The iteration count in the name of a Repeat: at most 2**32 - 1."""
 
 BY_DATA = (ProgramType.REPEAT_WHILE, ProgramType.LOOP, ProgramType.IF, ProgramType.SWITCH)
-"""Kinds that run their programs as often as data, or a stop, decide."""
+"""Kinds that run their programs as often as data, or a request to stop, decide."""
 
 
 def repeats(node: Program) -> int:
@@ -190,7 +190,7 @@ def repeats(node: Program) -> int:
 def counts_as_compiled(tree: Program) -> dict[int, int]:
     """Return how often one run executes each program of a tree, by its `id`.
 
-    Each branch is taken wherever it is reached, and a loop that data end goes round once; Repeats
+    Each branch is taken wherever it is reached, and a loop that data end has one iteration; Repeats
     inside them count in full.
     """
     below_first = list(children_first(tree))
@@ -223,7 +223,7 @@ def children_first(tree: Program) -> Iterator[Program]:
 
 
 class ProgramVisitor:
-    """Base of visitors: each method visits the children unless it is overridden."""
+    """Base class of visitors: each method visits the children unless it is overridden."""
 
     def visit_children(self, program: Program) -> None:
         """Visit the children of a program."""
@@ -262,7 +262,7 @@ class Programs(Mapping[str, Program]):
         return self._rows[name, row]
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return the trees: what makes them is code of this process."""
+        """Return the trees, as the function that makes them cannot be pickled."""
         return _of_trees, (dict(self._trees()),)
 
     def _trees(self) -> Mapping[str, Program]:

@@ -109,19 +109,19 @@ def _program(report: Report, program: object, call: str) -> str:
     )
 
 
-# Methods import what they need: an engine makes a report without it.
+# Methods import the modules they need: an engine makes a report without them.
 
 NO_PROGRAM = "no program given"
-"""The note of a report of a graph without its program."""
+"""The note in the report of a graph without its program."""
 
 
 @frozen
 class Instrumentation:
-    """What was looked at.
+    """What was modelled and checked.
 
     Attributes:
         is_modelled: whether cycles and memory of the machine are modelled.
-        checks: what was looked at: "strict", "fast" (indices) or "none".
+        checks: the level of checks: "strict", "fast" (indices) or "none".
         interpreted: whether all vertices ran as plain Python.
         faster: names of the faster forms that ran in place of the `compute` of their classes.
     """
@@ -133,7 +133,7 @@ class Instrumentation:
 
 
 MOST_ORDERED = 1 << 27
-"""Most steps in an order: as many as `Engine.tracing` records."""
+"""Maximum number of steps in an order: as many as `Engine.tracing` records."""
 
 
 def _is_order(order: tuple[tuple[int, int], ...], known: Known) -> bool:
@@ -144,22 +144,22 @@ def _is_order(order: tuple[tuple[int, int], ...], known: Known) -> bool:
 @made_by("engine.report(), or pl.Report.load(path)")
 @frozen(repr=False)
 class Report(Displayed):
-    """What an engine is made of, and what it ran since it was made.
+    """The contents of an engine, and everything that it has run since it was made.
 
-    `print(report)` tells it as text. Reports of one graph and machine compare as `==` when all
-    their numbers are the same.
+    `print(report)` shows it as text. Reports of one graph and machine compare equal if all their
+    numbers are equal.
 
     Attributes:
         compilation: machine, graph, programs, memory.
         execution: steps and their cycles.
-        instrumentation: what was looked at.
-        order: what ran in which order, where that was recorded: positions in `Execution.steps`,
-            and how often each ran in a row.
-        measured: what runs on a device took, by program; steps and cycles are the model's.
+        instrumentation: what was modelled and checked.
+        order: the order of execution, where it was recorded: positions in `Execution.steps`, and
+            how often each ran in succession.
+        measured: measurements of runs on a device, by program; steps and cycles are the model's.
         between_ranks: messages between ranks, by place; empty without ranks.
-        note: why nothing was run that could have been, what decided in the run though nothing
-            had written it, or which run would take more cycles than are counted; empty where there
-            is nothing to say.
+        note: why nothing was run although it could have been, which value decided in the run
+            although nothing had written it, or which run would take more cycles than are counted;
+            else empty.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -192,7 +192,7 @@ class Report(Displayed):
 
     @property
     def insights(self) -> Insights:
-        """What to look at first; where nothing ran, of one run of each program."""
+        """Where to look first; if nothing ran, in one run of each program."""
         from poplite.report.findings import insights_of
 
         return insights_of(self.compilation, self.shown)
@@ -204,7 +204,7 @@ class Report(Displayed):
 
     @property
     def shown(self) -> Execution:
-        """What ran; where nothing did, what one run of each program takes as compiled."""
+        """The execution; if nothing ran, one run of each program as compiled."""
         planned = self.compilation.planned
         if self.is_run or not planned:
             return self.execution
@@ -218,7 +218,7 @@ class Report(Displayed):
 
     @property
     def fit_words(self) -> str:
-        """What fits, where no tile needs more memory than it has."""
+        """What fits, in words, if no tile needs more memory than it has."""
         return f"variables fit; {self.note}" if self.note == NO_PROGRAM else "fits"
 
     @property
@@ -230,7 +230,7 @@ class Report(Displayed):
 
     @property
     def run_note(self) -> str:
-        """What the numbers are of where they are not of a run, and `note`; empty for a run."""
+        """What the numbers refer to if not to a run, and `note`; empty for a run."""
         if (
             self.is_run
             or self.note == NO_PROGRAM
@@ -244,7 +244,7 @@ class Report(Displayed):
 
     @property
     def places(self) -> Sequence[ExecutionStep]:
-        """What each place of the programs took; where nothing ran, what one run takes."""
+        """The cost of each place of the programs; if nothing ran, in one run."""
         return self.shown.steps
 
     @property
@@ -299,21 +299,21 @@ class Report(Displayed):
 
     @property
     def replicas(self) -> int:
-        """How many replicas do all of this, and have as many tiles."""
+        """How many replicas run, each with as many tiles."""
         return self.compilation.replicas
 
     def step(
         self, name: str, *, program: str | int | None = None, row: int | None = None
     ) -> ExecutionStep:
-        """Return what one place of a program took, by name.
+        """Return the cost of one place of a program, by name.
 
         Args:
-            name: of the compute set, or source and target of a copy.
-            program: its name, or its position; left out, the one that has such a step.
-            row: of the program's code, if a step occurs in it several times.
+            name: the name of the compute set, or source and target of a copy.
+            program: the program's name or position; by default, the one that has such a step.
+            row: the row in the program's code, if a step occurs in it several times.
 
         Raises:
-            UnknownName: when none has run, with the nearest name, or several have.
+            UnknownName: if no such step has run, with the nearest name, or if several have.
             ControlProgramError: when cycles are not modelled.
 
         >>> import poplite as pl
@@ -327,7 +327,7 @@ class Report(Displayed):
         return step_named(self, name, program, row)
 
     def diff(self, other: Report) -> ReportDiff:
-        """Compare with another report, of another mapping or of more runs.
+        """Compare with another report, for example of a different mapping or of more runs.
 
         Args:
             other: the later report.
@@ -348,13 +348,13 @@ class Report(Displayed):
 
     @staticmethod
     def from_json(text: str) -> Report:
-        """Return the report of JSON.
+        """Return the report encoded in JSON.
 
         Args:
-            text: what `to_json` returned.
+            text: the result of `to_json`.
 
         Raises:
-            FileLoadError: when it is something else.
+            FileLoadError: if it is anything else.
         """
         from poplite.report.json_form import from_json
 
@@ -365,7 +365,7 @@ class Report(Displayed):
         """Return the report with the order in which steps ran.
 
         Args:
-            trace: of the engine that the report is of, from `engine.tracing()`.
+            trace: the trace of the same engine, from `engine.tracing()`.
 
         Raises:
             UnknownName: when a step of the trace is not among those of the report.
@@ -390,7 +390,7 @@ class Report(Displayed):
 
         Args:
             path: the file; one that exists is replaced.
-            trace: of the same engine, whose order is kept as of `with_order`.
+            trace: a trace of the same engine, whose order is saved as by `with_order`.
 
         Raises:
             FileLoadError: when it cannot be written.
@@ -408,7 +408,7 @@ class Report(Displayed):
             path: the file.
 
         Raises:
-            FileLoadError: if there is no such file, or it is something else.
+            FileLoadError: if there is no such file, or it is not a report.
         """
         name = str(checked_path(path, "Report.load", "run.json"))
         from poplite.report.json_form import REPORTS, from_json
@@ -421,10 +421,10 @@ class Report(Displayed):
         """Return the report as a page: pictures of tiles, memory, time and programs to click on.
 
         Args:
-            title: what the page says that it shows.
+            title: the title of the page.
 
         Returns:
-            The content of a file, which needs no other file and no network; equal reports and
+            The content of an HTML file that needs no other file and no network; equal reports and
             titles give equal text.
 
         >>> import poplite as pl

@@ -8,8 +8,8 @@
     Sent between ranks:  bytes and messages, where there are ranks
     Cycles by vertex type, Operations, Largest steps, Insights
 
-Numbers that are not modelled are replaced by a sentence that says so.  Where nothing ran, cycles
-are those of one run as compiled.
+Numbers that are not modelled are replaced by a sentence that says so.  If nothing ran, cycles are
+those of one run as compiled.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from poplite.report.report import Report
 
 MOST_TYPES = 20
-"""Vertex classes that are listed."""
+"""Maximum number of vertex classes that are listed."""
 
 MOST_STEPS = 10
-"""Steps that are listed."""
+"""Maximum number of steps that are listed."""
 
 STARS = 40
-"""Stars of the longest bar of a histogram."""
+"""Number of stars in the longest bar of a histogram."""
 
 MOST_BARS = 10
 
@@ -44,7 +44,7 @@ UNBALANCED = 1.25
 """The fullest tiles are shown if the fullest one holds more than this many times the mean."""
 
 FULLEST, LARGEST = 5, 4
-"""How many tiles are shown, and how many categories of each."""
+"""How many of the fullest tiles are shown, and how many categories of each."""
 
 NOT_MODELLED = "not modelled: leave the option debug.instrument=False out"
 
@@ -199,7 +199,7 @@ def _time(seconds: float) -> str:
 
 
 SHARED = "  (what no step needs together shares room: these add up to more than the total)"
-"""Note below sums by kind that add up to more than the memory that is needed."""
+"""Note below sums by kind that add up to more than the memory needed."""
 
 
 def _memory(compilation: Compilation) -> list[str]:
@@ -341,7 +341,7 @@ def _types(execution: Execution) -> list[str]:
 
 
 def _operations(report: Report) -> list[tuple[str, list[str]]]:
-    """Return the part about operations, where there are any."""
+    """Return the section about operations, if there are any."""
     found, whole = report.shown.operations(), report.shown.cycles or 1
     made = {each.name: each for each in report.compilation.operations}
     rows = [
@@ -378,7 +378,7 @@ def _steps(execution: Execution) -> list[str]:
 
 
 def _between_ranks(sent: Sequence[BetweenRanks]) -> list[str]:
-    """Return the messages between ranks, the places that sent most first."""
+    """Return the messages between ranks, the places that sent the most first."""
     rows = [("bytes", "messages", "times", "step")]
     rows += [
         (
@@ -395,7 +395,7 @@ def _between_ranks(sent: Sequence[BetweenRanks]) -> list[str]:
 
 
 def _named(step: ExecutionStep, execution: Execution) -> str:
-    """Return the name of a step, with its program where steps of several ran."""
+    """Return the name of a step, with its program if steps of several programs ran."""
     name = shortened(step.name, NAME)
     if all(each.program_name == step.program_name for each in execution.steps):
         return name

@@ -1,9 +1,11 @@
-"""What a sweep found: a row for each point of a grid of parameters, as arrays by name.
+"""The results of a sweep: a row for each point of a grid of parameters, as arrays by name.
 
-split   cycles   ...   error
-1       709            ''
-2       612            ''
-999     nan            "InvalidTileMapping: ..."        a point that failed keeps its row
+A point that failed keeps its row::
+
+    split   cycles   ...   error
+    1       709            ''
+    2       612            ''
+    999     nan            "InvalidTileMapping: ..."
 """
 
 from __future__ import annotations
@@ -50,22 +52,22 @@ _SCALARS = (str, *_NUMBERS, np.bool_)
 class Sweep(Mapping[str, npt.NDArray[Any]]):
     """The arrays of a sweep by name, each with an element for each point of its grid.
 
-    First the parameters; then, float64[points], and NaN where a point failed:
+    The parameters come first; then, as float64[points], with NaN where a point failed:
 
-    - `cycles` of all programs, and of these `compute`, `copy`, `exchange` and `waiting` for others;
+    - `cycles` of all programs, and their parts `compute`, `copy`, `exchange` and `waiting`;
     - `received`: bytes that tiles receive; `fullest`: bytes of the fullest tile; `bytes`: of all;
     - `build_seconds`, `compile_seconds` and `run_seconds` that this took here; `compile_seconds` is
       NaN where `build` returned an engine, which is part of `build_seconds`.
 
-    Last `error`, text: what was raised, "" where nothing was. `pl.sweep` makes it.
+    `error` comes last: the error that was raised, as text, or "". `pl.sweep` makes a `Sweep`.
 
     Args:
         parameters: their names.
-        rows: of each point its parameters, what was measured, and its `error`, by name.
+        rows: for each point its parameters, its measures and its `error`, by name.
 
     Raises:
-        ElementTypeError: for rows without a value of each parameter, or without an error.
-        ControlProgramError: for no parameters, or one with the name of a measure.
+        ElementTypeError: for rows without a value for each parameter, or without an error.
+        ControlProgramError: if there are no parameters, or one has the name of a measure.
 
     >>> found = Sweep(("n",), [{"n": 1, "cycles": 70, "error": ""}, {"n": 2, "error": "no"}])
     >>> found["n"].tolist(), found["cycles"].tolist(), found.num_failed
@@ -101,7 +103,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
         return len(self._columns)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether two sweeps have equal columns, where NaN is equal to itself."""
+        """Return whether two sweeps have equal columns; NaN equals itself."""
         if not isinstance(other, Sweep):
             return NotImplemented
         return list(self) == list(other) and all(
@@ -132,11 +134,11 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
         return int(np.count_nonzero(self._columns[ERROR] != ""))
 
     def best(self, by: str = "cycles") -> dict[str, Any]:
-        """Return the parameters of the point with the least of a measure, the first of equals.
+        """Return the parameters of the first point with the least value of a measure.
 
         Raises:
-            UnknownName: where there is no such measure.
-            ControlProgramError: where no point has it: all failed, or it is not modelled.
+            UnknownName: if there is no such measure.
+            ControlProgramError: if no point has it: all failed, or it is not modelled.
 
         >>> Sweep(("n",), [{"n": n, "cycles": 9 - n, "error": ""} for n in (1, 2)]).best()
         {'n': 2}
@@ -151,7 +153,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
         return {name: self[name].tolist()[row] for name in self.parameters}
 
     def best_row(self, by: str) -> int | None:
-        """Return the position of the point with the least of a measure; None where none has it."""
+        """Return the position of the point with the least value of a measure, if any has one."""
         values = self.measure(by)
         return None if np.isnan(values).all() else int(np.nanargmin(values))
 
@@ -159,7 +161,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
         """Return the columns as a pandas.DataFrame.
 
         Raises:
-            ControlProgramError: where pandas is missing.
+            ControlProgramError: if pandas is not installed.
         """
         try:
             pandas = import_module("pandas")
@@ -221,7 +223,7 @@ def _checked_names(parameters: object) -> tuple[str, ...]:
 
 
 def _checked_rows(rows: object, parameters: tuple[str, ...]) -> list[Mapping[str, Any]]:
-    """Return rows that have what each of a sweep has, or raise."""
+    """Return the rows if each has all that a row of a sweep needs, or raise."""
     example = [*(f"{name!r}: 1" for name in parameters), "'cycles': 70", "'error': ''"]
     fix = f"[{{{', '.join(example)}}}], a dictionary for each point"
     listed = checked_items(rows, "Sweep: rows", fix)
@@ -240,7 +242,7 @@ def _checked_rows(rows: object, parameters: tuple[str, ...]) -> list[Mapping[str
 
 
 def _column(values: Sequence[Scalar]) -> npt.NDArray[Any]:
-    """Return an array of one kind of values; of objects where there are several kinds."""
+    """Return an array of values of one kind, or of objects if there are several kinds."""
     kinds = {type(value) for value in values}
     return np.array(values) if len(kinds) == 1 and str not in kinds else np.array(values, object)
 
@@ -253,7 +255,7 @@ def _meant(name: object, known: Iterable[str]) -> str:
 
 
 class _ParameterCoder(Coder):
-    """Values of parameters, as JSON has them; of what it lacks the text, {"float": "inf"}."""
+    """Values of parameters as JSON; values that it lacks as text, {"float": "inf"}."""
 
     name = "value"
 
@@ -278,7 +280,7 @@ class _ParameterCoder(Coder):
 
 
 class _MeasureCoder(Coder):
-    """What was measured, and null where nothing was."""
+    """Measured numbers; null if there is none."""
 
     name = "number"
 

@@ -1,4 +1,4 @@
-"""What ran in which order, for viewing in Perfetto or Chrome.
+"""Traces: the order of execution, for viewing in Perfetto or Chrome.
 
     IPU 0   steps       | blur                                  | a to b       |
             phases      | sync | exchange | compute             | sync | exch. |
@@ -7,8 +7,8 @@
             live bytes on the fullest tile  ____________----------__________
             tiles waiting                   ---___------__--_____-----------
 
-Steps are shown one after the other, as all tiles meet between them; within a step each tile
-proceeds independently until the next sync.  Time is cycles at the clock of the target.
+Steps are shown one after the other, as if all tiles synchronized between them; within a step each
+tile proceeds independently until the next sync.  Time is cycles at the clock of the target.
 
 Format: "Trace Event Format", complete events (X), counters (C), instants (i) and names (M);
 Perfetto, "Visualizing external trace formats": events of one track must not overlap, so times are
@@ -39,19 +39,19 @@ if TYPE_CHECKING:
 
 
 STEPS, PHASES, FIRST_TILE = range(1, 4)
-"""Tracks of each IPU: steps, phases of its slowest tile, single tiles.  Perfetto takes process and
-thread 0 for the idle ones of an operating system, so both are counted from 1."""
+"""Tracks of each IPU: steps, phases of its slowest tile, single tiles.  Perfetto treats process and
+thread 0 as the idle ones of an operating system, so both are counted from 1."""
 
 FIRST_IPU = 1
 
 LIVE, WAITING = "live bytes on the fullest tile", "tiles waiting"
-"""Counters, of the first IPU: they are of all tiles."""
+"""Counters, shown with the first IPU although they cover all tiles."""
 
 Event = dict[str, Any]
 
 
 def events_of(trace: Trace, tiles: Sequence[int]) -> list[Event]:
-    """Return the events of a trace; `tiles` have tracks of their own."""
+    """Return the events of a trace; each of `tiles` has a separate track."""
     events = list(_names(trace.target, tiles))
     live = {} if trace.memory is None else _live(trace.memory)
     parts: dict[int, tuple[list[_Group], Event]] = {}
@@ -75,15 +75,16 @@ def events_of(trace: Trace, tiles: Sequence[int]) -> list[Event]:
 
 @frozen
 class _Group:
-    """What happens from one sync to the next in one execution of a step.
+    """The events from one sync to the next in one execution of a step.
 
     Attributes:
         begin: in cycles since the step began.
-        sync: cycles that all tiles wait at first.
-        phases: what comes then.
+        sync: cycles that all tiles wait at the beginning.
+        phases: the phases after that.
         cycles: how long each tile is busy with each phase.
-        moved: bytes that each tile receives, sends or rearranges in each phase, the most of them.
-        told: details of each phase besides its time, of all tiles.
+        moved: bytes that each tile moves in each phase: the maximum of received, sent and
+            rearranged.
+        told: details of each phase besides its time, for all tiles.
     """
 
     begin: int
@@ -101,20 +102,20 @@ class _Group:
 
     @property
     def waiting(self) -> int:
-        """How many tiles wait behind the sync, on average."""
+        """How many tiles wait after the sync, on average."""
         busy = self.busy
         most = int(busy.max())
         return round(len(busy) - int(busy.sum()) / most) if most else 0
 
     def on_tile(self, number: int, tile: int) -> Event:
-        """Return details of a phase on one tile: its bytes, and why if all have one cause."""
+        """Return details of a phase on one tile: its bytes, and the cause if there is only one."""
         moved, causes = int(self.moved[number][tile]), self.phases[number].causes
         why = {} if len(causes) != 1 else {"why": _why(causes[0]), "at": causes[0].at}
         return {name: each for name, each in {"bytes": moved, **why}.items() if moved and each}
 
 
 def _groups(step: ExecutionStep) -> Iterator[_Group]:
-    """Yield what one execution of a step does, from sync to sync."""
+    """Yield the groups of one execution of a step, from sync to sync."""
     begin, times = 0, step.executions
     for phases in between_syncs(step.phases):
         cycles = [phase.tile_cycles.array() // times for phase in phases]
@@ -127,7 +128,7 @@ def _groups(step: ExecutionStep) -> Iterator[_Group]:
 
 @frozen
 class _Clock:
-    """Makes events of what happens at some cycle."""
+    """Makes events at given cycles."""
 
     hertz: float
 
@@ -148,12 +149,12 @@ class _Clock:
         }
 
     def instant(self, name: str, at: int, told: Event) -> Event:
-        """Return a moment of all IPUs."""
+        """Return an instant event of all IPUs."""
         own = {"ts": self._nanoseconds(at) / 1000, "pid": FIRST_IPU, "tid": PHASES}
         return {"name": name, "cat": name, "ph": "i", "s": "g", **own, "args": told}
 
     def numbers(self, name: str, at: int, numbers: dict[str, int]) -> Event:
-        """Return the numbers of a counter from a moment on."""
+        """Return the values of a counter from a moment on."""
         own = {"ts": self._nanoseconds(at) / 1000, "pid": FIRST_IPU}
         return {"name": name, "ph": "C", **own, "args": numbers}
 
@@ -164,7 +165,7 @@ class _Clock:
 def _of_group(
     clock: _Clock, group: _Group, begin: int, target: Target, tiles: Sequence[int]
 ) -> Iterator[Event]:
-    """Yield what happens from one sync to the next, of a step that begins at this cycle."""
+    """Yield the events from one sync to the next, in a step that begins at this cycle."""
     at, size, busy = begin + group.begin, target.tiles_per_ipu, group.busy
     start = at + group.sync
     if group.sync:
@@ -221,14 +222,14 @@ def _live(memory: Memory) -> dict[tuple[str, int], int]:
 
 
 def _told_of_step(step: ExecutionStep) -> Event:
-    """Return details of a step besides its time, of one execution."""
+    """Return details of a step besides its time, for one execution."""
     received = sum(phase.received.total for phase in step.phases) // step.executions
     known = {"step": step.number, "at": step.at, "received": received}
     return {"balance": round(step.tile_balance, 4), **{k: v for k, v in known.items() if v}}
 
 
 def _told_of_phase(phase: Phase, executions: int) -> Event:
-    """Return details of a phase on all tiles besides its time, of one execution."""
+    """Return details of a phase on all tiles besides its time, for one execution."""
     causes, lines = phase.causes, {cause.at for cause in phase.causes}
     known = {
         "bytes": phase.moved // executions,
@@ -253,14 +254,14 @@ def _moved(phase: Phase) -> Int64:
 
 @dataclass(slots=True, repr=False, eq=False)
 class Trace:
-    """What ran while `engine.tracing()` was on; complete once its `with` statement has ended.
+    """The steps that ran during `engine.tracing()`; complete once its `with` statement has ended.
 
     Attributes:
         target: the machine.
-        steps: what ran, in order, a step that ran several times as often; its numbers are sums over
-            all its executions in the trace.
+        steps: the steps in order of execution, repeated if a step ran several times; its numbers
+            are sums over all its executions in the trace.
         is_complete: whether all steps were recorded: there may have been more than the limit.
-        memory: what the memory of tiles holds.
+        memory: the contents of the tiles' memory.
         replicas: number of replicas, of which the trace shows one.
     """
 
@@ -279,7 +280,7 @@ class Trace:
         """Return the trace in Chrome's format.
 
         Args:
-            tiles: those with tracks of their own; by default the busiest, the least busy of those
+            tiles: the tiles with separate tracks; by default the busiest, the least busy of those
                 that are used, and the one in the middle.
 
         Raises:
@@ -300,7 +301,7 @@ class Trace:
 
         Args:
             path: the file; one that exists is replaced.
-            tiles: those with tracks of their own, as of `to_json`.
+            tiles: the tiles with separate tracks, as for `to_json`.
 
         Raises:
             InvalidTileMapping: when there is no such tile.
@@ -333,7 +334,7 @@ class Trace:
         return shown
 
     def taken(self) -> Iterator[tuple[ExecutionStep, int]]:
-        """Yield what ran, in order, with its cycles: on average, in whole numbers that add up."""
+        """Yield the steps in order with their average cycles, in integers that add up."""
         ran: dict[int, int] = {}
         for step in self.steps:
             before = ran.get(id(step), 0)
@@ -343,9 +344,9 @@ class Trace:
 
 
 def trace_of(report: Report) -> Trace:
-    """Return the trace that a report keeps the order of; without steps where it keeps none.
+    """Return the trace from the order that a report has; without steps if it has none.
 
-    Steps take what they take on average over all their executions in the report.
+    Each step takes its average over all its executions in the report.
     """
     places = report.execution.steps
     steps = [places[place] for place, times in report.order for _ in range(times)]
@@ -356,7 +357,7 @@ def trace_of(report: Report) -> Trace:
 
 
 def trace_order(execution: Execution, trace: Trace) -> tuple[tuple[int, int], ...]:
-    """Return the steps of a trace as positions in an execution, and how often each in a row."""
+    """Return the steps of a trace as positions in an execution, with their repeat counts."""
     position = {(step.program_name, step.row): k for k, step in enumerate(execution.steps)}
     found: list[tuple[int, int]] = []
     for step in trace.steps:

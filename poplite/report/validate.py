@@ -1,4 +1,4 @@
-"""Checks what the parts of a loaded report say of each other, so that all can be made of it.
+"""Checks that the parts of a loaded report are consistent, so that every view of it can be made.
 
     position    Access.variable            is below the number of variables
     name        ExecutionStep.operation    is that of an operation
@@ -6,8 +6,8 @@
     total       Phase.cycles of all steps  fits 64 bits
 
 Fields declare bounds next to their types (`checked`), and classes in `RULES` declare relations of
-several fields.  Types have been checked before, and whole numbers are at least 0.
-Numbers that are not used for look-ups may be anything: a report may say nonsense.
+several fields.  Types have been checked before, and integers are at least 0.
+Numbers that are not used for look-ups may have any value, even if they make no sense.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from poplite.text import clipped
 from poplite.types import ELEMENT_TYPES
 
 MOST_TOTAL = 1 << 62
-"""Numbers of one kind add up to less, so that two such totals together have 64 bits."""
+"""Numbers of one kind add up to less, so that the sum of two such totals fits 64 bits."""
 
 LARGEST_ELEMENT = max(each.size_bytes for each in ELEMENT_TYPES)
 
@@ -36,7 +36,7 @@ ELEMENTS = frozenset(each.__name__ for each in ELEMENT_TYPES)
 
 
 class Known(NamedTuple):
-    """What a report has, by which its other parts are judged; of programs their steps and rows."""
+    """The counts against which the parts of a report are checked; for programs, steps and rows."""
 
     tiles: int
     variables: int
@@ -71,9 +71,9 @@ Rule = tuple[str, Holds]
 
 
 def checked(holds: Holds) -> dict[str, Holds]:
-    """Return metadata of a field of which a file may only have values that hold.
+    """Return metadata for a field that restricts the values that a file may contain.
 
-    `holds` says whether a value can be, from it and what the report has.
+    `holds` returns whether a value is valid, given the value and the known counts.
     """
     return {"holds": holds}
 
@@ -84,7 +84,7 @@ def in_program(name: str, known: Known) -> bool:
 
 
 def in_compute_sets(number: int | None, known: Known) -> bool:
-    """Return whether a report has a compute set, where one is meant."""
+    """Return whether a report has a compute set, if a number is given."""
     return number is None or number < known.compute_sets
 
 
@@ -94,7 +94,7 @@ def is_element_type(name: str, _: Known) -> bool:
 
 
 def check_report(report: Any) -> None:
-    """Raise Malformed where a part of a Report says what cannot be looked up in the others."""
+    """Raise Malformed if a part of a Report refers to something that the others do not have."""
     compilation = report.compilation
     known = Known.of(
         compilation.programs,
@@ -109,12 +109,12 @@ def check_report(report: Any) -> None:
 
 
 def check_parts(whole: Any, known: Known, names: Iterable[str] | None = None) -> None:
-    """Raise Malformed, with the place, where parts of a report or an executable cannot be.
+    """Raise Malformed, with the place, if parts of a report or an executable are invalid.
 
     Args:
         whole: the report or the executable.
-        known: what it has.
-        names: of the fields whose parts are looked at; all and itself where nothing is said.
+        known: its known counts.
+        names: the names of the fields whose parts are checked; by default all, and `whole` itself.
     """
     try:
         _check_whole(whole, known, names, one_by_one=False)
@@ -126,7 +126,7 @@ def check_parts(whole: Any, known: Known, names: Iterable[str] | None = None) ->
 def _check_whole(
     whole: Any, known: Known, names: Iterable[str] | None, *, one_by_one: bool
 ) -> None:
-    """Check all objects of a class together, or each alone, so that the message has its place."""
+    """Check all objects of a class together, or one by one for the place in the message."""
     checks = _Checks(known, one_by_one)
     if names is None:
         checks.check([whole])
@@ -159,7 +159,7 @@ class _Checks:
                     raise Malformed(f"in a {cls.__name__}, {what}")
 
     def check_below(self, parts: Sequence[Any], names: Iterable[str]) -> None:
-        """Check what some fields of objects of a class hold, and add up their numbers."""
+        """Check the values of some fields of objects of a class, and add up their numbers."""
         for name in names:
             column = list(map(attrgetter(name), parts))
             total = sum([value for value in column if type(value) is int])
@@ -186,7 +186,7 @@ class _Checks:
 
 
 class _Rules(NamedTuple):
-    """What the fields of a class may hold, and the names of those with numbers or objects."""
+    """The valid values of the fields of a class, and the names of those with numbers or objects."""
 
     fields: list[tuple[str, Holds]]
     looked_at: list[str]
