@@ -1,8 +1,8 @@
 """The vertex library: one file per family, each class with its NumPy reference.
 
-`Add.reference(a, b)` is what `Add` writes, in NumPy: it takes the Input, InOut and State fields by
-name, and `size`, the elements of the Output, where these do not decide it.  Most classes are
-templates, `Add[pl.HALF]`; docs/vertex-library.md has all of them.
+`Add.reference(a, b)` computes in NumPy what `Add` writes: it takes the Input, InOut and State
+fields by name, and `size`, the number of elements of the Output, where the fields do not determine
+it.  Most classes are templates, `Add[pl.HALF]`; docs/vertex-library.md lists all of them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Matrix products by the accumulating matrix product (AMP) unit of a tile.
 
-The unit holds weights of 16 outputs by 32 bytes of inputs: 16 halves, or 8 floats.  Of halves that
-are summed up in floats it makes 8 outputs at once, as a Mk1 does of all types.  It loads the
-weights, streams the columns of x past them, and adds to the outputs of each column; then the next
-outputs, then the next inputs::
+The unit holds weights of 16 outputs by 32 bytes of inputs: 16 halves, or 8 floats.  For halves
+accumulated in floats it computes 8 outputs at once, as a Mk1 does for all types.  It loads the
+weights, streams the columns of x past them, and adds to the outputs of each column; then come the
+next outputs, then the next inputs::
 
                  columns of x, shared by the workers
                  [ . . . . . . . . . . . . ]   inputs 0 to 15       first
@@ -12,14 +12,13 @@ outputs, then the next inputs::
     [ a ][ b ]   [ . . . . . . . . . . . . ]   outputs 0 to 15
     [ c ][ d ]   [ . . . . . . . . . . . . ]   outputs 16 to 31     a, c, then b, d
 
-So few columns, or few outputs, make it wait: it takes as long for 1 output as for 16.
+So few columns, or few outputs, leave it partly idle: it takes as long for 1 output as for 16.
 
 The cycles are PopLibs' estimate (lib/poplin/PerformanceEstimation.hpp, the supervisor vertex of
-1 x 1 convolutions), and a launch that the estimate leaves out.  Measured on a Bow
-(tessellate-ipu, notebooks/IPU Peak Flops.ipynb), 16 outputs of 16 halves, summed up in halves:
-1,352 cycles for 256 columns, 8,525 for 2,048.  In the estimate a worker streams three columns of
-floats as fast as one; measured products contradict that (sparsity-benchmarks), so here each column
-takes time.
+1 x 1 convolutions) plus a launch that the estimate omits.  Measured on a Bow (tessellate-ipu,
+notebooks/IPU Peak Flops.ipynb), for 16 outputs of 16 halves, accumulated in halves: 1,352 cycles
+for 256 columns, 8,525 for 2,048.  In the estimate a worker streams three columns of floats as fast
+as one; measured products contradict that (sparsity-benchmarks), so here each column is charged.
 
     >>> from poplite.machine.target import Target
     >>> bow = Target(architecture="bow")
@@ -52,26 +51,26 @@ GROUP = 16
 """Inputs whose products are summed before a store: a HALF output is rounded once per group."""
 
 ROWS = 4
-"""Outputs that a worker makes at a time on the simulator, where the columns are long."""
+"""Outputs that a worker computes at a time on the simulator, if the columns are long."""
 
 
 def first_of(total: float, _: float) -> float:
-    """Return the first number of two: of lanes, those that both have."""
+    """Return the first of two numbers; mapped over lanes, it keeps those that both have."""
     return total
 
 
 class AmpMatMul(MultiVertex, Generic[T]):
-    """`out = weights @ x`, matrices row by row: [outputs, inputs] times [inputs, columns].
+    """`out = weights @ x`, matrices in row-major order: [outputs, inputs] times [inputs, columns].
 
-    Each sum is made in the order of the inputs, in float32, by `pl.fma`.
+    Each sum is computed in the order of the inputs, in float32, by `pl.fma`.
     """
 
     weights: Input[Vector[T]]
-    """the left matrix, row by row"""
+    """the left matrix, in row-major order"""
     x: Input[Vector[T]]
-    """the right matrix, row by row"""
+    """the right matrix, in row-major order"""
     out: Output[Vector[FLOAT]]
-    """the product, row by row"""
+    """the product, in row-major order"""
     columns: State[UNSIGNED_INT]
     """columns of x and of out"""
     LANES = 16
@@ -93,15 +92,15 @@ class AmpMatMul(MultiVertex, Generic[T]):
 
     @faster(bits="equal", wide={"LANES": 32})
     def in_registers(self, worker: int) -> None:
-        """Let one worker make columns of four rows at a time: each sum in a lane, in its order.
+        """Let one worker compute columns of four rows at a time: each sum in a lane, in order.
 
-        The sums of 16 columns fill 8 of 16 registers of eight floats, beside two of x and a weight;
-        those of 32 fill as many of 16 floats, of which two are added to at once, each in four
-        steps. The weights of four rows stay in a cache while all columns pass them. The last
-        columns and rows are made with some before them once more, which has the same result; a
-        single row that is left is made alone.
+        The sums of 16 columns fill 8 of 16 registers of eight floats, besides two for x and one for
+        a weight; those of 32 columns fill as many registers of 16 floats, of which two are updated
+        at once, with a latency of four steps each. The weights of four rows stay in a cache while
+        all columns pass them. The last columns and rows are computed again together with some
+        before them, with the same result; a single row that is left is computed alone.
 
-        Rows 13 and 14 of `benchmarks/ops.py` are about this form.
+        Rows 13 and 14 of `benchmarks/ops.py` measure this form.
         """
         columns = self.columns
         outputs, inputs = len(self.out) // columns, len(self.x) // columns
@@ -126,7 +125,7 @@ class AmpMatMul(MultiVertex, Generic[T]):
                     self.one_row(row, columns - 64, inputs, columns)
 
     def four_rows(self, row: int, inputs: int, columns: int) -> None:
-        """Make four rows, so many columns at a time, of which the last begin early."""
+        """Compute four rows, `LANES` columns at a time; the last block overlaps the one before."""
         weight = row * inputs
         for strip in range((columns + self.LANES - 1) // self.LANES):
             column = max(0, min(self.LANES * strip, columns - self.LANES))
@@ -148,7 +147,7 @@ class AmpMatMul(MultiVertex, Generic[T]):
             self.out.set_lanes(to + 3 * columns, four)
 
     def one_row(self, row: int, column: int, inputs: int, columns: int) -> None:
-        """Make 64 columns of a row."""
+        """Compute 64 columns of a row."""
         total = lanes.full(0.0)
         for k in range(inputs):
             total = fma(
@@ -157,11 +156,11 @@ class AmpMatMul(MultiVertex, Generic[T]):
         self.out.set_lanes(row * columns + column, total)
 
     def four_short_rows(self, row: int, column: int, inputs: int, columns: int) -> None:
-        """Make 16 columns of four rows, or as many as are left.
+        """Compute 16 columns of four rows, or as many as are left.
 
-        Lanes past the end of a row hold the elements after it in memory, as long as there is
-        something; they are dropped at the end. The last inputs have a loop of their own, as lanes
-        whose number is not known are not registers.
+        Lanes past the end of a row hold the elements that follow in memory, as far as there are
+        any; they are dropped at the end. The last inputs have a separate loop, because lanes whose
+        number is not known at compile time do not stay in registers.
         """
         one = lanes.full(0.0)
         two = lanes.full(0.0)
@@ -190,7 +189,7 @@ class AmpMatMul(MultiVertex, Generic[T]):
         self.out.set_lanes(to + 3 * columns, lanes.map(first_of, four, present))
 
     def short_row(self, row: int, inputs: int, columns: int) -> None:
-        """Make a row of fewer than 64 columns."""
+        """Compute a row of fewer than 64 columns."""
         total = fma(self.weights[row * inputs], self.x.lanes(0, columns), 0.0)
         for k in range(1, inputs):
             total = fma(self.weights[row * inputs + k], self.x.lanes(k * columns, columns), total)
@@ -204,22 +203,22 @@ class AmpMatMul(MultiVertex, Generic[T]):
 
     @classmethod
     def reference(cls, weights: Array, x: Array, columns: int) -> Array:
-        """Return `(weights @ x).ravel()` of the matrices, added up in the order of the inputs."""
+        """Return `(weights @ x).ravel()` of the matrices, summed in the order of the inputs."""
         return _product(weights, x, columns, np.float32)
 
 
 class AmpMatMulInHalf(MultiVertex):
-    """`AmpMatMul` of halves, with sums that are rounded to HALF on their way.
+    """`AmpMatMul` of halves whose partial sums are rounded to HALF.
 
-    They are rounded after the inputs that fill no group of 16, and after each group.
+    They are rounded after the inputs that do not fill a group of 16, and after each group.
     """
 
     weights: Input[Vector[HALF]]
-    """the left matrix, row by row"""
+    """the left matrix, in row-major order"""
     x: Input[Vector[HALF]]
-    """the right matrix, row by row"""
+    """the right matrix, in row-major order"""
     out: Output[Vector[HALF]]
-    """the product, row by row"""
+    """the product, in row-major order"""
     columns: State[UNSIGNED_INT]
     """columns of x and of out"""
 
@@ -263,7 +262,7 @@ def _estimate(
 
 
 def vertex_of(partials: type[ElementType[Any]]) -> type[MultiVertex]:
-    """Return the vertex whose sums are of a type."""
+    """Return the vertex whose sums have a type."""
     return AmpMatMul if partials is FLOAT else AmpMatMulInHalf
 
 
@@ -275,10 +274,10 @@ def amp_cycles(
     partials: type[ElementType[Any]],
     target: Target,
 ) -> Int64:
-    """Return the tile cycles of a product on one tile; of several, as arrays.
+    """Return the tile cycles of a product on one tile; for several products, as arrays.
 
     There is at least one output; the workers share the columns; weights and x are of `element`,
-    HALF or FLOAT, which the unit sums up in `partials`.
+    HALF or FLOAT, and the unit accumulates in `partials`.
 
     >>> amp_cycles(np.array([1, 16, 17]), 64, 100, FLOAT, FLOAT, Target(tiles=1)).tolist()
     [9900, 9900, 19584]
@@ -292,10 +291,10 @@ def amp_cycles(
     most, least = -(-columns // target.workers), columns // target.workers
 
     def streamed(is_last: bool) -> Any:
-        """Return the cycles of streaming all columns past weights that are loaded."""
+        """Return the cycles of streaming all columns past the loaded weights."""
         slots = [_half_slots, _float_slots][kind == "float"]
         longest, other = (target.workers * slots(n, is_last, target) for n in (most, least))
-        shortest = np.where(least > 0, np.minimum(longest, other), 0)  # some have no column
+        shortest = np.where(least > 0, np.minimum(longest, other), 0)  # some workers have no column
         longest = np.where(least > 0, np.maximum(longest, other), longest)
         return np.maximum(longest, shortest + cost("amp_wait"))
 
@@ -333,7 +332,7 @@ def _product(weights: Array, x: Array, columns: int, dtype: npt.DTypeLike) -> Ar
 
 
 def amp_reference(weights: Array, x: Array, dtype: npt.DTypeLike) -> Array:
-    """Return what a vertex writes into `dtype`, in NumPy, with equal bits: dtype[outputs, columns].
+    """Compute in NumPy, bit for bit, what a vertex writes: dtype[outputs, columns].
 
     `weights` is [outputs, inputs], `x` [inputs, columns]; all are float32 or float16.
 

@@ -1,19 +1,19 @@
 """Convolutions by the accumulating matrix product (AMP) unit of a tile; pooling of such windows.
 
-One tap of a kernel after the other is a product of matrices: the weights of that tap, by what x has
-at the places that the tap lies on. So x is stored once, and read at shifted places::
+Each tap of a kernel is a matrix product: the weights of the tap times the elements of x at the
+places that the tap covers. So x is stored once, and read at shifted places::
 
     x        0 1 2 3 4 5       places, each with its inputs
     tap 0    ^ ^ ^ ^           out[p] += weights[0] @ x[p]
     tap 1      ^ ^ ^ ^         out[p] += weights[1] @ x[p + 1]
     tap 2        ^ ^ ^ ^       out[p] += weights[2] @ x[p + 2]
 
-Positions stand in rows: those of a row lie `step` places apart, and rows begin anywhere, as strides
-and the ends of rows of x say. A kernel that is dilated has its taps further apart.
+Positions form rows: those of a row are `step` places apart, and rows may begin anywhere, depending
+on strides and the ends of rows of x. A dilated kernel has its taps further apart.
 
 The cycles are PopLibs' estimate (lib/poplin/PerformanceEstimation.hpp, the supervisor vertex of
-n x 1 convolutions, with a filter height of 1), and the launch of a product of matrices; a kernel of
-one tap is such a product. Sums are floats, and of halves the unit makes 8 at once, of floats 16.
+n x 1 convolutions, with a filter height of 1) plus the launch of a matrix product; a kernel of one
+tap is such a product. Sums are floats; the unit computes 8 of halves at once, or 16 of floats.
 
     >>> from poplite.machine.target import Target
     >>> int(convolution_cycles(16, 16, (1, 9), (4, 12), HALF, Target()))
@@ -46,10 +46,10 @@ Array = npt.NDArray[Any]
 class AmpConvolution(MultiVertex, Generic[T]):
     """`out[p] = sum of weights[t] @ x[place of p + taps[t]]`, tap after tap.
 
-    `weights` are [taps, inputs, outputs], `x` is [places, inputs], `out` [positions, outputs], all
-    row by row. Position p is number `p % columns` of row `p // columns`, which begins at place
-    `rows[p // columns]`. Each sum is made in the order of taps, then inputs, in float32, by
-    `pl.fma`.
+    `weights` is [taps, inputs, outputs], `x` [places, inputs] and `out` [positions, outputs], all
+    in row-major order. Position p is number `p % columns` of row `p // columns`, which begins at
+    place `rows[p // columns]`. Each sum is computed in the order of taps, then inputs, in float32,
+    by `pl.fma`.
     """
 
     weights: Input[Vector[T]]
@@ -81,11 +81,11 @@ class AmpConvolution(MultiVertex, Generic[T]):
 
     @faster(bits="equal")
     def in_registers(self, worker: int) -> None:
-        """Let one worker make 16 outputs of six positions at a time: each sum in a lane.
+        """Let one worker compute 16 outputs of six positions at a time: each sum in a lane.
 
-        The last outputs and positions are made with some before them once more, which has the same
-        result. Of 16 outputs and of fewer the loops are apart: one text for both takes 1.3 times
-        as long in the row of `benchmarks/ops.py`.
+        The last outputs and positions are computed again together with some before them, with the
+        same result. 16 outputs and fewer have separate loops: a common loop takes 1.3 times as
+        long in the row of `benchmarks/ops.py`.
         """
         outputs = self.outputs
         positions = len(self.out) // outputs
@@ -108,7 +108,7 @@ class AmpConvolution(MultiVertex, Generic[T]):
         return self.rows[position // self.columns] + position % self.columns * self.step
 
     def six_positions(self, position: int, output: int) -> None:
-        """Make 16 outputs of six positions."""
+        """Compute 16 outputs of six positions."""
         inputs, outputs = self.inputs, self.outputs
         one = lanes.map(self.zero, self.weights.lanes(output, 16))
         two = one
@@ -148,11 +148,11 @@ class AmpConvolution(MultiVertex, Generic[T]):
         self.out.set_lanes(to + 5 * outputs, six)
 
     def few_outputs(self, position: int) -> None:
-        """Make all outputs of six positions, fewer than 16.
+        """Compute all outputs, fewer than 16, of six positions.
 
-        Lanes past the last output hold the elements after it in memory, as long as there is
-        something; they are dropped at the end. The last inputs have a loop of their own, as lanes
-        whose number is not known are not registers.
+        Lanes past the last output hold the elements that follow in memory, as far as there are
+        any; they are dropped at the end. The last inputs have a separate loop, because lanes whose
+        number is not known at compile time do not stay in registers.
         """
         inputs, outputs = self.inputs, self.outputs
         full = (len(self.weights) - 16) // outputs + 1 if len(self.weights) > 15 else 0
@@ -204,7 +204,7 @@ class AmpConvolution(MultiVertex, Generic[T]):
         self.out.set_lanes(to + 5 * outputs, lanes.map(first_of, six, present))
 
     def one_output(self, position: int, output: int) -> None:
-        """Make one output of a position."""
+        """Compute one output of a position."""
         inputs, outputs = self.inputs, self.outputs
         place = self.place(position)
         total = 0.0
@@ -242,15 +242,15 @@ def convolution_cycles(
     element: type[ElementType[Any]],
     target: Target,
 ) -> Int64:
-    """Return the tile cycles of a convolution on one tile; of several, as arrays.
+    """Return the tile cycles of a convolution on one tile; for several convolutions, as arrays.
 
     Args:
-        outputs: at least 1.
-        inputs: of a place.
+        outputs: number of outputs, at least 1.
+        inputs: number of inputs of a place.
         taps: rows of the kernel, and taps of a row.
-        rows: of positions, and positions of each.
-        element: of weights and x, HALF or FLOAT; they are summed up in floats.
-        target: whose cycles.
+        rows: rows of positions, and positions of each.
+        element: of weights and x, HALF or FLOAT; sums are floats.
+        target: the machine.
 
     >>> convolution_cycles(np.array([1, 16, 17]), 8, (3, 3), (4, 12), FLOAT, Target()).tolist()
     [7325, 7325, 14370]
@@ -280,7 +280,7 @@ def convolution_cycles(
 
 
 def shares(positions: int | Int64, workers: int) -> list[tuple[Any, Any]]:
-    """Return first and end of the positions of each worker.
+    """Return the first position and the end of each worker.
 
     >>> shares(10, 3)
     [(0, 3), (3, 6), (6, 10)]
@@ -293,7 +293,7 @@ def _slots(share: tuple[Any, Any], columns: int | Int64, kind: str, target: Targ
     cost = target.cost
 
     def streamed(places: Any) -> Any:
-        """Return the slots for neighbours in a row."""
+        """Return the slots for adjacent positions in a row."""
         few = [cost(f"conv_{kind}_{name}") for name in ("one", "two")]
         more = cost(f"conv_{kind}_three") + (places - 3) * cost(f"amp_{kind}_row_cycles")
         slots = np.select([places == 0, places == 1, places == 2], [0, *few], more)
@@ -304,7 +304,7 @@ def _slots(share: tuple[Any, Any], columns: int | Int64, kind: str, target: Targ
 
 
 def stretches(first: Any, end: Any, columns: int | Int64, cost: Callable[[Any], Any]) -> Any:
-    """Return the sum of the costs of all stretches of rows from a position to another.
+    """Return the total cost of the row segments between two positions.
 
     >>> int(stretches(10, 37, 12, lambda places: places**2))  # 2, 12, 12 and 1
     293
@@ -317,10 +317,10 @@ def stretches(first: Any, end: Any, columns: int | Int64, cost: Callable[[Any], 
 def convolution_reference(
     weights: Array, x: Array, taps: Array, places: Array, dtype: npt.DTypeLike
 ) -> Array:
-    """Return what a vertex writes into `dtype`, in NumPy, with equal bits: [positions, outputs].
+    """Compute in NumPy, bit for bit, what a vertex writes: dtype[positions, outputs].
 
-    `weights` are [taps, inputs, outputs], `x` is [places, inputs], all float32 or float16; `places`
-    says where each position begins in x.
+    `weights` is [taps, inputs, outputs] and `x` [places, inputs], both float32 or float16; `places`
+    gives the place in x where each position begins.
 
     >>> weights = np.float32([[[1]], [[10]]])
     >>> convolution_reference(weights, np.float32([[1], [2], [3]]), [0, 1], [0, 1], np.float32)
@@ -336,24 +336,24 @@ def convolution_reference(
     return result
 
 
-# -- pooling: the greatest element, or the sum, of what windows of a kernel's size have ------------
+# -- pooling: the greatest element, or the sum, of windows of a kernel's size ----------------------
 #
 #     x        0 1 2 3 4 5       places, each with its channels
 #     tap 0    ^   ^             out[p] = join(x[p], x[p + 1]), positions two places apart
 #     tap 1      ^   ^
 #
 # Places, positions, taps and rows are those of convolutions. NaN is the greatest number, as in
-# NumPy; sums are made in the order of taps, in float32.
+# NumPy; sums are computed in the order of taps, in float32.
 
 
 U = TypeVar("U", FLOAT, HALF)
 
 How = Literal["max", "sum", "backward"]
-"""What a vertex does: with the greatest element, with the sum, or back from the greatest."""
+"""What a vertex computes: the greatest element, the sum, or the gradient of the greatest."""
 
 
 class PoolMax(MultiVertex, Generic[T, U]):
-    """`out[p]` is the greatest of `x[place of p + taps[t]]`, of at least one tap, by channel."""
+    """`out[p]` is the greatest `x[place of p + taps[t]]` of at least one tap, for each channel."""
 
     x: Input[Vector[T]]
     out: Output[Vector[U]]
@@ -364,7 +364,7 @@ class PoolMax(MultiVertex, Generic[T, U]):
     channels: State[UNSIGNED_INT]
 
     def join(self, a: Any, b: Any) -> Any:
-        """Make lanes of two."""
+        """Combine lanes."""
         return np.maximum(a, b)
 
     def compute(self, worker: int) -> None:
@@ -392,7 +392,7 @@ class PoolSum(PoolMax[T, U]):
     """`PoolMax` with the sum."""
 
     def join(self, a: Any, b: Any) -> Any:
-        """Make lanes of two."""
+        """Combine lanes."""
         return a + b
 
     def cycles(self, target: Target) -> int:
@@ -403,8 +403,8 @@ class PoolSum(PoolMax[T, U]):
 class PoolMaxGradient(MultiVertex, Generic[T]):
     """The gradient of `PoolMax`: each element gets those of the windows whose greatest it equals.
 
-    `x` is [positions, channels] of elements, `pooled` and `gradient` are [places, channels] of the
-    windows that they may be in.
+    `x` is [positions, channels] for elements, `pooled` and `gradient` are [places, channels] for
+    the windows that may contain them.
     """
 
     x: Input[Vector[T]]
@@ -418,7 +418,7 @@ class PoolMaxGradient(MultiVertex, Generic[T]):
     channels: State[UNSIGNED_INT]
 
     def compute(self, worker: int) -> None:
-        """Find the gradients of some elements."""
+        """Compute the gradients of some elements."""
         channels = self.channels
         positions = len(self.out) // channels
         first = positions * worker // self.num_workers
@@ -442,7 +442,7 @@ class PoolMaxGradient(MultiVertex, Generic[T]):
 
     @staticmethod
     def passed(gradient: float, pooled: float, x: float) -> float:
-        """Return the gradient of an element by the greatest one of its window."""
+        """Return the gradient if an element equals the greatest of its window, else 0."""
         return gradient if pooled == x else 0.0
 
     def cycles(self, target: Target) -> int:
@@ -461,17 +461,17 @@ def _of_vertex(vertex: Any, how: How, target: Target) -> int:
 def pooling_cycles(
     how: How, rows: tuple[Any, Any], taps: int, vectors: Any, target: Target
 ) -> Int64:
-    """Return the tile cycles of pooling on one tile; of several, as an array.
+    """Return the tile cycles of pooling on one tile; for several poolings, as an array.
 
-    They are PopLibs' estimate (lib/popnn/PerformanceEstimation.hpp, getPoolingCycles), for one
-    group of channels, in which each stretch of a row is a work item for every tap.
+    They are PopLibs' estimate (lib/popnn/PerformanceEstimation.hpp, getPoolingCycles) for one
+    group of channels, in which each segment of a row is a work item for every tap.
 
     Args:
         how: what the vertex does.
-        rows: of positions, and positions of each.
-        taps: of a window.
-        vectors: of 64 bits that the channels of a place have.
-        target: whose cycles.
+        rows: rows of positions, and positions of each.
+        taps: number of taps of a window.
+        vectors: number of 64-bit vectors that the channels of a place fill.
+        target: the machine.
 
     >>> int(pooling_cycles("max", (4, 12), 9, 8, Target()))
     18127
@@ -485,7 +485,7 @@ def pooling_cycles(
     start += cost("pool_sum_start") if how == "sum" else 0
 
     def pooled(places: Any) -> Any:
-        """Return the slots for neighbours in a row."""
+        """Return the slots for adjacent positions in a row."""
         each = cost("pool_vector") + cost(f"pool_{how}_entry") + loop * (places - 1)
         return np.where(places > 0, cost("pool_row") + taps * (item + vectors * each), 0)
 
@@ -499,9 +499,9 @@ def pooling_cycles(
 
 
 def pooling_reference(how: How, x: Array, taps: Array, places: Array) -> Array:
-    """Return what `PoolMax` or `PoolSum` writes, in NumPy, before it is rounded.
+    """Compute in NumPy what `PoolMax` or `PoolSum` writes, before rounding.
 
-    `x` is [places, channels], `places` says where each position begins in it.
+    `x` is [places, channels]; `places` gives the place where each position begins.
 
     >>> pooling_reference("sum", np.float32([[1], [2], [4]]), [0, 1], [0, 1])
     array([[3.],
@@ -516,10 +516,10 @@ def pooling_reference(how: How, x: Array, taps: Array, places: Array) -> Array:
 
 
 def gradient_reference(x: Array, pooled: Array, gradient: Array, taps: Array, places: Array) -> Any:
-    """Return what `PoolMaxGradient` writes, in NumPy, before it is rounded.
+    """Compute in NumPy what `PoolMaxGradient` writes, before rounding.
 
-    `x` is [positions, channels], `pooled` and `gradient` are [places, channels], and `places` says
-    where each position begins in these.
+    `x` is [positions, channels], `pooled` and `gradient` are [places, channels], and `places` gives
+    the place in these where each position begins.
 
     >>> x, most, given = np.float32([[5], [2]]), np.float32([[5], [2]]), np.float32([[0.5], [3]])
     >>> gradient_reference(x, most, given, [0], [0, 1])

@@ -3,7 +3,7 @@
     Unary       out[i] = f(x[i])               Negative, Exp, ...: classes that replace `of`
     Binary      out[i] = f(a[i], b[i])         Add, Maximum, ...
 
-One worker does all elements. HALF is computed in FLOAT and rounded once; integers wrap.
+One worker processes all elements. HALF is computed in FLOAT and rounded once; integers wrap.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Cycles = Callable[[Any, Target], VertexPerfEstimate]
 
 
 def unary_cycles(operation: str) -> Cycles:
-    """Return the method `cycles` of an operation of one argument."""
+    """Return the method `cycles` for an operation of one argument."""
 
     def cycles(self: Any, target: Target) -> VertexPerfEstimate:
         """Return the slots of a worker of PopLibs' `UnaryOp1D`."""
@@ -46,7 +46,7 @@ def unary_cycles(operation: str) -> Cycles:
 
 
 def binary_cycles(operation: str) -> Cycles:
-    """Return the method `cycles` of an operation of two arguments."""
+    """Return the method `cycles` for an operation of two arguments."""
 
     def cycles(self: Any, target: Target) -> VertexPerfEstimate:
         """Return the slots of a worker of PopLibs' `BinaryOp1D`."""
@@ -69,7 +69,7 @@ class Unary(Vertex, Generic[T]):
     """any number of elements"""
 
     def of(self, x: Any) -> Any:
-        """Return what an element becomes."""
+        """Return the result for an element."""
         return x
 
     def compute(self) -> None:
@@ -84,7 +84,7 @@ class Negative(Unary[S]):
     cycles = unary_cycles("negate")
 
     def of(self, x: Any) -> Any:
-        """Return the negative number."""
+        """Return the negated element."""
         return -x
 
     @classmethod
@@ -151,7 +151,7 @@ class Exp(Unary[F]):
 
     @classmethod
     def reference(cls, x: Array) -> Array:
-        """Return `np.exp(x)`, to the bits of poplite's own kernel."""
+        """Return `np.exp(x)`, bit for bit as poplite's own kernel."""
         return _evaluated("exp", x)
 
 
@@ -166,7 +166,7 @@ class Log(Unary[F]):
 
     @classmethod
     def reference(cls, x: Array) -> Array:
-        """Return `np.log(x)`, to the bits of poplite's own kernel."""
+        """Return `np.log(x)`, bit for bit as poplite's own kernel."""
         return _evaluated("log", x)
 
 
@@ -181,7 +181,7 @@ class Tanh(Unary[F]):
 
     @classmethod
     def reference(cls, x: Array) -> Array:
-        """Return `np.tanh(x)`, to the bits of poplite's own kernel."""
+        """Return `np.tanh(x)`, bit for bit as poplite's own kernel."""
         return _evaluated("tanh", x)
 
 
@@ -196,7 +196,7 @@ class Sigmoid(Unary[F]):
 
     @classmethod
     def reference(cls, x: Array) -> Array:
-        """Return `1 / (1 + np.exp(-x))`, to the bits of poplite's own kernel."""
+        """Return `1 / (1 + np.exp(-x))`, bit for bit as poplite's own kernel."""
         power = evaluate("exp", -x.astype(np.float32))
         made: Array = (np.float32(1) / (np.float32(1) + power)).astype(x.dtype)
         return made
@@ -208,7 +208,7 @@ class Relu(Unary[F]):
     cycles = unary_cycles("relu")
 
     def of(self, x: Any) -> Any:
-        """Return the number where it is positive, else 0."""
+        """Return the element if it is positive, else 0."""
         return np.maximum(x, 0.0)
 
     @classmethod
@@ -237,7 +237,7 @@ class Binary(Vertex, Generic[T]):
     """any number of elements"""
 
     def join(self, a: Any, b: Any) -> Any:
-        """Return what becomes of two elements."""
+        """Return the result for two elements."""
         return a
 
     def compute(self) -> None:
@@ -252,7 +252,7 @@ class Add(Binary[N]):
     cycles = binary_cycles("add")
 
     def compute(self) -> None:
-        """Add element by element; executables of format 3 know the class by this text."""
+        """Add element by element."""
         for i in range(len(self.out)):
             self.out[i] = self.a[i] + self.b[i]
 
@@ -394,7 +394,7 @@ class ScaledAdd(MultiVertex, Generic[F]):
 
     @classmethod
     def reference(cls, factor: Any, x: Array, y: Array) -> Array:
-        """Return `y + factor * x`, of HALF in float32 and rounded once."""
+        """Return `y + factor * x`; HALF is computed in float32 and rounded once."""
         wide = np.float32(y.dtype.type(factor)) * x.astype(np.float32)
         made: Array = (y.astype(np.float32) + wide).astype(y.dtype)
         return made

@@ -1,12 +1,14 @@
-"""Filling, copying or converting vectors, counting.
+"""Filling, copying and converting vectors; counting.
 
-Fill, FillRows     2.5 2.5 2.5 2.5
-Iota, IotaRows     start, start + 1, ...
-Copy               x
-Cast               x as FLOAT or HALF
-CastToInteger      x as an integer, towards 0
-CountFrom          index = begin,  goes_on = begin < end
-CountOn            index += step,  goes_on = index < end       never beyond end, so nothing wraps
+Each class writes::
+
+    Fill, FillRows     2.5 2.5 2.5 2.5
+    Iota, IotaRows     start, start + 1, ...
+    Copy               x
+    Cast               x as FLOAT or HALF
+    CastToInteger      x as an integer, towards 0
+    CountFrom          index = begin,  goes_on = begin < end
+    CountOn            index += step,  goes_on = index < end       stops at end, so nothing wraps
 """
 
 from __future__ import annotations
@@ -136,9 +138,9 @@ class Iota(Vertex, Generic[N]):
 
     @classmethod
     def reference(cls, start: Any, size: int) -> Array:
-        """Return `start + np.arange(size)`, of HALF in float32 and rounded once."""
+        """Return `start + np.arange(size)`; HALF is computed in float32 and rounded once."""
         dtype = dtype_of(cls, "out")
-        wide = np.dtype(np.float32) if dtype.kind == "f" else dtype  # whose numbers wrap
+        wide = np.dtype(np.float32) if dtype.kind == "f" else dtype  # integers wrap
         made: Array = (np.full(size, start, wide) + np.arange(size).astype(wide)).astype(dtype)
         return made
 
@@ -207,7 +209,7 @@ class Cast(MultiVertex, Generic[W, F]):
 
 
 class CastToInteger(MultiVertex, Generic[W, I]):
-    """`out[i]` is `x[i]` without what follows the point, shared among the workers of the tile."""
+    """`out[i]` is `x[i]` rounded towards 0, shared among the workers of the tile."""
 
     x: Input[Vector[W]]
     """as many elements as out"""
@@ -226,7 +228,7 @@ class CastToInteger(MultiVertex, Generic[W, I]):
 
     @classmethod
     def reference(cls, x: Array) -> Array:
-        """Return `x.astype(out.dtype)`, by way of int64."""
+        """Return `x.astype(out.dtype)`, converted through int64."""
         return _converted(x.astype(np.int64), dtype_of(cls, "out"))
 
 
@@ -241,7 +243,7 @@ def _converted(x: Array, dtype: np.dtype[Any]) -> Array:
 
 
 class CountFrom(Vertex):
-    """Sets an index to its beginning, and finds whether that is before the end."""
+    """Sets an index to its first value, and finds whether that is before the end."""
 
     begin: Input[UNSIGNED_INT]
     """the first number"""
@@ -268,10 +270,10 @@ class CountFrom(Vertex):
 
 
 class CountOn(Vertex):
-    """Increments an index, at most to the end, and finds whether it is still before that."""
+    """Increments an index, at most to the end, and finds whether it is still before the end."""
 
     step: State[UNSIGNED_INT]
-    """what is added"""
+    """the increment"""
     end: Input[UNSIGNED_INT]
     """the first number that is too large"""
     index: InOut[UNSIGNED_INT]
@@ -296,7 +298,7 @@ class CountOn(Vertex):
 
 
 def count_reference(begin: int, end: int, step: int) -> list[int]:
-    """Return the values that an index goes through.
+    """Return the values that an index takes.
 
     Args:
         begin: the first, unless it is `end` or beyond.

@@ -1,21 +1,21 @@
-"""Blocks of linear algebra: factors, triangles, Householder's reflectors.
+"""Blocks of linear algebra: factorisations, triangular systems, Householder reflectors.
 
-`CholeskyBlock`, `LuBlock` and `SolveColumn` are of one worker, and take rows of matrices of FLOAT.
-
+`CholeskyBlock`, `LuBlock` and `SolveColumn` run on one worker, and take rows of FLOAT matrices.
 Larger matrices are cut into such blocks by `poplite.ops.linalg`, which does the rest by products.
-Cholesky and triangles take the cycles of PopLibs' vertices `Cholesky` and `TriangularSolve`, which
-has a diagonal of 1; a block of LU, for which PopLibs has none alike, takes those of its code.
+Cholesky blocks and triangular systems cost as much as PopLibs' vertices `Cholesky` and
+`TriangularSolve`, whose diagonal is 1; a block of LU, which has no counterpart in PopLibs, is
+priced by its code.
 
-Several workers find Householder's reflectors of some columns of FLOAT::
+Several workers compute the Householder reflectors of some columns of FLOAT::
 
-    worker 0    a a a      each has some rows of all columns, as a vector for each column
+    worker 0    a a a      each holds some rows of all columns, as a vector for each column
     worker 1    a a a
                            for each column:
-    UpdateColumns          a -= tau v (v' a), the reflector before; what the next column is long
-    ReflectColumn          v and tau of that column, from what all workers found; parts of v' a
+    UpdateColumns          a -= tau v (v' a), the previous reflector; squares of the next column
+    ReflectColumn          v and tau of that column, from the results of all workers; parts of v' a
 
-What workers find is added in their order, on each of them: so all have the same tau. Reflectors
-are those of LAPACK's `larfg`, I - tau v v', where v is 0 above row j of column j, and 1 there.
+Each worker adds the results of all workers in the same order, so all get the same tau. Reflectors
+are those of LAPACK's `larfg`, I - tau v v', where v of column j is 0 above row j, and 1 in row j.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from poplite.vertices.estimators.poplibs import binary, cholesky, triangular_sol
 class CholeskyBlock(Vertex):
     """Replaces the lower triangle of `a` by L with L L' = a; the upper triangle is not read.
 
-    NaN from the first row on for which a is not positive definite.
+    L is NaN from the first row on at which a is not positive definite.
     """
 
     a: InOut[Vector[Vector[FLOAT]]]
 
     def compute(self) -> None:
-        """Make row after row."""
+        """Compute row after row."""
         for i in range(len(self.a)):
             for j in range(i + 1):
                 rest = self.a[i][j]
@@ -49,17 +49,17 @@ class CholeskyBlock(Vertex):
                     self.a[i][j] = math.sqrt(rest) if rest > 0.0 else math.nan
 
     def cycles(self, target: Target) -> int:
-        """Return its slots, by PopLibs' fit to the machine."""
+        """Return its slots, from PopLibs' fit to the machine."""
         return -(-cholesky(len(self.a), target) // target.workers)
 
 
 class LuBlock(Vertex):
-    """Replaces a square by L and U with L U = a: L has 1 on its diagonal, which is not kept."""
+    """Replaces a square by L and U with L U = a; the diagonal of L is 1 and is not stored."""
 
     a: InOut[Vector[Vector[FLOAT]]]
 
     def compute(self) -> None:
-        """Make row after row, without exchanging any."""
+        """Compute row after row, without row exchanges."""
         for i in range(len(self.a)):
             for k in range(i):
                 factor = self.a[i][k] / self.a[k][k]
@@ -71,7 +71,7 @@ class LuBlock(Vertex):
 class SolveColumn(Vertex):
     """Replaces a column x by the solution y of `a y = x`, where a is triangular.
 
-    Only that triangle of a is looked at, and not its diagonal where it is `unit`.
+    Only that triangle of a is read, without its diagonal if that is `unit`.
     """
 
     a: Input[Vector[Vector[FLOAT]]]
@@ -90,7 +90,7 @@ class SolveColumn(Vertex):
             self.x[i] = rest if self.unit else rest / self.a[i][i]
 
     def cycles(self, target: Target) -> int:
-        """Return its slots, by PopLibs' fit to the machine, and by its quotients of vectors."""
+        """Return its slots, from PopLibs' fit to the machine and its vector divisions."""
         rows = len(self.x)
         slots = -(-triangular_solve(rows, target, lower=self.lower) // target.workers)
         return slots + (0 if self.unit else binary("divide", FLOAT, rows, target, in_place=True))
@@ -99,21 +99,22 @@ class SolveColumn(Vertex):
 # -- reflectors ------------------------------------------------------------------------------------
 
 SMALL, LARGE = 2.0**-40, 2.0**40
-"""Between them squares of FLOAT, and sums of many, neither vanish nor overflow."""
+"""Between these, squares of FLOAT and sums of many squares neither underflow nor overflow."""
 
 UP, DOWN = 2.0**86, 2.0**-86
-"""Factors that bring smaller and larger numbers there; powers of two, which round nothing."""
+"""Factors that bring smaller and larger numbers into that range; powers of two, so exact."""
 
 FOUND = 4
-"""Numbers that a worker finds of a column: the largest, what is on the diagonal, squares of what is
-below it times a factor, and one over that factor."""
+"""Numbers that a worker finds for a column: the largest, the one on the diagonal, the sum of the
+squares of those below it times a factor, and the reciprocal of that factor."""
 
 
 class UpdateColumns(Vertex):
-    """Applies the reflector of the column before, and measures column `column`.
+    """Applies the reflector of the previous column, and sums the squares of column `column`.
 
-    `a` and `v` are columns of the worker's rows, from row `first` on. `dots` has v' a of each
-    of the `workers`. Squares are of numbers times a factor, by the largest, as in LAPACK's `nrm2`.
+    `a` and `v` are columns of the worker's rows, from row `first` on. `dots` holds v' a of each of
+    the `workers`. Before they are squared, numbers are scaled by a factor that depends on the
+    largest, as in LAPACK's `nrm2`.
     """
 
     a: InOut[Vector[Vector[FLOAT]]]
@@ -126,7 +127,7 @@ class UpdateColumns(Vertex):
     workers: State[INT]
 
     def compute(self) -> None:
-        """Subtract, column after column; then measure."""
+        """Subtract, column after column; then sum squares."""
         j, columns = self.column, len(self.taus)
         for c in range(j, columns if j > 0 else 0):
             total = 0.0
@@ -137,7 +138,7 @@ class UpdateColumns(Vertex):
                 self.a[c][i] -= self.v[j - 1][i] * total
         rows = len(self.a[j])
         diagonal = min(max(j - self.first, -1), rows)
-        largest = 0.0  # not of NaN, which the squares keep
+        largest = 0.0  # ignores NaN, which the squares propagate
         for i in range(max(diagonal, 0), rows):
             size = abs(self.a[j][i])
             if size > largest:
@@ -155,10 +156,10 @@ class UpdateColumns(Vertex):
 
 
 class ReflectColumn(Vertex):
-    """Makes a column of V, its tau, and its number of R; and its products with columns behind.
+    """Computes a column of V, its tau and its diagonal element of R; products with later columns.
 
-    `found` has what each worker found in `UpdateColumns`, which has the other fields. What is below
-    the diagonal of `a` stays, and counts for 0. In the end `column` is the next one.
+    `found` holds what each worker found in `UpdateColumns`, which describes the other fields.
+    Elements below the diagonal of `a` are left, and count as 0. At the end `column` is incremented.
     """
 
     a: InOut[Vector[Vector[FLOAT]]]
@@ -206,7 +207,7 @@ class ReflectColumn(Vertex):
 
 
 class JoinReflectors(Vertex):
-    """Finds row `row` of the upper triangle T with `I - V T V'` all reflectors in one, from V' V.
+    """Computes row `row` of the upper triangular T from V' V; `I - V T V'` joins all reflectors.
 
     Source of the rule: LAPACK, `larft`; rows of T do not depend on each other.
     """
@@ -217,7 +218,7 @@ class JoinReflectors(Vertex):
     row: State[INT]
 
     def compute(self) -> None:
-        """Make number after number."""
+        """Compute element after element."""
         for j in range(len(self.taus)):
             total = 0.0
             for l in range(self.row, j):  # noqa: E741

@@ -1,19 +1,19 @@
-"""Order: words of elements with their positions, which vertices sort or merge.
+"""Sorting and merging, by words that hold the key of an element and its position.
 
     word     key (upper half, signed) | position (31 bits) | 1 for -0.0
 
-Keys are whole numbers in the order of the elements: a NaN is above all numbers, as in NumPy, and
--0.0 is as large as 0.0. No two words of a row are equal, and of equal keys the word of the smaller
-position is less. So sorting is stable and has one result, wherever and in whatever order words are
-compared. Where the order is to fall, keys are inverted, and positions are not.
+Keys are integers in the order of the elements: a NaN is above all numbers, as in NumPy, and -0.0
+equals 0.0. No two words of a row are equal, and among equal keys the word with the smaller position
+is less. So sorting is stable and has one result, wherever and in whatever order words are compared.
+For descending order, keys are inverted, and positions are not.
 
     keys of FLOAT -2.0, -0.0, 0.0, 1.0, nan        -0x40000001 0 0 0x3f800000 0x7fc00000
 
-Vertices read elements by their bits, as INT, SHORT or whatever integers are as wide.
+Vertices read elements by their bits, as integers of the same width, such as INT or SHORT.
 
 `Sort` and `ArgSort` need no words: one worker sorts the elements of a vector, or their positions,
-by Shell's method, with distances 5/11 of the ones before (G. Gonnet, R. Baeza-Yates, "Handbook of
-Algorithms and Data Structures", 1991).
+by Shell's method; each distance is 5/11 of the previous one (G. Gonnet, R. Baeza-Yates, "Handbook
+of Algorithms and Data Structures", 1991).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LAST_WORD = 0x7FFFFFFFFFFFFFFF
 """The word of a place without an element; it is above all other words."""
 
 POSITIONS = 0x7FFFFFFF
-"""Positions there are."""
+"""The mask of a position within a word, and the number of positions."""
 
 NEVER = 1 << 62
 """Bits that no element has."""
@@ -47,11 +47,11 @@ class KeyRule(NamedTuple):
 
     Attributes:
         mask: the bits that are inverted in negative floats; 0 for integers.
-        infinity: the bits of infinity; bits below the mask that are above it are a NaN.
+        infinity: the bits of infinity; masked bits above it are a NaN.
         nan: the bits and the key of every NaN.
         zero: the bits of -0.0.
         offset: the number subtracted from bits, so that UNSIGNED_INT becomes signed.
-        flip: -1 where the order falls, else 0.
+        flip: -1 for descending order, else 0.
     """
 
     mask: int
@@ -77,7 +77,7 @@ def key_rule(dtype: npt.DTypeLike, *, falls: bool = False) -> KeyRule:
 
 
 class Keys:
-    """What vertices know of keys."""
+    """Conversions between bits, keys and words, for vertices."""
 
     mask: State[LONGLONG]
     infinity: State[LONGLONG]
@@ -102,23 +102,23 @@ class Keys:
 
 
 class Least(Vertex):
-    """The least words of some; there are at least as many as `words` takes.
+    """The least of some words, at least as many as `words` holds.
 
-    They are kept in a heap, the largest at the root, which every lesser one replaces, and sorted at
-    the end where `in_order` is true.
+    They are kept in a heap with the largest at the root, which every lesser one replaces, and
+    sorted at the end if `in_order` is true.
     """
 
     words: InOut[Vector[LONGLONG]]
     in_order: State[BOOL]
 
     def begin(self) -> None:
-        """Make a heap of the first words, which are there in any order."""
+        """Make a heap of the first words, which are in any order."""
         size = len(self.words)
         for i in range(size // 2 - 1, -1, -1):
             self.sink(self.words[i], i, size)
 
     def sink(self, word: int, hole: int, size: int) -> None:
-        """Put a word into the place of another one of a heap of so many, or below."""
+        """Put a word at `hole` in a heap of `size` words, or below."""
         child = 2 * hole + 1
         while child < size:
             most = self.words[child]
@@ -135,7 +135,7 @@ class Least(Vertex):
         self.words[hole] = word
 
     def finish(self) -> None:
-        """Make a sorted vector of the heap, where that is asked."""
+        """Turn the heap into a sorted vector, if requested."""
         if self.in_order:
             for size in range(len(self.words) - 1, 0, -1):
                 last = self.words[size]
@@ -146,8 +146,8 @@ class Least(Vertex):
 class LeastElements(Least, Keys, Generic[T, U]):
     """The words of the least elements; the first element has position `first`.
 
-    Words are made of those elements only that are below the last one that is kept, or not
-    comparable: comparing elements is the faster.
+    Words are made only for elements that are below the last one that is kept, or not comparable,
+    since comparing elements is faster.
     """
 
     x: Input[Vector[T]]
@@ -162,7 +162,7 @@ class LeastElements(Least, Keys, Generic[T, U]):
         """Return the first element from `begin` on that is not at least the limit, or the end."""
         found = len(self.x)
         for i in range(max(0, begin), len(self.x)):  # indices that need no check
-            if not self.x[i] * sign >= limit:  # as no NaN is
+            if not self.x[i] * sign >= limit:  # also true for NaN
                 found = i
                 break
         return found
@@ -186,7 +186,7 @@ class LeastElements(Least, Keys, Generic[T, U]):
 
 
 class LeastWords(Least):
-    """The least of words."""
+    """The least of some words."""
 
     x: Input[Vector[LONGLONG]]
 
@@ -206,7 +206,7 @@ class LeastWords(Least):
 
 
 class SortElements(Vertex, Keys, Generic[T]):
-    """The words of elements, in order, and `LAST_WORD` behind them where `words` is longer."""
+    """The words of elements, in order, followed by `LAST_WORD` where `words` is longer."""
 
     x: Input[Vector[T]]
     words: InOut[Vector[LONGLONG]]
@@ -216,7 +216,7 @@ class SortElements(Vertex, Keys, Generic[T]):
         """Make words, and sort them by Shell's method.
 
         Source: G. Gonnet, R. Baeza-Yates, "Handbook of Algorithms and Data Structures" (1991), for
-        distances 5/11 of the ones before; 29/64 is about that, and needs no division.
+        distances of 5/11 of the previous one; 29/64 is close to that, and needs no division.
         """
         size = len(self.x)
         for i in range(size):
@@ -240,8 +240,8 @@ class SortElements(Vertex, Keys, Generic[T]):
 class MergeWords(MultiVertex):
     """A part of two sorted vectors merged: words `first`, `first + 1`, ... of the result.
 
-    A worker has `share` of them, and finds by bisection how many words of the left vector are
-    before its own. What follows both vectors is `LAST_WORD`.
+    A worker computes `share` of them, and finds by bisection how many words of the left vector
+    precede its own. Words past the end of both vectors are `LAST_WORD`.
     """
 
     left: Input[Vector[LONGLONG]]
@@ -251,7 +251,7 @@ class MergeWords(MultiVertex):
     share: State[UNSIGNED_INT]
 
     def compute(self, worker: int) -> None:
-        """Merge a part of the part."""
+        """Merge the worker's share of the part."""
         lefts, rights = len(self.left), len(self.right)
         begin = worker * self.share
         end = min(begin + self.share, len(self.out))
@@ -303,7 +303,7 @@ class Positions(Vertex):
 
 
 def sort_slots(elements: int) -> int:
-    """Return about how many slots `SortElements` takes for random elements.
+    """Return the approximate slots of `SortElements` for random elements.
 
     >>> sort_slots(16)
     1054
@@ -312,11 +312,11 @@ def sort_slots(elements: int) -> int:
 
 
 def merge_slots(words: int, length: int) -> int:
-    """Return about how many slots of a worker `MergeWords` takes.
+    """Return the approximate slots of a worker of `MergeWords`.
 
     Args:
-        words: that the worker makes.
-        length: of each of the two vectors.
+        words: number of words that the worker writes.
+        length: length of each of the two vectors.
 
     >>> merge_slots(10, 100)
     236
@@ -325,12 +325,12 @@ def merge_slots(words: int, length: int) -> int:
 
 
 def least_slots(count: Any, kept: Any, *, makes: bool = False) -> npt.NDArray[np.float64]:
-    """Return about how many slots it takes to keep the least of words, in random order.
+    """Return the approximate slots to find the least of words in random order.
 
     Args:
-        count: how many there are, at least one.
-        kept: how many are kept, at least one.
-        makes: whether words are made of elements: `LeastElements`, otherwise `LeastWords`.
+        count: number of words, at least one.
+        kept: number of words that are kept, at least one.
+        makes: whether words are made from elements, as in `LeastElements`, not `LeastWords`.
 
     >>> int(least_slots(512, 16))
     6152
@@ -345,7 +345,7 @@ def least_slots(count: Any, kept: Any, *, makes: bool = False) -> npt.NDArray[np
 
 
 def order_slots(kept: Any) -> npt.NDArray[np.float64]:
-    """Return about how many slots it takes to put words in order that were kept.
+    """Return the approximate slots to sort the words that were kept.
 
     >>> int(order_slots(16))
     850
@@ -355,7 +355,7 @@ def order_slots(kept: Any) -> npt.NDArray[np.float64]:
 
 
 def value_slots(words: int) -> int:
-    """Return about how many slots `Values` takes.
+    """Return the approximate slots of `Values`.
 
     >>> value_slots(10)
     140
@@ -364,12 +364,12 @@ def value_slots(words: int) -> int:
 
 
 def words_reference(bits: npt.NDArray[Any], rule: KeyRule, first: int = 0) -> Words:
-    """Return the words of elements, in NumPy: int64[n].
+    """Compute the words of elements in NumPy: int64[n].
 
     Args:
         bits: of the elements, as integers of their size.
-        rule: how they become keys.
-        first: the position of the first one.
+        rule: how bits become keys.
+        first: the position of the first element.
 
     >>> x = np.array([1.5, -0.0, -2.0], np.float32)
     >>> [hex(word) for word in words_reference(x.view(np.int32), key_rule("float32"))]
@@ -395,7 +395,7 @@ def least_reference(words: Words, count: int) -> Words:
 
 
 def sorted_reference(words: Words, size: int) -> Words:
-    """Return what `SortElements` makes of elements with these words: int64[size].
+    """Return what `SortElements` writes for elements with these words: int64[size].
 
     >>> sorted_reference(np.array([5, 2]), 3).tolist() == [2, 5, LAST_WORD]
     True
@@ -404,7 +404,7 @@ def sorted_reference(words: Words, size: int) -> Words:
 
 
 def merge_reference(left: Words, right: Words, first: int, size: int) -> Words:
-    """Return what `MergeWords` makes of two sorted vectors: int64[size].
+    """Return what `MergeWords` writes for two sorted vectors: int64[size].
 
     >>> merge_reference(np.array([1, 5]), np.array([2, 9]), first=1, size=2).tolist()
     [2, 5]
@@ -413,7 +413,7 @@ def merge_reference(left: Words, right: Words, first: int, size: int) -> Words:
 
 
 def bits_reference(words: Words, rule: KeyRule, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Return what `Values` makes of words: dtype[n], the bits of elements; each NaN is one NaN.
+    """Return what `Values` writes for words: dtype[n], the bits of elements; all NaNs are the same.
 
     >>> x, rule = np.array([1.5, -0.0, -2.0], np.float32), key_rule("float32", falls=True)
     >>> bits_reference(words_reference(x.view(np.int32), rule), rule, "int32").view(np.float32)
@@ -425,7 +425,7 @@ def bits_reference(words: Words, rule: KeyRule, dtype: npt.DTypeLike) -> npt.NDA
 
 
 def positions_reference(words: Words) -> npt.NDArray[np.uint32]:
-    """Return what `Positions` makes of words: uint32[n].
+    """Return what `Positions` writes for words: uint32[n].
 
     >>> x = np.array([3, -3], np.int32)
     >>> positions_reference(words_reference(x, key_rule("int32"), first=7)).tolist()
@@ -474,7 +474,7 @@ class Sort(Vertex, Generic[T]):
 
 
 class ArgSort(Vertex, Generic[T]):
-    """`out` has the positions in x of the elements in order; equal ones in the order of x."""
+    """`out` holds the positions in x of the elements in order; ties are in the order of x."""
 
     x: Input[Vector[T]]
     """as many elements as out"""

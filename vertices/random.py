@@ -1,15 +1,15 @@
-"""Random numbers from a counter: element i of a tensor is the same number, wherever it lies.
+"""Random numbers from a counter: element i of a tensor is the same number on any tile.
 
     counter[4]     seed (2 words), number of the draw (2 words)
     block b        philox4x32(counter = (b, number of the draw), key = seed): 4 words
     element i      word i % 4 of block i // 4
 
-A vertex writes the elements from `first` on, so a tensor is drawn by any number of vertices. What a
-word becomes is what the classes differ in: `even` and `odd` make the elements of a pair of words.
+A vertex writes the elements from `first` on, so a tensor may be drawn by any number of vertices.
+Classes differ in how they convert words: `even` and `odd` compute the elements of a pair of words.
 
 Source: J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC
 2011), for Philox 4x32-10 and its constants; G. Box, M. Muller, "A note on the generation of random
-normal deviates" (1958), for normal numbers of pairs of words.
+normal deviates" (1958), for normal numbers from pairs of words.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Words = npt.NDArray[np.uint32]
 Singles = npt.NDArray[np.float32]
 
 MULTIPLY = (0xD2511F53, 0xCD9E8D57)
-"""What words 0 and 2 are multiplied by in each round."""
+"""The factors of words 0 and 2 in each round."""
 
 INCREMENT = (0x9E3779B9, 0xBB67AE85)
 """The increment of the key for each round."""
@@ -50,13 +50,13 @@ NEAR = (
     *(2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087),
     *(-0.00125372503, -0.00417768164, 0.246640727, 1.50140941),
 )
-"""Of the inverse of the error function at x, in w - 2.5 for w = -log(1 - x^2) below 5."""
+"""Coefficients of the inverse error function of x, in w - 2.5 for w = -log(1 - x^2) below 5."""
 
 FAR = (
     *(-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773),
     *(-0.0076224613, 0.00943887047, 1.00167406, 2.83297682),
 )
-"""The same in sqrt(w) - 3, for others."""
+"""The same in sqrt(w) - 3, for other w."""
 
 N8, N7, N6, N5, N4, N3, N2, N1, N0 = NEAR
 F8, F7, F6, F5, F4, F3, F2, F1, F0 = FAR
@@ -66,8 +66,8 @@ def block_reference(blocks: npt.ArrayLike, counter: npt.ArrayLike) -> Words:
     """Return the words of blocks of Philox 4x32-10.
 
     Args:
-        blocks: uint64[n], the lower half of what Philox counts.
-        counter: uint32[4], the two words of the key and the upper half of what Philox counts.
+        blocks: uint64[n], the lower half of Philox's counter.
+        counter: uint32[4], the two words of the key and the upper half of Philox's counter.
 
     Returns:
         uint32[n, 4].
@@ -116,7 +116,7 @@ class Draw(Vertex, Generic[T]):
         return self.even(i, word, other)
 
     def block(self, number: int, i: int, begin: int, end: int) -> None:
-        """Write those elements of a block that are from `begin` to before `end`; 0 is element i."""
+        """Write the elements from `begin` to before `end` of a block; `begin` 0 is element i."""
         k0, k1 = self.counter[0], self.counter[1]
         x0, x1, x2, x3 = number & MASK, number >> 32, self.counter[2], self.counter[3]
         for _ in range(ROUNDS):
@@ -134,7 +134,7 @@ class Draw(Vertex, Generic[T]):
             self.out[i + 3] = self.odd(i + 3, x3, x2)
 
     def compute(self) -> None:
-        """Draw the end of a block, blocks, and the begin of a block."""
+        """Draw the end of a block, whole blocks, and the beginning of a block."""
         first, length = int(self.first), len(self.out)
         number = (first >> 2) & 0x3FFFFFFFFFFFFFFF
         skipped = first & 3
@@ -152,7 +152,7 @@ class Draw(Vertex, Generic[T]):
 
 
 class Uniform(Draw[T]):
-    """`low + scale * u`, at most `last`; u has 24 bits, from 0 to before 1."""
+    """`low + scale * u`, at most `last`; u has 24 bits and is in [0, 1)."""
 
     low: State[FLOAT]
     """the least number"""
@@ -177,15 +177,15 @@ class Uniform(Draw[T]):
 
 
 class Integers(Draw[T]):
-    """`low` and above: one of `range` numbers, each as likely as another to within 2^-32."""
+    """One of `range` integers from `low` on, all equally likely to within 2^-32."""
 
     low: State[LONGLONG]
     """the least number"""
     range: State[LONGLONG]
-    """how many numbers there are, up to 2^32"""
+    """the number of different numbers, up to 2^32"""
 
     def even(self, i: int, word: int, other: int) -> Any:
-        """Return a number: the upper word of the product of a word and the range."""
+        """Return `low` plus the upper word of the product of a word and the range."""
         return self.low + ((word * self.range >> 32) & MASK)
 
     @classmethod
@@ -214,7 +214,7 @@ class Bernoulli(Draw[T]):
 
 
 class Normal(Draw[T]):
-    """`mean + deviation * z`; z is normal, from -6.77 to 6.77, as 32 bits allow."""
+    """`mean + deviation * z`; z is normal, from -6.77 to 6.77, the limits for 32 bits."""
 
     mean: State[FLOAT]
     """the mean"""
@@ -222,11 +222,11 @@ class Normal(Draw[T]):
     """the standard deviation"""
 
     def even(self, i: int, word: int, other: int) -> Any:
-        """Return the one of two normal numbers that a radius and an angle make."""
+        """Return the first of two normal numbers from a radius and an angle."""
         return self.mean + self.deviation * (self.radius(word) * math.cos(self.angle(other)))
 
     def odd(self, i: int, word: int, other: int) -> Any:
-        """Return the other one."""
+        """Return the second of the two."""
         return self.mean + self.deviation * (self.radius(other) * math.sin(self.angle(word)))
 
     def radius(self, word: int) -> Any:
@@ -255,21 +255,21 @@ class Normal(Draw[T]):
 class TruncatedNormal(Draw[T]):
     """`mean + deviation * z`; z is normal between `-bound` and `bound`.
 
-    It is the inverse of the distribution function: z = sqrt(2) erfinv(share * t) for t from -1 to
-    1, where the share erf(bound / sqrt(2)) of normal numbers is between the bounds.
+    z is computed by inverting the distribution function: z = sqrt(2) erfinv(share * t) for t from
+    -1 to 1, where the share erf(bound / sqrt(2)) of normal numbers is between the bounds.
 
     Source: M. Giles, "Approximating the erfinv function" (GPU Computing Gems, 2011), single
-    precision, for `inverse`: its error is some 3 units in the last place.
+    precision, for `inverse`: its error is about 3 units in the last place.
     """
 
     mean: State[FLOAT]
     """the mean"""
     deviation: State[FLOAT]
-    """the standard deviation of the numbers before they are cut"""
+    """the standard deviation before truncation"""
     bound: State[FLOAT]
     """the greatest distance from the mean, in deviations"""
     share: State[FLOAT]
-    """of normal numbers that are within the bound: erf(bound / sqrt(2))"""
+    """the share of normal numbers that are within the bound: erf(bound / sqrt(2))"""
 
     def even(self, i: int, word: int, other: int) -> Any:
         """Return a number."""
@@ -278,7 +278,7 @@ class TruncatedNormal(Draw[T]):
         return self.mean + self.deviation * max(-self.bound, min(z, self.bound))
 
     def inverse(self, x: float) -> Any:
-        """Return the inverse of the error function of a float32 from -1 to 1."""
+        """Return the inverse error function of a float32 from -1 to 1."""
         w = -math.log((1.0 - x) * (1.0 + x))
         is_near = w < 5.0
         w = w - 2.5 if is_near else math.sqrt(w) - 3.0
@@ -315,12 +315,12 @@ class Dropout(Draw[T]):
     x: Input[Vector[T]]
     """as many elements as out"""
     threshold: State[LONGLONG]
-    """2^32 times the probability that an element stays"""
+    """2^32 times the probability that an element is kept"""
     scale: State[FLOAT]
-    """what the elements that stay are multiplied by"""
+    """the factor of the elements that are kept"""
 
     def even(self, i: int, word: int, other: int) -> Any:
-        """Return the rest of an element."""
+        """Return the scaled element, or 0."""
         return self.x[i] * self.scale if word < self.threshold else 0.0
 
     @classmethod
@@ -332,12 +332,12 @@ class Dropout(Draw[T]):
 
 
 class AdvanceKey(Vertex):
-    """`counter` is the key as it was; the key goes on to its next draw."""
+    """Copies the key to `counter`, and advances the key to the next draw."""
 
     key: InOut[Vector[UNSIGNED_INT]]
     """four words: the seed, and the number of the next draw"""
     counter: Output[Vector[UNSIGNED_INT]]
-    """four words: the key as it was"""
+    """four words: the key before this draw"""
 
     def compute(self) -> None:
         """Copy the key, and increment the upper two words as one number."""
@@ -349,18 +349,18 @@ class AdvanceKey(Vertex):
 
     @classmethod
     def reference(cls, key: Words) -> dict[str, Words]:
-        """Return the key as it was, and with 1 added to its upper two words."""
+        """Return the old key, and the key with 1 added to its upper two words."""
         draws = (int(key[2]) | int(key[3]) << 32) + 1
         following = [key[0], key[1], draws & MASK, draws >> 32 & MASK]
         return {"counter": key.copy(), "key": np.array(following, np.uint32)}
 
 
 def normal_reference(words: Words, others: Words, is_odd: npt.NDArray[np.bool_]) -> Singles:
-    """Return normal numbers of mean 0 and deviation 1, as `Normal` makes them of pairs of words.
+    """Return standard normal numbers, as `Normal` computes them from pairs of words.
 
     Args:
         words: of the elements; any shape.
-        others: the other words of their pairs.
+        others: the other words of the pairs.
         is_odd: which elements are the second of a pair.
 
     >>> normal_reference(*np.array([[2**31, 0], [0, 2**31]], np.uint32), np.array([False, True]))
@@ -375,12 +375,12 @@ def normal_reference(words: Words, others: Words, is_odd: npt.NDArray[np.bool_])
 
 
 def truncated_reference(words: Words, bound: float, share: float) -> Singles:
-    """Return normal numbers between bounds, as `TruncatedNormal` makes them of words.
+    """Return normal numbers between bounds, as `TruncatedNormal` computes them from words.
 
     Args:
         words: of the elements; any shape.
         bound: the greatest number.
-        share: of normal numbers that are within the bounds.
+        share: the share of normal numbers that are within the bounds.
 
     >>> truncated_reference(np.array([0, 2**31], np.uint32), 2.0, 0.9545)
     array([-2.0000000e+00,  7.1304335e-08], dtype=float32)

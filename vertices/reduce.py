@@ -1,44 +1,45 @@
 """Reducing many elements to few: sums, products, dot products, extremes, all or any.
 
-The elements of an output lie in the memory of a tile in one of two ways::
+The elements of an output are stored in the memory of a tile in one of two ways::
 
     Rows       x   0 0 0 0 1 1 1 1 2 2 2 2       one output after the other
     Columns    x   0 1 2 . . 0 1 2 . . 0 1 2     row after row, `stride` apart, outputs 0 to 2
 
-`SumRows` and `SumColumns` have the loops; the other classes replace `join`, which makes lanes from
-two, and `fold`, which makes a number from lanes.  Inputs and outputs may be of different types:
-HALF is added up in FLOAT.
+`SumRows` and `SumColumns` have the loops; the other classes override `join`, which combines lanes
+pairwise, and `fold`, which reduces lanes to a number.  Inputs and outputs may have different types:
+HALF is summed in FLOAT.
 
-`SumColumnsOfTile` and its like share columns among the workers of a tile, and may begin within a
-row of all columns::
+`SumColumnsOfTile` and similar classes share columns among the workers of a tile, and may begin in
+the middle of a row::
 
     ColumnsOfTile  x   2 0 1 2 0 1 2 0           `first` 2, outputs 0 to 2
 
-Order matters to float sums. `Columns` and `ColumnsOfTile` join an output's elements from the first
-to the last, as NumPy does along axis 0. `Rows` keeps 64 running results in lanes
-(`poplite.vertex.compute.lanes`), number k for elements k, k + 64, ... of the row, as far as there
-are such, and then joins the second half of them to the first, 32, 16, ... 1. NaN is the least and
+Order matters to float sums. `Columns` and `ColumnsOfTile` combine an output's elements from the
+first to the last, as NumPy does along axis 0. `Rows` keeps 64 running results in lanes
+(`poplite.vertex.compute.lanes`), lane k for elements k, k + 64, ... of the row, and then repeatedly
+combines the second half of the lanes with the first half: 32, 16, ... 1. NaN is both the least and
 the greatest number, as in NumPy.
 
-`Dot` adds products up as `Rows` adds elements. `FirstGreatestRows` and its like find two numbers at
-once, an extreme and its position: the first goes through rows, `FirstGreatest` through what several
-vertices found in one row, in any order. Of several NaNs the first counts::
+`Dot` sums products in the same order as `Rows` sums elements. `FirstGreatestRows` and similar
+classes find an extreme and its position: those of rows search whole rows, `FirstGreatest` and
+`FirstLeast` the results of several vertices for one row, in any order. Among several NaNs the first
+counts::
 
     x   3 9 2 9 | 1 1 0 5      two rows of four, of which the first elements are 8 in their rows
         9 9     | 5 11         the greatest of each, and its position
 
 They take the time of PopLibs' `ReduceMaxClassGather` and `ReduceMaxClassSparse`, whose loop takes
-three instructions for an element, of FLOAT and HALF; other types are priced by the compiled code.
+three instructions per element of FLOAT and HALF; other types are priced by the compiled code.
 
-`AddPartials` adds up partial results, those of the tile itself, and those that others sent::
+`AddPartials` sums partial results, those of the tile itself and those received from other tiles::
 
     partials    a0 a1 a2 a3
                 b0 b1 b2 b3
                 c0 c1 c2 c3
     out         a0 + b0 + c0, a1 + b1 + c1, ...
 
-It takes PopLibs' estimate for `ReduceAdd` of a single input
-(lib/poplin/PerformanceEstimation.hpp): 16 bytes of outputs at a time, 8 bytes loaded in a cycle.
+Its cycles are PopLibs' estimate for `ReduceAdd` of a single input
+(lib/poplin/PerformanceEstimation.hpp): 16 bytes of outputs at a time, 8 bytes loaded per cycle.
 
     >>> from poplite.machine.target import Target
     >>> int(partials_cycles(96, 7, FLOAT, FLOAT, Target()))     # 4 loops a worker, of 8 + 2 * 7
@@ -94,12 +95,12 @@ V = TypeVar(
 )
 
 TYPES_OF_TILE: tuple[type[ElementType[Any]], ...] = V.__constraints__
-"""Types whose columns all workers of a tile share; of others each worker has rows of its own."""
+"""Types whose columns all workers of a tile share; for others each worker has its own rows."""
 
 Array = npt.NDArray[Any]
 
 FEW = 3
-"""Columns for which lanes do not pay: to load some lanes takes as long as to load all."""
+"""Up to this many columns, lanes do not pay: a partial load takes as long as a full one."""
 
 
 class SumRows(Vertex, Generic[T, U]):
@@ -112,11 +113,11 @@ class SumRows(Vertex, Generic[T, U]):
     UFUNC: ClassVar[Any] = np.add
 
     def join(self, a: Any, b: Any) -> Any:
-        """Make lanes of two."""
+        """Combine lanes."""
         return a + b
 
     def fold(self, a: Any) -> Any:
-        """Make a number of lanes."""
+        """Reduce lanes to a number."""
         return a.sum()
 
     def compute(self) -> None:
@@ -133,7 +134,7 @@ class SumRows(Vertex, Generic[T, U]):
                 for i in range(first + 64, end - 63, 64):
                     total = self.join(total, self.x.lanes(i, 64))
                 total = self.join(total, self.x.lanes(end - rest, rest))
-                self.out[row] = self.fold(total)  # of 64 lanes, which compiled code knows here
+                self.out[row] = self.fold(total)  # 64 lanes, known at compile time
 
     def cycles(self, target: Target) -> VertexPerfEstimate:
         """Return the slots of PopLibs' `Reduce` of one vector, or of continuous regions."""
@@ -162,7 +163,7 @@ class SumColumns(Vertex, Generic[T, U]):
     strided_rows = StridedRows("x", "stride", columns="out")
 
     def join(self, a: Any, b: Any) -> Any:
-        """Make lanes of two, or a number."""
+        """Combine lanes, or numbers."""
         return a + b
 
     def compute(self) -> None:
@@ -204,15 +205,15 @@ class SumColumns(Vertex, Generic[T, U]):
 
 
 def within(column: int, low: int, high: int) -> int:
-    """Return the column, or the end of a range that is closest to it."""
+    """Return the column, clamped to a range."""
     return max(low, min(column, high))
 
 
 class SumColumnsOfTile(MultiVertex, Generic[V]):
     """`out[i]` is the sum of `x[k], x[k + stride], ...`, where `k` is `(i - first) % stride`.
 
-    A worker has `share` columns. With `first` above 0, `out` has `stride` elements, and x at least
-    as many.
+    A worker reduces `share` columns. If `first` is above 0, `out` has `stride` elements, and x at
+    least as many.
     """
 
     x: Input[Vector[V]]
@@ -224,7 +225,7 @@ class SumColumnsOfTile(MultiVertex, Generic[V]):
     strided_rows = StridedRows("x", "stride", columns="out", offset="first")
 
     def join(self, a: Any, b: Any) -> Any:
-        """Make lanes of two, or a number."""
+        """Combine lanes, or numbers."""
         return a + b
 
     def compute(self, worker: int) -> None:
@@ -258,9 +259,9 @@ class SumColumnsOfTile(MultiVertex, Generic[V]):
 
     @faster(bits="equal")
     def in_order(self, worker: int) -> None:
-        """Let worker 0 join rows to `out`, or reduce few columns, where it can do all.
+        """Let worker 0 do all the work where it can: add rows to `out`, or reduce few columns.
 
-        So are the sums of columns in `benchmarks/ops.py` made.
+        Sums of columns in `benchmarks/ops.py` measure this form.
         """
         columns, stride, first = len(self.out), self.stride, self.first
         is_all = columns <= self.share * self.num_workers and columns <= len(self.x)
@@ -273,7 +274,7 @@ class SumColumnsOfTile(MultiVertex, Generic[V]):
                 self.reduce_rows()
 
     def reduce_few(self) -> None:
-        """Reduce few columns, twice 8 at a time, of which the last begin early to be 8 as well."""
+        """Reduce few columns in two blocks of 8 at a time; the last blocks overlap earlier ones."""
         columns, stride = len(self.out), self.stride
         rows = (len(self.x) - columns) // stride + 1
         last = columns - 8
@@ -293,7 +294,7 @@ class SumColumnsOfTile(MultiVertex, Generic[V]):
             self.out.set_lanes(two, other)
 
     def reduce_rows(self) -> None:
-        """Join row after row to `out`, in the order of memory: one stream is read soonest."""
+        """Combine `out` with row after row, in memory order, since a single stream is fastest."""
         columns, stride, first = len(self.out), self.stride, self.first
         second = stride - first  # where row 1 begins
         for i in range(first, columns):
@@ -344,11 +345,11 @@ class _Product(Vertex):
     ADDS = False
 
     def join(self, a: Any, b: Any) -> Any:
-        """Make lanes of two, or a number."""
+        """Combine lanes, or numbers."""
         return a * b
 
     def fold(self, a: Any) -> Any:
-        """Make a number of lanes."""
+        """Reduce lanes to a number."""
         return a.prod()
 
 
@@ -359,11 +360,11 @@ class _Min(Vertex):
     ADDS = False
 
     def join(self, a: Any, b: Any) -> Any:
-        """Make lanes of two, or a number."""
+        """Combine lanes, or numbers."""
         return np.minimum(a, b)
 
     def fold(self, a: Any) -> Any:
-        """Make a number of lanes."""
+        """Reduce lanes to a number."""
         return a.min()
 
 
@@ -374,11 +375,11 @@ class _Max(Vertex):
     ADDS = False
 
     def join(self, a: Any, b: Any) -> Any:
-        """Make lanes of two, or a number."""
+        """Combine lanes, or numbers."""
         return np.maximum(a, b)
 
     def fold(self, a: Any) -> Any:
-        """Make a number of lanes."""
+        """Reduce lanes to a number."""
         return a.max()
 
 
@@ -389,11 +390,11 @@ class _All(Vertex):
     ADDS = False
 
     def join(self, a: Any, b: Any) -> Any:
-        """Make lanes of two, or a number."""
+        """Combine lanes, or numbers."""
         return a & b
 
     def fold(self, a: Any) -> Any:
-        """Make a number of lanes."""
+        """Reduce lanes to a number."""
         return a.all()
 
 
@@ -404,11 +405,11 @@ class _Any(Vertex):
     ADDS = False
 
     def join(self, a: Any, b: Any) -> Any:
-        """Make lanes of two, or a number."""
+        """Combine lanes, or numbers."""
         return a | b
 
     def fold(self, a: Any) -> Any:
-        """Make a number of lanes."""
+        """Reduce lanes to a number."""
         return a.any()
 
 
@@ -493,7 +494,7 @@ Join = Callable[[Array, Array], Array]
 
 
 def columns_reference(join: Join, x: Array) -> Array:
-    """Return what the classes of columns write, in NumPy, with equal bits: dtype[columns].
+    """Compute in NumPy, bit for bit, what classes that reduce columns write: dtype[columns].
 
     `join` works on arrays, such as `np.add`; `x` is [rows, columns], at least one row.
 
@@ -507,7 +508,7 @@ def columns_reference(join: Join, x: Array) -> Array:
 
 
 def rows_reference(join: Join, x: Array) -> Array:
-    """Return what the classes of rows write, in NumPy, with equal bits: dtype[rows].
+    """Compute in NumPy, bit for bit, what classes that reduce rows write: dtype[rows].
 
     `x` is [rows, length], at least one element each.
 
@@ -530,7 +531,7 @@ def rows_reference(join: Join, x: Array) -> Array:
 
 
 class Dot(Vertex, Generic[F, G]):
-    """`out` is the sum of `a[i] * b[i]`, made in float32 and rounded once."""
+    """`out` is the sum of `a[i] * b[i]`, computed in float32 and rounded once."""
 
     a: Input[Vector[F]]
     """at least one element"""
@@ -540,7 +541,7 @@ class Dot(Vertex, Generic[F, G]):
     """one number"""
 
     def compute(self) -> None:
-        """Add up products, 64 at a time."""
+        """Sum products, 64 at a time."""
         size = len(self.a)
         rest = size % 64
         if size < 64:
@@ -554,7 +555,7 @@ class Dot(Vertex, Generic[F, G]):
 
     @classmethod
     def reference(cls, a: Array, b: Array) -> Array:
-        """Return `np.dot(a, b)`, added up in the order of the vertex."""
+        """Return `np.dot(a, b)`, summed in the order of the vertex."""
         products = a.astype(np.float32) * b.astype(np.float32)
         total: Array = rows_reference(np.add, products[None])[0].astype(dtype_of(cls, "out"))
         return total
@@ -569,7 +570,7 @@ class _Greatest(Vertex):
     FIND: ClassVar[Any] = np.argmax
 
     def is_beyond(self, a: float, b: float) -> bool:
-        """Return whether one number takes the place of another."""
+        """Return whether one number replaces the other as the result."""
         return a > b
 
 
@@ -579,19 +580,19 @@ class _Least(Vertex):
     FIND: ClassVar[Any] = np.argmin
 
     def is_beyond(self, a: float, b: float) -> bool:
-        """Return whether one number takes the place of another."""
+        """Return whether one number replaces the other as the result."""
         return a < b
 
 
 class FirstGreatestRows(_Greatest, Generic[F]):
-    """The greatest elements of equally long parts of x, of at least one element, and where."""
+    """The greatest elements of equally long, non-empty parts of x, and their positions."""
 
     x: Input[Vector[F]]
     """the parts, one after the other"""
     value: Output[Vector[F]]
     """one element for each part"""
     position: Output[Vector[UNSIGNED_INT]]
-    """of it, the first of equal ones"""
+    """its position, the first among equals"""
     first: State[UNSIGNED_INT]
     """position of the first element of each part"""
 
@@ -603,7 +604,7 @@ class FirstGreatestRows(_Greatest, Generic[F]):
             best = self.x[begin]
             place = 0
             for i in range(1, length):
-                if best == best:  # else a NaN, which is final
+                if best == best:  # not a NaN, which is final
                     element = self.x[begin + i]
                     if self.is_beyond(element, best) or element != element:
                         best = element
@@ -629,7 +630,7 @@ class FirstGreatestRows(_Greatest, Generic[F]):
 
 
 class FirstLeastRows(_Least, FirstGreatestRows[F]):
-    """The least elements of equally long parts of x, of at least one element, and where."""
+    """The least elements of equally long, non-empty parts of x, and their positions."""
 
 
 class FirstGreatest(_Greatest, Generic[F]):
@@ -638,11 +639,11 @@ class FirstGreatest(_Greatest, Generic[F]):
     values: Input[Vector[F]]
     """at least one element"""
     positions: Input[Vector[UNSIGNED_INT]]
-    """of each of them"""
+    """their positions"""
     value: Output[Vector[F]]
     """one element"""
     position: Output[Vector[UNSIGNED_INT]]
-    """of it, the least of those of equal elements"""
+    """its position, the least among equals"""
 
     def compute(self) -> None:
         """Go through them."""
@@ -677,11 +678,11 @@ class FirstLeast(_Least, FirstGreatest[F]):
     """The least of some elements of a row, whose positions are known, and its position."""
 
 
-# -- partial results: those of the tile itself, with those that others sent ------------------------
+# -- partial results: those of the tile itself and those from other tiles --------------------------
 
 
 class AddPartials(MultiVertex, Generic[F, G]):
-    """`out = partials[0] + partials[1] + ...`, of vectors, rounded once, at the end."""
+    """`out = partials[0] + partials[1] + ...` for vectors, rounded once, at the end."""
 
     partials: Input[Vector[Vector[F]]]
     """at least one vector, each as long as out"""
@@ -689,7 +690,7 @@ class AddPartials(MultiVertex, Generic[F, G]):
     """any number of elements"""
 
     def compute(self, worker: int) -> None:
-        """Add up a part of the outputs."""
+        """Sum a part of the outputs."""
         size, workers = len(self.out), self.num_workers
         first, end = size * worker // workers, size * (worker + 1) // workers
         for low in range(first, end, 64):
@@ -701,9 +702,9 @@ class AddPartials(MultiVertex, Generic[F, G]):
 
     @faster(bits="equal")
     def by_one_worker(self, worker: int) -> None:
-        """Let one worker add up 64 outputs at a time, of which the last begin early to be 64.
+        """Let one worker sum 64 outputs at a time; the last block overlaps the one before.
 
-        Of up to 300 outputs that takes half to two thirds of the time of six workers.
+        For up to 300 outputs that takes half to two thirds of the time of six workers.
         """
         size = len(self.out)
         if worker == 0 and 0 < size < 64:
@@ -739,10 +740,10 @@ def partials_cycles(
     result: type[ElementType[Any]],
     target: Target,
 ) -> Int64:
-    """Return the tile cycles of adding up partials; of several additions, as arrays.
+    """Return the tile cycles of summing partials; for several sums, as arrays.
 
-    `outputs` are all results of the tile, `others` the partials of each besides the tile's own;
-    `partials` and `result` are element types, HALF or FLOAT.
+    `outputs` is the number of results of the tile, `others` that of partials per result besides the
+    tile's own; `partials` and `result` are element types, HALF or FLOAT.
     """
     cost = target.cost
     at_once = cost("add_partials_bytes")
@@ -763,9 +764,9 @@ def sum_cycles(
     slots: float,
     target: Target,
 ) -> int:
-    """Return the tile cycles of adding up partials, and of the computations on each sum.
+    """Return the tile cycles of summing partials and of the computations on each sum.
 
-    That takes `slots` for each 64 bits of results, beside those of `partials_cycles`.
+    The latter take `slots` for each 64 bits of results, in addition to `partials_cycles`.
 
     >>> sum_cycles(96, 7, FLOAT, FLOAT, 2, Target())     # 8 pairs a worker
     777
@@ -776,7 +777,7 @@ def sum_cycles(
 
 
 def partials_reference(partials: Array, dtype: npt.DTypeLike) -> Array:
-    """Return what `AddPartials` writes, in NumPy, with equal bits: dtype[n].
+    """Compute in NumPy, bit for bit, what `AddPartials` writes: dtype[n].
 
     `partials` is float32[partials, n] or float16.
 

@@ -1,11 +1,11 @@
 """Running sums or products of rows that are cut into parts.
 
     x          1 2 3 | 4 5 6 | 7 8
-    totals     6       15                the parts but the last, from left to right: TotalSum
-    before     6       21                running sums of these, for the parts behind: CumulativeSum
-    out        1 3 6 | 10 15 21 | 28 36  what is before a part, plus the running sum in it
+    totals     6       15                sums of all parts but the last: TotalSum
+    before     6       21                running sums of these, for the next parts: CumulativeSum
+    out        1 3 6 | 10 15 21 | 28 36  the sum before a part, plus the running sum in it
 
-HALF is added up and multiplied in FLOAT, and rounded once; integers wrap.
+HALF is summed and multiplied in FLOAT, and rounded once; integers wrap.
 """
 
 from __future__ import annotations
@@ -54,18 +54,17 @@ class TotalProduct(TotalSum[T, U]):
 class CumulativeSum(Vertex, Generic[T, U]):
     """Running sums of at least one element, added to `before`, which is one number or none.
 
-    With `excludes` each is the sum of the elements before it: the first is `before`, or the sum of
-    none.
+    With `excludes`, each is the sum of the elements before it: the first is `before`, or 0.
     """
 
     x: Input[Vector[T]]
     """at least one element"""
     before: Input[Vector[U]]
-    """one number, or none: x[:0]; of HALF it is FLOAT"""
+    """one number, or none: x[:0]; FLOAT if x is HALF"""
     out: Output[Vector[T]]
     """as many elements as x"""
     excludes: State[BOOL]
-    """whether each result leaves out its own element"""
+    """whether each result excludes its own element"""
     NONE = 0
     UFUNC: ClassVar[Any] = np.add
 
@@ -74,7 +73,7 @@ class CumulativeSum(Vertex, Generic[T, U]):
         return a + b
 
     def compute(self) -> None:
-        """Add up, and store what there is so far."""
+        """Add up, and store each running sum."""
         shift = 0
         if self.excludes:
             shift = 1
@@ -94,7 +93,7 @@ class CumulativeSum(Vertex, Generic[T, U]):
 
     @classmethod
     def reference(cls, x: Array, before: Array, excludes: bool) -> Array:  # noqa: FBT001
-        """Return `ufunc.accumulate(x)`, joined with `before`."""
+        """Return `ufunc.accumulate(x)`, combined with `before`."""
         wide = x.astype(np.float32) if x.dtype.kind == "f" else x
         with np.errstate(over="ignore"):
             made = cls.UFUNC.accumulate(wide)
@@ -110,7 +109,7 @@ class CumulativeSum(Vertex, Generic[T, U]):
 class CumulativeProduct(CumulativeSum[T, U]):
     """Running products of at least one element, times `before`, which is one number or none.
 
-    With `excludes` each is the product of the elements before it: the first is `before`, or 1.
+    With `excludes`, each is the product of the elements before it: the first is `before`, or 1.
     """
 
     NONE = 1
@@ -136,7 +135,7 @@ def part_length(size: int) -> int:
 
 
 def running_slots(elements: int) -> int:
-    """Return about how many slots `CumulativeSum` takes.
+    """Return the approximate slots of `CumulativeSum`.
 
     >>> running_slots(10)
     170
@@ -147,12 +146,12 @@ def running_slots(elements: int) -> int:
 def running_reference(
     join: Callable[[Any, Any], Any], x: Array, *, exclusive: bool = False, none: int = 0
 ) -> Array:
-    """Return running sums or products along the last dimension, in NumPy, with equal bits.
+    """Compute running sums or products along the last dimension in NumPy, bit for bit.
 
     Args:
         join: `np.add` or `np.multiply`.
         x: of any shape and any type of numbers.
-        exclusive: whether each is of the elements before it.
+        exclusive: whether each excludes its own element.
         none: the value before the first.
 
     >>> running_reference(np.add, np.float32([1, 2, 3]))

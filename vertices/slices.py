@@ -1,24 +1,24 @@
-"""Rows of a table by number: read or changed.
+"""Reading and updating rows of a table by index.
 
     MultiSlice        out[k] = x[index[k] - first]           0 where the vertex has no such row
-    MultiUpdate       x[index[k] - first] = s[k]             in the order of k: the last one stays
-    MultiUpdateAdd    x[index[k] - first] += scale * s[k]    likewise MultiUpdateMax, MultiUpdateMul
-    ListRows          the rows of a part of the indices, by which vertex changes them
-    SetListed ...     as MultiUpdate, of those rows that the list has for the vertex
+    MultiUpdate       x[index[k] - first] = s[k]             in the order of k: the last one wins
+    MultiUpdateAdd    x[index[k] - first] += scale * s[k]    also MultiUpdateMax, MultiUpdateMul
+    ListRows          a part of the indices, sorted by the vertex that updates the row
+    SetListed ...     as MultiUpdate, for the rows that the list holds for the vertex
 
-A vertex has the rows from `first` on, `width` elements each, one after the other. Where there are
-many indices, it would take each vertex long to look for its own: then `ListRows` sorts them once,
-and the vertex reads a part of that list. Equal rows stay in the order of the indices, so both ways
-make equal bits::
+A vertex holds the rows from `first` on, `width` elements each, one after the other. With many
+indices it would take each vertex long to find its own. Then `ListRows` sorts them once, and each
+vertex reads its part of that list. Equal rows stay in the order of the indices, so the results are
+bit-identical both ways::
 
     index 7 0 2 5 1    share 3     owner 0: rows 0 2 1    owner 1: row 5    owner 2: row 7
                                    row   0 2 1  2  1      counted from the owner's first
                                    place 1 2 4  3  0
                                    ends  3 4 5
 
-`TakePart` and its like take elements of one row by positions that are known when the program runs.
-That row may be too long for a tile: then vertices see one part of it after the other, and take from
-each what it has.
+`TakePart` and similar classes take elements of one row at positions that are known at run time.
+If that row is too long for a tile, vertices see one part of it after the other, and take the
+elements that each part contains.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ Array = npt.NDArray[Any]
 
 
 class CheckIndices(Vertex, Generic[T]):
-    """Stops where an index is not that of one of `size` rows; writes nothing."""
+    """Stops the program if an index is not that of one of `size` rows; writes nothing."""
 
     index: Input[Vector[T]]
     size: State[UNSIGNED_INT]
 
     def compute(self) -> None:
-        """Look at all indices."""
+        """Check all indices."""
         for k in range(len(self.index)):
             if not 0 <= self.index[k] < self.size:
                 raise IndexError(f"index {self.index[k]} of {self.size} rows")
 
     def cycles(self, target: Target) -> int:
-        """Return the slots of a loop with one comparison of unsigned numbers."""
+        """Return the slots of a loop with one unsigned comparison."""
         return check_rows(len(self.index))
 
 
@@ -77,7 +77,7 @@ class MultiSlice(Vertex, Generic[T]):
     """elements of a row"""
 
     def compute(self) -> None:
-        """Copy row by row; all reads are inside of x in any case."""
+        """Copy row by row; all reads are within x for any index."""
         first = self.first
         last = len(self.x) // self.width - 1
         if self.width == 1:
@@ -101,7 +101,7 @@ class MultiSlice(Vertex, Generic[T]):
                 self.out[k * width + j] = value if row == at else 0
 
     def cycles(self, target: Target) -> int:
-        """Return the slots of PopLibs' `MultiSlice`, of rows that are all there."""
+        """Return the slots of PopLibs' `MultiSlice`, with all indices in range."""
         return gather_rows(self.fields["x"].element, len(self.index), self.width, target)
 
     @classmethod
@@ -125,11 +125,11 @@ class MultiUpdate(Vertex, Generic[T]):
     """elements of a row"""
 
     def join(self, old: Any, new: Any) -> Any:
-        """Return what becomes of an element."""
+        """Return the new value of an element."""
         return new
 
     def compute(self) -> None:
-        """Change row by row."""
+        """Update row by row."""
         first, width = self.first, self.width
         last = len(self.x) // width - 1
         for k in range(len(self.index)):
@@ -142,21 +142,21 @@ class MultiUpdate(Vertex, Generic[T]):
                     )
 
     def cycles(self, target: Target) -> int:
-        """Return the slots of PopLibs' `MultiUpdateAdd`, as if rows were indexed once."""
+        """Return the slots of PopLibs' `MultiUpdateAdd`, as if each row had one index."""
         element, rows = self.fields["x"].element, len(self.x) // max(1, self.width)
         inside = min(len(self.index), rows)
         return update_rows(element, inside, len(self.index) - inside, self.width, target)
 
     @staticmethod
     def joined(old: Array, new: Array) -> Array:
-        """Return what becomes of a row, as NumPy has it."""
+        """Return the new values of a row, in NumPy."""
         return new
 
     @classmethod
     def reference(
         cls, x: Array, index: Array, s: Array, first: int, width: int, scale: Any = 1
     ) -> Array:
-        """Return x with the rows changed, one k after the other."""
+        """Return x with the rows updated, one k after the other."""
         wide = [_wide(each).reshape(-1, width) for each in (x, s)]
         table, rows = wide[0], wide[1] * wide[1].dtype.type(scale)
 
@@ -173,12 +173,12 @@ class MultiUpdateAdd(MultiUpdate[T]):
     """one number"""
 
     def join(self, old: Any, new: Any) -> Any:
-        """Return what becomes of an element."""
+        """Return the new value of an element."""
         return old + self.scale * new
 
     @staticmethod
     def joined(old: Array, new: Array) -> Array:
-        """Return what becomes of a row, as NumPy has it."""
+        """Return the new values of a row, in NumPy."""
         return np.add(old, new)
 
 
@@ -186,12 +186,12 @@ class MultiUpdateMax(MultiUpdate[T]):
     """`x[index[k] - first]` becomes the greater of itself and `s[k]`, where x has such a row."""
 
     def join(self, old: Any, new: Any) -> Any:
-        """Return what becomes of an element."""
+        """Return the new value of an element."""
         return np.maximum(old, new)
 
     @staticmethod
     def joined(old: Array, new: Array) -> Array:
-        """Return what becomes of a row, as NumPy has it."""
+        """Return the new values of a row, in NumPy."""
         return np.maximum(old, new)
 
 
@@ -199,22 +199,22 @@ class MultiUpdateMul(MultiUpdate[T]):
     """`x[index[k] - first] *= s[k]`, where x has such a row, in the order of k."""
 
     def join(self, old: Any, new: Any) -> Any:
-        """Return what becomes of an element."""
+        """Return the new value of an element."""
         return old * new
 
     @staticmethod
     def joined(old: Array, new: Array) -> Array:
-        """Return what becomes of a row, as NumPy has it."""
+        """Return the new values of a row, in NumPy."""
         return np.multiply(old, new)
 
 
 class ListRows(Vertex):
     """Sorts a part of the indices by owner: owner `b` has rows `b * share` to `(b + 1) * share`.
 
-    There are `size` rows, so that the last owner may have fewer; other indices are left out. Those
-    of owner b are `row[k]` and `place[k]` from `ends[b - 1]` to before `ends[b]`; the first begins
-    at `begin`, where the part begins within the list. Rows count from the first of their owner, and
-    places from the first of the part.
+    There are `size` rows, so the last owner may have fewer; out-of-range indices are left out. The
+    indices of owner b are `row[k]` and `place[k]` for k from `ends[b - 1]` to before `ends[b]`; for
+    owner 0, from `begin`, where the part begins in the list. Rows are counted from the first row of
+    their owner, and places from the beginning of the part.
     """
 
     index: Input[Vector[UNSIGNED_INT]]
@@ -256,7 +256,7 @@ class ListRows(Vertex):
 
 
 class SetListed(Vertex, Generic[T]):
-    """`x[row] = s[place]` for the rows that the parts of a list have for an owner, in order."""
+    """`x[row] = s[place]` for the rows that the parts of a list hold for an owner, in order."""
 
     x: InOut[Vector[T]]
     s: Input[Vector[T]]
@@ -269,11 +269,11 @@ class SetListed(Vertex, Generic[T]):
     length: State[UNSIGNED_INT]
 
     def join(self, old: Any, new: Any) -> Any:
-        """Return what becomes of an element."""
+        """Return the new value of an element."""
         return new
 
     def compute(self) -> None:
-        """Change row by row, part by part; all accesses are inside in any case."""
+        """Update row by row, part by part; all accesses are in range for any list."""
         width, owner = self.width, self.owner
         last, latest = len(self.x) // width - 1, len(self.s) // width - 1
         most, final = len(self.row), len(self.ends) - 1
@@ -314,7 +314,7 @@ class AddListed(SetListed[T]):
     scale: Input[T]
 
     def join(self, old: Any, new: Any) -> Any:
-        """Return what becomes of an element."""
+        """Return the new value of an element."""
         return old + self.scale * new
 
 
@@ -322,7 +322,7 @@ class MaxListed(SetListed[T]):
     """`SetListed` with the greater of the old and the new element; NaN if one is."""
 
     def join(self, old: Any, new: Any) -> Any:
-        """Return what becomes of an element."""
+        """Return the new value of an element."""
         return np.maximum(old, new)
 
 
@@ -330,7 +330,7 @@ class MulListed(SetListed[T]):
     """`SetListed` with the product of the old and the new element."""
 
     def join(self, old: Any, new: Any) -> Any:
-        """Return what becomes of an element."""
+        """Return the new value of an element."""
         return old * new
 
 
@@ -346,7 +346,7 @@ def gathers_rows(vertex: type[Vertex]) -> bool:
 
 
 def updates_rows(vertex: type[Vertex]) -> bool:
-    """Return whether a class does what `MultiUpdate` or one of its kin does."""
+    """Return whether a class does what `MultiUpdate` or one of its subclasses does."""
     return (
         issubclass(vertex, MultiUpdate)
         and vertex.compute is MultiUpdate.compute
@@ -355,7 +355,7 @@ def updates_rows(vertex: type[Vertex]) -> bool:
 
 
 def needs_old_rows(vertex: type[Vertex]) -> bool:
-    """Return whether what a class that updates rows makes of one depends on what it held."""
+    """Return whether a class that updates rows computes new values from the old ones."""
     return issubclass(vertex, MultiUpdate) and vertex.join is not MultiUpdate.join
 
 
@@ -369,7 +369,7 @@ def gather_reference(x: Array, index: npt.ArrayLike, first: int = 0) -> Array:
 
     Args:
         x: [rows, width].
-        index: of rows, from `first` on.
+        index: indices of rows, from `first` on.
         first: the index of the first row.
 
     >>> gather_reference(np.array([[1, 2], [3, 4]], np.uint32), [5, 4, 3], first=4)
@@ -384,12 +384,12 @@ def gather_reference(x: Array, index: npt.ArrayLike, first: int = 0) -> Array:
 
 
 def update_reference(join: Any, x: Array, index: npt.ArrayLike, s: Array, first: int = 0) -> Array:
-    """Return what the classes that change rows make of x: dtype[rows, width].
+    """Return x as the classes that update rows leave it: dtype[rows, width].
 
     Args:
-        join: of the old and the new row, arrays, such as `np.maximum`.
+        join: a function of the old and the new row, such as `np.maximum`.
         x: [rows, width].
-        index: of rows, from `first` on; others are left out.
+        index: indices of rows, from `first` on; others are left out.
         s: [len(index), width].
         first: the index of the first row.
 
@@ -427,9 +427,9 @@ def list_reference(
 
 
 class TakePart(Vertex, Generic[T, U]):
-    """`out[i] = row[indices[i]]` where that is in x, which begins with element `first` of the row.
+    """`out[i] = row[indices[i]]` if that is in x, which begins with element `first` of the row.
 
-    Indices count from the end of the row where they are negative.
+    Negative indices count from the end of the row.
     """
 
     x: Input[Vector[T]]
@@ -439,7 +439,7 @@ class TakePart(Vertex, Generic[T, U]):
     size: State[UNSIGNED_INT]
 
     def compute(self) -> None:
-        """Take the element; an index outside of the row stops the program."""
+        """Take the elements; an index outside the row stops the program."""
         for i in range(len(self.out)):
             place = self.indices[i]
             if place < 0:
@@ -452,9 +452,9 @@ class TakePart(Vertex, Generic[T, U]):
 
 
 class PackUnique(Vertex, Generic[T]):
-    """The elements of x that differ from the one before them, packed, with zeros behind them.
+    """The elements of x that differ from the one before them, packed and followed by zeros.
 
-    Equal are 0.0 and -0.0, and any two NaNs.
+    0.0 and -0.0 count as equal, and so do any two NaNs.
     """
 
     x: Input[Vector[T]]
@@ -463,7 +463,7 @@ class PackUnique(Vertex, Generic[T]):
     out: Output[Vector[T]]
     """as many elements as x"""
     count: Output[UNSIGNED_INT]
-    """how many there are"""
+    """the number of these elements"""
 
     def compute(self) -> None:
         """Pack."""
@@ -483,10 +483,10 @@ class PackUnique(Vertex, Generic[T]):
 
 
 class TakeRanks(Vertex, Generic[T]):
-    """Elements `first`, `first + 1`, ... of those that blocks have in front, as far as x has them.
+    """Elements `first`, `first + 1`, ... of those that are packed in blocks, if x contains them.
 
     Block b is `size` elements of x, of which the first `starts[b + 1] - starts[b]` count: they are
-    elements `starts[b]`, `starts[b] + 1`, ... of all.
+    elements `starts[b]`, `starts[b] + 1`, ... overall.
     """
 
     x: Input[Vector[T]]
@@ -496,7 +496,7 @@ class TakeRanks(Vertex, Generic[T]):
     size: State[UNSIGNED_INT]
 
     def compute(self) -> None:
-        """Find the block of an element by bisection, and go on from there as far as it goes."""
+        """Find the block of an element by bisection, and continue from there to its end."""
         blocks = len(self.starts) - 1
         low = max(self.first, self.starts[0])
         high = min(self.first + len(self.out), self.starts[blocks])
@@ -516,14 +516,14 @@ class TakeRanks(Vertex, Generic[T]):
 
 
 def take_reference(out: Array, x: Array, indices: Array, first: int, size: int) -> Array:
-    """Return what `TakePart` makes of `out`, in NumPy: dtype[len(indices)].
+    """Compute in NumPy what `TakePart` leaves in `out`: dtype[len(indices)].
 
     Args:
-        out: what there is before.
+        out: its elements before.
         x: elements `first`, `first + 1`, ... of the row.
-        indices: of the row, from `-size` to before `size`.
-        first: the place of x in the row.
-        size: elements of the row.
+        indices: positions in the row, from `-size` to before `size`.
+        first: the position of x in the row.
+        size: number of elements of the row.
 
     >>> take_reference(np.zeros(3, int), np.array([7, 8]), np.array([2, 0, -1]), first=2, size=4)
     array([7, 0, 8])
@@ -536,7 +536,7 @@ def take_reference(out: Array, x: Array, indices: Array, first: int, size: int) 
 
 
 def pack_reference(x: Array, before: Array) -> tuple[Array, int]:
-    """Return what `PackUnique` makes, in NumPy: dtype[len(x)], and how many elements count.
+    """Compute in NumPy what `PackUnique` writes: dtype[len(x)], and the number that count.
 
     >>> pack_reference(np.array([4, 4, 6, 9]), np.array([4]))
     (array([6, 9, 0, 0]), 2)
@@ -552,14 +552,14 @@ def pack_reference(x: Array, before: Array) -> tuple[Array, int]:
 
 
 def ranks_reference(out: Array, x: Array, starts: npt.ArrayLike, first: int, size: int) -> Array:
-    """Return what `TakeRanks` makes of `out`, in NumPy: dtype[len(out)].
+    """Compute in NumPy what `TakeRanks` leaves in `out`: dtype[len(out)].
 
     Args:
-        out: what there is before, in the places of elements `first`, `first + 1`, ...
+        out: its elements before, for elements `first`, `first + 1`, ...
         x: blocks.
-        starts: integers, which number the first element of each block has, and that behind all.
-        first: the number of the first element that is wanted.
-        size: of a block.
+        starts: the number of the first element of each block, and the end of the last; integers.
+        first: the number of the first element to take.
+        size: number of elements of a block.
 
     >>> ranks_reference(np.zeros(2, int), np.array([4, 0, 6, 9]), [5, 6, 8], first=6, size=2)
     array([6, 9])
@@ -572,7 +572,7 @@ def ranks_reference(out: Array, x: Array, starts: npt.ArrayLike, first: int, siz
 
 
 def pack_slots(elements: int) -> int:
-    """Return about how many slots `PackUnique` takes.
+    """Return the approximate slots of `PackUnique`.
 
     >>> pack_slots(10)
     220
@@ -581,12 +581,12 @@ def pack_slots(elements: int) -> int:
 
 
 def rank_slots(elements: int, blocks: int, met: int) -> int:
-    """Return about how many slots `TakeRanks` takes.
+    """Return the approximate slots of `TakeRanks`.
 
     Args:
-        elements: that it takes.
-        blocks: that it has.
-        met: how many of them have elements that it takes.
+        elements: number of elements that it takes.
+        blocks: number of its blocks.
+        met: number of blocks that contain elements that it takes.
 
     >>> rank_slots(10, 64, 2)
     270

@@ -1,16 +1,16 @@
 """Products of sparse matrices with dense ones.
 
-    row   0        1  2              starts   0 2 3 ...      the non-zeros of row r are numbers
-    k     5 9      5  -              places   0 1 0 ...      starts[r] to starts[r + 1]; number i
-    x     rows 5 and 9 of the dense matrix, once each        meets row places[i] of x
+    row   0        1  2              starts   0 2 3 ...      non-zeros starts[r] to starts[r + 1]
+    k     5 9      5  -              places   0 1 0 ...      belong to row r; non-zero i is
+    x     rows 5 and 9 of the dense matrix, once each        multiplied by row places[i] of x
 
-Worker w has the rows from `shares[w]` to `shares[w + 1]`.
+Worker w computes the rows from `shares[w]` to `shares[w + 1]`.
 
 Source of the cycles: PopLibs, `lib/popsparse/PerformanceEstimation.hpp`,
-`sparseDenseElementwiseMultiply` and `sparseDenseGradWElementwiseMultiply`, without what they spend
-on buckets, which a fixed pattern does not have, and without the shorter entries for exactly two,
-four or eight columns. For the last two of an uneven number of columns the first counts all columns
-once more; here it does not.
+`sparseDenseElementwiseMultiply` and `sparseDenseGradWElementwiseMultiply`, without the cost of
+buckets, which a fixed pattern does not have, and without the shorter entries for exactly two, four
+or eight columns. If the last step has only two columns, the first function counts all columns once
+more; here it does not.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ Count = int | Int64
 
 
 FOUR, EIGHT = 4, 8
-"""Columns that a step of the inner loops takes, of FLOAT and of HALF."""
+"""Columns per step of the inner loops, of FLOAT and of HALF."""
 
 
 def sparse_rows(
     element: Element, rows: Count, values: Count, columns: int, target: Target
 ) -> Int64:
-    """Return the tile cycles of adding up rows of a dense matrix, for each row of a sparse one.
+    """Return the tile cycles of summing rows of a dense matrix, for each row of a sparse one.
 
     Args:
         element: of both matrices, FLOAT or HALF.
-        rows: of the sparse matrix, of the busiest worker.
-        values: non-zeros in them.
-        columns: of the dense matrix.
+        rows: number of rows of the sparse matrix on the busiest worker.
+        values: number of non-zeros in them.
+        columns: number of columns of the dense matrix.
         target: the machine.
 
     >>> int(sparse_rows(FLOAT, 2, 20, 64, Target()))     # 30 + 6 * (27 + 2 * 25 + 20 * 48)
@@ -76,9 +76,9 @@ def sparse_dots(
 
     Args:
         element: of both matrices, FLOAT or HALF.
-        rows: of the sparse matrix, of the busiest worker.
-        values: non-zeros in them.
-        columns: of the dense matrices.
+        rows: number of rows of the sparse matrix on the busiest worker.
+        values: number of non-zeros in them.
+        columns: number of columns of the dense matrices.
         target: the machine.
 
     >>> int(sparse_dots(FLOAT, 2, 20, 64, Target()))     # 37 + 6 * (32 + 2 * 7 + 20 * 41)
@@ -105,7 +105,8 @@ U = TypeVar("U", FLOAT, HALF)
 class SparseRows(MultiVertex, Generic[T, U]):
     """`out[r] = sum of values[i] * x[places[i]]` over the non-zeros i of row r, in their order.
 
-    `out` is rows of `columns` elements; `busiest` is how many non-zeros the busiest worker has.
+    `out` holds rows of `columns` elements; `busiest` is the number of non-zeros of the busiest
+    worker.
     """
 
     values: Input[Vector[T]]
@@ -118,7 +119,7 @@ class SparseRows(MultiVertex, Generic[T, U]):
     busiest: State[UNSIGNED_INT]
 
     def compute(self, worker: int) -> None:
-        """Add up row after row."""
+        """Compute row after row."""
         columns = self.columns
         for row in range(self.shares[worker], self.shares[worker + 1]):
             for column in range(columns):
@@ -133,10 +134,10 @@ class SparseRows(MultiVertex, Generic[T, U]):
 
     @faster(bits="equal")
     def in_registers(self, worker: int) -> None:
-        """Make 64 columns of a row at a time, then 32, then 16: each sum in a lane.
+        """Compute 64 columns of a row at a time, then 32, then 16: each sum in a lane.
 
-        The last 16 columns are made with some before them once more, which has the same result.
-        The row of `benchmarks/ops.py` is about this form.
+        The last 16 columns are computed again together with some before them, with the same result.
+        The row of `benchmarks/ops.py` measures this form.
         """
         columns = self.columns
         many = columns // 64 * 64
@@ -157,14 +158,14 @@ class SparseRows(MultiVertex, Generic[T, U]):
                     self.narrow(row, columns - 16)
 
     def wide(self, row: int, column: int) -> None:
-        """Make 64 elements."""
+        """Compute 64 elements."""
         total = lanes.full(0.0)
         for i in range(self.starts[row], self.starts[row + 1]):
             total += self.values[i] * self.x[self.places[i]].lanes(column, 64)
         self.out.set_lanes(row * self.columns + column, total)
 
     def half(self, row: int, column: int) -> None:
-        """Make 32 elements of a row with non-zeros."""
+        """Compute 32 elements of a row with non-zeros."""
         first = self.starts[row]
         total = self.values[first] * self.x[self.places[first]].lanes(column, 32) + 0.0
         for i in range(first + 1, self.starts[row + 1]):
@@ -172,7 +173,7 @@ class SparseRows(MultiVertex, Generic[T, U]):
         self.out.set_lanes(row * self.columns + column, total)
 
     def narrow(self, row: int, column: int) -> None:
-        """Make 16 elements of a row with non-zeros."""
+        """Compute 16 elements of a row with non-zeros."""
         first = self.starts[row]
         total = self.values[first] * self.x[self.places[first]].lanes(column, 16) + 0.0
         for i in range(first + 1, self.starts[row + 1]):
@@ -180,7 +181,7 @@ class SparseRows(MultiVertex, Generic[T, U]):
         self.out.set_lanes(row * self.columns + column, total)
 
     def short(self, row: int, column: int) -> None:
-        """Make the elements from a column on: fewer than 16, or those of an empty row."""
+        """Compute the elements from a column on: fewer than 16, or those of an empty row."""
         first, end, columns = self.starts[row], self.starts[row + 1], self.columns
         if columns - column == 1 or first >= end:
             for j in range(column, columns):
@@ -201,7 +202,7 @@ class SparseRows(MultiVertex, Generic[T, U]):
 class SparseDots(MultiVertex, Generic[T, U]):
     """`out[i]` is the product of row r of `gradient` with `x[places[i]]`, for each non-zero i of r.
 
-    Lane j of 64 adds up the products j, j + 64, ...; then halves are added, as lanes are.
+    Lane j of 64 sums the products j, j + 64, ...; then the lanes are summed by halves, as usual.
     """
 
     gradient: Input[Vector[T]]

@@ -3,9 +3,9 @@
     popops::add(graph, a, b, prog, "sum")       from poplite.compat import popops
                                                 popops.add(graph, a, b, prog, "sum")
 
-Each function is a few words of `poplite.ops`, which new programs use directly: operators and
-functions of it mean what NumPy means, and those here what PopLibs means, for instance `rem` with
-the sign of the dividend.
+Each function is a thin wrapper around `poplite.ops`, which new programs use directly. Operators and
+functions there follow NumPy; those here follow PopLibs: `rem`, for instance, has the sign of the
+dividend.
 """
 
 from typing import TYPE_CHECKING

@@ -1,9 +1,11 @@
-"""What functions of PopLibs take: each argument is what its annotation says, or is refused.
+"""Checks of the arguments of PopLibs' functions against their annotations.
 
-@checked("poplin")
-def triangularMask(graph: Graph, a: Tensor, lower: bool, ...)
+A decorated function refuses values that do not match::
 
-poplin.triangularMask(graph, None, True)       poplin.triangularMask: a is None
+    @checked("poplin")
+    def triangularMask(graph: Graph, a: Tensor, lower: bool, ...)
+
+    poplin.triangularMask(graph, None, True)       poplin.triangularMask: a is None
 """
 
 from __future__ import annotations
@@ -59,23 +61,23 @@ _KINDS: Mapping[str, tuple[Any, str]] = MappingProxyType(
         "Target": (Target, "a target, such as graph.target"),
     }
 )
-"""Classes by their annotation, with their names in messages."""
+"""Classes by annotation, with their names in messages."""
 
 HAVE_OUTPUTS = frozenset(
     f"popops.{name}" for name in ("cast", "dynamicSlice", "map", "reduce")
 ) | frozenset(("poplin.convolution", "poplin.matMul", "poplin.matMulGrouped"))
-"""Functions that have a form for a given output, whose name ends in `WithOutput`."""
+"""Functions with a form for a given output, whose name ends in `WithOutput`."""
 
 
 def checked(library: str, method: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Refuse arguments that are not of the classes that annotations name, before anything else.
+    """Refuse arguments that do not match their annotations, before anything else.
 
-    The graph among them decides the tiles of all that the function makes: the function gets it as
-    operations see it.
+    The graph among them determines the tiles of everything that the function makes; the function
+    receives it in the form that operations take.
 
     Args:
-        library: begins the name in messages.
-        method: its name there, where it is another than the function's.
+        library: the prefix of the name in messages.
+        method: the name in messages, if it differs from the function's.
     """
 
     def made(function: Callable[P, R]) -> Callable[P, R]:
@@ -112,9 +114,9 @@ def checked(library: str, method: str = "") -> Callable[[Callable[P, R]], Callab
 
 
 def with_first(function: Callable[Concatenate[T, P], R], first: T) -> Callable[P, R]:
-    """Return a function whose first argument is given here, for functions of one signature.
+    """Return a function with its first argument bound, for several functions of one signature.
 
-    `checked(library, name)` makes one of them of it; in its docstring `{name}` is its name.
+    `checked(library, name)` then names it, and replaces `{name}` in its docstring.
     """
     return partial(function, first)
 
@@ -124,7 +126,7 @@ def bound(library: str, method: str = "") -> Callable[[Callable[..., R]], Callab
 
     Args:
         library: the namespace that the function is declared in.
-        method: its name there, as of `checked`.
+        method: its name there, as for `checked`.
     """
 
     def made(function: Callable[..., R]) -> Callable[..., R]:
@@ -149,19 +151,19 @@ def bound(library: str, method: str = "") -> Callable[[Callable[..., R]], Callab
 
 
 def over_graph(what: str, graph: Graph) -> AbstractContextManager[None]:
-    """Let the graph of a call decide the tiles of all that is made in a `with` block, or raise."""
+    """Let a call's graph determine the tiles of all that a `with` block makes, or raise."""
     _check(what, "graph", graph, "Graph")
     return deciding_tiles(graph)
 
 
 def check_tensors(what: str, **tensors: object) -> None:
-    """Refuse an argument that is not a tensor, by its name."""
+    """Refuse arguments that are not tensors, by name."""
     for name, value in tensors.items():
         _check(what, name, value, "Tensor")
 
 
 def operand_of(what: str, name: str, value: object) -> Operand | Number:
-    """Return an operand of an expression, whose type is known, or a number of Python's; or raise.
+    """Return an operand whose element type is known, or a Python number; or raise.
 
     >>> operand_of("popops.add", "b", 2)
     2
@@ -199,7 +201,7 @@ def channels_of(what: str, name: str, x: Tensor) -> int:
 
 
 def number_of(what: str, name: str, value: object) -> float:
-    """Return a number, which options have as text, or raise."""
+    """Return a number, which options give as text, or raise."""
     try:
         return float(value)  # type: ignore[arg-type]  # checked by this very call
     except (TypeError, ValueError, OverflowError):
@@ -213,7 +215,7 @@ def check_name(what: str, name: object) -> str:
 
 
 def _check(what: str, name: str, value: object, text: str) -> None:
-    """Refuse an argument that is not what its annotation asks for."""
+    """Refuse an argument that does not match its annotation."""
     if text == "bool":
         checked_truth(value, f"{what}: {name}")
         return
@@ -238,7 +240,7 @@ Options = Mapping[str, str] | None
 
 
 def check_known(what: str, options: Options, known: Collection[str]) -> None:
-    """Refuse options that PopLibs does not know, as it does, and options that are not a mapping."""
+    """Refuse options that are not a mapping, and, as PopLibs does, unknown ones."""
     names = ", ".join(known) or "none"
     if not isinstance(options, Mapping | None):
         raise beside(what, "options", options, f"None, or a mapping of names: {names}")
@@ -251,7 +253,7 @@ def check_known(what: str, options: Options, known: Collection[str]) -> None:
 
 
 def check_options(what: str, options: Options, known: Collection[str]) -> None:
-    """Refuse options that PopLibs does not know, as it does."""
+    """Refuse options that PopLibs does not know, as PopLibs does."""
     check_known(f"popops.{what}", options, known)
 
 
@@ -269,35 +271,35 @@ def memory_share(what: str, options: Options, default: float = 0.6) -> float:
 
 
 def check_params(what: str, params: object, kind: type, name: str = "params") -> None:
-    """Refuse parameters of another class."""
+    """Refuse parameters that are not of this class."""
     checked_kind(params, kind, f"{what}: {name}", f"{name}={kind.__name__}(...)")
 
 
 # -- compute sets in place of a program ------------------------------------------------------------
 #
-#     popops::cast(graph, src, dst, cs)                    vertices beside those that cs has
-#     popops::reduce(graph, in, {0}, params, css)          of each step in another one of a list
+#     popops::cast(graph, src, dst, cs)                    adds vertices to those that cs has
+#     popops::reduce(graph, in, {0}, params, css)          each step in its own set of a list
 #
-# Other functions refuse them: their steps are more than vertices.
+# Other functions refuse compute sets, since their steps are not only vertices.
 
 
 Place: TypeAlias = Steps | ComputeSet | None
-"""Where the steps of a function go; None for the block that is open."""
+"""Where the steps of a function go; None for the open block."""
 
 Places: TypeAlias = Steps | list[ComputeSet] | None
 
 
 def one_set(what: str, graph: Graph, place: Place) -> Steps | None:
-    """Return what takes the step of a function: a program as it is, and a compute set as one."""
+    """Return where a function's step goes: the program itself, or a wrapped compute set."""
     if not isinstance(place, ComputeSet):
         return place
     return ComputeSetList([checked_set(what, graph, place)], most=1)
 
 
 def list_of_sets(what: str, graph: Graph, place: Places) -> Steps | None:
-    """Return what takes the steps of a function: a program as it is, a list of sets as one.
+    """Return where a function's steps go: the program itself, or a wrapped list of compute sets.
 
-    What the list lacks is appended to it.
+    Compute sets that the list lacks are appended to it.
     """
     if isinstance(place, ComputeSet):
         raise ControlProgramError(

@@ -1,10 +1,10 @@
 """Parameters of poplin's convolutions: `ConvParams`.
 
-    truncate, dilate, pad, flip     of the input, and of the kernel
-    convolve                        places of the input, less those of the kernel, and 1
-    truncate, stride, pad           of the output
+    truncate, dilate, pad, flip     the input, and the kernel
+    convolve                        size of the input - size of the kernel + 1 outputs
+    truncate, stride, pad           the output
 
-Zeros beside the kernel, and outputs that are left out, are less padding of the input; so
+Padding of the kernel and truncation of the output are the same as less padding of the input; so
 `poplite.ops.convolution` needs no parameters for them.
 
 Source: PopLibs, `poplin/ConvParams.hpp`.
@@ -31,17 +31,18 @@ from poplite.types import ElementTypeLike, element_type
 
 @dataclass(slots=True)
 class InputTransform:
-    """Transforms of an input, or a kernel, before it is convolved, in this order.
+    """Transforms of an input or a kernel before the convolution, applied in this order.
 
-    Empty lists leave it as it is; a number alone is that of dimensions, as in C++: one to three.
+    Empty lists leave it unchanged; a single number is the number of dimensions, as in C++: one to
+    three.
 
     Attributes:
-        truncationLower: elements that are left out before.
-        truncationUpper: and behind.
+        truncationLower: number of elements left out at the start.
+        truncationUpper: number of elements left out at the end.
         dilation: distance between elements.
-        paddingLower: zeros before.
-        paddingUpper: and behind.
-        flip: whether it is turned around.
+        paddingLower: number of zeros before it.
+        paddingUpper: number of zeros after it.
+        flip: whether it is reversed.
     """
 
     truncationLower: Sequence[int] | int = ()
@@ -57,14 +58,14 @@ class InputTransform:
 
 @dataclass(slots=True)
 class OutputTransform:
-    """What becomes of an output, in this order.
+    """Transforms of an output, applied in this order.
 
     Attributes:
-        truncationLower: elements that are left out before.
-        truncationUpper: and behind.
+        truncationLower: number of elements left out at the start.
+        truncationUpper: number of elements left out at the end.
         stride: distance between elements that are kept.
-        paddingLower: zeros before.
-        paddingUpper: and behind.
+        paddingLower: number of zeros before it.
+        paddingUpper: number of zeros after it.
     """
 
     truncationLower: Sequence[int] | int = ()
@@ -85,29 +86,28 @@ _Output: TypeAlias = OutputTransform
 class ConvParams:
     """Parameters of a convolution, `poplin::ConvParams`.
 
-    As in C++ they may be made without arguments, and assigned one by one; they hold copies of the
-    transforms that they are made of. `dataclasses.replace(params, batchSize=2)` makes others.
+    As in C++ they may be created without arguments and then assigned one by one; they hold copies
+    of the transforms given. `dataclasses.replace(params, batchSize=2)` returns changed parameters.
 
     Args:
-        dataType: of input, weights and output; or, as in C++, two types that are the same: of
-            the input and of the output.
-        batchSize: inputs.
+        dataType: of input, weights and output; or, as in C++, two types, of the input and of the
+            output, which must be equal.
+        batchSize: number of inputs.
         inputFieldShape: sizes of the input.
         kernelShape: sizes of the kernel.
-        inputChannelsPerConvGroup: channels of a group of the input.
-        outputChannelsPerConvGroup: channels of a group of the output.
-        numConvGroups: groups.
+        inputChannelsPerConvGroup: number of input channels of a group.
+        outputChannelsPerConvGroup: number of output channels of a group.
+        numConvGroups: number of groups.
         inputTransform: of the input.
         kernelTransform: of the kernel.
         outputTransform: of the output.
 
     Attributes:
-        inputType: of the input; None until it is assigned, as all others but the transforms.
-        outputType: of the output, and the same.
+        inputType: of the input; None until it is assigned, as are all others but the transforms.
+        outputType: of the output, equal to it.
 
     Raises:
-        ElementTypeError: for an output of another type than the input, and arguments that are
-            missing or too many.
+        ElementTypeError: if input and output types differ, or arguments are missing or too many.
 
     >>> params = ConvParams()
     >>> params.inputType = params.outputType = "half"
@@ -177,11 +177,11 @@ class ConvParams:
         """Return the sizes of the output.
 
         Raises:
-            TensorCreationError: for a kernel that is larger than the input, both as transforms
-                make them, for truncations of more than there is, and for lists of another length
-                than the field.
+            TensorCreationError: if the transformed kernel is larger than the transformed input, a
+                truncation leaves out more than there is, or a list does not have one item for each
+                dimension of the field.
             InvalidOption: for negative truncations and paddings, and invalid distances.
-            ElementTypeError: for other transforms, and flips that are not truth values.
+            ElementTypeError: for transforms of the wrong class, and flips that are not bool.
 
         >>> ConvParams("half", 1, [8, 5], [3, 3], 1, 1, 1).getOutputFieldShape()
         [6, 3]
@@ -190,11 +190,11 @@ class ConvParams:
         return list(asked.output_shape[2:])
 
     def getNumOutputChans(self) -> int:
-        """Return the channels of the output in all groups."""
+        """Return the number of output channels in all groups."""
         return self._in_all_groups("outputChannelsPerConvGroup")
 
     def getNumInputChans(self) -> int:
-        """Return the channels of the input in all groups."""
+        """Return the number of input channels in all groups."""
         return self._in_all_groups("inputChannelsPerConvGroup")
 
     def _in_all_groups(self, name: str) -> int:
@@ -216,7 +216,7 @@ _TRANSFORMS: dict[str, Any] = {
 
 
 def _fields_of(arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of parameters that are made of arguments, or of none; or raise."""
+    """Return the fields of parameters created with arguments, or without any; or raise."""
     found: dict[str, Any] = dict.fromkeys(("inputType", "outputType", *_SIZES))
     if arguments or named:
         found |= _bound(arguments, named)
@@ -228,7 +228,7 @@ def _fields_of(arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str
 
 
 def _bound(arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments by the names of fields; of one type, or of two that are the same."""
+    """Return arguments by field name; they may give one type, or two equal ones."""
     has_two = len(arguments) > 1 and isinstance(arguments[1], str | type | np.dtype)
     types = ("inputType", "outputType") if has_two or "outputType" in named else ("dataType",)
     either = Parameter.POSITIONAL_OR_KEYWORD
@@ -264,7 +264,7 @@ def _type_of(what: str, params: ConvParams) -> ElementClass:
 
 
 def _one_type(of_input: ElementTypeLike, of_output: ElementTypeLike) -> ElementClass:
-    """Return the type of input and output, or refuse two of them."""
+    """Return the type of input and output, or refuse two different ones."""
     one, other = element_type(of_input), element_type(of_output)
     if one is not other:
         raise ElementTypeError(
@@ -276,7 +276,7 @@ def _one_type(of_input: ElementTypeLike, of_output: ElementTypeLike) -> ElementC
 
 
 def _complete_lists(transform: _Input | _Output) -> None:
-    """Give a transform lists of its own; of a number of dimensions alone, those of no change."""
+    """Give a transform its own lists; a number of dimensions becomes lists that change nothing."""
     if integer_or_none(transform.truncationLower) is None:
         for each in fields(transform):
             value = getattr(transform, each.name)
@@ -309,16 +309,16 @@ class Along:
     """What a convolution does along one dimension.
 
     Attributes:
-        size: elements of the input that are left.
-        taps: of the kernel that are left.
+        size: number of input elements after truncation.
+        taps: number of kernel elements after truncation.
         stride: distance between outputs.
-        padding: zeros before and behind the input; negative numbers leave elements out.
+        padding: zeros before and after the input; negative numbers leave elements out.
         dilation: distance between taps.
         between: distance between elements of the input.
-        flip: whether the kernel is turned around.
-        places: of the kernel with its padding.
-        left: outputs before a stride that are not left out.
-        count: outputs without padding.
+        flip: whether the kernel is reversed.
+        places: size of the kernel with its padding.
+        left: number of outputs after truncation, before the stride.
+        count: number of outputs without padding.
     """
 
     size: int
@@ -341,18 +341,18 @@ class Along:
 
 @frozen
 class Resolved:
-    """Parameters that are checked, and complete.
+    """Checked and complete parameters.
 
     Attributes:
         element: the type of all tensors.
-        groups: of channels.
+        groups: number of channel groups.
         input_shape: [batch, channels, field ...].
         weights_shape: [groups, output channels, input channels, kernel ...].
         output_shape: [batch, channels, field ...].
         own: the transform of the input.
-        kernel: that of the kernel.
-        out: that of the output.
-        dimensions: what they do together.
+        kernel: the transform of the kernel.
+        out: the transform of the output.
+        dimensions: their combined effect along each dimension.
     """
 
     element: ElementClass
@@ -367,12 +367,12 @@ class Resolved:
 
     @property
     def is_empty(self) -> bool:
-        """Whether all outputs are 0, as none reads an element with a weight."""
+        """Whether all outputs are 0, because none reads an element with a weight."""
         return any(each.is_empty for each in self.dimensions)
 
     @property
     def spacing(self) -> dict[str, Any]:
-        """The parameters of `ops.convolution` that say how a kernel goes over an input."""
+        """The parameters of `ops.convolution` that describe how a kernel moves over an input."""
         return {
             "stride": [each.stride for each in self.dimensions],
             "padding": [each.padding for each in self.dimensions],
@@ -383,7 +383,7 @@ class Resolved:
 
 
 def resolved(what: str, params: ConvParams) -> Resolved:
-    """Return parameters, complete, or raise; `what` is the call."""
+    """Return complete parameters, or raise; `what` is the call."""
     check_params(what, params, ConvParams)
     element = _type_of(what, params)
     field, taps = (
@@ -417,7 +417,7 @@ def resolved(what: str, params: ConvParams) -> Resolved:
 
 
 def _along(what: str, d: int, size: int, taps: int, own: Sides, kernel: Sides, out: Sides) -> Along:
-    """Return what a convolution does along a dimension; refuse what PopLibs' formula does not."""
+    """Return what a convolution does along a dimension; refuse what PopLibs' formula rejects."""
     size = _left(what, d, "inputTransform", size, own)
     taps = _left(what, d, "kernelTransform", taps, kernel)
     room = dilated(size, own.distance[d]) + sum(own.padding[d])
@@ -448,7 +448,7 @@ def _along(what: str, d: int, size: int, taps: int, own: Sides, kernel: Sides, o
 
 
 def _left(what: str, d: int, name: str, size: int, given: Sides) -> int:
-    """Return how many elements a truncation leaves; one of more than there are is refused."""
+    """Return how many elements a truncation leaves, or raise if it leaves out more than exist."""
     lower, upper = given.truncation[d]
     if lower + upper > size:
         raise TensorCreationError(
@@ -460,7 +460,7 @@ def _left(what: str, d: int, name: str, size: int, given: Sides) -> int:
 
 
 def _sides(what: str, role: str, given: Any, kind: Any, rank: int) -> Sides:
-    """Return a transform, complete, or raise."""
+    """Return a complete transform, or raise."""
     check_params(what, given, kind, role)
 
     def numbers(name: str, least: int) -> list[int]:
@@ -492,7 +492,7 @@ def _flips(what: str, value: object, rank: int) -> list[bool]:
 
 
 def _complete(what: str, name: str, given: list[Any], left_out: Any, rank: int) -> list[Any]:
-    """Return one item for each dimension; a list of another length is refused."""
+    """Return one item for each dimension; refuse a list of the wrong length."""
     found = given or [left_out] * rank
     if len(found) != rank:
         raise TensorCreationError(

@@ -1,10 +1,10 @@
-"""Convolutions of poplin, for `poplite.compat.poplin`.
+"""Poplin's convolutions, which `poplite.compat.poplin` exports.
 
     poplin::convolution(graph, in, weights, params, false, prog, "conv", options, &cache)
     poplin.convolution(graph, in_, weights, params, False, prog, "conv", options, cache)
 
-All that `poplin::ConvParams` says is done: what `poplite.ops.convolution` has no parameter for is a
-view of an operand, or another padding.
+All of `poplin::ConvParams` is supported: where `poplite.ops.convolution` has no parameter, a view
+of an operand or a different padding has the same effect.
 
 Source: PopLibs, `poplin/Convolution.hpp`, `poplin/ConvParams.hpp`, `poplin/ConvUtil.hpp`.
 """
@@ -70,22 +70,22 @@ def convolution(
     Args:
         graph: of the operands.
         in_: [batch, channels, field ...].
-        weights: [groups, output channels, input channels, kernel ...]; transposed, with the two
-            channels swapped.
+        weights: [groups, output channels, input channels, kernel ...]; with
+            `transposeAndFlipWeights`, the two channel dimensions are swapped.
         params: of the convolution.
-        transposeAndFlipWeights: whether the channels of weights are swapped and the kernel is
-            turned around.
+        transposeAndFlipWeights: whether the channels of the weights are swapped and the kernel is
+            reversed.
         prog: where the steps go.
         debug_context: name of the result.
         options: those of PopLibs; `availableMemoryProportion` is used, the others change nothing.
-        cache: of plans, which poplite keeps by itself.
+        cache: of plans; not used, since poplite has its own.
 
     Returns:
         A new tensor [batch, output channels, output field ...].
 
     Raises:
-        the errors of `poplite.ops.convolution`; TensorCreationError for operands of other shapes
-        than the parameters say, and InvalidOption for an unknown option.
+        the errors of `poplite.ops.convolution`; TensorCreationError for operands whose shapes do
+        not match the parameters, and InvalidOption for an unknown option.
     """
     asked = resolved("poplin.convolution", params)
     memory, name = check_options("convolution", options), debug_context or "conv"
@@ -113,14 +113,14 @@ def convolution(
 
 
 def seen_input(asked: Resolved, x: Tensor) -> Tensor:
-    """Return what a convolution sees of its input, before padding: a part, perhaps turned."""
+    """Return the view of its input that a convolution reads: truncated, perhaps reversed."""
     for d, sides in enumerate(asked.own.truncation):
         x = _cut(x, 2 + d, sides, flip=asked.own.flip[d])
     return x
 
 
 def transposed(weights: Tensor) -> Tensor:
-    """Return weights with their channels swapped, and the kernel turned around."""
+    """Return weights with their channels swapped and the kernel reversed."""
     weights = weights.dim_shuffle((0, 2, 1, *range(3, weights.rank)))
     for d in range(3, weights.rank):
         weights = weights.reverse(d)
@@ -128,7 +128,7 @@ def transposed(weights: Tensor) -> Tensor:
 
 
 def zeros(graph: Graph, asked: Resolved, shape: tuple[int, ...], name: str, prog: Steps) -> Tensor:
-    """Return a new tensor, and record the step that makes its elements 0."""
+    """Return a new tensor, and record the step that sets its elements to 0."""
     made = graph.add_variable(asked.element, shape, name, mapping="linear")
     return ops.zero(made, name=name, program=prog)
 
@@ -141,9 +141,9 @@ def createInput(
     options: Options = None,
     cache: object = None,
 ) -> Tensor:
-    """Make an input where a plan wants it, `poplin::createInput`: [batch, channels, field ...].
+    """Create an input mapped as planned, `poplin::createInput`: [batch, channels, field ...].
 
-    It is linear over tiles where all outputs are 0, as none reads an element with a weight.
+    It is linear over tiles if no output reads an element with a weight, so that all outputs are 0.
 
     Raises:
         the errors of `poplite.ops.plan_convolution`, and InvalidOption for an unknown option.
@@ -163,7 +163,7 @@ def createWeights(
     options: Options = None,
     cache: object = None,
 ) -> Tensor:
-    """Make weights where a plan wants them, `poplin::createWeights`.
+    """Create weights mapped as planned, `poplin::createWeights`.
 
     Returns:
         A new tensor [groups, output channels, input channels, kernel ...].
@@ -179,13 +179,13 @@ def createWeights(
 
 
 def _cut(x: Tensor, dim: int, sides: tuple[int, int], *, flip: bool) -> Tensor:
-    """Return a tensor without some elements at its ends, perhaps turned around."""
+    """Return a tensor without some elements at its ends, perhaps reversed."""
     x = x.slice(sides[0], x.shape[dim] - sides[1], dim)
     return x.reverse(dim) if flip else x
 
 
 def _planned(graph: Graph, asked: Resolved, memory: float) -> ops.ConvolutionPlan:
-    """Return a plan of the convolution of whole operands, of which it may leave parts out."""
+    """Return a plan for the whole operands, although the convolution may leave parts out."""
     spacing = asked.spacing
     del spacing["flip"]
     spacing["padding"] = [_whole(asked, d, each) for d, each in enumerate(asked.dimensions)]
@@ -205,7 +205,7 @@ def _planned(graph: Graph, asked: Resolved, memory: float) -> ops.ConvolutionPla
 
 
 def _whole(asked: Resolved, d: int, each: Along) -> tuple[int, int]:
-    """Return the padding that gives as many outputs with nothing left out of the operands."""
+    """Return the padding that gives as many outputs for operands that are not truncated."""
     lower, upper = (
         each.padding[side]
         - asked.own.truncation[d][side] * each.between
@@ -218,7 +218,7 @@ def _whole(asked: Resolved, d: int, each: Along) -> tuple[int, int]:
 def check_like_params(
     what: str, role: str, x: Tensor, shape: Sequence[int], element: ElementClass
 ) -> None:
-    """Refuse a tensor that parameters describe otherwise."""
+    """Refuse a tensor that does not match the parameters."""
     if x.shape != tuple(shape):
         raise TensorCreationError(
             f"poplin.{what}: '{x.name}' has shape {x.shape}, the parameters say {tuple(shape)}",
@@ -234,7 +234,7 @@ def check_like_params(
 
 
 def check_options(what: str, options: Options) -> float:
-    """Return the share of memory that options say; unknown ones are refused."""
+    """Return the share of memory given in options; refuse unknown options."""
     check_known(f"poplin.{what}", options, _KNOWN)
     return memory_share(f"poplin.{what}", options)
 
@@ -249,7 +249,7 @@ def check_options(what: str, options: Options) -> float:
 
 @checked("poplin")
 def getGradientParams(params: ConvParams) -> ConvParams:
-    """Return the parameters of the convolution that makes the gradient by the input.
+    """Return the parameters of the convolution that computes the gradient of the input.
 
     Its operands are the gradient of the output, and the weights with `transposeAndFlipWeights`.
 
@@ -269,7 +269,7 @@ def getGradientParams(params: ConvParams) -> ConvParams:
     own, kernel, out, padding = asked.own, asked.kernel, asked.out, []
     for d, each in enumerate(asked.dimensions):
         before, behind = (each.places - 1 + side for side in out.truncation[d])
-        # Behind the last element that a stride keeps there may be some that nothing depends on.
+        # After the last element that a stride keeps there may be some that nothing depends on.
         padding.append((before, behind + each.left - dilated(each.count, each.stride)))
     lower, upper = ([pair[side] for pair in padding] for side in (0, 1))
     return ConvParams(
@@ -302,7 +302,7 @@ def calculateWeightDeltas(
     options: Options = None,
     cache: object = None,
 ) -> Tensor:
-    """Record the gradient of a convolution by its weights, `poplin::calculateWeightDeltas`.
+    """Record the gradient of a convolution's weights, `poplin::calculateWeightDeltas`.
 
     Args:
         graph: of the operands.
@@ -311,15 +311,15 @@ def calculateWeightDeltas(
         params: of the convolution.
         prog: where the steps go.
         debug_context: name of the result.
-        options: as of `convolution`.
-        cache: of plans, which poplite keeps by itself.
+        options: as for `convolution`.
+        cache: of plans; not used, since poplite has its own.
 
     Returns:
         A tensor [groups, output channels, input channels, kernel ...].
 
     Raises:
         the errors of `poplite.ops.convolution_weights_gradient`; TensorCreationError for operands
-        of other shapes than the parameters say, and InvalidOption for an unknown option.
+        whose shapes do not match the parameters, and InvalidOption for an unknown option.
     """
     what, name = "calculateWeightDeltas", debug_context or "weightDeltas"
     asked, memory = resolved(f"poplin.{what}", params), check_options(what, options)
@@ -359,10 +359,10 @@ def convolutionWeightUpdate(
 ) -> None:
     """Record `weights += scale * deltas`, `poplin::convolutionWeightUpdate`.
 
-    A step of descent has a negative scale: a number, or a tensor of one element.
+    The scale is a number or a tensor of one element; it is negative for gradient descent.
 
     Raises:
-        the errors of `calculateWeightDeltas`, for weights too; InvalidOption for another scale.
+        the errors of `calculateWeightDeltas`, for weights too; InvalidOption for an invalid scale.
     """
     what, name = "convolutionWeightUpdate", debug_context or "weightUpdate"
     factor, asked = _scalar(what, scale, weights), resolved(f"poplin.{what}", params)
@@ -377,7 +377,7 @@ def convolutionWeightUpdate(
 def createBiases(
     graph: Graph, activations: Tensor, debug_context: str = "", options: Options = None
 ) -> Tensor:
-    """Make a variable for biases of an output, one for each channel, `poplin::createBiases`.
+    """Create a variable for biases of an output, one for each channel, `poplin::createBiases`.
 
     Raises:
         TensorCreationError: for an output without channels, and InvalidOption for an unknown
@@ -405,7 +405,7 @@ def addBias(
     """Record `in += biases` by channel, in place, `poplin::addBias`.
 
     Raises:
-        the errors of `poplite.ops.assign`; TensorCreationError for other biases than one for each
+        the errors of `poplite.ops.assign`; TensorCreationError unless there is one bias for each
         channel, and InvalidOption for an unknown option.
     """
     check_options("addBias", options)
@@ -450,7 +450,7 @@ def convolutionWithOutput(
     options: Options = None,
     cache: object = None,
 ) -> None:
-    """Record a convolution that goes into a tensor, `poplin::convolutionWithOutput`.
+    """Record a convolution into an existing tensor, `poplin::convolutionWithOutput`.
 
     Raises:
         the errors of `convolution`.
@@ -470,7 +470,7 @@ def createConvOutput(
     options: Options = None,
     cache: object = None,
 ) -> Tensor:
-    """Make a variable for an output, linear over tiles, `poplin::createConvOutput`.
+    """Create a variable for an output, linear over tiles, `poplin::createConvOutput`.
 
     Raises:
         the errors of `graph.add_variable`, and InvalidOption for an unknown option.
@@ -484,7 +484,7 @@ def createConvOutput(
 def weightsTransposeChansFlipXY(
     graph: Graph, weightsIn: Tensor, weightsOut: Tensor, prog: Steps, debug_context: str = ""
 ) -> None:
-    """Record a copy of weights with channels swapped and the kernel turned around.
+    """Record a copy of weights with channels swapped and the kernel reversed.
 
     Raises:
         the errors of `poplite.ops.copy`; TensorCreationError for weights without a kernel.
@@ -498,7 +498,7 @@ def weightsTransposeChansFlipXY(
 
 
 def _check_biases(what: str, x: Tensor, biases: Tensor) -> None:
-    """Refuse biases of another shape than one for each channel."""
+    """Refuse biases unless there is one for each channel."""
     if biases.shape != (channels := channels_of(f"poplin.{what}", "x", x),):
         raise TensorCreationError(
             f"poplin.{what}: biases '{biases.name}' have shape {biases.shape}, '{x.name}' has "
@@ -508,7 +508,7 @@ def _check_biases(what: str, x: Tensor, biases: Tensor) -> None:
 
 
 def _scalar(what: str, scale: object, like: Tensor) -> Tensor | float:
-    """Return a scale as an operand that any shape takes, or refuse one that is not one number."""
+    """Return a scale as an operand that broadcasts to any shape; refuse all but one number."""
     if isinstance(scale, Tensor):
         if scale.num_elements != 1 or scale.element_type is not like.element_type:
             raise TensorCreationError(

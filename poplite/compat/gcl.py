@@ -1,6 +1,6 @@
-"""gcl: nothing of it is here; each name says what to use instead.
+"""gcl, which is not implemented: each name raises an error that says what to use instead.
 
-What moves between replicas is `poplite.program.CrossReplicaCopy`.
+Data moves between replicas with `poplite.program.CrossReplicaCopy`.
 """
 
 from poplite.poplar.absent import shown as _shown

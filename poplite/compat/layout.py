@@ -1,7 +1,9 @@
 """Poplar's namespace `layout`: layouts of vector fields in memory, for estimators.
 
-from poplite.compat import layout
-vertex.field_info("x").getProfilerVectorLayout(0) is layout.Vector.Span
+Members can be compared with the layouts of fields::
+
+    from poplite.compat import layout
+    vertex.field_info("x").getProfilerVectorLayout(0) is layout.Vector.Span
 """
 
 from __future__ import annotations

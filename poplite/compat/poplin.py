@@ -1,13 +1,13 @@
-"""poplin: products of matrices, factorisations, triangular systems, grids; convolutions as names.
+"""poplin: matrix products, factorisations, triangular systems and grids.
 
     poplin::createMatMulInputLHS(graph, HALF, {64, 96}, {96, 32}, "w", options, &cache)
     poplin.createMatMulInputLHS(graph, HALF, (64, 96), (96, 32), "w", options, cache)
 
 Arguments have the order of the C++ functions: the graph first, then operands, the program, the
-debug name, options and the cache. Types of outputs may be left out where C++ has a second form
-without them. Options that plans of poplite have are used, `availableMemoryProportion` and
-`partialsType`; the others that PopLibs knows are taken, and change nothing. Convolutions are in
-`poplite.compat.convolutions`.
+debug name, options and the cache. Output types may be omitted where C++ has a second form without
+them. The options `availableMemoryProportion` and `partialsType` are used, since plans of poplite
+have them; the others that PopLibs knows are accepted and ignored. Convolutions are exported here
+and defined in `poplite.compat.convolutions`.
 
 Source: PopLibs, `poplin/MatMul.hpp`, `poplin/Cholesky.hpp`, `poplin/TriangularSolve.hpp`,
 `poplin/MeshGrid.hpp`, `poplin/experimental/QRFactorization.hpp`,
@@ -105,11 +105,11 @@ _PRODUCT_OPTIONS = (
 
 
 class PlanningCache:
-    """What `poplin::PlanningCache` is; poplite keeps plans by itself."""
+    """Stands in for `poplin::PlanningCache`; it is not used, since poplite has its own cache."""
 
 
 class _Form(NamedTuple):
-    """A function of products: its name, and how many dimensions it multiplies, 3 of groups."""
+    """A product function: its name, and the rank of its operands, 3 if grouped."""
 
     name: str
     rank: int
@@ -132,20 +132,20 @@ def _multiply(  # noqa: D417  (users do not give the form)
     *,
     output_type: ElementTypeLike | None = None,
 ) -> Tensor:
-    """Record a product, `poplin::{name}`: of two matrices, or of those of each group.
+    """Record a product, `poplin::{name}`: of two matrices, or of two in each group.
 
     Args:
         graph: of the matrices.
-        A: [m, k] of HALF or FLOAT; of groups [g, m, k].
-        B: [k, n] of the same type; of groups [g, k, n].
+        A: [m, k] of HALF or FLOAT; grouped, [g, m, k].
+        B: [k, n] of the same type; grouped, [g, k, n].
         prog: where the steps go.
         debug_context: name of the product.
         options: those of PopLibs, of which `availableMemoryProportion` and `partialsType` are used.
-        cache: of plans, which poplite keeps by itself.
+        cache: of plans; not used, since poplite has its own.
         output_type: of the product, as in C++ before the name; by default that of the matrices.
 
     Returns:
-        A new tensor [m, n]; of groups [g, m, n].
+        A new tensor [m, n]; grouped, [g, m, n].
 
     Raises:
         the errors of `poplite.ops.matmul`, and InvalidOption for an unknown option.
@@ -176,7 +176,7 @@ def _store(
     options: Options = None,
     cache: PlanningCache | None = None,
 ) -> None:
-    """Record a product that goes into a tensor, `poplin::{name}`.
+    """Record a product into an existing tensor, `poplin::{name}`.
 
     Raises:
         the errors of `matMul`.
@@ -242,16 +242,16 @@ def _made_by_plan(
         *,
         output_type: ElementTypeLike | None = None,
     ) -> Tensor:
-        """Make a matrix of a product where a plan wants it, or groups of them.
+        """Create a matrix of a product, or groups of them, mapped as planned.
 
         Args:
-            graph: where it goes.
+            graph: gets the matrix.
             inputType: HALF or FLOAT.
-            aShape: (m, k); of groups (g, m, k).
-            bShape: (k, n); of groups (g, k, n).
+            aShape: (m, k); grouped, (g, m, k).
+            bShape: (k, n); grouped, (g, k, n).
             debug_context: name of the matrix.
-            options: as of `matMul`.
-            cache: likewise.
+            options: as for `matMul`.
+            cache: as for `matMul`.
             output_type: of the product, as in C++ before the shapes; by default `inputType`.
 
         Returns:
@@ -320,7 +320,7 @@ def matMulReportPlan(
 def _fitting(
     form: _Form, graph: Graph, operands: tuple[Tensor, Tensor], options: Options, out: Tensor
 ) -> Expr:
-    """Return a product, or refuse what cannot take it."""
+    """Return a product, or refuse an output that cannot take it."""
     expr = _matmul(form, graph, operands, options, out.element_type)
     check_own(graph, out, form.called)
     if out.shape != expr.shape:
@@ -398,7 +398,7 @@ def _plan_options(
 
 
 # -- factorisations, triangular systems, grids -----------------------------------------------------
-# Where C++ has a second, older form with a block size in front of the program, both are taken. The
+# Where C++ has a second, older form with a block size before the program, both are accepted. The
 # options `blockSize` and `rowsPerIteration` are used; those of products change nothing.
 
 
@@ -408,13 +408,13 @@ def cholesky(graph: Graph, a: Tensor, lower: bool, *arguments: Any) -> Tensor:
 
     Args:
         graph: of the matrices.
-        a: [..., n, n], of which one triangle is looked at.
-        lower: whether the factor is a lower triangle, or an upper one.
+        a: [..., n, n], of which one triangle is read.
+        lower: whether the factor is a lower triangle rather than an upper one.
         *arguments: `[blockSize,] prog, debug_context="", options=None, cache=None`.
 
     Returns:
-        A new tensor of the shape of a. `ops.linalg.cholesky` describes matrices that are not
-        positive definite.
+        A new tensor of the shape of a. For matrices that are not positive definite, see
+        `ops.linalg.cholesky`.
 
     Raises:
         the errors of `ops.linalg.cholesky`, and InvalidOption for an unknown option.
@@ -437,7 +437,7 @@ def choleskyInPlace(graph: Graph, a: Tensor, lower: bool, *arguments: Any) -> No
     """Record a factorisation that replaces the matrix, `poplin::choleskyInPlace`.
 
     Raises:
-        the errors of `cholesky`, which has the arguments.
+        the errors of `cholesky`, which describes the arguments.
     """
     block, prog, name = _arguments("choleskyInPlace", arguments)
     made = ops.linalg.cholesky(a, lower=lower, block=block, name=name, program=prog)
@@ -448,13 +448,13 @@ def choleskyInPlace(graph: Graph, a: Tensor, lower: bool, *arguments: Any) -> No
 def createCholeskyInput(
     graph: Graph, type: ElementTypeLike, shape: Sequence[int], lower: bool, *arguments: Any
 ) -> Tensor:
-    """Make a variable for a matrix to factor, `poplin::createCholeskyInput`, linear over tiles.
+    """Create a variable for a matrix to factor, `poplin::createCholeskyInput`, linear over tiles.
 
     Args:
         graph: gets the variable.
         type: its element type.
         shape: [..., n, n].
-        lower: as of `cholesky`.
+        lower: as for `cholesky`.
         *arguments: `[blockSize,] debug_context="", options=None, cache=None`.
 
     Raises:
@@ -496,7 +496,7 @@ def triangularSolve(
         b: [..., n, k], or [..., k, n] if a is on the right.
         leftSide: solve `a x = b`, or `x a = b`.
         lower: which triangle.
-        unitDiagonal: take the diagonal for 1.
+        unitDiagonal: take the diagonal to be 1.
         *arguments: `[blockSize,] prog, debug_context="", options=None, cache=None`.
 
     Raises:
@@ -525,12 +525,12 @@ def createTriangularSolveInputLHS(
     leftSide: bool,
     *arguments: Any,
 ) -> Tensor:
-    """Make a variable for a triangular matrix, block after block of rows and columns over tiles.
+    """Create a variable for a triangular matrix, mapped over tiles by blocks of rows and columns.
 
-    Blocks are of `blockSize`, by default 64; a matrix of one block is mapped row after row.
+    Blocks have the size `blockSize`, by default 64; a matrix of one block is mapped by rows.
 
     Raises:
-        the errors of `createCholeskyInput`, which has the last arguments.
+        the errors of `createCholeskyInput`, which describes the last arguments.
     """
     what = "createTriangularSolveInputLHS"
     block, _, name = _arguments(what, arguments, is_recorded=False, usual=64)
@@ -558,12 +558,12 @@ def createTriangularSolveInputRHS(
     leftSide: bool,
     *arguments: Any,
 ) -> Tensor:
-    """Make a variable for a right side, of the type of the result.
+    """Create a variable for a right-hand side, of the type of the result.
 
-    It is linear over tiles, column after column where the triangular matrix is on the left.
+    It is linear over tiles, in column order if the triangular matrix is on the left.
 
     Raises:
-        the errors of `createCholeskyInput`, which has the last arguments.
+        the errors of `createCholeskyInput`, which describes the last arguments.
     """
     what = "createTriangularSolveInputRHS"
     _, _, name = _arguments(what, arguments, is_recorded=False)
@@ -576,14 +576,14 @@ def createTriangularSolveInputRHS(
 
 
 class experimental:
-    """What PopLibs has in the namespace `poplin::experimental`."""
+    """The namespace `poplin::experimental` of PopLibs."""
 
     @staticmethod
     @checked("poplin.experimental")
     def LUFactorization(
         graph: Graph, input: Tensor, prog: Steps, debug_context: str = ""
     ) -> tuple[Tensor, Tensor]:
-        """Record LU without exchanging rows: L, [m, m], and U, [m, n], of FLOAT.
+        """Record an LU factorisation without row exchanges: L, [m, m], and U, [m, n], of FLOAT.
 
         Raises:
             the errors of `ops.linalg.lu`.
@@ -595,9 +595,9 @@ class experimental:
     def createQRFactorizationMatrices(
         graph: Graph, type: ElementTypeLike, m: int, n: int, debug_context: str = ""
     ) -> tuple[Tensor, Tensor]:
-        """Make variables for A, [m, n], and Q, [m, m].
+        """Create variables for A, [m, n], and Q, [m, m].
 
-        The columns of A and the rows of Q are spread over tiles, one after the other.
+        The columns of A and the rows of Q are spread over tiles in order.
 
         Raises:
             the errors of `graph.add_variable`.
@@ -623,12 +623,12 @@ class experimental:
         debug_context: str = "",
         options: Options = None,
     ) -> None:
-        """Record QR: A becomes R, and Q is multiplied by the orthogonal matrix from the right.
+        """Record a QR factorisation: A becomes R, Q is multiplied by the factor from the right.
 
-        So Q is the identity before, to be the orthogonal matrix.
+        So a Q that is the identity before becomes the orthogonal factor.
 
         Raises:
-            TensorCreationError: for a Q of another shape, and as `ops.linalg.qr`.
+            TensorCreationError: for a Q of the wrong shape, and as `ops.linalg.qr`.
             InvalidOption: for an unknown option.
         """
         what = "experimental.QRFactorization"
@@ -655,7 +655,7 @@ def linspace(
     count: int,
     debug_prefix: str = "",
 ) -> Tensor:
-    """Make a constant of numbers at equal distances, both ends included, `poplin::linspace`.
+    """Create a constant of equally spaced numbers, both ends included, `poplin::linspace`.
 
     It is on tile 0.
 
@@ -687,7 +687,7 @@ def linspace(
 
 @checked("poplin")
 def meshgrid2d(graph: Graph, x: Tensor, y: Tensor) -> list[Tensor]:
-    """Return views of x along columns and of y along rows, [y, x] both: `numpy.meshgrid`.
+    """Return views of x along columns and of y along rows, both [y, x], as `numpy.meshgrid`.
 
     Raises:
         TensorCreationError: for tensors that are not vectors.
@@ -706,13 +706,13 @@ def meshgrid2d(graph: Graph, x: Tensor, y: Tensor) -> list[Tensor]:
 def _arguments(
     what: str, arguments: tuple[Any, ...], *, is_recorded: bool = True, usual: int = 8
 ) -> tuple[int, Any, str]:
-    """Return the block size, the program and the debug name of the last arguments.
+    """Return the block size, the program and the debug name from the last arguments.
 
     Args:
         what: the function.
         arguments: the last ones.
         is_recorded: whether a program is among them.
-        usual: the block size where none is given.
+        usual: the block size if none is given.
     """
     block: Any = None
     if arguments and integer_or_none(arguments[0]) is not None:
@@ -735,7 +735,7 @@ def _arguments(
 
 
 def _last_arguments(what: str, arguments: tuple[Any, ...]) -> tuple[str, Options]:
-    """Return the debug name and the options, which may be left out as the cache behind them."""
+    """Return the debug name and the options, which may be omitted, as may the cache after them."""
     if len(arguments) > 3:
         raise ElementTypeError(
             f"{what}: too many arguments",
@@ -748,7 +748,7 @@ def _last_arguments(what: str, arguments: tuple[Any, ...]) -> tuple[str, Options
 
 
 def _size(what: str, name: str, value: object) -> int:
-    """Return a whole number, which options may have as text, or raise."""
+    """Return a whole number, which options may give as text, or raise."""
     is_text = isinstance(value, str) and value.strip().isdecimal()
     number = int(value) if is_text else integer_or_none(value)  # type: ignore[call-overload]
     if number is None or number < 1:

@@ -1,11 +1,11 @@
-"""poprand: random numbers of a seed, or of the state that `setSeed` sets.
+"""poprand: random numbers from a seed, or from the state that `setSeed` sets.
 
     poprand::uniform(graph, &seed, 1, reference, FLOAT, -1.0, 1.0, prog)
     poprand.uniform(graph, seed, 1, reference, pl.FLOAT, -1.0, 1.0, prog)
 
-Equal seed, modifier and shape give equal numbers, on any tiles; PopLibs' are others, and depend on
-the layout of the reference as well. Where the seed is None, numbers are drawn from a state of the
-graph, which every draw advances.
+Equal seed, modifier and shape give equal numbers, on any tiles. They differ from PopLibs' numbers,
+which depend on the layout of the reference as well. If the seed is None, numbers are drawn from a
+state of the graph, which every draw advances.
 
 Source: PopLibs, `poprand/RandomGen.hpp`.
 """
@@ -69,7 +69,7 @@ _STATES: WeakKeyDictionary[Graph, int] = WeakKeyDictionary()
 
 
 def _state(graph: Graph) -> Tensor:
-    """Return the key of draws without a seed, on the first tile of the graph that asks first."""
+    """Return the key for draws without a seed; the first such draw puts it on its first tile."""
     top = graph.top_level_graph
     if top not in _STATES:
         _STATES[top] = len(top.variables)
@@ -87,7 +87,7 @@ def _check_seed(what: str, seed: Tensor) -> None:
 
 
 class _Draw(NamedTuple):
-    """The arguments that all functions share, checked: nothing is recorded yet."""
+    """The arguments that all functions share, checked before anything is recorded."""
 
     graph: Graph
     seed: Tensor | None
@@ -96,18 +96,18 @@ class _Draw(NamedTuple):
     prog: Steps
 
     def how(self, element: ElementClass, mapping: TileMapping) -> dict[str, Any]:
-        """Return the named arguments that all functions of `ops.random` get."""
+        """Return the keyword arguments that all functions of `ops.random` take."""
         steps = {"name": self.name, "program": self.prog}
         return {"element_type": element, "mapping": mapping, **steps}
 
     def key(self) -> Tensor:
-        """Record the key to draw from, and return it; all other arguments are checked before."""
+        """Record the key to draw from, and return it; call this after checking all arguments."""
         if self.seed is None:
             return _state(self.graph)
         return self.seeded(ops.random.key(self.graph, 0, "poprand/key"))
 
     def seeded(self, key: Tensor) -> Tensor:
-        """Record that a key becomes that of the seed and its modifier, and return it."""
+        """Record that a key is set from the seed and the modifier, and return it."""
         assert self.seed is not None
         words = np.array([0, self.modifier % 2**32], np.uint32)
         (tile, *_) = self.graph.tile_mapping(key).tiles.tolist()
@@ -140,17 +140,17 @@ def _lies(what: str, graph: Graph, reference: Tensor) -> TileMapping:
 def setSeed(
     graph: Graph, master_seed: Tensor, seed_modifier: int, prog: Steps, debug_context: str = ""
 ) -> None:
-    """Record that draws without a seed begin anew, `poprand::setSeed`.
+    """Record that the state for draws without a seed is set, `poprand::setSeed`.
 
     Args:
         graph: of the seed.
         master_seed: UNSIGNED_INT[2].
-        seed_modifier: another number gives other numbers of the same seed.
+        seed_modifier: different modifiers give different numbers for the same seed.
         prog: where the steps go.
         debug_context: not used: the step is a copy.
 
     Raises:
-        ElementTypeError: for another seed.
+        ElementTypeError: for a seed other than UNSIGNED_INT[2].
     """
     _check_seed("setSeed", master_seed)
     draw = _draw("setSeed", graph, master_seed, seed_modifier, prog, debug_context)
@@ -169,9 +169,9 @@ def uniform(
     prog: Steps,
     debug_context: str = "",
 ) -> Tensor:
-    """Record numbers between two, `poprand::uniform`; of integers both may be drawn.
+    """Record uniform random numbers between two limits, `poprand::uniform`.
 
-    Of fractions the whole numbers between them are drawn.
+    For integer types both limits may be drawn, and fractional limits are rounded inwards.
 
     >>> import poplite as pl
     >>> graph, prog = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -209,7 +209,7 @@ def _whole_range(element: ElementClass, min_val: float, max_val: float) -> tuple
 
 
 def _whole(element: ElementClass, name: str, value: float, toward: Callable[[float], int]) -> int:
-    """Return the whole number next to a limit, inside of the range."""
+    """Return the whole number nearest to a limit, within the range."""
     what, limits = "poprand.uniform", np.iinfo(element.dtype.name)
     number = integer_or_none(value)
     if number is None:
@@ -257,7 +257,7 @@ def normal(
     prog: Steps,
     debug_context: str = "",
 ) -> Tensor:
-    """Record normal numbers, `poprand::normal`."""
+    """Record normally distributed numbers, `poprand::normal`."""
     draw = _draw("normal", graph, seed, seed_modifier, prog, debug_context)
     mapping = _lies("normal", graph, reference)
     element = drawn_type("poprand.normal", reference.shape, out_type, FLOATS, None)
@@ -280,7 +280,7 @@ def truncatedNormal(
     prog: Steps,
     debug_context: str = "",
 ) -> Tensor:
-    """Record normal numbers within `alpha` deviations, `poprand::truncatedNormal`."""
+    """Record normal numbers within `alpha` standard deviations, `poprand::truncatedNormal`."""
     draw = _draw("truncatedNormal", graph, seed, seed_modifier, prog, debug_context)
     mapping = _lies("truncatedNormal", graph, reference)
     element = drawn_type("poprand.truncatedNormal", reference.shape, out_type, FLOATS, None)
@@ -303,10 +303,10 @@ def dropout(
     prog: Steps,
     debug_context: str = "",
 ) -> Tensor:
-    """Record 0 for some elements, and `scale` times the others, `poprand::dropout`.
+    """Record a tensor with some elements set to 0 and the others scaled, `poprand::dropout`.
 
-    The result is mapped as a reference that has the shape of the input. If all are kept they are
-    copied and not scaled, as in PopLibs.
+    The result is mapped like the reference, which has the shape of the input. If all elements are
+    kept, they are copied and not scaled, as in PopLibs.
     """
     what = "poprand.dropout"
     draw = _draw("dropout", graph, seed, seed_modifier, prog, debug_context)

@@ -1,6 +1,6 @@
-"""popsparse: nothing of it is here but `addCodelets`; each name says what to use instead.
+"""popsparse, of which only `addCodelets` is implemented; other names say what to use instead.
 
-Products of patterns that are known when a graph is built are `poplite.ops.sparse_matmul`.
+For products with a sparsity pattern known at build time, use `poplite.ops.sparse_matmul`.
 """
 
 from poplite.compat.arguments import library_codelets as _library_codelets

@@ -1,6 +1,6 @@
-"""poputil: mappings, operands that are broadcast, copies.
+"""poputil: mappings, broadcast operands, copies.
 
-Where a C++ function changes its arguments, the one here returns what they become.
+Where a C++ function changes its arguments, the one here returns the new values.
 
 Source: PopLibs, `poputil/TileMapping.hpp`, `poputil/Broadcast.hpp`, `poputil/Util.hpp`;
 `popops::createOutputForElementWiseOp` and `poputil::TensorUseTracker` for the mappings of results.
@@ -43,7 +43,7 @@ addCodelets = _library_codelets("poputil")
 
 
 _LEAST_BYTES = 128
-"""What a tile has at least of a small tensor."""
+"""Bytes of a small tensor that each of its tiles has at least."""
 
 
 @checked("poputil")
@@ -55,13 +55,14 @@ def mapTensorLinearly(
 ) -> None:
     """Spread elements in order over tiles, `poputil::mapTensorLinearly`.
 
-    As few tiles are used as keep the fullest one as small as it can be, see `splitRegions`.
+    The fewest tiles are used that minimise the largest part, see `splitRegions`.
 
     Args:
         graph: of the tensor, or a virtual graph of it.
         t: any view.
-        min_elements_per_tile: by default 128 bytes of them.
-        grain_size: elements that stay together; by default what one load of a tile takes.
+        min_elements_per_tile: by default as many as fill 128 bytes.
+        grain_size: number of elements that stay together; by default as many as a tile loads at
+            once.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=8))
@@ -84,7 +85,7 @@ def mapTensorLinearlyWithOffset(
     min_elements_per_tile: int | None = None,
     grain_size: int | None = None,
 ) -> None:
-    """Spread elements in order over tiles from another one on; they wrap around at the last.
+    """Spread elements in order over tiles, starting at a given tile and wrapping around.
 
     `poputil::mapTensorLinearlyWithOffset`, in both forms.
 
@@ -93,9 +94,10 @@ def mapTensorLinearlyWithOffset(
         t: any view.
         offset: the tile of the first elements, counted from the last tile if not ascending.
         ascending: whether tile numbers rise.
-        min_elements_per_tile: by default 128 bytes of them; in order, as in C++, this and the
-            grain size come before the offset.
-        grain_size: elements that stay together; by default what one load of a tile takes.
+        min_elements_per_tile: by default as many as fill 128 bytes; as positional arguments,
+            this and the grain size come before the offset, as in C++.
+        grain_size: number of elements that stay together; by default as many as a tile loads at
+            once.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=8))
@@ -121,15 +123,15 @@ def splitRegions(
 ) -> list[list[Interval]]:
     """Return intervals cut into parts of nearly equal size, `poputil::splitRegions`.
 
-    Parts are of whole grains, and there are as few of them as keep the largest one as small as it
-    can be: of 4 grains for at most 3 parts each has 2.
+    Parts consist of whole grains, and there are as few as possible without enlarging the largest:
+    4 grains in at most 3 parts give 2 parts of 2 grains.
 
     Args:
         regions: intervals of elements, `(begin, end)`.
         grain_size: number of elements that stay together, counted along all intervals.
         max_partitions: the largest number of parts.
-        min_elements_per_partition: minimum number of elements of a part, as far as there are
-            enough; 0 for any.
+        min_elements_per_partition: minimum number of elements of a part, if there are enough; 0
+            for no minimum.
 
     Returns:
         The intervals of each part; no part is empty.
@@ -172,14 +174,14 @@ def createBroadcastOperand(
     dither_mapping: bool = False,
     name: str = "",
 ) -> Tensor:
-    """Return a new tensor that is broadcast along all dimensions of another one but `dim`.
+    """Return a new vector, to be broadcast along all dimensions of a tensor except `dim`.
 
     Elements are shared evenly among the tiles that use them, `poputil::createBroadcastOperand`;
-    with `dither_mapping` all tiles are moved on, by a number that follows from the shape.
+    with `dither_mapping` all tiles are shifted by a number derived from the shape.
 
     Raises:
         TensorIndexError: for a dimension that the tensor does not have.
-        InvalidTileMapping: where the tensor has elements without a tile.
+        InvalidTileMapping: if the tensor has elements without a tile.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -206,10 +208,10 @@ def createBroadcastOperand(
 
 @checked("poputil")
 def broadcastToMatch(a: Tensor, b: Tensor | Sequence[int]) -> tuple[Tensor, Tensor] | Tensor:
-    """Return two tensors stretched to one shape by NumPy's rule; or one, to a shape.
+    """Return two tensors broadcast to a common shape by NumPy's rule, or one to a given shape.
 
     Raises:
-        TensorCreationError: when the shapes do not go together.
+        TensorCreationError: if the shapes are not compatible.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
@@ -228,7 +230,7 @@ def broadcastToMatch(a: Tensor, b: Tensor | Sequence[int]) -> tuple[Tensor, Tens
 
 @checked("poputil")
 def canBroadcastToMatch(a: Tensor, b: Tensor) -> bool:
-    """Return whether two tensors can be stretched to one shape."""
+    """Return whether two tensors can be broadcast to a common shape."""
     try:
         _common(a.shape, b.shape)
     except TensorCreationError:
@@ -271,7 +273,7 @@ def _stretched(t: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def part_ends(what: str, size: int, grain: int, most: int, least: int) -> Int64:
-    """Return where parts of nearly equal size end: as few parts as have no larger one."""
+    """Return the ends of parts of nearly equal size, the fewest that minimise the largest part."""
     numbers = {"grain": grain, "parts": most, "minimum": least}
     for name, number in numbers.items():
         if integer_or_none(number) is None or number < (name != "minimum"):
@@ -292,7 +294,7 @@ def part_ends(what: str, size: int, grain: int, most: int, least: int) -> Int64:
 def linear_mapping(
     tiles: int, size: int, grain: int, least: int, offset: int = 0, *, ascending: bool = True
 ) -> TileMapping:
-    """Return a mapping of elements in order, from a tile on; tiles wrap around at the last."""
+    """Return a mapping of elements in order, starting at a tile and wrapping around."""
     ends = part_ends("mapTensorLinearly", size, grain, tiles, least)
     tile = (np.arange(len(ends)) + offset % tiles) % tiles
     tile = tile if ascending else tiles - 1 - tile
@@ -302,8 +304,9 @@ def linear_mapping(
 def output_mapping(graph: Graph, inputs: Iterable[object], result: Tensor | Expr) -> TileMapping:
     """Return the mapping of the result of an elementwise function, a tensor or an expression.
 
-    It is that of the input whose fullest tile has least; of equal ones, the one on most tiles, then
-    of fewest pieces. Inputs that are broadcast, or hold an element twice, do not count.
+    It is the mapping of the input whose fullest tile has the fewest elements; ties go to the input
+    on the most tiles, then to that with the fewest pieces. Inputs that are broadcast, or contain an
+    element twice, are not considered.
     """
     tensors = [each for each in inputs if isinstance(each, Tensor)]
     sized = [each for each in tensors if each.shape == result.shape]
@@ -327,8 +330,8 @@ def output_mapping(graph: Graph, inputs: Iterable[object], result: Tensor | Expr
 def mapping_by_use(graph: Graph, full: Tensor, dim: int, element: ElementClass) -> TileMapping:
     """Return the mapping of a vector that is broadcast along all dimensions of a tensor but one.
 
-    Elements are shared among the tiles that use them; neighbours that some tile uses both, among
-    the tiles of both.
+    Elements are shared among the tiles that use them; adjacent ranges with a tile in common are
+    shared among the tiles of both.
     """
     size = full.shape[dim]
     mapping = graph.tile_mapping(full.dim_roll(dim, full.rank - 1))
@@ -347,14 +350,14 @@ def mapping_by_use(graph: Graph, full: Tensor, dim: int, element: ElementClass) 
 
 
 def dithered(mapping: TileMapping, shape: Sequence[int]) -> TileMapping:
-    """Return a mapping whose tiles are moved on, by as many as follow from a shape."""
+    """Return a mapping whose tiles are shifted by a number derived from a shape."""
     tiles = len(mapping)
     by = crc32(str(tuple(shape)).encode())
     return mapping.renumbered((np.arange(tiles) + by) % tiles, tiles)
 
 
 def _uses(tile: Int64, begin: Int64, end: Int64, size: int) -> list[tuple[int, int, set[int]]]:
-    """Return ranges of the vector that the same tiles use, in order: intervals count modulo."""
+    """Return ranges of the vector that the same tiles use, in order; intervals are taken modulo."""
     changes: dict[int, list[tuple[int, int]]] = {0: []}
     for at, first, last in zip(tile.tolist(), begin.tolist(), end.tolist(), strict=True):
         low, high = first % size, (last - 1) % size + 1
@@ -376,7 +379,7 @@ def _uses(tile: Int64, begin: Int64, end: Int64, size: int) -> list[tuple[int, i
 
 
 def _joined(uses: list[tuple[int, int, set[int]]]) -> list[tuple[int, int, set[int]]]:
-    """Return neighbouring ranges that have a user in common as one, with the users of all."""
+    """Merge adjacent ranges that have a user in common, and their users."""
     found: list[tuple[int, int, set[int]]] = []
     for low, high, users in uses:
         if found and found[-1][2] & users:

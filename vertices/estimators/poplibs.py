@@ -9,14 +9,14 @@ cycles of a vertex that shares them among all workers of its tile, as most verti
 
 The constants and loops, with their sources, are in `poplite.machine.library_facts`.
 
-Some vertices launch workers in a way of their own; these functions return cycles of the tile::
+Some vertices launch workers in their own way; for these, functions return cycles of the tile::
 
     >>> scaled_add(FLOAT, 1536, Target())          # 57 cycles to launch, and 6 * 406
     2493
 
-Rows of a table take what `MultiSlice` and `MultiUpdateAdd` do (PopLibs,
+Rows of a table are priced as in `MultiSlice` and `MultiUpdateAdd` (PopLibs,
 `lib/popops/PerformanceEstimation.cpp`). PopLibs has no vertex that sorts indices by owner; those
-figures are ours.
+figures are poplite's own.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ FAST = frozenset(("add", "subtract", "multiply"))
 """Operations whose loops over floats are written in assembly."""
 
 Count = TypeVar("Count", int, Int64)
-"""A number, or those of several vertices."""
+"""A number, or an array with a number for each vertex."""
 
 LANES: Mapping[Element, str] = {FLOAT: "reduce_float_lanes", HALF: "reduce_half_lanes"}
 """The cost that says how many numbers the accumulators add at once; other types go one by one."""
@@ -70,7 +70,7 @@ def share(elements: int, target: Target) -> int:
     """Return the elements of the busiest worker of a tile.
 
     Args:
-        elements: those of all workers.
+        elements: number of elements of all workers.
         target: the machine.
     """
     return -(-elements // target.workers)
@@ -103,7 +103,7 @@ def unary(
         in_place: whether the results replace the argument.
 
     Raises:
-        ElementTypeError: for an operation, or an element type of it, that is not in the table.
+        ElementTypeError: for an operation, or an element type, that is not in the table.
 
     >>> unary("exp", FLOAT, 256, Target())
     801
@@ -127,7 +127,7 @@ def binary(
         in_place: whether the results replace the first argument.
 
     Raises:
-        ElementTypeError: for an operation, or an element type of it, that is not in the table.
+        ElementTypeError: for an operation, or an element type, that is not in the table.
 
     >>> binary("add", FLOAT, 256, Target()), binary("divide", HALF, 256, Target())
     (413, 1370)
@@ -140,7 +140,7 @@ def binary(
 
 
 def broadcast(operation: str, element: Element, elements: int, target: Target) -> int:
-    """Return the slots of an operation of a vector and one number: `BroadcastScalar1D`.
+    """Return the slots of an operation on a vector and one number: `BroadcastScalar1D`.
 
     Args:
         operation: as in `poplite.machine.library_facts.BROADCAST`.
@@ -149,7 +149,7 @@ def broadcast(operation: str, element: Element, elements: int, target: Target) -
         target: the machine.
 
     Raises:
-        ElementTypeError: for an operation, or an element type of it, that is not in the table.
+        ElementTypeError: for an operation, or an element type, that is not in the table.
 
     >>> broadcast("multiply", HALF, 256, Target())
     148
@@ -160,7 +160,7 @@ def broadcast(operation: str, element: Element, elements: int, target: Target) -
 
 
 def reduce_one(element: Element, result: Element, elements: Count, target: Target) -> Count:
-    """Return the slots of joining all elements of a vector: a `Reduce` of a single input.
+    """Return the slots of reducing a vector to one element: a `Reduce` with a single input.
 
     Args:
         element: the element type.
@@ -177,12 +177,12 @@ def reduce_one(element: Element, result: Element, elements: Count, target: Targe
 
 
 def reduce_rows(element: Element, outputs: Count, length: Count, target: Target) -> Count:
-    """Return the slots of joining equal parts of a vector: a `Reduce` of continuous regions.
+    """Return the slots of reducing equal parts of a vector: a `Reduce` of contiguous regions.
 
     Args:
         element: the element type.
-        outputs: how many parts.
-        length: elements of each.
+        outputs: number of parts.
+        length: number of elements of each.
         target: the machine.
 
     >>> reduce_rows(FLOAT, 4, 100, Target())
@@ -204,7 +204,7 @@ def reduce_columns(
     *,
     adds: bool,
 ) -> Count:
-    """Return the slots of joining the rows of a matrix, column by column: a `StridedReduce`.
+    """Return the slots of reducing each column of a matrix: a `StridedReduce`.
 
     Args:
         element: the element type.
@@ -213,7 +213,7 @@ def reduce_columns(
         rows: number of rows.
         stride: elements from one row to the next.
         target: the machine.
-        adds: whether the elements are added up.
+        adds: whether the elements are summed.
 
     >>> reduce_columns(FLOAT, FLOAT, 32, 10, 32, Target(), adds=True)
     335
@@ -225,16 +225,16 @@ def reduce_columns(
         end = "reduce_columns_sum" if adds else "reduce_columns_other"
     inner = int(cost("reduce_columns_inner")) + rows - 1
     column = int(cost("reduce_columns_outer")) + int(cost(end)) + inner
-    # Loads that are not aligned in every row bring one element each.
+    # Loads that are not aligned in every row load one element each.
     return int(cost("reduce_columns_entry")) + words(outputs, loaded, stride) * column
 
 
 def words(outputs: Count, loaded: int, stride: Count) -> Count:
-    """Return the loads of a row of a matrix, which are aligned alike in all rows.
+    """Return the number of loads of a matrix row if they have the same alignment in all rows.
 
     Args:
-        outputs: elements of the row.
-        loaded: how many a load brings at most.
+        outputs: number of elements of the row.
+        loaded: maximum number of elements of a load.
         stride: elements from one row to the next.
 
     >>> words(5, 4, 8), words(5, 4, 6), words(5, 4, 7)
@@ -290,7 +290,7 @@ def fill_rows(element: Element, rows: Sequence[int], target: Target) -> int:
 
 
 def iota(element: Element, rows: Sequence[int], target: Target) -> int:
-    """Return the slots of counting through vectors: `Iota`.
+    """Return the slots of writing consecutive numbers to vectors: `Iota`.
 
     Args:
         element: the element type.
@@ -342,7 +342,7 @@ def _looped(
 
 
 def loaded_at_once(element: Element, target: Target) -> int:
-    """Return how many elements of a reduction one load brings.
+    """Return how many elements one load of a reduction brings.
 
     Args:
         element: the element type.
@@ -355,18 +355,18 @@ def loaded_at_once(element: Element, target: Target) -> int:
 
 
 def _lanes(element: Element, target: Target) -> tuple[int, int]:
-    """Return how many elements the accumulators add in a loop, and how many one load brings."""
+    """Return the number of elements that a loop iteration adds, and the number of one load."""
     lanes = int(target.cost(LANES[element])) if element in LANES else 1
     return lanes, min(lanes, target.vector_width(element))
 
 
-# -- vertices of all workers, each with a launch of its own ----------------------------------------
+# -- vertices on all workers, each with its own launch ---------------------------------------------
 
 SIZES = (1, 2, 4)
 """Bytes of the elements that `multi_slice` moves."""
 
 SIGNED = (INT, CHAR, SHORT)
-"""Types whose sign a cast to 64 bits repeats."""
+"""Types that a cast to 64 bits sign-extends."""
 
 
 def cast(element: Element, result: Element, elements: int, target: Target) -> int:
@@ -374,7 +374,7 @@ def cast(element: Element, result: Element, elements: int, target: Target) -> in
 
     Args:
         element: the element type, of 16 or 32 bits.
-        result: the element type of the results, likewise.
+        result: the element type of the results, of 16 or 32 bits.
         elements: how many.
         target: the machine.
 
@@ -398,11 +398,11 @@ def cast(element: Element, result: Element, elements: int, target: Target) -> in
 
 
 def cast_loop(element: Element, result: Element, target: Target) -> tuple[int, int]:
-    """Return the slots of one turn of the loop of a `Cast`, and how many elements it makes.
+    """Return the slots of one loop iteration of a `Cast`, and how many elements it converts.
 
     Args:
         element: the element type.
-        result: that of the results.
+        result: the element type of the results.
         target: the machine.
 
     >>> cast_loop(FLOAT, HALF, Target()), cast_loop(INT, FLOAT, Target())
@@ -419,7 +419,7 @@ def cast_loop(element: Element, result: Element, target: Target) -> tuple[int, i
 
 
 def scaled_add(element: Element, elements: int, target: Target, *, constant: bool = False) -> int:
-    """Return the tile cycles of `y += scale * x`: `ScaledAdd` of one type.
+    """Return the tile cycles of `y += scale * x`: `ScaledAdd` with a single element type.
 
     Args:
         element: FLOAT or HALF.
@@ -450,12 +450,12 @@ def scaled_add(element: Element, elements: int, target: Target, *, constant: boo
 
 
 def dynamic_slice(element: Element, region: int, slices: int, target: Target) -> int:
-    """Return the tile cycles of taking slices at offsets that are data: `DynamicSlice1D`.
+    """Return the tile cycles of taking slices at offsets known at run time: `DynamicSlice1D`.
 
     Args:
         element: the element type.
-        region: elements of a slice.
-        slices: how many, one after the other.
+        region: number of elements of a slice.
+        slices: number of slices, taken one after the other.
         target: the machine.
 
     >>> dynamic_slice(FLOAT, 600, 4, Target())
@@ -505,12 +505,12 @@ def multi_slice(element: Element, region: int, inside: int, outside: int, target
 def cholesky(rows: int, target: Target) -> int:
     """Return the tile cycles of one worker that factors a matrix of FLOAT: `Cholesky`.
 
-    They are of the tile, though PopLibs' own simulator takes them for slots, and so six times as
-    long: its fit of `TriangularInverse` is to the last term six times the slots that it counted
+    They are cycles of the tile, although PopLibs' own simulator takes them for slots, so six times
+    too long: its fit of `TriangularInverse` is in every term six times the slots that it counted
     before it was fitted to the machine.
 
     Args:
-        rows: of the matrix.
+        rows: number of rows of the matrix.
         target: the machine.
 
     >>> cholesky(16, Target())
@@ -524,10 +524,10 @@ def cholesky(rows: int, target: Target) -> int:
 def triangular_solve(rows: int, target: Target, *, lower: bool) -> int:
     """Return the tile cycles of one worker that solves for a column of FLOAT: `TriangularSolve`.
 
-    As those of `cholesky` they are of the tile.
+    Like those of `cholesky`, they are cycles of the tile.
 
     Args:
-        rows: of the triangle, whose diagonal is 1.
+        rows: number of rows of the triangle, whose diagonal is 1.
         target: the machine.
         lower: which triangle.
 
@@ -548,14 +548,14 @@ def _refused(what: str, element: Element, known: str) -> ElementTypeError:
     )
 
 
-# -- rows of a table, of one worker each -----------------------------------------------------------
+# -- rows of a table, on one worker each -----------------------------------------------------------
 
 
 LIST_ENTRY = 30
 """Slots to start sorting indices."""
 
 LIST_INDEX = 20
-"""Slots of an index that is sorted: it is divided twice, and stored with its place."""
+"""Slots to sort an index, which is divided twice, and stored with its place."""
 
 LIST_OWNER = 9
 """Slots of an owner, in the loops over all of them."""
@@ -564,17 +564,17 @@ LISTED_LIST = 10
 """Slots to find an owner's part of a list."""
 
 CHECK_ENTRY = 10
-"""Slots to start comparing indices with a size."""
+"""Slots to start checking indices."""
 
 CHECK_INDEX = 3
-"""Slots of an index that is compared."""
+"""Slots to check an index."""
 
 
 def check_rows(indices: int) -> int:
-    """Return the slots of comparing indices with the rows that there are.
+    """Return the slots of checking that indices are in range.
 
     Args:
-        indices: of the worker.
+        indices: number of indices of the worker.
 
     >>> check_rows(100)
     310
@@ -583,12 +583,12 @@ def check_rows(indices: int) -> int:
 
 
 def gather_rows(element: Element, indices: int, width: int, target: Target) -> int:
-    """Return the slots of `MultiSlice`, of indices that are all in range.
+    """Return the slots of `MultiSlice` if all indices are in range.
 
     Args:
         element: the element type.
-        indices: of the worker.
-        width: elements of a row.
+        indices: number of indices of the worker.
+        width: number of elements of a row.
         target: the machine.
 
     >>> from poplite.types import FLOAT
@@ -605,9 +605,9 @@ def update_rows(element: Element, inside: int, outside: int, width: int, target:
 
     Args:
         element: the element type.
-        inside: indices of rows that the worker has.
-        outside: other indices, which it looks at.
-        width: elements of a row.
+        inside: number of indices of rows that the worker has.
+        outside: number of other indices, which it reads and skips.
+        width: number of elements of a row.
         target: the machine.
 
     >>> from poplite.types import FLOAT
@@ -625,8 +625,8 @@ def list_rows(indices: int, owners: int) -> int:
     """Return the slots of sorting indices by owner.
 
     Args:
-        indices: of the worker.
-        owners: to whom rows belong.
+        indices: number of indices of the worker.
+        owners: number of owners of rows.
 
     >>> list_rows(100, 10)
     2120
@@ -637,14 +637,14 @@ def list_rows(indices: int, owners: int) -> int:
 def update_listed(
     element: Element, indices: int, owners: int, lists: int, width: int, target: Target
 ) -> int:
-    """Return the slots of changing those rows that lists have for one owner.
+    """Return the slots of updating the rows that lists hold for one owner.
 
     Args:
         element: the element type.
-        indices: of all owners; they are taken to be spread evenly.
-        owners: how many there are.
-        lists: how many parts the list has.
-        width: elements of a row.
+        indices: number of indices of all owners, assumed to be spread evenly.
+        owners: number of owners.
+        lists: number of parts of the list.
+        width: number of elements of a row.
         target: the machine.
 
     >>> from poplite.types import FLOAT
@@ -656,8 +656,8 @@ def update_listed(
 
 
 # -- maps ------------------------------------------------------------------------------------------
-# What an operation takes of its own is its loop without the loads of its operands, and these are
-# words of 64 bits; the store of a result stays with the operation that makes it::
+# The own cost of an operation is its loop without the loads of its operands, which are words of 64
+# bits; the store of a result counts with the operation that computes it::
 #
 #     tanh(a * b + c) of FLOAT     multiply     3 slots for 2 elements, 2 of them loads     1
 #                                  add          3, 2 of them loads                          1
@@ -665,42 +665,42 @@ def update_listed(
 #                                  a, b, c                                                  3
 #                                              for 2 elements                              16
 #
-# So an operation alone takes what its own vertex does in PopLibs, and several together never more
-# than theirs without the stores and loads between. The worker enters its loop once: that takes what
-# the vertex of the operation that takes longest would.
+# So a single operation costs what its own vertex does in PopLibs, and several together never more
+# than their vertices without the stores and loads in between. The worker enters its loop once, at
+# the cost of the vertex whose entry takes longest.
 #
 # Source: PopLibs, UnaryOp1D and 2D, BinaryOp1D and 2D, BroadcastScalar1D and 2D,
 # BroadcastVectorInner and Outer, Select, Clamp and Cast in `lib/popops/popopsCycleEstimators.cpp`;
-# its own estimate of fused maps (`ExpressionGenerator.cpp`) counts each operation, a tanh like a
-# sum, as one slot for a vector, and is not used.
+# PopLibs' own estimate of fused maps (`ExpressionGenerator.cpp`) is not used: it counts each
+# operation, whether a tanh or a sum, as one slot for a vector.
 #
-# One row that is joined with several takes `BroadcastVectorInner2D`, which PopLibs has for HALF,
-# where rows are whole vectors of 64 bits, and for divisions; sums and products of FLOAT take
-# `BinaryOp` with copies of the row, as rows of other lengths do::
+# One row combined with several uses `BroadcastVectorInner2D`, which PopLibs has for HALF, if rows
+# are whole vectors of 64 bits, and for divisions; sums and products of FLOAT use `BinaryOp` with
+# copies of the row, as do rows of other lengths::
 #
 #     >>> inner(Joined("add", HALF, 6, 64), Target())     # 12 + 8 * (13 + 6 * 2)
 #     212
 #     >>> inner(Joined("add", FLOAT, 6, 64), Target()) is None
 #     True
 #
-# Its source are the comments of `lib/popops/ElementWise.cpp` for the choice, and the functions
+# Its sources are the comments of `lib/popops/ElementWise.cpp` for the choice, and the functions
 # `vectorInner...CoreCycles` of `lib/popops/popopsCycleEstimators.cpp` for the slots.
 
 EIGHT = 8
 """Halves that the accumulators add at once."""
 
 FOUR = 4
-"""Halves of 64 bits."""
+"""Halves in 64 bits."""
 
 
 class Joined(NamedTuple):
-    """An operation of rows with one row.
+    """An operation that combines each of several rows with one row.
 
     Attributes:
         operation: as in `poplite.machine.library_facts.BINARY`.
         element: the element type.
-        rows: how many.
-        columns: elements of each.
+        rows: number of rows.
+        columns: number of elements of each.
         in_place: whether the results replace the rows.
     """
 
@@ -712,7 +712,7 @@ class Joined(NamedTuple):
 
 
 def inner(joined: Joined, target: Target) -> int | None:
-    """Return the slots of a worker that has entered; None where PopLibs takes another vertex.
+    """Return a worker's slots after its entry; None where PopLibs uses a different vertex.
 
     Args:
         joined: the operation.
@@ -729,7 +729,7 @@ def inner(joined: Joined, target: Target) -> int | None:
 
 
 def inner_entry(joined: Joined, target: Target) -> int:
-    """Return the slots of a worker before that.
+    """Return the slots of a worker's entry.
 
     Args:
         joined: an operation that `inner` prices.
@@ -765,7 +765,7 @@ def _multiplied(joined: Joined, target: Target) -> int:
 def _divided(joined: Joined, target: Target) -> int | None:
     cost, element, rows, columns, _ = target.cost, *joined[1:]
     if element not in (FLOAT, HALF) or (element is HALF and columns % 2):
-        return None  # odd rows of HALF: their estimate differs row by row
+        return None  # odd rows of HALF: their estimate differs from row to row
     if columns % 2:
         each = cost("inner_divide_pair") + rows * cost("inner_divide_odd_loop")
         return int(cost("inner_divide_odd") + columns * each)
@@ -783,9 +783,9 @@ class MapOperation(NamedTuple):
     Attributes:
         operation: as in the tables of `poplite.machine.library_facts`, or "cast".
         element: the element type of its operands.
-        result: that of its result.
-        operands: a letter for each: "v" for a vector, "r" for one row of all rows, "c" for a number
-            of each row, "n" for one number.
+        result: the element type of its result.
+        operands: a letter for each: "v" for a vector, "r" for one row common to all rows, "c" for a
+            number for each row, "n" for one number.
     """
 
     operation: str
@@ -795,7 +795,7 @@ class MapOperation(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What its result is: a vector, a number of each row, or one number."""
+        """The kind of its result: a vector, a number for each row, or one number."""
         return next(each for each in ("v", "c", "n") if each in self.operands.replace("r", "v"))
 
     @property
@@ -805,11 +805,11 @@ class MapOperation(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """One turn of a loop.
+    """One iteration of a loop.
 
     Attributes:
-        slots: that it takes, with loads and the store.
-        elements: that it makes.
+        slots: number of slots, with loads and the store.
+        elements: number of elements computed.
     """
 
     slots: int
@@ -842,7 +842,7 @@ def own_slots(step: MapOperation, target: Target) -> float:
 
 
 def turn(step: MapOperation, target: Target, *, in_place: bool = False) -> Pass:
-    """Return the loop of an operation that has a vertex of its own.
+    """Return the loop of an operation in its own vertex.
 
     Args:
         step: an operation that `is_priced`.
@@ -878,7 +878,7 @@ def map_slots(
     Args:
         rows: elements of each range.
         steps: its operations, as in `MapOperation`.
-        loads: the element types of the vectors that it loads; of its result where there are none.
+        loads: the element types of the vectors that it loads; if none, that of its result.
         target: the machine.
         in_place: whether the result replaces a vector.
         is_listed: whether the vertex has a list of ranges.
@@ -893,7 +893,7 @@ def map_slots(
     """
     made = [MapOperation(*each) for each in steps]
     is_replaced = in_place and len(made) == 1
-    # Ranges that lie apart are so for all; else rows are for what is joined with one, or a column.
+    # Ranges are charged to the operations that use a row or a column; if there are none, to all.
     with_rows = [step for step in made if {*step.operands} & {"r", "c"}]
     listed = {*(with_rows or made)} if is_listed else set[MapOperation]()
     inners = {
@@ -923,19 +923,19 @@ def map_slots(
 def least_slots(
     elements: int, steps: Sequence[MapOperation], loads: Sequence[Element], target: Target
 ) -> int:
-    """Return slots that a map of so many elements takes at least, in whatever ranges.
+    """Return a lower bound of the slots of a map, for any division into ranges.
 
     Args:
-        elements: of all ranges together.
+        elements: total number of elements of all ranges.
         steps: its operations.
-        loads: the element types of the vectors that it loads; of its result where there are none.
+        loads: the element types of the vectors that it loads; if none, that of its result.
         target: the machine.
 
     >>> steps = [MapOperation("add", FLOAT, FLOAT, "vr")]
     >>> least_slots(256, steps, [FLOAT], Target()), map_slots([16] * 16, steps, [FLOAT], Target())
     (389, 413)
     """
-    made = [  # without those that may take a shorter loop, of several rows with one
+    made = [  # without those that may use the shorter loop for several rows with one
         step
         for step in steps
         if (joined := _joined(step, [EIGHT] * 2, in_place=False)) is None
@@ -959,9 +959,9 @@ def fused(
     Args:
         steps: operations whose results are vectors.
         loads: the element types of the vectors that are loaded.
-        elements: of each.
+        elements: number of elements of each.
         target: the machine.
-        in_place: whether the result of the one operation replaces its first operand.
+        in_place: whether the result of a single operation replaces its first operand.
 
     >>> steps = [MapOperation(each, FLOAT, FLOAT, "vv") for each in ("multiply", "add")]
     >>> fused(steps, [FLOAT] * 3, 256, Target())  # 5 slots for 2 elements
@@ -976,7 +976,7 @@ def fused(
 
 
 def map_words(elements: int, element: Element, target: Target) -> int:
-    """Return the words of 64 bits of a vector, each one load.
+    """Return the number of 64-bit words of a vector, each one load.
 
     Args:
         elements: how many.
@@ -1003,7 +1003,7 @@ def _map_loop(step: MapOperation, in_place: bool) -> LibraryLoop | None:
 
 
 def _joined(step: MapOperation, rows: Sequence[int], in_place: bool) -> Joined | None:
-    """Return an operation of vectors with one row, the second operand or any of two."""
+    """Return an operation of vectors with one row, which must be second unless it commutes."""
     is_first = step.operands == "rv" and step.operation in ("add", "multiply")
     if not (step.operands == "vr" or is_first) or not rows:
         return None
@@ -1011,7 +1011,7 @@ def _joined(step: MapOperation, rows: Sequence[int], in_place: bool) -> Joined |
 
 
 def _is_outer(step: MapOperation) -> bool:
-    """Return whether a number of each row is joined with the row by code in assembly."""
+    """Return whether assembly code combines a number for each row with the row."""
     return step.operands in ("vc", "cv") and is_fast(step.operation, step.element)
 
 

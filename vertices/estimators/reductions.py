@@ -1,10 +1,10 @@
-"""The slots of vertices that join rows or columns.
+"""The slots of vertices that reduce rows or columns.
 
-    of_rows       `Reduce` of one vector, or of continuous regions
+    of_rows       `Reduce` of one vector, or of contiguous regions
     of_columns    `StridedReduce`
 
-Computations take slots besides those of PopLibs' estimator, for vectors of 64 bits as it joins
-them.
+Computations on the elements take slots in addition to those of PopLibs' estimator, for each 64-bit
+vector that it reduces.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ def of_rows(
     slots: float = 0,
     flops: int = 0,
 ) -> VertexPerfEstimate:
-    """Return the estimate of joining equal parts of a vector.
+    """Return the estimate of reducing equal parts of a vector.
 
     Args:
-        element: the element type that is joined.
+        element: the element type of the vector.
         result: the element type of the results.
-        outputs: how many parts.
-        elements: of all parts.
+        outputs: number of parts.
+        elements: number of elements of all parts.
         target: the machine.
-        slots: of computing an element.
-        flops: of computing an element.
+        slots: slots to compute an element.
+        flops: flops to compute an element.
 
     >>> from poplite.types import FLOAT
     >>> of_rows(FLOAT, FLOAT, 1, 1000, Target()).cycles
@@ -71,7 +71,7 @@ def rows_slots(
     target: Target,
     slots: float = 0,
 ) -> Slots:
-    """Return the slots of vertices that join equal parts of vectors, as `of_rows` takes them.
+    """Return the slots of vertices that reduce equal parts of vectors, as in `of_rows`.
 
     >>> from poplite.types import FLOAT
     >>> rows_slots(FLOAT, FLOAT, np.array([1, 4]), np.array([1000, 1000]), Target()).tolist()
@@ -101,18 +101,18 @@ def of_columns(
     slots: float = 0,
     flops: int = 0,
 ) -> VertexPerfEstimate:
-    """Return the estimate of joining the rows of a matrix, column by column.
+    """Return the estimate of reducing each column of a matrix.
 
     Args:
-        element: the element type that is joined.
+        element: the element type of the matrix.
         result: the element type of the results.
         outputs: number of columns.
         elements: from the first of the first row to the last of the last one.
         stride: elements from one row to the next.
         target: the machine.
-        adds: whether the elements are added up.
-        slots: of computing an element.
-        flops: of computing an element.
+        adds: whether the elements are summed.
+        slots: slots to compute an element.
+        flops: flops to compute an element.
 
     >>> from poplite.types import FLOAT
     >>> of_columns(FLOAT, FLOAT, 32, 320, 32, Target(), adds=True, slots=1)
@@ -133,7 +133,7 @@ def columns_slots(
     adds: bool,
     slots: float = 0,
 ) -> Slots:
-    """Return the slots of vertices that join rows of matrices, as `of_columns` takes them.
+    """Return the slots of vertices that reduce columns of matrices, as in `of_columns`.
 
     >>> from poplite.types import FLOAT
     >>> sizes = np.array([32, 31]), np.array([10, 10]), np.array([32, 31])

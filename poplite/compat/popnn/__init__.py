@@ -1,4 +1,4 @@
-"""popnn: non-linearities, losses, pooling; normalisation and recurrent layers as modules.
+"""popnn: non-linearities, losses, pooling; with modules for normalisation and recurrent layers.
 
     popnn::nonLinearityInPlace(graph, popnn::NonLinearityType::RELU, x, prog)
     popnn.nonLinearityInPlace(graph, popnn.NonLinearityType.RELU, x, prog)

@@ -63,11 +63,11 @@ class BasicGruCellUnit(Enumeration):
 class GruParams(RecurrentParams):
     """Parameters of a layer, `popnn::gru::GruParams`.
 
-    Attributes of this cell, behind those of all:
+    Attributes of this cell, after those of all cells:
         cellOrder: the order of the gates in weights.
         resetAfter: whether the reset gate comes after the product, with two biases.
         varTimeSteps: how many of the steps each sequence has, UNSIGNED_INT [batchSize] or [1];
-            None where all have all of them. Outputs behind the end of a sequence are 0.
+            None if all sequences have all steps. Outputs after the end of a sequence are 0.
     """
 
     cellOrder: Sequence[BasicGruCellUnit] = tuple(BasicGruCellUnit)
@@ -114,17 +114,17 @@ def gruFwd(
         state_init: the output before the first step.
         in_: [timeSteps, batch, inputs].
         weights: in the order of `params.cellOrder`.
-        intermediates: takes what the backward pass needs; None for inference.
+        intermediates: filled with what the backward pass needs; None for inference.
         prog: where the steps go.
         debug_context: name of the outputs.
         options: those of PopLibs, which change no result.
-        cache: is not used.
+        cache: not used.
 
     Returns:
         The outputs [timeSteps, batch, units], or the last one.
 
     Raises:
-        the errors of `poplite.ops.nn.gru`; InvalidOption for parameters that are not there.
+        the errors of `poplite.ops.nn.gru`; InvalidOption for unsupported parameters.
     """
     call = RecurrentCall(_CELL, "gruFwd", params, options)
     call.check("in", in_, call.inputs)
@@ -167,16 +167,16 @@ def gruBwdWithWU(
         fwd_output_init: as in `gruFwd`.
         fwd_intermediates: what `gruFwd` filled.
         weights: as in `gruFwd`.
-        input: likewise.
+        input: as in `gruFwd`.
         output: what `gruFwd` returned.
-        output_grad: the gradient by it.
+        output_grad: the gradient with respect to the output.
         debug_context: name of the steps.
         options: those of PopLibs, which change no result.
-        cache: is not used.
+        cache: not used.
 
     Returns:
-        The gradients by the first output, by the inputs (None where the parameters ask for none),
-        and by the weights. C++ returns the first, and stores the others in arguments.
+        The gradients with respect to the initial output, the inputs (None if the parameters ask
+        for none), and the weights. C++ returns the first, and stores the others in arguments.
 
     Raises:
         the errors of `poplite.ops.nn.gru_gradient`, and of `gruFwd`.

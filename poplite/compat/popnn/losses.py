@@ -1,4 +1,4 @@
-"""Losses of popnn with their gradients, or the greatest elements of rows.
+"""Losses of popnn with their gradients; the greatest elements of rows.
 
 Source: PopLibs, `popnn/Loss.hpp`.
 """
@@ -20,10 +20,10 @@ from poplite.program import Sequence as Steps
 from poplite.types import FLOAT, HALF, INT, UNSIGNED_INT
 
 MASKED_LABEL_CODE = 0xFFFFFFFF
-"""The label of rows that do not count; of INT it is -1."""
+"""The label of rows that do not count; -1 for INT labels."""
 
 _LEAST = {FLOAT: 1.17549435e-38, HALF: 5.9604644775390625e-08}
-"""What probabilities are raised by before their logarithm: the least number of their type."""
+"""Added to probabilities before their logarithm: the least positive number of their type."""
 
 
 class LossType(Enumeration):
@@ -52,25 +52,26 @@ def calcLoss(
 ) -> Steps:
     """Return a program that computes a loss and its gradient, `popnn::calcLoss`.
 
-    Rows of the label `MASKED_LABEL_CODE` have no loss and no gradient. With a scale m of the
-    outputs and a scale s of the gradients, cross entropy is `-ln(p / m)` and its gradient by the
-    input of softmax `(p / m - t) * s`; other losses have no scales.
+    Rows with the label `MASKED_LABEL_CODE` have no loss and no gradient. With a scale m of the
+    outputs and a scale s of the gradients, cross entropy is `-ln(p / m)`, and its gradient with
+    respect to the input of softmax is `(p / m - t) * s`; other losses have no scales.
 
     Args:
         graph: of the tensors.
         model_outputs: [batch, classes] of FLOAT or HALF; probabilities for cross entropy.
         expected: [batch] of INT or UNSIGNED_INT: the label of each row.
-        loss: [batch], what takes the loss of each row.
-        deltas: [batch, classes], what takes the gradient.
-        loss_type: which.
+        loss: [batch], receives the loss of each row.
+        deltas: [batch, classes], receives the gradient.
+        loss_type: which loss.
         debug_context: name of the steps.
-        deltas_scale: s; by position, this and the next ones come before the type, as in C++.
+        deltas_scale: s; as positional arguments, this and the next ones come before the type, as
+            in C++.
         model_output_scaling: m.
-        num_correct: the number of right rows is added to it.
+        num_correct: the number of correct rows is added to it.
 
     Raises:
-        TensorCreationError: for tensors that do not fit each other.
-        ElementTypeError: for labels that are not integers, and other arguments.
+        TensorCreationError: if the shapes do not match.
+        ElementTypeError: for labels that are not integers, and other arguments of the wrong type.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=1))
@@ -133,16 +134,16 @@ def calcAccuracy(
     num_correct: Tensor,
     debug_context: str = "",
 ) -> Steps:
-    """Return a program that adds up the rows whose label is greatest, `popnn::calcAccuracy`.
+    """Return a program that counts correctly classified rows, `popnn::calcAccuracy`.
 
-    Their number is added to what `num_correct` holds, so that programs of several batches count
-    them all. Rows of the label `MASKED_LABEL_CODE` do not count.
+    The count is added to what `num_correct` holds, so that it adds up over several batches. Rows
+    with the label `MASKED_LABEL_CODE` do not count.
 
     Args:
         graph: of the tensors.
         model_outputs: [batch, classes].
         expected: [batch] of INT or UNSIGNED_INT.
-        num_correct: what their number is added to, one element of UNSIGNED_INT.
+        num_correct: one element of UNSIGNED_INT, to which the count is added.
         debug_context: name of the steps.
 
     Raises:
@@ -185,7 +186,7 @@ def _best(
     prog: Steps,
     debug_context: str = "",
 ) -> tuple[Tensor, Tensor]:
-    """Record the greatest, or least, element of each row and its position, `popnn::{name}`."""
+    """Record the greatest or least element of each row and its position, `popnn::{name}`."""
     name, value, position = found
     name = debug_context or name
     best = ops.map(value(input, 1), name=name, program=prog)
@@ -207,13 +208,13 @@ def topK(
     prog: Steps,
     debug_context: str = "",
 ) -> tuple[Tensor, Tensor]:
-    """Record the K greatest elements of each row, `popnn::topK`; their positions come beside."""
+    """Record the K greatest elements of each row and their positions, `popnn::topK`."""
     top = ops.top_k(input, K, 1, sorted=sort, name=debug_context or "topK", program=prog)
     return top.values, top.indices
 
 
 def _labels(what: str, outputs: Tensor, expected: Tensor) -> tuple[Expr, Expr]:
-    """Return which elements are those of labels, and which rows count."""
+    """Return masks of the elements that labels select, and of the rows that count."""
     if expected.element_type not in (INT, UNSIGNED_INT):
         raise ElementTypeError(
             f"popnn.{what}: expected '{expected.name}' is {expected.element_type!r}",

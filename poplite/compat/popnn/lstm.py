@@ -64,7 +64,7 @@ class BasicLstmCellUnit(Enumeration):
 
 
 class LstmState(NamedTuple):
-    """What a cell keeps from step to step, or gradients by it; both [batch, units]."""
+    """The state that a cell keeps between steps, or its gradients; both [batch, units]."""
 
     output: Tensor
     cellState: Tensor
@@ -74,12 +74,12 @@ class LstmState(NamedTuple):
 class LstmParams(RecurrentParams):
     """Parameters of a layer, `popnn::lstm::LstmParams`.
 
-    Attributes of this cell, behind those of all:
+    Attributes of this cell, after those of all cells:
         cellOrder: the order of the gates in weights.
         varTimeSteps: how many of the steps each sequence has, UNSIGNED_INT [batchSize] or [1];
-            None where all have all of them. Outputs behind the end of a sequence are 0.
-        preserveFinalState: changes nothing: the last state is that behind the last step of each
-            sequence, which PopLibs promises where this is set.
+            None if all sequences have all steps. Outputs after the end of a sequence are 0.
+        preserveFinalState: changes nothing: the last state is always that after the last step of
+            each sequence, which PopLibs promises only if this is set.
     """
 
     cellOrder: Sequence[BasicLstmCellUnit] = tuple(BasicLstmCellUnit)
@@ -123,20 +123,20 @@ def lstmFwd(
     Args:
         graph: of the tensors.
         params: of the layer.
-        state_init: before the first step.
+        state_init: the state before the first step.
         in_: [timeSteps, batch, inputs].
         weights: in the order of `params.cellOrder`.
-        intermediates: takes what the backward pass needs; None for inference.
+        intermediates: filled with what the backward pass needs; None for inference.
         prog: where the steps go.
         debug_context: name of the outputs.
         options: those of PopLibs, which change no result.
-        cache: is not used.
+        cache: not used.
 
     Returns:
         The outputs [timeSteps, batch, units], or the last one, and the last cell state.
 
     Raises:
-        the errors of `poplite.ops.nn.lstm`; InvalidOption for parameters that are not there.
+        the errors of `poplite.ops.nn.lstm`; InvalidOption for unsupported parameters.
     """
     call = RecurrentCall(_CELL, "lstmFwd", params, options)
     call.check("in", in_, call.inputs)
@@ -179,17 +179,17 @@ def lstmBwdWithWU(
         fwd_state_init: as in `lstmFwd`.
         fwd_intermediates: what `lstmFwd` filled.
         weights: as in `lstmFwd`.
-        input: likewise.
+        input: as in `lstmFwd`.
         output: what `lstmFwd` returned.
-        output_grad: the gradient by it.
-        last_cell_state_grad: the gradient by the last cell state.
+        output_grad: the gradient with respect to the output.
+        last_cell_state_grad: the gradient with respect to the last cell state.
         debug_context: name of the steps.
         options: those of PopLibs, which change no result.
-        cache: is not used.
+        cache: not used.
 
     Returns:
-        The gradients by the first state, by the inputs (None where the parameters ask for none),
-        and by the weights. C++ returns the first, and stores the others in arguments.
+        The gradients with respect to the initial state, the inputs (None if the parameters ask for
+        none), and the weights. C++ returns the first, and stores the others in arguments.
 
     Raises:
         the errors of `poplite.ops.nn.lstm_gradient`, and of `lstmFwd`.

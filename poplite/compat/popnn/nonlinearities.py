@@ -1,7 +1,7 @@
 """Non-linearities of popnn with their gradients.
 
-C++ takes `nonLinearityScaling` by reference; here it is `SOFTMAX_SCALING` for SOFTMAX_SCALED, and 1
-for all others. Softmax is along the innermost dimension.
+C++ takes `nonLinearityScaling` by reference; here it is always `SOFTMAX_SCALING` for SOFTMAX_SCALED
+and 1 for all others. Softmax is along the innermost dimension.
 
 Source: PopLibs, `popnn/NonLinearity.hpp`, `popnn/NonLinearityDef.hpp`, `popnn/LogSoftmax.hpp`.
 """
@@ -32,11 +32,11 @@ Forward = Callable[[Tensor], Expr]
 Backward = Callable[[Tensor, Tensor], Expr]
 
 SOFTMAX_SCALING = 62000.0
-"""What results of SOFTMAX_SCALED are multiplied by, so that HALF holds small ones."""
+"""The factor of results of SOFTMAX_SCALED, so that HALF can hold small ones."""
 
 
 class NonLinearityType(Enumeration):
-    """What becomes of each element, and of rows for softmax."""
+    """A function applied to each element, or to rows for softmax."""
 
     SIGMOID = "sigmoid"
     HARD_SIGMOID = "hard_sigmoid"
@@ -58,11 +58,11 @@ def nonLinearity(
     prog: Steps,
     debug_context: str = "",
 ) -> Tensor:
-    """Record a non-linearity to a new tensor, `popnn::nonLinearity`.
+    """Record a non-linearity into a new tensor, `popnn::nonLinearity`.
 
     Args:
         graph: of the tensor.
-        non_linearity_type: which.
+        non_linearity_type: which non-linearity.
         t: FLOAT or HALF.
         prog: where the steps go.
         debug_context: name of the result.
@@ -104,13 +104,13 @@ def nonLinearityInputGradient(
     prog: Place,
     debug_context: str = "",
 ) -> Tensor:
-    """Record the gradient by the input, `popnn::nonLinearityInputGradient`.
+    """Record the gradient of the input, `popnn::nonLinearityInputGradient`.
 
     Args:
         graph: of the tensors.
-        non_linearity_type: which.
-        act: what was given for GELU, GELU_ERF, SWISH and HARD_SIGMOID, what came out for others.
-        out_gradient: by what came out.
+        non_linearity_type: which non-linearity.
+        act: the input of GELU, GELU_ERF, SWISH and HARD_SIGMOID; the output of all others.
+        out_gradient: the gradient with respect to the output.
         prog: where the steps go; or a compute set that the vertices are added to.
         debug_context: name of the result.
 
@@ -118,7 +118,7 @@ def nonLinearityInputGradient(
         A new tensor of the shape and type of `act`.
 
     Raises:
-        the errors of `nonLinearity`; TensorCreationError for a gradient of another shape;
+        the errors of `nonLinearity`; TensorCreationError for a gradient of a different shape;
         ControlProgramError for softmax in a compute set.
     """
     what = "nonLinearityInputGradient"
@@ -130,7 +130,7 @@ def nonLinearityInputGradient(
 
 @checked("popnn")
 def logSoftmax(graph: Graph, t: Tensor, prog: Steps, debug_context: str = "") -> Tensor:
-    """Record the logarithm of softmax to a new tensor, `popnn::logSoftmax`."""
+    """Record the logarithm of softmax into a new tensor, `popnn::logSoftmax`."""
     return ops.map(nn.log_softmax(t), name=debug_context or "logSoftmax", program=prog)
 
 
@@ -144,7 +144,7 @@ def logSoftmaxInPlace(graph: Graph, t: Tensor, prog: Steps, debug_context: str =
 def scaledSoftmaxStable(
     graph: Graph, t: Tensor, prog: Steps, debug_context: str = ""
 ) -> tuple[Tensor, float]:
-    """Record SOFTMAX_SCALED to a new tensor, and return the scale too."""
+    """Record SOFTMAX_SCALED into a new tensor, and return it with the scale."""
     made = nonLinearity(graph, NonLinearityType.SOFTMAX_SCALED, t, prog, debug_context)
     return made, SOFTMAX_SCALING
 
@@ -203,7 +203,7 @@ _FORWARD_AND_BACKWARD: dict[NonLinearityType, tuple[Forward, Backward]] = {
 def _in_one_step(
     what: str, graph: Graph, kind: NonLinearityType | str, place: Place
 ) -> Steps | None:
-    """Return what takes the steps; softmax, whose sums are steps of their own, needs a program."""
+    """Return where the steps go; softmax needs a program, as its sums are separate steps."""
     member = NonLinearityType(kind)
     if isinstance(place, ComputeSet) and member in _SOFTMAX:
         raise ControlProgramError(
@@ -221,7 +221,7 @@ def _functions(kind: NonLinearityType | str, what: str) -> tuple[Forward, Backwa
 def _new(
     kind: NonLinearityType, graph: Graph, t: Tensor, prog: Steps, debug_context: str = ""
 ) -> Tensor:
-    """Record a non-linearity to a new tensor, `popnn::{name}`; see `nonLinearity`."""
+    """Record a non-linearity into a new tensor, `popnn::{name}`; see `nonLinearity`."""
     return nonLinearity(graph, kind, t, prog, debug_context)
 
 
@@ -233,7 +233,7 @@ def _in_place(
 
 
 def _named(name: str, kind: NonLinearityType) -> tuple[Callable[..., Tensor], Callable[..., None]]:
-    """Return the functions of a type that have its name: `f(graph, t, prog, debug_context)`."""
+    """Return the functions that are named after a type: `f(graph, t, prog, debug_context)`."""
     new, in_place = with_first(_new, kind), with_first(_in_place, kind)
     return checked("popnn", name)(new), checked("popnn", f"{name}InPlace")(in_place)
 

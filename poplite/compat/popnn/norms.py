@@ -1,7 +1,7 @@
 """Normalisations of popnn: the common part of `bn`, `gn`, `ln`, `in_`.
 
-Statistics are made in FLOAT, the mean first, whatever `stableAlgo` and `partialsType` say; all
-results have the type of the activations. Those of groups are in the order of samples, then groups.
+Statistics are computed in FLOAT, the mean first, whatever `stableAlgo` and `partialsType` say; all
+results have the type of the activations. Statistics of groups are ordered by sample, then by group.
 
 Source: PopLibs, `popnn/BatchNorm.hpp`, `popnn/GroupNorm.hpp`, `popnn/InstanceNorm.hpp`,
 `popnn/LayerNorm.hpp`.
@@ -45,9 +45,9 @@ class Norm:
     """The functions of a normalisation; all take the graph first, and names and options last.
 
     Attributes:
-        name: begins the names of its functions.
-        of: what statistics are of: a channel in the whole batch, or a sample, or a channel or
-            groups of channels in it.
+        name: the prefix of the names of its functions.
+        of: the set of elements that share statistics: a channel of the whole batch, a sample, or a
+            channel or a group of channels of a sample.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Norm:
         return checked("popnn", name)(with_first(function, self))
 
     def params(self, graph: Graph, acts: Tensor, debug_context: str = "") -> tuple[Tensor, Tensor]:
-        """Make gamma and beta for activations [batch, channels, ...], `{name}`."""
+        """Create gamma and beta for activations [batch, channels, ...], `{name}`."""
         channels_of(f"popnn.create{self.name[0].upper()}{self.name[1:]}Params", "acts", acts)
         name = debug_context or self.name
         gamma, beta = (
@@ -70,7 +70,7 @@ class Norm:
     def statistics(
         self, graph: Graph, acts: Tensor, eps: float, prog: Steps, unbiased: bool, *rest: Any
     ) -> tuple[Tensor, Tensor]:
-        """Record mean and inverse deviation of what the norm is of, `{name}`."""
+        """Record the mean and inverse standard deviation, `{name}`."""
         groups = 1
         if self.of == "channel":
             groups = channels_of(f"popnn.{self.name}Statistics", "acts", acts)
@@ -86,7 +86,7 @@ class Norm:
         unbiased: bool,
         *rest: Any,
     ) -> tuple[Tensor, Tensor]:
-        """Record mean and inverse deviation of groups of channels, `{name}`."""
+        """Record the mean and inverse standard deviation of groups of channels, `{name}`."""
         return self._statistics(acts, eps, prog, unbiased, num_groups, rest)
 
     def whiten(
@@ -112,7 +112,7 @@ class Norm:
             graph: of the tensors.
             acts: [batch, channels, ...].
             *arguments: `gamma, beta, mean, inv_std_dev, prog, debug_context="", options=None`; or
-                `multiplicand, addend, prog, ...` with one number of both for each channel.
+                `multiplicand, addend, prog, ...`, both with one number for each channel.
 
         Returns:
             The normalised and the whitened tensor; in the second form, the normalised one.
@@ -135,12 +135,12 @@ class Norm:
     def param_gradients(
         self, graph: Graph, acts: Tensor, grads_in: Tensor, *arguments: Any
     ) -> tuple[Tensor, Tensor]:
-        """Record the gradients by gamma and beta, `{name}`.
+        """Record the gradients of gamma and beta, `{name}`.
 
         Args:
             graph: of the tensors.
-            acts: what was normalised, or what whitening made of it.
-            grads_in: the gradient by the result.
+            acts: the normalised input, or the whitened one.
+            grads_in: the gradient with respect to the result.
             *arguments: `mean, inv_std_dev, prog, ...` for the normalised input; `prog, partials
                 type, debug_context, options` for a whitened one.
         """
@@ -161,15 +161,15 @@ class Norm:
         return by_gamma.reshape(channels), by_beta.reshape(channels)
 
     def gradients(self, graph: Graph, acts: Tensor, grads_in: Tensor, *arguments: Any) -> Tensor:
-        """Record the gradient by the activations, `{name}`.
+        """Record the gradient of the activations, `{name}`.
 
-        It goes through the statistics: `istd * (g - mean(g) - w * mean(g * w))` for the gradient g
-        times gamma and w whitened.
+        It passes through the statistics: `istd * (g - mean(g) - w * mean(g * w))`, where g is the
+        gradient times gamma and w the whitened activations.
 
         Args:
             graph: of the tensors.
-            acts: what was normalised, or what whitening made of it.
-            grads_in: the gradient by the result.
+            acts: the normalised input, or the whitened one.
+            grads_in: the gradient with respect to the result.
             *arguments: `mean, inv_std_dev, gamma, prog, ...` for the normalised input;
                 `inv_std_dev, gamma, prog, partials type, debug_context, options` for a
                 whitened one.
@@ -198,7 +198,7 @@ class Norm:
         debug_context: str = "",
         options: Options = None,
     ) -> None:
-        """Record that gamma and beta get `scale` times their deltas, `{name}`."""
+        """Record that `scale` times their deltas is added to gamma and beta, `{name}`."""
         what = f"{self.name}ParamUpdate"
         check_norm_options(what, options)
         by: Any = (
@@ -221,10 +221,10 @@ class Norm:
         groups: int,
         rest: Sequence[Any],
     ) -> tuple[Tensor, Tensor]:
-        """Record mean and `1 / sqrt((variance + eps) * n / (n - 1))`, n / (n - 1) if unbiased."""
+        """Record mean and `1 / sqrt((variance + eps) * n / (n - 1))`; n / (n - 1) if unbiased."""
         what = f"{self.name}Statistics"
         eps = number_of(f"popnn.{what}", "eps", eps)
-        name, options = _named(rest[2:], what)  # behind stableAlgo and partialsType
+        name, options = _named(rest[2:], what)  # after stableAlgo and partialsType
         check_norm_options(what, options)
         channels = channels_of(f"popnn.{what}", "acts", acts)
         number = integer_or_none(groups)
@@ -246,7 +246,7 @@ class Norm:
         return mean.flatten(), inv_std_dev.flatten()
 
     def _parted(self, what: str, acts: Tensor, statistic: Tensor) -> _Parted:
-        """Return activations with the groups that a statistic is of."""
+        """Return activations split into the groups that a statistic describes."""
         channels = channels_of(f"popnn.{what}", "acts", acts)
         if self.of == "batch":
             groups, needed = None, channels
@@ -263,7 +263,7 @@ class Norm:
 
 
 class _Parted:
-    """Activations with groups of channels as a dimension of their own; None for a batch's."""
+    """Activations with groups of channels as a separate dimension; None for a batch."""
 
     def __init__(self, acts: Tensor, groups: int | None) -> None:
         batch, channels, *field = acts.shape
@@ -276,17 +276,17 @@ class _Parted:
             self.dims = [*range(2, self.x.rank)]
 
     def statistic(self, each: Tensor) -> Expr:
-        """Return a number for each group beside the activations, in FLOAT."""
+        """Return a number for each group, broadcast to the activations, in FLOAT."""
         shape = [1 if d in self.dims else size for d, size in enumerate(self.x.shape)]
         return ops.cast(each.reshape(shape), FLOAT)
 
     def channel(self, each: Tensor) -> Expr:
-        """Return a number for each channel beside the activations, in FLOAT."""
+        """Return a number for each channel, broadcast to the activations, in FLOAT."""
         shape = [size if d in self.channel_dims else 1 for d, size in enumerate(self.x.shape)]
         return ops.cast(each.reshape(shape), FLOAT)
 
     def gradient(self, what: str, each: Tensor) -> Expr:
-        """Return a gradient by the result, in FLOAT; refuse that of something else."""
+        """Return a gradient with respect to the result, in FLOAT; refuse any other tensor."""
         if each.shape != self.acts.shape or each.element_type is not self.acts.element_type:
             raise TensorCreationError(
                 f"popnn.{what}: gradsIn is {type_and_shape(each)}, acts "
@@ -302,7 +302,7 @@ class _Parted:
 
 
 def check_norm_options(what: str, options: Options) -> None:
-    """Refuse options that popnn does not know, and groups that are not of channels side by side."""
+    """Refuse options that popnn does not know, and groups of channels that are not adjacent."""
     check_known(f"popnn.{what}", options, (_STRIDED,))
     for value in (options or {}).values():
         if str(value).lower() != "false":

@@ -1,4 +1,4 @@
-"""Pooling of popnn; its options change nothing here.
+"""Pooling of popnn; its options have no effect here.
 
 Source: PopLibs, `popnn/Pooling.hpp`, `popnn/PoolingDef.hpp`.
 """
@@ -32,7 +32,7 @@ _KNOWN = ("poolUseIntrospectiveMapping", "optimizeForSpeed", "useFloatPartialsWh
 
 
 class PoolingType(Enumeration):
-    """What becomes of a window."""
+    """How the elements of a window are reduced."""
 
     MAX = "max"
     AVG = "average"
@@ -44,15 +44,15 @@ class PoolParams:
     """Parameters of pooling, `popnn::pooling::PoolParams`.
 
     Attributes:
-        poolingType: what becomes of a window.
+        poolingType: how the elements of a window are reduced.
         inputFieldShape: sizes of the input.
         kernelShape: sizes of the window.
         stride: distances between windows.
         inputTruncationOrPaddingLower: padding before the input; negative numbers leave elements
             out.
-        inputTruncationOrPaddingUpper: padding behind it, likewise.
+        inputTruncationOrPaddingUpper: padding after the input, with the same rule.
         numChannels: of the input.
-        batchSize: inputs.
+        batchSize: number of inputs.
         dType: element type.
     """
 
@@ -76,7 +76,7 @@ class PoolParams:
         """Return the sizes of the output.
 
         Raises:
-            TensorCreationError: for a window that is larger than the input with its padding.
+            TensorCreationError: if a window is larger than the padded input.
             InvalidOption: for invalid strides and paddings.
 
         >>> from poplite.types import FLOAT
@@ -97,7 +97,7 @@ class PoolParams:
             yield sizes_of(what, name, getattr(self, name))
 
     def _sides(self) -> list[tuple[int, int]]:
-        """Return the padding before and behind each dimension."""
+        """Return the padding before and after each dimension."""
         lower, upper = (
             sizes_of("PoolParams", name, getattr(self, name))
             for name in ("inputTruncationOrPaddingLower", "inputTruncationOrPaddingUpper")
@@ -111,7 +111,7 @@ class PoolParams:
         return list(zip(lower, upper, strict=True))
 
     def _call(self, what: str, options: Options, x: Tensor) -> dict[str, Any]:
-        """Return the arguments of a pooling of x that these parameters are of, or raise."""
+        """Return the arguments for pooling x with these parameters, or raise."""
         check_known(what, options, _KNOWN)
         field, window, stride = self._sizes(what)
         many = sizes_of(what, "batchSize and numChannels", [self.batchSize, self.numChannels])
@@ -156,8 +156,8 @@ def pool(
         A new tensor [batch, channels, output field ...].
 
     Raises:
-        the errors of `poplite.ops.nn.max_pool`; TensorCreationError for an input of another shape
-        than the parameters say, and InvalidOption for an unknown option.
+        the errors of `poplite.ops.nn.max_pool`; TensorCreationError for an input whose shape does
+        not match the parameters, and InvalidOption for an unknown option.
     """
     check_params("popnn.pool", params, PoolParams)
     how = params._call("popnn.pool", options, in_)
@@ -177,16 +177,16 @@ def poolInputGradient(
     debug_context: str = "",
     options: Options = None,
 ) -> Tensor:
-    """Record the gradient of `pool` by its input, `popnn::pooling::poolInputGradient`.
+    """Record the gradient of the input of `pool`, `popnn::pooling::poolInputGradient`.
 
     Args:
         graph: of the tensors.
         params: as in `pool`.
-        in_: what was pooled.
+        in_: the input of `pool`.
         pooled: what `pool` returned.
-        pooled_gradient: by that, of its shape.
-        use_scaled_gradient: of MAX, whether equal greatest elements of a window share its gradient;
-            each gets all of it, so that this has to be false.
+        pooled_gradient: the gradient with respect to `pooled`, of its shape.
+        use_scaled_gradient: for MAX, whether equal greatest elements of a window share its
+            gradient; must be false, since here each gets all of it.
         prog: where the steps go.
         debug_context: name of the result.
         options: those of PopLibs, which change nothing.

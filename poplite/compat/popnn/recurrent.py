@@ -1,4 +1,4 @@
-"""The common part of popnn's LSTM, GRU: parameters, weights, options.
+"""The common part of popnn's LSTM and GRU: parameters, weights, options.
 
 Source: PopLibs, `popnn/Lstm.hpp`, `popnn/Gru.hpp`, `popnn/Rnn.hpp`.
 """
@@ -44,18 +44,18 @@ _KNOWN = {
     "recomputationMode": ("none", "cellAndTanh", "full"),
     "weightAccumulatorsType": _TYPES,
 }
-"""Options of both layers, and their values; none of that of a number."""
+"""Options of both layers, and their values; empty for an option that is a number."""
 
 _FLAGS = ("outputFullSequence", "calcInputGradients", "resetAfter", "preserveFinalState")
 
 
 class Weights(NamedTuple):
-    """Weights of a layer, or gradients by them, in the order of gates of its parameters.
+    """Weights of a layer, or their gradients; gates are in the order of its parameters.
 
     Attributes:
         inputWeights: [gates, inputs, units].
         outputWeights: [gates, units, units].
-        biases: [gates, units]; of a GRU that resets after the product [gates, 2, units].
+        biases: [gates, units]; for a GRU that resets after the product, [gates, 2, units].
     """
 
     inputWeights: Tensor
@@ -64,10 +64,10 @@ class Weights(NamedTuple):
 
 
 class Intermediates:
-    """What a forward pass keeps for the backward pass, which takes it; made empty.
+    """What a forward pass keeps for the backward pass; empty when created.
 
     Attributes:
-        forward: what `ops.nn.lstm` or `ops.nn.gru` returned; None before.
+        forward: what `ops.nn.lstm` or `ops.nn.gru` returned; None before the forward pass.
     """
 
     forward: Any = None
@@ -75,17 +75,17 @@ class Intermediates:
 
 @dataclass(slots=True)
 class RecurrentParams:
-    """Parameters that a layer of any cell has.
+    """Parameters common to layers of all cells.
 
     Attributes:
         dataType: of all tensors.
-        batchSize: sequences that run side by side.
-        timeSteps: of a sequence.
-        layerSizes: inputs and units.
+        batchSize: number of sequences processed at once.
+        timeSteps: number of steps of a sequence.
+        layerSizes: numbers of inputs and units.
         activation: TANH.
         recurrentActivation: SIGMOID.
-        outputFullSequence: whether all outputs are returned, or the last one.
-        calcInputGradients: whether gradients by the inputs are returned.
+        outputFullSequence: whether all outputs are returned, or only the last one.
+        calcInputGradients: whether gradients of the inputs are returned.
     """
 
     dataType: ElementTypeLike
@@ -100,14 +100,14 @@ class RecurrentParams:
 
 @frozen
 class RecurrentCell(Generic[Params, State]):
-    """What a recurrent layer repeats.
+    """The cell that a recurrent layer repeats.
 
     Attributes:
-        name: that of its namespace.
+        name: of its namespace.
         params: the class of its parameters.
         gates: in their default order.
-        plan: makes a plan of a graph, parameters, and sizes by name.
-        state: makes a state of what makes a tensor by its name, and of a name.
+        plan: makes a plan from a graph, parameters, and sizes by name.
+        state: makes a state from a function that creates a named tensor, and a name.
     """
 
     name: str
@@ -125,7 +125,7 @@ def create_input(
     options: Options = None,
     cache: object = None,
 ) -> Tensor:
-    """Make the inputs of a sequence where a plan has them, `{name}`: [time, batch, inputs]."""
+    """Create the inputs of a sequence, mapped as planned, `{name}`: [time, batch, inputs]."""
     plan = RecurrentCall(cell, "createInput", params, options).plan(graph)
     return plan.create_input(params.timeSteps, debug_context or "input")
 
@@ -138,7 +138,7 @@ def create_weights(
     options: Options = None,
     cache: object = None,
 ) -> Weights:
-    """Make the weights where a plan wants them, `{name}`."""
+    """Create the weights, mapped as planned, `{name}`."""
     plan = RecurrentCall(cell, "createWeights", params, options).plan(graph)
     return Weights(*plan.create_weights(debug_context or "weights"))
 
@@ -151,7 +151,7 @@ def create_state(
     options: Options = None,
     cache: object = None,
 ) -> State:
-    """Make the state before the first step, `{name}`: the output, and the cell state of an LSTM."""
+    """Create the initial state, `{name}`: the output, and for an LSTM also the cell state."""
     call = RecurrentCall(cell, "createInitialState", params, options)
 
     def tensor(name: str) -> Tensor:
@@ -161,15 +161,15 @@ def create_state(
 
 
 class RecurrentCall:
-    """A function of a cell that is called, with options and parameters that are checked.
+    """A call of a function of a cell, with its options and parameters checked.
 
     Attributes:
         what: the function, for messages.
         params: of the layer.
         element: the type of all tensors.
         inputs: the shape of the inputs of all steps.
-        of_step: that of the output of a step.
-        outputs: that of the outputs of all steps.
+        of_step: the shape of the output of a step.
+        outputs: the shape of the outputs of all steps.
     """
 
     def __init__(
@@ -186,7 +186,7 @@ class RecurrentCall:
         self.outputs = self.steps, self.batch, self.units
 
     def plan(self, graph: Graph) -> nn.RecurrentPlan:
-        """Return where operands of the layer lie best."""
+        """Return the plan, which has the best mappings of the layer's operands."""
         how = {"batch": self.batch, "inputs": self.inputs[2], "units": self.units}
         return self.cell.plan(graph, self.params, **how, type=self.element)
 
@@ -201,20 +201,20 @@ class RecurrentCall:
             )
 
     def check_results(self, output: object, gradient: object) -> None:
-        """Refuse what a forward pass does not return, and other gradients by it."""
+        """Refuse an output and a gradient that do not match those of a forward pass."""
         shape = self.outputs if self.params.outputFullSequence else self.of_step
         self.check("output", output, shape)
         self.check("outputGrad", gradient, shape)
 
     def state(self, role: str, given: object, kind: Any) -> list[Tensor]:
-        """Return the tensors of a state of several, or raise."""
+        """Return the tensors of a state that has several, or raise."""
         state = self.tensors(role, given, kind)
         for name, each in zip(kind._fields, state, strict=True):
             self.check(f"{role}.{name}", each, self.of_step)
         return state
 
     def tensors(self, role: str, given: object, kind: Any) -> list[Tensor]:
-        """Return the tensors of a tuple of a kind, or raise."""
+        """Return the tensors of a named tuple of the given class, or raise."""
         fields = kind._fields
         if not isinstance(given, tuple) or len(given) != len(fields):
             raise TensorCreationError(
@@ -229,7 +229,7 @@ class RecurrentCall:
 
     @cached_property
     def places(self) -> list[int]:
-        """Which gate of `cellOrder` is each gate of the default order."""
+        """The index in `cellOrder` of each gate of the default order."""
         order, units = self.params.cellOrder, self.cell.gates
         names = units.__members__
         named = list(order) if isinstance(order, Sequence) else []
@@ -251,14 +251,14 @@ class RecurrentCall:
         return Weights(*_reordered(gradients, undone))
 
     def lengths(self) -> Tensor | None:
-        """Return the steps of each sequence, or one number for all; None if all have all steps."""
+        """Return the length of each sequence, or one for all; None if all have all steps."""
         if self.params.varTimeSteps is None:
             return None
         steps = the_tensor(self.what, "varTimeSteps", self.params.varTimeSteps)
         return steps.broadcast(self.params.batchSize, 0) if steps.shape == (1,) else steps
 
     def kept(self, intermediates: object) -> Intermediates:
-        """Return what keeps a forward pass, or raise."""
+        """Return the intermediates of a forward pass, or raise."""
         if not isinstance(intermediates, Intermediates):
             fix = "one Intermediates() for the forward pass, which fills it, and the backward pass"
             raise TensorCreationError(
@@ -269,7 +269,7 @@ class RecurrentCall:
         return intermediates
 
     def by_outputs(self, graph: Graph, gradient: Tensor, name: str) -> tuple[Tensor, Tensor | None]:
-        """Return the gradient by all outputs, and by the last one where only that was returned."""
+        """Return the gradients of all outputs, and of the last one if only that was returned."""
         if self.params.outputFullSequence:
             return gradient, None
         zeros = graph.add_constant(
@@ -279,7 +279,7 @@ class RecurrentCall:
 
 
 def _type_and_sizes(what: str, params: Any) -> tuple[ElementClass, tuple[int, int, int, int]]:
-    """Return the type, and steps, batch, inputs and units of parameters; refuse others' layers."""
+    """Return the type, and steps, batch, inputs and units; refuse parameters of other cells."""
     layers = params.layerSizes
     if not isinstance(layers, Sequence) or len(layers) != 2:
         raise InvalidOption(
@@ -324,7 +324,7 @@ def _check_options(what: str, options: Options) -> None:
 
 
 def _reordered(weights: Sequence[Tensor], places: Sequence[int]) -> nn.RecurrentWeights:
-    """Return weights with gates at other places, as views."""
+    """Return views of weights with their gates reordered."""
     if list(places) == sorted(places):
         return nn.RecurrentWeights(*weights)
     return nn.RecurrentWeights(*(concat([w[n : n + 1] for n in places]) for w in weights))

@@ -2,17 +2,17 @@
 
     add(graph, a, b, prog)                  a new tensor
     addInPlace(graph, a, b, prog)           replaces a
-    addWithOutput(graph, a, b, out, prog)   a tensor that is there
+    addWithOutput(graph, a, b, out, prog)   writes to out
 
-The one product of two types is that of a tensor of HALF and one of FLOAT with one element. The
-scalar is rounded to HALF where that changes it by less than its share `tolerance`, and stays FLOAT
+Operand types may differ only in a product of a HALF tensor and a FLOAT tensor of one element. That
+scalar is rounded to HALF if its relative change is less than `tolerance`, and stays FLOAT
 otherwise; each product is rounded to HALF once.
 
-`debug_context` is the name of the steps, and of the new tensor. One operand of two or three may be
-a number, which takes the type of the other; in place it is not the first.
+`debug_context` is the name of the steps, and of the new tensor. One of two or three operands may be
+a number, which takes the type of the others; for the in-place form, not the first one.
 
 Source: PopLibs, lib/popops/ScalarMultiply.cpp, codelets/ScalarMultiply.cpp and
-codelets/CheckAccuracyWhenCast.hpp, of that product.
+codelets/CheckAccuracyWhenCast.hpp, for that product.
 """
 
 from __future__ import annotations
@@ -48,20 +48,20 @@ from poplite.types import FLOAT, HALF
 OpType = UnaryOpType | BinaryOpType | TernaryOpType
 
 _KINDS: tuple[type[OpType], ...] = (UnaryOpType, BinaryOpType, TernaryOpType)
-"""Types of operations, by how many operands they have."""
+"""Types of operations, by number of operands."""
 
 _EITHER = Parameter.POSITIONAL_OR_KEYWORD
 
 Forms = tuple[Callable[..., Tensor], Callable[..., None], Callable[..., None]]
 
 TOLERANCE = "scalarMultiplyFloatToHalfTolerance"
-"""The option that says how much of the scalar may be lost; 1e-6 where it is left out."""
+"""The option for the relative error allowed when the scalar is rounded; by default 1e-6."""
 
 
 def product_of_half(
     what: str, values: Sequence[Any], options: Options, *, in_place: bool
 ) -> Operand | None:
-    """Return the product of two operands, or None unless their types and sizes are those two."""
+    """Return the product of a HALF operand and a FLOAT scalar; None for any other two operands."""
     tolerance = _tolerance(what, options)
     for h, f in (values,) if in_place else (values, values[::-1]):
         if _are_mixed(h, f):
@@ -84,7 +84,7 @@ def _tolerance(what: str, options: Options) -> float:
     given = (options or {}).get(TOLERANCE, "1e-6")
     try:
         tolerance = float(given)
-        if tolerance >= 0:  # which NaN is not
+        if tolerance >= 0:  # false for NaN
             return tolerance
         raise ValueError
     except (TypeError, ValueError):
@@ -102,7 +102,7 @@ _KNOWN = (
 
 
 _NEW, _IN_PLACE, _WITH_OUTPUT = "", "InPlace", "WithOutput"
-"""The forms, by the ends of their names."""
+"""The forms, by the suffixes of their names."""
 
 
 @overload
@@ -124,9 +124,9 @@ def map(graph: Graph, expr: Expr | OpType | str, *arguments: Any, **named: Any) 
         expr: over the placeholders `expr._1`, `expr._2`, ...; or one operation, a member of
             `expr.UnaryOpType`, `expr.BinaryOpType` or `expr.TernaryOpType`, or its name.
         *arguments: `tensors, prog, debug_context="", options=None`, where `tensors` is a list of
-            the placeholders' tensors; after one operation its operands, in place of a list.
-            Of PopLibs' options `scalarMultiplyFloatToHalfTolerance` alone changes something.
-        **named: those of them that are named.
+            the placeholders' tensors; for a single operation, its operands in place of the list.
+            Of PopLibs' options only `scalarMultiplyFloatToHalfTolerance` has an effect.
+        **named: those that are given as keyword arguments.
 
     Returns:
         A new tensor.
@@ -184,7 +184,7 @@ def mapWithOutput(
 @overload
 def mapWithOutput(graph: Graph, expr: OpType | str, *arguments: Any, **named: Any) -> None: ...
 def mapWithOutput(graph: Graph, expr: Expr | OpType | str, *arguments: Any, **named: Any) -> None:
-    """Record an expression whose result goes to a tensor, `popops::mapWithOutput`."""
+    """Record an expression whose result is written to a tensor, `popops::mapWithOutput`."""
     expr, tensors, *rest = _mapped("mapWithOutput", expr, arguments, named, "out")
     out, prog, debug_context, options = rest
     node = _node("mapWithOutput", expr, _given("mapWithOutput", tensors), options, _WITH_OUTPUT)
@@ -194,7 +194,7 @@ def mapWithOutput(graph: Graph, expr: Expr | OpType | str, *arguments: Any, **na
 
 _LAST = ("prog", "debug_context", "options")
 _LEFT_OUT: Mapping[str, Any] = MappingProxyType({"debug_context": "", "options": None})
-"""The last arguments of all functions, of which these may be left out."""
+"""The defaults of the last arguments of all functions."""
 
 
 def _completed(
@@ -204,7 +204,7 @@ def _completed(
     arguments: tuple[Any, ...],
     named: Mapping[str, Any],
 ) -> tuple[Any, ...]:
-    """Return the arguments behind others, of which the debug name and the options may be left out.
+    """Return all arguments in order, with defaults for the debug name and the options.
 
     >>> _completed("abs", "graph", "a", ("x", "prog"), {"options": {}})
     ('x', 'prog', '', {})
@@ -235,7 +235,7 @@ def _mapped(
     named: Mapping[str, Any],
     *out: str,
 ) -> tuple[Any, ...]:
-    """Return an expression, and its tensors and what follows; an operation is one, too."""
+    """Return an expression, made from an operation if needed, its tensors and the rest."""
     if isinstance(expr, str):
         expr = next((kind[expr] for kind in _KINDS if expr in kind.__members__), expr)
     if not isinstance(expr, OpType):
@@ -274,7 +274,7 @@ def _is_product(expr: Expr) -> bool:
 
 
 def _product(what: str, values: Sequence[Any], options: Options, form: str) -> Any:
-    """Return the product of two operands in one of the three forms; into an output of one type."""
+    """Return the product of two operands, for one of the three forms."""
     mixed = None
     if form != _WITH_OUTPUT:
         mixed = product_of_half(what, values, options, in_place=form == _IN_PLACE)
@@ -282,7 +282,7 @@ def _product(what: str, values: Sequence[Any], options: Options, form: str) -> A
 
 
 def _new(graph: Graph, made: Any, inputs: Sequence[Any], name: str, prog: Steps) -> Tensor:
-    """Record an expression to a new tensor, which is mapped as PopLibs does."""
+    """Record an expression into a new tensor, mapped as PopLibs maps it."""
     mapping = None
     if isinstance(made, Node) and not isinstance(made, Weak) and not made.is_open:
         mapping = output_mapping(working_graph(graph), inputs, made)
@@ -290,7 +290,7 @@ def _new(graph: Graph, made: Any, inputs: Sequence[Any], name: str, prog: Steps)
 
 
 def forms(name: str, operation: OpType) -> Forms:
-    """Return the three forms of an operation."""
+    """Return the three forms of an operation: new, in place, with output."""
     operands = "abc"[: 1 + _KINDS.index(type(operation))]
     count = len(operands)
 

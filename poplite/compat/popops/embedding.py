@@ -1,7 +1,9 @@
 """popops::embedding: plans of tables.
 
-popops::embedding::plan(graph, FLOAT, entries, width, {lookups}, {})
-popops.embedding.plan(graph, pl.FLOAT, entries, width, lookups)
+Both calls make the same plan::
+
+    popops::embedding::plan(graph, FLOAT, entries, width, {lookups}, {})
+    popops.embedding.plan(graph, pl.FLOAT, entries, width, lookups)
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ def plan(
     num_lookups: int,
     options: Options = None,
 ) -> ops.EmbeddingPlan:
-    """Return a plan, `popops::embedding::plan`, whose numbers of lookups is one number."""
+    """Return a plan, `popops::embedding::plan`; it takes one number of lookups, not a list."""
     check_options("embedding.plan", options, PLAN_OPTIONS)
     given = options or {}
     is_read, is_changed = (given.get(name, "true") == "true" for name in PLAN_OPTIONS[:2])

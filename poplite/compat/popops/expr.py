@@ -2,9 +2,9 @@
 
     _1 * 2 + _2        pe::Add(pe::Mul(pe::_1, pe::Const(2)), pe::_2)
 
-An expression here is a tree of names; `popops.map` makes it one of `poplite.ops`, in the meanings
-of PopLibs: `/` and `%` of integers round towards zero, `>>` brings in zeros, `==` and `!=` compare
-elements. Numbers are taken as `Const`; `And`, `Or` and `Not` are `&&`, `||` and `!`.
+An expression here is a tree of names. `popops.map` converts it to an expression of `poplite.ops`
+with PopLibs' semantics: `/` and `%` of integers round towards zero, `>>` shifts in zeros, `==` and
+`!=` compare elements. Numbers are taken as `Const`; `And`, `Or` and `Not` are `&&`, `||` and `!`.
 
 Source: PopLibs, `popops/Expr.hpp`, `popops/ExprOp.hpp`; the generic code of its vertices for NaN.
 """
@@ -45,7 +45,7 @@ def _is_float(*operands: typing.Any) -> bool:
 
 
 class _OperationType(Enumeration):
-    """Operations by name, each with its meaning as an expression of `poplite.ops`."""
+    """Operations by name, each with an equivalent expression of `poplite.ops`."""
 
     meaning: Meaning
 
@@ -113,12 +113,12 @@ class BinaryOpType(_OperationType):
     LESS_THAN_EQUAL = (ops.less_equal,)
     LOGICAL_AND = (ops.logical_and,)
     LOGICAL_OR = (ops.logical_or,)
-    # NaN on the left stays, on the right is dropped.
+    # NaN on the left is kept, NaN on the right is dropped.
     MAXIMUM = (lambda a, b: ops.where(ops.less(a, b), b, a),)
     MINIMUM = (lambda a, b: ops.where(ops.less(b, a), b, a),)
     MULTIPLY = (lambda a, b: a * b,)
     NOT_EQUAL = (ops.not_equal,)
-    # PopLibs makes a root of it, lib/popops/ExprOpUtil: -0.0 gives -inf.
+    # PopLibs computes x ** -0.5 as rsqrt, lib/popops/ExprOpUtil: -0.0 gives -inf.
     POWER = (lambda a, b: ops.rsqrt(a) if isinstance(b, float) and b == -0.5 else a**b,)
     REMAINDER = (ops.remainder_trunc,)
     SHIFT_LEFT = (lambda a, b: a << b,)
@@ -171,7 +171,7 @@ def _operators(operation: str) -> tuple[_Operator, _Operator]:
 
 
 _LEVELS = 6
-"""Calls inside each other that are shown: an operand may occur in both of the next one."""
+"""Levels of nested calls that are shown; limited, as an operand may occur twice at each level."""
 
 
 class Any:
@@ -190,14 +190,14 @@ class Any:
     __array_ufunc__ = None  # arrays on the left leave operators to the expression
 
     def of(self, tensors: Sequence[Operand]) -> typing.Any:
-        """Return the expression of tensors in the places of `_1`, `_2`, ..."""
+        """Return the expression with tensors substituted for `_1`, `_2`, ..."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
         return self._text(_LEVELS)
 
     def _text(self, levels: int) -> str:
-        """Return the calls that make it, so many inside each other; "..." for others."""
+        """Return the calls that make it, nested at most `levels` deep; "..." for deeper ones."""
         raise NotImplementedError
 
     __add__, __radd__ = _operators("ADD")
@@ -246,7 +246,7 @@ class PlaceHolder(Any):
         return f"_{self.index}" if self.index <= 20 else f"PlaceHolder({self.index})"
 
     def of(self, tensors: Sequence[Operand]) -> typing.Any:
-        """Return that tensor; refuse a list that is too short."""
+        """Return the tensor at that position; refuse a list that is too short."""
         if not isinstance(tensors, Sequence):
             raise ElementTypeError(
                 f"popops.expr: tensors is {clipped(tensors)}",
@@ -277,7 +277,7 @@ class Const(Any):
         return repr(self.value) if is_operand else f"{type(self).__name__}({self.value!r})"
 
     def of(self, tensors: Sequence[Operand]) -> float | Operand:
-        """Return the number; a truth value as an operand, since it is written on purpose."""
+        """Return the number; a bool becomes an operand, since here it is intended."""
         return Weak(self.value) if isinstance(self.value, bool) else self.value
 
 
@@ -320,7 +320,7 @@ class _Op(Any):
         return f"{called}{_text_of(self.operands, levels)})"
 
     def of(self, tensors: Sequence[Operand]) -> typing.Any:
-        """Return the operation in its meaning of PopLibs."""
+        """Return the operation with the meaning that it has in PopLibs."""
         meaning = self.TYPES[self.operation].meaning
         return meaning(*(each.of(tensors) for each in self.operands))
 
@@ -332,13 +332,13 @@ class UnaryOp(_Op):
 
 
 class BinaryOp(_Op):
-    """An operation of two, by the name of its `BinaryOpType`."""
+    """An operation of two operands, by the name of its `BinaryOpType`."""
 
     TYPES = BinaryOpType
 
 
 class TernaryOp(_Op):
-    """An operation of three, by the name of its `TernaryOpType`."""
+    """An operation of three operands, by the name of its `TernaryOpType`."""
 
     TYPES = TernaryOpType
 

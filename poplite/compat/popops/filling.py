@@ -50,7 +50,7 @@ def cast(
 @overload
 def cast(graph: Graph, src: Tensor, dst: Tensor, debug_context: str = "", /) -> Steps: ...
 def cast(graph: Graph, src: Tensor, *arguments: Any, **named: Any) -> Tensor | Steps | None:
-    """Record a cast to a new tensor, or return one to a tensor, `popops::cast`.
+    """Record a cast to a new tensor, or return a cast to an existing one, `popops::cast`.
 
     Args:
         graph: of the tensors.
@@ -58,14 +58,14 @@ def cast(graph: Graph, src: Tensor, *arguments: Any, **named: Any) -> Tensor | S
         *arguments: `element_type, prog, debug_context=""`, where `prog` may be a compute set that
             the vertices are added to; `dst, debug_context=""`, where `dst` is a tensor; or
             `dst, cs`, where `cs` is a compute set.
-        **named: those of them that are named.
+        **named: those that are given as keyword arguments.
 
     Returns:
-        The new tensor; or the steps that write `dst`, which belong to no program yet; or None,
-        where the compute set that is given writes it.
+        The new tensor; or the steps that write `dst`, which belong to no program yet; or None if
+        the given compute set writes it.
 
     Raises:
-        ControlProgramError: for a compute set, and a `dst` that shares elements with `src`.
+        ControlProgramError: for a compute set and a `dst` that shares elements with `src`.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2))
@@ -125,7 +125,7 @@ def castWithOutput(
 
 @checked("popops")
 def iota(graph: Graph, t: Tensor, start_integer: int, prog: Steps, debug_context: str = "") -> None:
-    """Record whole numbers from a first one on, `popops::iota`."""
+    """Record consecutive integers from `start_integer` on, `popops::iota`."""
     numbers = ops.iota(t.shape, t.element_type, start=start_integer)
     ops.assign(t, numbers, name=debug_context or "iota", program=prog)
 
@@ -157,8 +157,9 @@ def _scaled(  # noqa: D417  (users do not give the form)
         k: its factor, a number or a tensor of one element.
         prog: where the steps go.
         debug_context: name of the steps.
-        options: PopLibs' options, which change nothing here.
-        scale: likewise the factor of `a`, as in C++ before `b`; by default 1.
+        options: PopLibs' options, which have no effect here.
+        scale: the factor of `a`, also a number or a tensor of one element, as in C++ before `b`;
+            by default 1.
     """
     name, sign = form
     check_options(name, options, _SCALED_ADD)
@@ -184,9 +185,9 @@ def _scale(value: Any, kind: ElementTypeLike) -> Any:
 # -- fills -----------------------------------------------------------------------------------------
 #
 #     fill(graph, t, prog, value)                     on the tiles of t
-#     fill(graph, t, [(0, 4)], tile, cs, value)       these elements, on a tile
-#     fill(graph, t, tile, cs, value)                 all elements, on a tile
-#     fill(graph, t, mapping, cs, value)              those of each tile of a mapping
+#     fill(graph, t, [(0, 4)], tile, cs, value)       these elements, on one tile
+#     fill(graph, t, tile, cs, value)                 all elements, on one tile
+#     fill(graph, t, mapping, cs, value)              the intervals of each tile, on that tile
 #
 # `zero` has the same forms without the value.
 #
@@ -228,7 +229,7 @@ def fill(
     regions: Iterable[tuple[int, int]] | None = None,
     mapping: Held | None = None,
 ) -> None:
-    """Record a number for all elements, `popops::fill`; in a compute set for those of tiles.
+    """Record that elements are set to a number, `popops::fill`: all, or those of given tiles.
 
     Args:
         graph: of the tensor.
@@ -239,15 +240,15 @@ def fill(
             tile.
         value: the number.
         debug_context: name of the steps.
-        cs: the compute set, where there is one.
-        tile: where its vertex is.
-        regions: the intervals there; by default all elements.
-        mapping: the intervals of each tile, in place of both.
+        cs: the compute set, if any.
+        tile: the tile of its vertex.
+        regions: the intervals on that tile; by default all elements.
+        mapping: the intervals of each tile, in place of `tile` and `regions`.
 
     Raises:
         ElementTypeError: for a tile, intervals or a mapping without a compute set, a program or a
-            name beside one, and a mapping beside a tile or intervals.
-        InvalidTileMapping: for a tile or an interval that there is not, or one that is given twice.
+            name together with one, and a mapping together with a tile or intervals.
+        InvalidTileMapping: for a tile or an interval that is out of range or given twice.
         the errors of `poplite.ops.fill`.
 
     >>> import poplite as pl
@@ -296,7 +297,7 @@ def zero(
     regions: Iterable[tuple[int, int]] | None = None,
     mapping: Held | None = None,
 ) -> None:
-    """Record zero for all elements, `popops::zero`; the forms of `fill`, without a value."""
+    """Record that elements are set to zero, `popops::zero`; as `fill`, but without a value."""
     where = {"tile": tile, "regions": regions, "mapping": mapping}
     _check_form("popops.zero", cs, where, prog=prog, debug_context=debug_context)
     if cs is not None:
@@ -306,7 +307,7 @@ def zero(
 
 
 def _check_form(what: str, cs: object, where: Mapping[str, Any], **steps: Any) -> None:
-    """Refuse what only another form takes, and elements that are given twice."""
+    """Refuse arguments that only another form takes, and elements that are given twice."""
     given = [name for name, value in where.items() if value is not None]
     unwanted = given if cs is None else [name for name, value in steps.items() if value]
     if unwanted:
@@ -333,7 +334,7 @@ def _fill_in(
     regions: Any = None,
     mapping: Any = None,
 ) -> None:
-    """Add the vertices that store a number in elements, on tiles, to a compute set."""
+    """Add to a compute set the vertices that store a number in the elements of each tile."""
     compute_set = checked_set(what, graph, cs)
     check_own(graph, t, what)
     check_writeable(what, "t", t)
@@ -366,10 +367,10 @@ def pad(
 ) -> Tensor:
     """Return a view with a constant before and after each dimension, `popops::pad`.
 
-    The constant is on tile 0, as with `MappingMethod::ZERO`; negative widths cut.
+    The constant is on tile 0, as with `MappingMethod::ZERO`; negative widths remove elements.
 
     Raises:
-        InvalidOption: for widths of another number of dimensions.
+        InvalidOption: unless there is one width for each dimension.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()

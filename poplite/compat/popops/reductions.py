@@ -42,7 +42,7 @@ _KNOWN = ("accumType.interTile", "accumType.inVertex")
 
 
 class Operation(Enumeration):
-    """How elements are joined, `popops::Operation`."""
+    """How elements are combined, `popops::Operation`."""
 
     ADD = "add"
     SQUARE_ADD = "square_add"
@@ -65,7 +65,7 @@ class ReduceParams:
 
     Attributes:
         op: the operation.
-        update: whether the result is joined to what the output holds: ADD, SQUARE_ADD, LOG_ADD.
+        update: whether the result is combined with what the output holds: ADD, SQUARE_ADD, LOG_ADD.
         scale: a FLOAT tensor of one element that multiplies the result, or for LOG_ADD is added.
     """
 
@@ -77,7 +77,7 @@ class ReduceParams:
         self._check()
 
     def _check(self) -> None:
-        """Refuse what does not go together; members may be assigned, as in C++."""
+        """Refuse members that do not fit together, since they may be assigned, as in C++."""
         self.op = checked_member(self.op, Operation, "popops.ReduceParams: op")
         checked_truth(self.update, "popops.ReduceParams: update")
         if self.scale is not None:
@@ -94,9 +94,9 @@ class SingleReduceOp(NamedTuple):
 
     Attributes:
         in_: the tensor.
-        dims: its dimensions that are reduced.
-        params: how.
-        output_type: of the result; None for that of the tensor.
+        dims: the dimensions to reduce.
+        params: the operation, or the parameters of the reduction.
+        output_type: the element type of the result; None for that of the tensor.
     """
 
     in_: Tensor
@@ -122,16 +122,16 @@ def reduce(
     Args:
         graph: of the tensor.
         in_: the tensor.
-        dims: its dimensions that are reduced.
-        params: how.
-        prog: where the steps go; or a list of compute sets, which take the vertices of one step
-            each, beside those that they have; for further steps compute sets are appended.
+        dims: the dimensions to reduce.
+        params: the operation, or the parameters of the reduction.
+        prog: where the steps go; or a list of compute sets, to each of which the vertices of one
+            step are added; compute sets for further steps are appended.
         debug_context: name of the result.
-        options: PopLibs' options, which change nothing here.
+        options: PopLibs' options, which have no effect here.
         output_type: of the result, as in C++ before the dimensions; by default that of the tensor.
 
     Returns:
-        A new tensor; the dimensions are left out.
+        A new tensor without the reduced dimensions.
 
     Raises:
         ElementTypeError: for `update`, which needs an output, and as `poplite.ops.sum`.
@@ -169,7 +169,7 @@ def reduceWithOutput(
     debug_context: str = "",
     options: Options = None,
 ) -> None:
-    """Record a reduction to a tensor, `popops::reduceWithOutput`; its shape may have ones more.
+    """Record a reduction to a tensor, `popops::reduceWithOutput`; it may have extra sizes of 1.
 
     `prog` may be a list of compute sets, see `reduce`.
     """
@@ -196,10 +196,10 @@ def reduceMany(
         outputs: a tensor for each of them; an empty list is filled with new ones.
         prog: where the steps go.
         debug_context: name of the results.
-        options: PopLibs' options, which change nothing here.
+        options: PopLibs' options, which have no effect here.
 
     Raises:
-        TensorCreationError: for another number of outputs, or `update` without any.
+        TensorCreationError: unless there is an output for each, or for `update` without outputs.
     """
     check_options("reduceMany", options, _KNOWN)
     name = debug_context or "reduce"
@@ -232,7 +232,7 @@ def _params(params: ReduceParams | Operation | str) -> ReduceParams:
 
 
 def _to(reduction: SingleReduceOp, out: Tensor | None) -> tuple[Expr, Tensor | None]:
-    """Return a reduction, and the output that takes it in its shape."""
+    """Return a reduction, and the output reshaped to the shape of its result."""
     check_tensors("popops.reduceMany", in_=reduction.in_)
     if out is None:
         return _reduced(reduction), None
@@ -247,7 +247,7 @@ def _dims(reduction: SingleReduceOp) -> tuple[int, ...]:
 
 
 def _reduced(reduction: SingleReduceOp, update: Tensor | None = None) -> Expr:
-    """Return a reduction as an expression; HALF is not rounded on its way to FLOAT."""
+    """Return a reduction as an expression; a FLOAT result of HALF is not rounded to HALF."""
     params, x = _params(reduction.params), reduction.in_
     check_tensors("popops.reduceMany", in_=x)
     source, kept = x.element_type, x.element_type

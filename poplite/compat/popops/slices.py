@@ -1,6 +1,6 @@
-"""Slices of popops by number, with its meaning of indices out of range.
+"""Slices by index, as in popops, which also defines what out-of-range indices do.
 
-A plan may be None, as `SlicePlan()` is there, or what `embedding.plan` returns.
+A plan is None, for PopLibs' `SlicePlan()`, or the result of `embedding.plan`.
 
 Source: PopLibs, `popops/DynamicSlice.hpp`, `popops/EncodeOneHot.hpp`,
 `popops/SelectScalarFromRows.hpp`, `popops/UpdateScalarInRows.hpp`.
@@ -58,7 +58,7 @@ def createSliceableTensor(
     options: Options = None,
     debug_context: str = "",
 ) -> Tensor:
-    """Make a tensor for slices, `popops::createSliceableTensor`, or the table of a plan.
+    """Create a tensor for slices, `popops::createSliceableTensor`, or the table of a plan.
 
     Args:
         graph: of the tensor.
@@ -66,13 +66,14 @@ def createSliceableTensor(
         shape: of the tensor.
         dims: which dimensions are sliced.
         sizes: of the slices, in these dimensions.
-        min_grain_size: elements of a slice that a tile has at least; 0 for what reads fastest. Or
-            a plan, as in C++.
+        min_grain_size: minimum number of elements of a slice on a tile; 0 for the number that is
+            fastest to read. Or a plan, as in C++.
         options: of a plan.
-        debug_context: name of the tensor; in order it follows the grain size, or the options.
+        debug_context: name of the tensor; as a positional argument it follows the grain size, or
+            the options.
 
     Raises:
-        InvalidOption: for a plan of another table, and unknown options.
+        InvalidOption: for a plan of a different table, and unknown options.
     """
     what, name = "createSliceableTensor", debug_context or "sliceable"
     if isinstance(min_grain_size, EmbeddingPlan):
@@ -101,8 +102,8 @@ def _in_grains(
     least: int,
     name: str,
 ) -> Tensor:
-    """Make a tensor whose slices are on as many tiles as have so many elements of each."""
-    # A variable of this shape, to look at: nothing is added to the graph.
+    """Create a tensor whose slices have at least `least` elements on each of their tiles."""
+    # Only checks the shape: the variable belongs to a temporary graph.
     like = Graph(graph.target).add_variable(element_type, shape, name)
     dims, sizes = sliced("popops.createSliceableTensor", like, dims, sizes)
     entries = math.prod(like.shape[dim] for dim in dims)
@@ -133,7 +134,7 @@ def dynamicSlice(
     debug_context: str = "",
     options: Options = None,
 ) -> Tensor:
-    """Record a slice at a place, `popops::dynamicSlice`; 0 where the offset is out of range."""
+    """Record a slice at an offset, `popops::dynamicSlice`; 0 where the offset is out of range."""
     _refuse_remapping("dynamicSlice", options)
     name = debug_context or "dynamicSlice"
     return ops.dynamic_slice(t, offset, dims, sizes, out_of_range="popops", name=name, program=prog)
@@ -168,7 +169,7 @@ def dynamicUpdate(
     debug_context: str = "",
     options: Options = None,
 ) -> None:
-    """Record that a slice is replaced, `popops::dynamicUpdate`; nothing where out of range."""
+    """Record that a slice is replaced, `popops::dynamicUpdate`; not if it is out of range."""
     _refuse_remapping("dynamicUpdate", options)
     name = debug_context or "dynamicUpdate"
     ops.dynamic_update(t, s, offset, dims, sizes, out_of_range="popops", name=name, program=prog)
@@ -186,7 +187,7 @@ def multiSlice(
     options: Options = None,
     debug_context: str = "",
 ) -> Tensor:
-    """Record slices by their offsets, `popops::multiSlice`: [n, the shape with the size]."""
+    """Record slices at several offsets, `popops::multiSlice`: [n, ...], with the sliced size."""
     _refuse_remapping("multiSlice", options)
     dim, rows = _rows("multiSlice", t, offsets, dims, sizes)
     made = ops.multi_slice(
@@ -214,9 +215,9 @@ def _update(
     options: Options = None,
     debug_context: str = "",
 ) -> None:
-    """Record that slices are changed by others, `popops::{name}`: replaced, raised or multiplied.
+    """Record that slices of `t` are updated by those of `s`, `popops::{name}`.
 
-    `multiUpdateMax` keeps the greater elements.
+    They are replaced, multiplied, or, by `multiUpdateMax`, set to the greater elements.
     """
     what, record = operation
     _refuse_remapping(what, options)
@@ -251,7 +252,7 @@ def multiUpdateAdd(
 ) -> None:
     """Record that slices are added to, `popops::multiUpdateAdd`.
 
-    Slices of HALF may have a scale of FLOAT. Their products are rounded to HALF before they are
+    Slices of HALF may have a scale of FLOAT; the products are rounded to HALF before they are
     added.
     """
 
@@ -266,7 +267,7 @@ def multiUpdateAdd(
 
 
 def _is_half(t: Tensor, s: Tensor, scale: Tensor) -> bool:
-    """Return whether slices are HALF, and their scale is one number of HALF or FLOAT."""
+    """Return whether slices are HALF and their scale is one HALF or FLOAT number."""
     is_number = scale.num_elements == 1 and scale.element_type in (FLOAT, HALF)
     return is_number and t.element_type is HALF and s.element_type is HALF
 
@@ -274,7 +275,7 @@ def _is_half(t: Tensor, s: Tensor, scale: Tensor) -> bool:
 def _rows(
     what: str, t: Tensor, offsets: Tensor, dims: Sequence[int], sizes: Sequence[int]
 ) -> tuple[int, Any]:
-    """Return the sliced dimension, and the indices [n, size] of its elements; they wrap around."""
+    """Return the sliced dimension, and the indices [n, size] of its elements, which wrap around."""
     dims, sizes = (
         sizes_of(f"popops.{what}", name, each) for name, each in (("dims", dims), ("sizes", sizes))
     )
@@ -311,7 +312,7 @@ def encodeOneHot(
     off: float = 0,
     debug_context: str = "",
 ) -> None:
-    """Record rows that are `on` at an index, `popops::encodeOneHot`."""
+    """Record rows that have the value `on` at one index, `popops::encodeOneHot`."""
     if not encoded.rank:
         raise TensorCreationError(
             f"popops.encodeOneHot: encoded '{encoded.name}' has rank 0", fix="[indices, depth]"

@@ -1,4 +1,4 @@
-"""Sorting of popops: `sort` along a dimension, `topK` of its elements.
+"""Sorting functions of popops: `sort` and `topK`, each with keys and values.
 
 Source: PopLibs, `popops/Sort.hpp`, `popops/TopK.hpp`, `popops/SortOrder.hpp`.
 """
@@ -17,7 +17,7 @@ from poplite.program import Sequence as Steps
 
 
 class SortOrder(Enumeration):
-    """Order of what `topK` returns, `popops::SortOrder`."""
+    """Order of the results of `topK`, `popops::SortOrder`."""
 
     NONE = "NONE"
     ASCENDING = "ASCENDING"
@@ -28,13 +28,13 @@ _TOP = "popops.TopKParams(3, True, popops.SortOrder.DESCENDING)"
 
 
 class TopKParams(NamedTuple):
-    """What `topK` looks for, `popops::TopKParams`.
+    """Parameters of `topK`, `popops::TopKParams`.
 
     Attributes:
-        k: how many elements.
-        largest: whether the largest, or the least.
+        k: number of elements.
+        largest: whether to find the largest elements rather than the least.
         sortOrder: the order of the result.
-        stableSort: of equal elements the first ones are taken in any case.
+        stableSort: no effect; among equal elements the first ones are always taken.
     """
 
     k: int
