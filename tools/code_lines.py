@@ -1,9 +1,9 @@
-"""How much code each package has, for those who change poplite.
+"""Count the code lines of each package, for developers of poplite.
 
     python -m poplite.tools.code_lines [CHECKOUT]
 
-A code line holds a token: blank lines, comments and docstrings do not count. The tests measure
-files and functions by the same rule.
+Blank lines, comments and docstrings do not count as code lines. The tests measure files and
+functions by the same rule.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from poplite.tools.viz.output import write_stdout
 
 FOLDERS = ("poplite", "simulator", "tools", "vertices")
-"""Where a checkout has the code; links in one of them to the others are not followed."""
+"""Folders of a checkout that hold code; links between them are not followed."""
 
 
 def code_lines(text: str) -> set[int]:
@@ -34,7 +34,7 @@ def code_lines(text: str) -> set[int]:
         match node:
             case ast.Expr(ast.Constant(str())):  # a docstring, or one below an attribute
                 docs.update(_lines_of(node))
-            case ast.Constant(str() | bytes()) | ast.JoinedStr():  # its blank lines are code
+            case ast.Constant(str() | bytes()) | ast.JoinedStr():  # blank lines in it are code
                 lines.update(_lines_of(node))
     return lines - docs
 
@@ -59,7 +59,7 @@ def counts_by_package(checkout: Path) -> dict[str, tuple[int, int]]:
 
 
 def table(packages: dict[str, tuple[int, int]]) -> str:
-    """Return one line a package, and their sums with and without pictures."""
+    """Return a table with one line per package, and the sums with and without pictures."""
     rows = dict(packages)
     rows["all"] = _sum(packages.values())
     rows["all but poplite/viz"] = _sum(v for k, v in packages.items() if k != "poplite/viz")

@@ -1,4 +1,4 @@
-"""`poplite`: commands around a graph; `--help` has examples.
+"""The command `poplite`, which runs, exports and checks graphs; `--help` has examples.
 
     poplite run -n 4 heat.py:build
     poplite export heat.py:build exported
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 PR_SET_PDEATHSIG = 1
-"""Of Linux's `prctl`: which signal a process gets when its parent has ended."""
+"""Option of Linux's `prctl`: the signal that a process gets when its parent has ended."""
 
 LAST_BYTES = 4096
-"""What `mpiexec` says in the end is not longer."""
+"""Number of last bytes of the output of `mpiexec` that may hold its final message."""
 
 EPILOG = """\
 examples:
@@ -99,18 +99,18 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _export_command(parser: argparse.ArgumentParser) -> None:
-    """C++ and tables of a graph and its programs, for a machine with Poplar's SDK.
+    """Write C++ and tables of a graph and its programs, for a machine with Poplar's SDK.
 
-    Write codelets, host program, tables, a CMake file, a README and a client in Python to a folder.
-    Needs no compiler. An unchanged graph gives equal bytes.
+    Write codelets, host program, tables, a CMake file, a README and a Python client to a folder.
+    No compiler is needed. An unchanged graph gives identical files.
     """
     add_target(parser)
-    parser.add_argument("folder", metavar="FOLDER", help="where to write; made if it is not there")
+    parser.add_argument("folder", metavar="FOLDER", help="where to write; created if missing")
     parser.add_argument(
         "--checks",
         choices=("fast", "none"),
         default="none",
-        help="fast: an index outside of a field stops the program (default none)",
+        help="fast: an out-of-range index of a field stops the program (default: none)",
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="do not say what was written")
     set_run(parser, _export)
@@ -134,11 +134,11 @@ def _export(arguments: argparse.Namespace) -> int:
 
 
 def _say_fit(graph: Graph, programs: dict[str, Program]) -> None:
-    """Say on one line what the model holds against a program that is too large for a tile."""
+    """Print one line if the model says that a program is too large for a tile."""
     from poplite.compile.compiler import plan_memory
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of cycles, which are not printed here
+        warnings.simplefilter("ignore")  # about cycles, which are not printed here
         needed = plan_memory(graph, programs).including_gaps
     limit = graph.target.tile_memory_bytes
     if needed.most > limit:
@@ -148,7 +148,7 @@ def _say_fit(graph: Graph, programs: dict[str, Program]) -> None:
 
 def _ipu_command(commands: Commands) -> None:
     """Add the subcommand and its own subcommands."""
-    parser = commands.add_parser("ipu", help="what needs Poplar's SDK: selftest")
+    parser = commands.add_parser("ipu", help="commands that need Poplar's SDK: selftest")
     below: Commands = parser.add_subparsers(metavar="WHAT", required=True)
     add_subcommand(below, _selftest_command)
 
@@ -156,16 +156,17 @@ def _ipu_command(commands: Commands) -> None:
 def _selftest_command(parser: argparse.ArgumentParser) -> None:
     """Compare the SDK's IPU Model and hardware with the simulator.
 
-    Compile codelets and host program with the SDK, run drawn data on the IPU Model and on hardware,
-    and print how the results compare with the simulator's, as a table to paste into an issue.
+    Compile codelets and host program with the SDK, run them with random data on the IPU Model and
+    on hardware, and print how the results compare with the simulator's, as a table to paste into an
+    issue.
     """
     parser.add_argument(
         "--kind",
         choices=("model", "hardware"),
         action="append",
-        help="only this one; by default both",
+        help="only this one (default: both)",
     )
-    parser.add_argument("--arch", help="of the hardware: ipu2 (the default) or ipu21")
+    parser.add_argument("--arch", help="hardware architecture: ipu2 or ipu21 (default: ipu2)")
     set_run(parser, _selftest)
 
 
@@ -188,23 +189,23 @@ def _selftest(arguments: argparse.Namespace) -> int:
 
 
 # -- poplite run -----------------------------------------------------------------------------------
-# A target's programs run, each once, on the simulator or on the ranks of an MPI job.
+# Each program of a target is run once, on the simulator or on the ranks of an MPI job.
 #
 #     poplite run heat.py:build             in this process
 #     poplite run -n 4 heat.py:build        in four processes, which mpiexec starts
 #
-# Streams get zeros, as in `poplite-viz report --run`.  Where what nothing has written decides what
-# runs, nothing is run; of ranks, one process finds out before they start.
+# Streams get zeros, as in `poplite-viz report --run`.  If control flow depends on data that nothing
+# has written, nothing is run; with ranks, one process finds that out before they start.
 
 
 def _run_command(parser: argparse.ArgumentParser) -> None:
     """Run the programs of a graph once, in one process or on the ranks of an MPI job.
 
     Run each program once, with zeros in its streams, and print the report. With -n, the tiles are
-    cut among ranks, which give the same values and cycles; that needs pip install 'poplite[mpi]'.
+    divided among ranks, with the same values and cycles; that needs pip install 'poplite[mpi]'.
     """
     add_target(parser)
-    parser.add_argument("-n", dest="ranks", metavar="RANKS", type=_ranks, help="how many ranks")
+    parser.add_argument("-n", dest="ranks", metavar="RANKS", type=_ranks, help="number of ranks")
     parser.add_argument("--on-ranks", action="store_true", help=argparse.SUPPRESS)
     set_run(parser, _run)
 
@@ -225,7 +226,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _ran_here(arguments: argparse.Namespace) -> Report:
-    """Return the report of one run of each program; raise where nothing knows what runs."""
+    """Return the report of one run of each program; raise if the control flow is unknown."""
     from poplite.tools.viz.running import Once, run_each
 
     once = Once(*load_programs(arguments.target, arguments.given), may_overflow=False)
@@ -235,7 +236,7 @@ def _ran_here(arguments: argparse.Namespace) -> Report:
 
 
 def _check_known(once: Once, target: str) -> None:
-    """Raise where nothing knows what runs; say so where zeros in place of data decide it."""
+    """Raise if the control flow is unknown; print a note if zeros in place of data decide it."""
     if once.unknown is not None:
         raise once.unknown.error
     if once.note:
@@ -298,14 +299,14 @@ def _start(arguments: argparse.Namespace) -> int:
 
 
 def ending_with(parent: int) -> Callable[[], None] | None:
-    """Return what a new process does so that it ends when its parent is killed; only on Linux."""
+    """Return a function that makes a new process end when its parent is killed; only on Linux."""
     if sys.platform != "linux":
         return None
     prctl = ctypes.CDLL(None).prctl  # before the fork, where nothing may be loaded
 
     def end_with_parent() -> None:
         prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:  # it was killed before
+        if os.getppid() != parent:  # the parent was killed before
             os.kill(os.getpid(), signal.SIGTERM)
 
     return end_with_parent
@@ -313,7 +314,7 @@ def ending_with(parent: int) -> Callable[[], None] | None:
 
 @contextlib.contextmanager
 def _ending(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """End `mpiexec`, and so its ranks, where Ctrl-C or SIGTERM reach this process alone."""
+    """End `mpiexec`, and so its ranks, if Ctrl-C or SIGTERM reaches only this process."""
     before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
         yield

@@ -1,8 +1,8 @@
-"""Builds the C++ of a device: codelets, host program; results are cached.
+"""Building the C++ of a device: codelets, host program; results are cached.
 
-Built files are kept in the user's cache folder under a hash of all that they depend on. A file
-appears complete or not at all, so several processes may fill one folder. If the folder cannot be
-written, files are built into a temporary folder of the process.
+Built files are kept in the user's cache folder under a hash of all their dependencies. Files appear
+atomically, so several processes may share one folder. If the folder cannot be written, files are
+built in a temporary folder of the process.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _folder() -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         if os.access(folder, os.W_OK | os.X_OK):
             return folder
-    except (OSError, RuntimeError):  # no home, or a folder that cannot be made
+    except (OSError, RuntimeError):  # no home, or the folder cannot be created
         pass
     return _own_folder()
 
@@ -174,9 +174,9 @@ class Toolchain(Protocol):
     def command(
         self, tables: Tables, folder: Path, shared: Path, kind: str, arch: str
     ) -> list[str]:
-        """Return what starts the host program on tables, with a shared file.
+        """Return the command that starts the host program on tables, with a shared file.
 
-        `folder` may be written; codelets are for the tiles of `arch`; `kind` is "hardware" or
+        `folder` may be written to; codelets are compiled for `arch`; `kind` is "hardware" or
         "model".
         """
 
@@ -200,7 +200,7 @@ class Sdk:
         return self.root / "bin" / "popc"
 
     def version(self) -> str:
-        """Return what `popc --version` says."""
+        """Return the output of `popc --version`."""
         try:
             done = subprocess.run(
                 [self.popc, "--version"], capture_output=True, text=True, check=False
@@ -215,13 +215,13 @@ class Sdk:
     def command(
         self, tables: Tables, folder: Path, shared: Path, kind: str, arch: str
     ) -> list[str]:
-        """Return what starts the host program on tables, with a shared file."""
+        """Return the command that starts the host program on tables, with a shared file."""
         version = self.version()
         tables.write(folder / "graph.tables")
         host = self.host(version)
         codelets = self.codelets(tables.codelets.text, arch, version)
         words = [host, folder / "graph.tables", codelets, shared, "--device", kind]
-        if kind == "hardware":  # Poplar keeps no executables of its model
+        if kind == "hardware":  # Poplar does not save executables for its model
             digest = hashlib.sha256(tables.data).hexdigest()
             options = [os.environ.get(name, "") for name in POPLAR_OPTIONS]
             parts = (digest, codelets.name, host.name, *options)

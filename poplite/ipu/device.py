@@ -1,8 +1,10 @@
 """An IPU, or the SDK's model of one, as the device of an engine: `Engine(..., device=)`.
 
-tables and codelets, written and compiled      once, when the engine is made
-start                                          the device builds and compiles its graph
-run, read, write                               commands; streams are served while programs run
+An engine on a device does the following::
+
+    tables and codelets, written and compiled      once, when the engine is made
+    start                                          the device builds and compiles its graph
+    run, read, write                               commands; streams are served while programs run
 """
 
 from __future__ import annotations
@@ -55,26 +57,26 @@ if TYPE_CHECKING:
 Kind = Literal["hardware", "model"]
 
 ARCHITECTURES = {"hardware": "ipu2", "model": "cpu"}
-"""What codelets are compiled for: the IPU Model runs them on the host."""
+"""The target of codelets by kind of device: the IPU Model runs them on the host."""
 
 
 class Device(PoplarDevice):
-    """An IPU that engines run on, where Poplar's SDK is installed.
+    """An IPU to run engines on, where Poplar's SDK is installed.
 
-    Each engine has a process of its own, which drives the device; it ends with the engine. What a
-    device cannot do is refused when the engine is made. It was never tried on hardware by the
-    authors, see docs/ipu.md.
+    Each engine has its own process, which drives the device and ends with the engine. Features that
+    a device does not support are refused when the engine is made. The authors have never tried this
+    on hardware, see docs/ipu.md.
 
     Args:
         kind: "hardware" for the first free IPU, "model" for the IPU Model of the SDK.
-        arch: what codelets are compiled for, as Poplar's compiler names it: "ipu2" (the default),
-            "ipu21", or several with commas between.
-        sdk: the folder of the SDK; by default that which POPLAR_SDK_ENABLED names, or whose
+        arch: the architecture of codelets, as named by Poplar's compiler: "ipu2" (the default),
+            "ipu21", or several, separated by commas.
+        sdk: the folder of the SDK; by default the one that POPLAR_SDK_ENABLED names, or whose
             `popc` is on PATH.
 
     Raises:
-        DeviceRuntimeError: where there is no SDK.
-        InvalidOption: for another `kind`.
+        DeviceRuntimeError: if there is no SDK.
+        InvalidOption: for an unknown `kind`.
 
     >>> import poplite as pl
     >>> pl.ipu.Device(sdk="/nowhere")
@@ -104,7 +106,7 @@ class Device(PoplarDevice):
             self._toolchain = find_sdk() if sdk is None else sdk
 
     def options(self, asked: EngineOptions) -> EngineOptions:
-        """Return the options of an engine on this device, or refuse those that it cannot have."""
+        """Return the options of an engine on this device, or refuse unsupported ones."""
         refused = {
             "checks='strict'": asked.checks == "strict",
             "interpret": bool(asked.interpret),
@@ -120,7 +122,7 @@ class Device(PoplarDevice):
         return replace(asked, checks=asked.checks or "none")
 
     def load(self, source: Source, setup: Setup) -> OnDevice:
-        """Make programs ready to run."""
+        """Load programs, ready to run."""
         return OnDevice(source, setup, self._toolchain, self.kind, self.arch)
 
     createVirtualDevice = Absent(
@@ -131,7 +133,7 @@ class Device(PoplarDevice):
         return f"<Device {self.kind}, {self.arch}>"
 
 
-# -- the programs of an engine, driven by a process of their own -----------------------------------
+# -- the programs of an engine, driven by a separate process ---------------------------------------
 
 
 FORMS = {"hardware": "on an IPU", "model": "on the IPU Model"}
@@ -159,7 +161,7 @@ class OnDevice:
         self._command = toolchain.command(self._tables, folder, path, kind, arch)
         shared = _shared_file(path, self._tables.mapping_bytes)
         self._child = self._start()
-        self._kept: Arena | None = None  # memory, when the device is another's
+        self._kept: Arena | None = None  # memory, while another engine has the device
         self._shared = shared
         self._memory = DeviceMemory(executable, graph, self._tables, shared, self._ask)
         self._connect_host(executable, works_ahead=setup.options.prefetch is not False)
@@ -172,7 +174,7 @@ class OnDevice:
         return child
 
     def _connect_host(self, executable: Executable, *, works_ahead: bool) -> None:
-        """Let what the user connects fill and take blocks of the shared file."""
+        """Let the user's connected arrays and callbacks fill and take blocks of the shared file."""
         self._actions = [self._moved(action) for action in executable.actions]
         self._calls: list[Callable[[], object]] = [lambda: None] * len(self._actions)
         self._action_of = {
@@ -193,9 +195,9 @@ class OnDevice:
         self._where = ""
 
     def _moved(self, action: Action) -> Action:
-        """Return an action whose block is where the device has that of its stream.
+        """Return an action whose block is at the place of its stream in the shared file.
 
-        Codes of QUARTER are moved as bytes: the metadata of the tensor are on the device.
+        QUARTER elements are moved as bytes: the metadata of the tensor are on the device.
         """
         if isinstance(action, HostFunctionCall):
             places = iter(self._tables.functions[action.handle])
@@ -275,7 +277,7 @@ class OnDevice:
     # -- memory ------------------------------------------------------------------------------------
 
     def load(self) -> None:
-        """Restore memory and streams to their state in the beginning."""
+        """Restore memory and streams to their initial state."""
         self.check_idle("engine.load()")
         if self._child.is_alive:
             self._ask("reset")
@@ -307,16 +309,16 @@ class OnDevice:
         return self._kept or self._memory.fetch_all()
 
     def save_state(self, path: object) -> None:
-        """Refuse to save what the device keeps to itself."""
+        """Refuse to save state that only the device has."""
         raise _no_state_file("engine.save_state")
 
     def load_state(self, path: object) -> None:
-        """Refuse to restore what the device keeps to itself."""
+        """Refuse to restore state that only the device has."""
         raise _no_state_file("engine.load_state")
 
     @contextmanager
     def handed_over(self) -> Iterator[None]:
-        """End the process, so that the device is free; start it again where that was in vain."""
+        """End the process, so that the device is free; restart it if the takeover fails."""
         self._kept = self._memory.fetch_all()
         self._child.end()
         try:
@@ -341,7 +343,7 @@ class OnDevice:
     # -- reports -----------------------------------------------------------------------------------
 
     def report(self, options: tuple[tuple[str, str], ...]) -> Report:
-        """Return what was compiled, what the model says of the runs, and what these took."""
+        """Return what was compiled, the model's estimate of the runs, and their measured times."""
         return self._measuring.report(options)
 
     def tracing(self, limit: int) -> AbstractContextManager[Trace]:
@@ -353,7 +355,7 @@ class OnDevice:
 
 
 def _called(action: Action) -> tuple[bool, str] | None:
-    """Return whether an action calls a function, and the name of that or of its stream."""
+    """Return whether an action calls a function, and the name of the function or stream."""
     match action:
         case Transfer(stream=stream):
             return False, stream.handle
@@ -372,7 +374,7 @@ def _graph_of(source: Source) -> Graph:
 
 
 def _shared_file(path: Path, size: int) -> npt.NDArray[np.uint8]:
-    """Return a new file as memory that two processes see."""
+    """Return a new file as memory shared by two processes."""
     with path.open("w+b") as file:
         file.truncate(size)
         return np.frombuffer(mmap.mmap(file.fileno(), size), np.uint8)
@@ -390,7 +392,7 @@ def _no_state_file(call: str) -> ControlProgramError:
 
 
 class Measuring:
-    """Counts runs of an executable's programs, and what they took on a device."""
+    """Counts runs of an executable's programs, with their cycles and times on a device."""
 
     def __init__(self, executable: Executable, *, are_cycles_counted: bool) -> None:
         self._executable, self._are_cycles_counted = executable, are_cycles_counted
@@ -401,9 +403,9 @@ class Measuring:
         self._took.setdefault(program, []).append((cycles, seconds))
 
     def report(self, options: tuple[tuple[str, str], ...]) -> Report:
-        """Return a report in which steps are those of the model, as often as programs ran.
+        """Return a report with the steps of the model, multiplied by the runs of programs.
 
-        Steps whose number data decide are counted once a run.
+        Steps whose count depends on data are counted once per run.
         """
         trees, counts = program_trees(self._executable), {}
         decided: dict[str, bool] = {}
@@ -440,9 +442,9 @@ class Measuring:
 
 
 # -- the variables of a device, as the host reads and writes them ----------------------------------
-# A device has no bytes that Python could look at. Those of each variable are moved as a whole
-# through a file that both processes share, to and from an arena laid out as the simulator's; views
-# and handles are then found there::
+# Python has no access to a device's memory. The bytes of each variable are moved as a whole through
+# a file that both processes share, to and from an arena laid out like the simulator's, where views
+# and handles are resolved::
 #
 #     engine.read(x[3:5])     read variable:x     shared file -> arena -> x[3:5]
 #     engine.write(x[3], 7)   read variable:x     arena[x[3]] = 7     write variable:x
@@ -497,7 +499,7 @@ class DeviceMemory:
         self._put_all()
 
     def fetch_all(self) -> Arena:
-        """Return the arena, in which all variables are as on the device."""
+        """Return the arena, with all variables updated from the device."""
         for variable in self._hosted():
             self._fetch_variable(variable)
         return self.arena
@@ -512,7 +514,7 @@ class DeviceMemory:
             self._put_variable(variable)
 
     def _of_view(self, view: View) -> list[Variable]:
-        """Return the variables of which a tensor has elements."""
+        """Return the variables whose elements a tensor contains."""
         return [self._graph.variable_of(storage) for storage in storages(view)]
 
     def _fetch(self, place: TensorPlace, tensor: object) -> None:

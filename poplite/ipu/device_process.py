@@ -7,10 +7,10 @@
                             call sort               Python calls a function, says "ok" or "stop"
                             ok 81250 0.0004         cycles, seconds
     read variable:x         ok                      the values are in the shared file
-    run mian                error symbol_error 15   the text follows, of so many bytes
+    run mian                error symbol_error 15   the text follows, with this many bytes
 
-Lines have pipes of their own, as libraries write to standard output. What the process writes there
-and to standard error is kept, and its end is shown when the process dies.
+Lines use separate pipes, since libraries write to standard output. The process's standard output
+and standard error are recorded, and the end is shown if the process dies.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from poplite import errors
 from poplite.errors import DeviceRuntimeError
 
 HALTED = "Stopped"
-"""What the process calls the end of a run that Python asked for."""
+"""The process's name for a run that ended at Python's request."""
 
 
 class Halted(Exception):
-    """A run was ended by Python; it never reaches the user."""
+    """A run was ended by Python; users never see this exception."""
 
 
 BY_NAME = errors.BY_POPLAR_NAME | {"poplar_error": DeviceRuntimeError}
-"""Classes by the names of Poplar's exceptions; any other is a `DeviceRuntimeError`."""
+"""Classes by the names of Poplar's exceptions; all others become `DeviceRuntimeError`."""
 
 
 def error_of(name: str, text: str, command: str) -> Exception:
-    """Return the error for an exception of the process, which a command met.
+    """Return the error for an exception that the process reported for a command.
 
     >>> error = error_of("graph_memory_allocation_error", "tile 3: 9 KiB too much", "start")
     >>> type(error).__name__, error.what, error.where
@@ -62,10 +62,10 @@ COMMANDS, REPLIES = 3, 4
 """Numbers of the pipes in the process."""
 
 LAST_BYTES = 2_048
-"""Bytes of the output of a dead process that are shown."""
+"""Number of bytes of a dead process's output that are shown."""
 
 _HIGH = 16
-"""File descriptors from here on are in nobody's way when the process gets its own."""
+"""File descriptors from here on do not conflict with those that the process gets."""
 
 Serve = Callable[[str, str], bool]
 """Takes "fetch" or "sink" and a stream, or "call" and a function; returns whether to continue."""
@@ -76,10 +76,10 @@ def _no_stream(verb: str, name: str) -> bool:
 
 
 class Child:
-    """A running process that keeps to the protocol.
+    """A running process that follows the protocol.
 
     Attributes:
-        is_alive: whether it can be asked anything.
+        is_alive: whether it accepts commands.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
@@ -91,7 +91,7 @@ class Child:
         actions = [(os.POSIX_SPAWN_DUP2, ours, theirs) for ours, theirs in ends]
         self._replies = os.fdopen(answers, "rb")
         try:
-            # A group of its own, so that Ctrl-C reaches Python alone.
+            # A separate process group, so that Ctrl-C reaches only Python.
             self.pid = os.posix_spawn(
                 command[0], list(command), os.environ, file_actions=actions, setpgroup=0
             )
@@ -107,10 +107,10 @@ class Child:
         self._end = weakref.finalize(self, _end, self.pid, self._commands, self._replies, log)
 
     def ask(self, line: str, serve: Serve = _no_stream) -> list[str]:
-        """Send a command, serve what it asks for, and return the words of its reply.
+        """Send a command, serve its requests, and return the words of its reply.
 
-        Raises the error that the process replies, and `Halted` where a run was ended by `serve`.
-        What `serve` raises ends the run first, and is raised then.
+        Raises the error that the process reports, and `Halted` if `serve` ended the run. An
+        exception of `serve` ends the run first, and is then raised.
         """
         raised: BaseException | None = None
         try:
@@ -134,24 +134,24 @@ class Child:
                         raise error_of(name, text, line)
                     raise raised
                 elif verb in ("ok", "ready"):
-                    if raised is not None:  # the run ended before it heard of that
+                    if raised is not None:  # the run ended before it was told
                         raise raised
                     return rest.split()
                 else:
                     raise self._broken(f"replied {verb!r:.80} to {line!r}")
         except KeyboardInterrupt:
             if self.is_alive:
-                self.kill()  # nobody knows what it is doing
+                self.kill()  # its state is unknown
             raise
 
     def kill(self) -> str:
-        """End the process at once, and return what it said last."""
+        """Kill the process, and return its last output."""
         self.is_alive = False
         os.kill(self.pid, signal.SIGKILL)
         return self._ended()[1]
 
     def end(self) -> None:
-        """Let the process end, which has nothing to do."""
+        """End the idle process."""
         self.is_alive = False
         self._ended()
 
@@ -176,7 +176,7 @@ class Child:
         return text.decode(errors="replace")
 
     def _died(self, line: str) -> DeviceRuntimeError:
-        """Return the error for a process that has ended, with how and what it said last."""
+        """Return the error for a process that has ended, with its status and last output."""
         self.is_alive = False
         status, said = self._ended()
         how = f"ended with status {os.waitstatus_to_exitcode(status)}"
@@ -204,7 +204,7 @@ class Child:
 
 
 def _pipe() -> tuple[int, int]:
-    """Return both ends of a pipe, numbered out of the way of the process."""
+    """Return both ends of a pipe, with numbers that the process does not use."""
     low = os.pipe()
     high = _high(low[0]), _high(low[1])
     for end in low:
@@ -217,7 +217,7 @@ def _high(number: int) -> int:
 
 
 def _end(pid: int, commands: int, replies: IO[bytes], log: IO[bytes]) -> tuple[int, str]:
-    """Close both pipes, which ends the process, and return its status and what it said last."""
+    """Close both pipes, which ends the process, and return its status and last output."""
     os.close(commands)
     replies.close()
     status = os.waitpid(pid, 0)[1]

@@ -1,4 +1,4 @@
-"""Export: files of a graph with its programs, for an SDK elsewhere."""
+"""Exporting a graph with its programs as files, for an SDK on another machine."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ def export(
 ) -> Path:
     """Write a graph and its programs as C++ and tables, to be built where there is an SDK.
 
-    Nothing is compiled. Equal graphs give equal bytes, and files that are so already are left as
-    they are, so that they need not be built again. The README in the folder has the next steps.
+    Nothing is compiled. Equal graphs give identical files, and files that are up to date are not
+    rewritten, so they need not be built again. The README in the folder has the next steps.
 
     Args:
         graph: the graph.
         programs: one program, several in a list, or named ones in a dictionary.
-        folder: where the files go; it is made if it does not exist.
-        checks: with "fast", an index outside of a field stops its vertex, and the program.
+        folder: where the files go; created if it does not exist.
+        checks: with "fast", an out-of-range index of a field stops its vertex, and the program.
 
     Returns:
         The folder.
 
     Raises:
-        ControlProgramError: for other `checks`, and if the graph or a program is not one.
-        ExportError: for what a real IPU is not given yet, with the lines.
-        VertexCompileError: for vertex classes that cannot be codelets.
-        FileLoadError: when a file cannot be written.
-        PopliteError: for every fault of the program that can be found before running.
+        ControlProgramError: for invalid `checks`, or an invalid graph or program.
+        ExportError: for features not yet supported on real IPUs, with the lines.
+        VertexCompileError: for vertex classes that cannot become codelets.
+        FileLoadError: if a file cannot be written.
+        PopliteError: for every error of the program that can be found before running.
 
     >>> import tempfile
     >>> import poplite as pl
@@ -90,7 +90,7 @@ def export(
 def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:  # ValueError: of a name that no folder can have
+    except (OSError, ValueError) as error:  # ValueError: an invalid folder name
         raise FileLoadError(
             f"cannot make the folder {str(folder)!r}: {getattr(error, 'strerror', None) or error}",
             fix="export to a folder that does not exist yet, where you may make one",

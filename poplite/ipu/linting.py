@@ -1,28 +1,24 @@
-"""The public function that says what a graph would cost a tile beyond the simulator's model.
+"""Finding what a real tile would emulate, copy, or get wrong, beyond the simulator's model.
 
-What a graph asks of the memory of a tile that it does not do, or does with a copy.
-
-Vertices of one tile run at once, and each store changes a word of 4 bytes. Where two of them write
-elements of 1 or 2 bytes side by side, they may share a word::
+Memory: vertices of one tile run at once, and each store changes a word of 4 bytes. If two of them
+write adjacent elements of 1 or 2 bytes, they may write to the same word::
 
     h   HALF   | 0 1 | 2 3 | 4 5 |        vertex 0 writes h[0:3], vertex 1 writes h[3:6]:
                        ^                   elements 2 and 3 are one word
 
-Words are counted from where the part of a variable on the tile begins.  Data that are copied on the
-tile, or come from other tiles, begin a buffer: the cost model says which edges those are.
+Words are counted from the beginning of a variable's part on the tile.  Data that are copied within
+the tile, or come from other tiles, have their own buffers, as determined by the cost model.
 
-What a tile would have to emulate in a `compute`, or would do slowly.
+Emulation: a tile computes with floats of 32 and 16 bits and ints of 32 bits. Doubles and divisions
+of 64-bit ints are software calls::
 
-A tile computes floats of 32 and 16 bits and ints of 32 bits. Doubles, and divisions of 64-bit ints,
-are calls of software there::
-
-    x = (i + 0.5) * self.step       i + 0.5 is a double, of an index and a literal
-    if self.n < 0.5:                n becomes a double, to be compared with one
-    k = self.n // 3                 ints have 64 bits, whatever the field has
+    x = (i + 0.5) * self.step       i + 0.5 is a double, from an index and a literal
+    if self.n < 0.5:                n is converted to a double for the comparison
+    k = self.n // 3                 ints have 64 bits, whatever the type of the field
 
 So are functions of `math` other than `exp` of a float32, whose kernels compute in double, and
-`pl.fma`, for which a tile has no instruction. Stores of
-less than 4 bytes change a whole word of memory, which two workers must not do at once.
+`pl.fma`, for which a tile has no instruction. Stores of less than 4 bytes change a whole word of
+memory, which two workers must not do at once.
 """
 
 from __future__ import annotations
@@ -62,18 +58,18 @@ from poplite.vertex.fields import Field
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 _OF_POPLITE = ("poplite.", "<poplite ")
-"""How modules of poplite's classes begin, those that are made of expressions among them."""
+"""Module prefixes of poplite's classes, including those generated from expressions."""
 
 
 def lint(graph: Graph) -> list[Finding]:
     """Return what a real tile would emulate, do with a copy, or get wrong.
 
-    Looked at are the classes of all vertices: doubles, divisions of 64-bit ints, functions of
+    The classes of all vertices are checked for doubles, divisions of 64-bit ints, functions of
     `math` that compute in double, and stores of less than a word by the workers of a MultiVertex.
-    Of compute sets whose vertices all have a tile and are connected to elements that have one also
-    what they ask of memory: words that two vertices of a tile write, edges that are not aligned as
-    their layout says, inputs that share elements with an output of their vertex, and fields that
-    are copied on their tiles as the cost model says.
+    Compute sets whose vertices and elements all have tiles are also checked for their use of
+    memory: words that two vertices of a tile write, edges that are not aligned as their layout
+    requires, inputs that share elements with an output of their vertex, and fields that, according
+    to the cost model, are copied on their tiles.
 
     Args:
         graph: any graph; it is not changed.
@@ -84,7 +80,7 @@ def lint(graph: Graph) -> list[Finding]:
 
     Raises:
         ControlProgramError: if `graph` is not a graph.
-        VertexCompileError: when a `compute` is outside the dialect.
+        VertexCompileError: if a `compute` is outside the dialect.
 
     >>> import poplite as pl
     >>> class Midpoint(pl.Vertex):
@@ -115,7 +111,7 @@ def lint(graph: Graph) -> list[Finding]:
 
 
 def is_placed(graph: Graph, compute_set: ComputeSet) -> bool:
-    """Return whether all vertices, and all elements behind all their fields, have a tile."""
+    """Return whether all vertices, and all elements of their fields, have a tile."""
     are_connected = all(
         vertex.tile is not None
         and len(vertex.connections) + len(vertex.state) == len(vertex.vertex_class.fields)
@@ -128,7 +124,7 @@ def is_placed(graph: Graph, compute_set: ComputeSet) -> bool:
 
 
 class _InPlace(NamedTuple):
-    """Edges that vertices access in place; copied or received data begin a buffer.
+    """Edges that vertices access in place; copied or received data have their own buffers.
 
     Attributes:
         vertex: int64[n], positions of the vertices.
@@ -136,7 +132,7 @@ class _InPlace(NamedTuple):
         owner: int64[n], numbers of the variables.
         begin: int64[n], addresses of the first elements.
         offset: int64[n], bytes from the beginning of the variable's part of the tile.
-        end: int64[n], the same of what follows.
+        end: int64[n], the same for the end of the edge.
     """
 
     vertex: Int64
@@ -148,9 +144,9 @@ class _InPlace(NamedTuple):
 
 
 def in_memory(graph: Graph, compute_set: ComputeSet) -> Iterator[Finding]:
-    """Yield what the vertices of a compute set ask of the memory of their tiles.
+    """Yield findings about the memory accesses of a compute set's vertices.
 
-    All of them have a tile, all their fields are connected, to elements that have one.
+    All vertices must have a tile, and all fields must be connected to elements that have one.
     """
     table = edge_table(compute_set)
     yield from _shared_words(graph, compute_set, table)
@@ -180,7 +176,7 @@ def _in_place(graph: Graph, table: EdgeTable, family: Family, field: FieldEdges)
 
 
 def _part_begins(variable: Variable, num_tiles: int) -> Int64:
-    """Return int64[tiles], the place where the part of a variable on each tile begins."""
+    """Return int64[tiles], the beginning of the part of a variable on each tile."""
     breaks, tiles = variable.mapping.pieces()
     held = np.bincount(tiles, np.diff(breaks), num_tiles).astype(np.int64)
     return variable.base + np.cumsum(held) - held
@@ -220,7 +216,7 @@ def _shared_words(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> It
 
 
 def _two_elements(graph: Graph, last: int, following: int) -> str:
-    """Return elements that are adjacent on their tile, maybe not in their variable."""
+    """Return elements, as text, that are adjacent on their tile but maybe not in their variable."""
     if following == last + 1:
         return element_text(graph.variables, last, following + 1)
     each = (element_text(graph.variables, address, address + 1) for address in (last, following))
@@ -273,7 +269,7 @@ def _rearranged(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iter
 
 
 def _line_of(table: EdgeTable, cause: Cause) -> SourceLocation | None:
-    """Return the user's line that added vertices of a cause; None where several are spelled so."""
+    """Return the user's line that added the vertices of a cause; None if it is ambiguous."""
     lines = {
         line
         for family in table.families
@@ -299,20 +295,20 @@ WORD = 4
 _OF_FLOATS = frozenset(
     {"as_float", "fabs", "round_down", "round_up", "round_to_zero", "round_to_even"}
 )
-"""Functions that make a double of an int."""
+"""Functions that convert an int to a double."""
 
 _OF_DOUBLES = (_OF_FLOATS - {"as_float"}) | frozenset(
     {"minimum", "maximum", "smaller", "larger", "truncate", "floor", "ceil", "as_HALF"}
     | {"as_UNSIGNED_LONGLONG"}
 )
-"""Functions that, of a double, compute in double; `pl.FLOAT` only rounds it."""
+"""Functions that compute in double if given one; `pl.FLOAT` only rounds it."""
 
 
 def emulated(vertex: type[Vertex]) -> list[Finding]:
-    """Return what a tile would emulate, and stores of parts of words by several workers.
+    """Return what a tile would emulate, and sub-word stores by several workers.
 
-    A class with `cpp` in place of `compute` has none. Raises `VertexCompileError` when
-    `compute` is outside the dialect.
+    A class with `cpp` in place of `compute` has none. Raises `VertexCompileError` if `compute` is
+    outside the dialect.
     """
     if own_text(vertex) is not None:
         return []
@@ -391,7 +387,7 @@ def _double(checked: Checked, node: ast.expr | ast.AugAssign) -> Finding:
 
 
 def _is_made_double(checked: Checked, node: ast.expr) -> bool:
-    """Return whether an operand is an operation in double itself, which is found as such."""
+    """Return whether an operand is itself an operation in double, which is reported separately."""
     is_number = isinstance(node, ast.Name) or Constants(checked.scope).evaluate(node) is not None
     return checked.facts.kinds[node] is Kind.FLOAT and not is_number
 
@@ -423,7 +419,7 @@ def _function(checked: Checked, node: ast.Call) -> Iterator[Finding]:
 
 
 def _computes_in_double(checked: Checked, node: ast.Call, name: str) -> bool:
-    """Return whether a function that is not a kernel makes a double, or is given one."""
+    """Return whether a function that is not a kernel returns or takes a double."""
     facts, constants = checked.facts, Constants(checked.scope)
     numbers = [each for each in node.args if each in facts.kinds]
     kinds = [facts.kinds[each] for each in numbers]
@@ -438,7 +434,7 @@ def _computes_in_double(checked: Checked, node: ast.Call, name: str) -> bool:
 
 
 def _stored(checked: Checked, node: ast.AST) -> Field | None:
-    """Return the field that a node stores in; None where it does not store."""
+    """Return the field that a node stores to, or None."""
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
         return checked.vertex.fields[node.attr]
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
@@ -475,14 +471,14 @@ def _finding(checked: Checked, node: ast.AST, rule: str, what: str, fix: str) ->
 @made_by("pl.ipu.lint(graph)")
 @frozen
 class Finding:
-    """Something that a tile would do slowly, or otherwise than the simulator.
+    """Something that a tile would do slowly, or differently from the simulator.
 
     Attributes:
         rule: "double", "division", "sub-word store", "alignment" or "copy".
         name: the function, or the compute set.
         what: the fault.
         at: the user's line.
-        found: the line of text, or the elements.
+        found: the source line, or the elements.
         fix: what to try.
 
     >>> from poplite.source import SourceLocation
@@ -505,9 +501,9 @@ class Finding:
 
 
 def findings_text(findings: Sequence[Finding], unplaced: int = 0) -> str:
-    """Return findings one below the other, with how many there are of each rule.
+    """Return findings as text, with the count of each rule.
 
-    `unplaced` compute sets have something without a tile, so that what they copy is not known.
+    `unplaced` compute sets have something without a tile, so their copies are not known.
 
     >>> findings_text([])
     'a tile would emulate nothing of this graph, and copy nothing for its vertices'
@@ -544,7 +540,7 @@ def findings_json(findings: Sequence[Finding]) -> str:
     return json.dumps(rows, indent=1) + "\n"
 
 
-# -- what the public functions are given -----------------------------------------------------------
+# -- arguments of the public functions -------------------------------------------------------------
 
 
 def check_graph(graph: object, call: str) -> None:

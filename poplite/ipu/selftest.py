@@ -1,9 +1,9 @@
-"""Self-test of an SDK: its results on drawn data, compared with the simulator.
+"""Self-test of an SDK: its results for random data, compared with the simulator.
 
-A row of the first program is a vertex class, with NaN, infinities, zeros of both signs and the
-smallest numbers among its data, or something that programs do; one of the second is a part of the
-library. Nobody who wrote this has an IPU: the rows on division, square roots and the smallest
-numbers tell what docs/ipu.md cannot.
+A row of the first program tests a vertex class, with NaN, infinities, zeros of both signs and the
+smallest numbers among its data, or a kind of program step; a row of the second tests a part of the
+library. The authors do not have an IPU: the rows on division, square roots and the smallest numbers
+answer questions that docs/ipu.md cannot.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ SPECIAL = (0.0, 1.0, math.inf, math.nan, 6e-8, 1e-40, 65504.0, 3e38, 1e-45, 1677
 
 
 class _OfFloats(Vertex):
-    """What most rows have: two operands and a result of float32."""
+    """Base of most rows: two operands and a result of float32."""
 
     a: Input[Vector[FLOAT]]
     b: Input[Vector[FLOAT]]
@@ -120,7 +120,7 @@ class Compare(_OfFloats):
 
 
 class StoreHalf(Vertex):
-    """float32 stored as HALF, rounded to nearest, too large ones as infinity."""
+    """float32 stored as HALF, rounded to nearest, with overflow to infinity."""
 
     a: Input[Vector[FLOAT]]
     b: Input[Vector[FLOAT]]
@@ -183,12 +183,12 @@ Built = tuple[Graph, Program, dict[str, list[Tensor]]]
 
 @frozen
 class SelftestOutcome:
-    """What a device made of all rows.
+    """The results of a device for all rows.
 
     Attributes:
         kind: "model" or "hardware".
-        faults: why a program did not run; none where all ran.
-        differ: by row that ran, how many elements differ from the simulator's, and of how many.
+        faults: why a program did not run; empty if all ran.
+        differ: for each row that ran, the number of differing elements, and of all elements.
     """
 
     kind: str
@@ -196,7 +196,7 @@ class SelftestOutcome:
     differ: Mapping[str, tuple[int, int]]
 
     def cell(self, row: str) -> str:
-        """Return what the table says of a row."""
+        """Return the table entry of a row."""
         if row not in self.differ:
             return "not run"
         count, of = self.differ[row]
@@ -218,7 +218,7 @@ def selftest(
     Args:
         kinds: "model" or "hardware".
         device_of: returns the device of a kind.
-        parts: what makes the programs; left out, both.
+        parts: functions that make the programs; by default both.
     """
     chosen = (own_program, library_rows) if parts is None else parts
     expected = [_results(part(), None) for part in chosen]
@@ -280,7 +280,7 @@ def library_rows() -> Built:
 
 
 def own_program() -> Built:
-    """Return the program of the vertex classes here, with copies and a call of the host."""
+    """Return the program of the vertex classes here, with copies and a host call."""
     graph = Graph(Target(tiles=len(ROWS)))
     work = graph.add_compute_set("rows")
     outputs: dict[str, list[Tensor]] = {}
@@ -305,7 +305,7 @@ def own_program() -> Built:
     reversed_ = graph.clone(moved, name="reversed")
     outputs |= {COPIES: [moved], HOST_CALL: [reversed_]}
     call = Call(reverse, [moved], [reversed_])
-    # These are the initial modes anyway: the table shows that a device knows the calls.
+    # These are the initial modes anyway: the table shows that a device supports the calls.
     modes = InTurn(
         ModifyFloatingPointBehaviour(clear=_behaviour(esr=True), set=_behaviour()),
         SetStochasticRounding(False),
@@ -322,7 +322,7 @@ def _reverse(inputs: Any, outputs: Any) -> None:
 
 
 def _drawn(dtype: Any, rng: np.random.Generator) -> Array:
-    """Return numbers of usual sizes, with special ones among them."""
+    """Return numbers of usual magnitude, with special ones among them."""
     if dtype.kind == "i":
         ends = np.iinfo(dtype)
         usual = rng.integers(-1000, 1000, ELEMENTS).astype(dtype)
@@ -337,7 +337,7 @@ def _drawn(dtype: Any, rng: np.random.Generator) -> Array:
 
 
 def _different(got: Sequence[Array], want: Sequence[Array]) -> tuple[int, int]:
-    """Return how many elements have other bits, and of how many; any NaN is as good as another."""
+    """Return how many elements differ in a bit, and of how many; all NaNs count as equal."""
     count = 0
     for found, wanted in zip(got, want, strict=True):
         bits = f"u{found.dtype.itemsize}"
@@ -364,14 +364,14 @@ SPECIAL_FLOATS = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, 3e38, 1677
 
 
 class Inputs:
-    """Tensors of drawn numbers, on all tiles of a graph."""
+    """Tensors of random numbers, on all tiles of a graph."""
 
     def __init__(self, graph: Graph, program: InTurn, seed: int) -> None:
         self.graph, self.program = graph, program
         self._random = np.random.default_rng(seed)
 
     def tensor(self, values: Array, mapping: Any = "linear") -> Tensor:
-        """Return a tensor that holds values at first."""
+        """Return a tensor with initial values."""
         return self.graph.add_variable(
             element_type(values.dtype), values.shape, "x", mapping=mapping, initial_value=values
         )
@@ -521,7 +521,7 @@ ArgSort"""
 
 
 def _one_by_one(x: Inputs) -> list[Tensor]:
-    """Make a vertex of each class, of operands that its fields name."""
+    """Make a vertex of each class, with operands for its fields."""
     steps, written = x.graph.add_compute_set("one by one"), []
     for number, name in enumerate(_ONE_BY_ONE.split()):
         cls = getattr(vertices, name)
@@ -573,4 +573,4 @@ LIBRARY: Mapping[str, Build] = {
     "elements, written and generated": _elements,
     "classes that no operation uses": _one_by_one,
 }
-"""By row of the table, what makes its program."""
+"""The function that makes the program, for each row of the table."""

@@ -1,18 +1,18 @@
 """Tests of vertices, of programs, and of code that handles tensors.
 
     def test_axpy():
-        assert_vertex(Axpy, {"a": 2.0, "x": x, "y": y}, {"y": y + 2 * x})     beside NumPy
+        assert_vertex(Axpy, {"a": 2.0, "x": x, "y": y}, {"y": y + 2 * x})     against NumPy
 
     @given(tensors())                                                         any tensor
     def test_rows_in_turn(t):
         reversed_twice = my_reverse(my_reverse(t.tensor))
         check_tensor(reversed_twice, t.addresses)
 
-`vertices` runs one vertex in both forms on elements laid out in drawn ways,
-`faster_forms` a faster form beside `compute`, and `native_codelets` its C++; `plugin` has fixtures
-for pytest. `addressed` pairs a tensor with the addresses of its elements, and asks everything of
-it; `random_tensors` makes some from a seed, `strategies` are for Hypothesis, which only they need,
-and `python -m poplite.testing.fuzz` checks as many tensors as there is time for.
+`vertices` runs one vertex in both forms on elements in random memory layouts, `faster_forms`
+compares a faster form with `compute`, and `native_codelets` its C++; `plugin` has fixtures for
+pytest. `addressed` pairs a tensor with the addresses of its elements and checks all its queries;
+`random_tensors` makes tensors from a seed, `strategies` are for Hypothesis, which nothing else
+needs, and `python -m poplite.testing.fuzz` checks as many tensors as time allows.
 """
 
 from __future__ import annotations
@@ -49,5 +49,5 @@ if TYPE_CHECKING:
     )
     from poplite.testing.vertices import assert_vertex as assert_vertex
 
-# Every run of pytest imports this package for its plugin, so nothing more is imported at once.
+# Every run of pytest imports this package for its plugin, so other imports are deferred.
 __all__, __getattr__, __dir__ = loaded_on_use(__name__)

@@ -1,14 +1,14 @@
 """A tensor with the addresses of its elements.
 
-NumPy has every view operation of a tensor, on an array that holds, at each index, the address
-of the element that the tensor shows there.  On that array every question is easy::
+NumPy has every view operation of a tensor. They are applied to an array that holds, at each index,
+the address of the tensor's element there.  On that array every query is easy::
 
     x of shape (2, 3) at address 7      tensor  x.T        addresses  7 10
                                                                       8 11
                                                                       9 12
     x.T.contiguous_regions()            where do the flattened addresses not rise by one?
 
-Both are made by the same calls, and remember them as Python lines that make the tensor again.
+Both are made by the same calls, which are recorded as Python lines that reproduce the tensor.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class AddressedTensor:
         tensor: a view of some variables.
         addresses: int64[shape], of the element at each index; element `i` of a variable has
             the address `variable.storage.base + i`.
-        lines: statements that come before `text`.
-        text: an expression that makes the tensor.
+        lines: statements that precede `text`.
+        text: an expression for the tensor.
 
     >>> x = variables({"x": (2, 3)})[0]
     >>> y = x.call("dim_shuffle", [1, 0]).call("slice", 1, 3, 0)
@@ -89,7 +89,7 @@ class AddressedTensor:
 
         Args:
             method: of `Tensor`, one that returns a tensor.
-            *args: legal arguments, all by position.
+            *args: valid arguments, all positional.
 
         Raises:
             UnknownName: for any other method.
@@ -140,7 +140,7 @@ class AddressedTensor:
         return "\n".join(self.lines if self.text == "t" else self.assigned().lines)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        # What Hypothesis asks; it would print the fields of a dataclass.
+        # For Hypothesis, which would print the fields of a dataclass.
         printer.text(repr(self))
 
 
@@ -178,11 +178,11 @@ checked = annotated(
         "dict[str, Nested]": instance_of(dict, "intervals of each tile, by name"),
     },
 )
-"""Decorates the functions of `poplite.testing`: what their annotations ask for."""
+"""Decorator of the functions of `poplite.testing`, which checks arguments by annotation."""
 
 
 def _written(values: Iterable[object]) -> str:
-    """Return arguments as Python writes them; those that it cannot write fit no method."""
+    """Return arguments as Python source text; those that have none are valid for no method."""
     try:
         return ", ".join(map(repr, values))
     except (RecursionError, ValueError):
@@ -191,7 +191,7 @@ def _written(values: Iterable[object]) -> str:
 
 @contextmanager
 def _noted(text: str) -> Iterator[None]:
-    """Tell, of an exception inside the `with` block, which expression raised it."""
+    """Add to exceptions of the `with` block the expression that raised them."""
     try:
         yield
     except Exception as error:
@@ -207,13 +207,13 @@ def variables(
     constants: Sequence[str] = (),
     mappings: dict[str, Nested] | None = None,
 ) -> tuple[AddressedTensor, ...]:
-    """Make the variables of a new graph.
+    """Create the variables of a new graph.
 
     Args:
-        shapes: extents of each, by name.
-        num_tiles: tiles of the graph.
-        constants: names of those that are constants, of value 0.
-        mappings: tiles of elements, by name; others have none.
+        shapes: the shape of each, by name.
+        num_tiles: number of tiles of the graph.
+        constants: names of those that are constants, with the value 0.
+        mappings: tile mappings by name; other variables have none.
 
     >>> x, y = variables({"x": (4,), "y": ()}, constants=["y"])
     >>> y.tensor.contains_constant(), y.addresses.tolist()
@@ -256,7 +256,7 @@ def concatenated(parts: Sequence[AddressedTensor], dim: int) -> AddressedTensor:
     """Concatenate tensors of one graph along a dimension.
 
     Args:
-        parts: at least one; those that are not variables come from one chain of operations.
+        parts: at least one; those that are not variables come from a single chain of operations.
         dim: the dimension.
 
     >>> x, y = variables({"x": (2,), "y": (1,)})
@@ -272,11 +272,11 @@ def concatenated(parts: Sequence[AddressedTensor], dim: int) -> AddressedTensor:
 
 @checked
 def appended(one: AddressedTensor, other: AddressedTensor, dim: int) -> AddressedTensor:
-    """Append to a tensor a last index of one dimension.
+    """Append a last index along one dimension of a tensor.
 
     Args:
-        one: the tensor that grows.
-        other: of one rank less.
+        one: the tensor to extend.
+        other: the elements at that index; its rank is one less.
         dim: the dimension.
 
     >>> x, y = variables({"x": (2,), "y": ()})
@@ -324,21 +324,21 @@ _METHODS: dict[str, Callable[..., Addresses]] = {
     "broadcast": lambda a, n, dim: np.concatenate([a] * n or [_taken(a, (), dim)], dim),
     "upsample": np.repeat,
 }
-"""What NumPy calls the methods of a tensor."""
+"""NumPy's counterparts of the methods of a tensor."""
 
 
 # -- queries of a tensor, compared with the addresses of its elements ------------------------------
-# Each check states the answer as plainly as NumPy allows, over every element.  A difference is an
-# `AssertionError` with the question, the answer and what the addresses say.
+# Each check computes the answer as plainly as NumPy allows, over every element.  A difference is an
+# `AssertionError` with the query, the answer and the answer of the addresses.
 
 
 SHOWN = 300
-"""Characters of an answer in a message."""
+"""Maximum number of characters of an answer in a message."""
 
 
 @checked
 def check_tensor(tensor: Tensor, addresses: Int64) -> None:
-    """Assert that every question about a tensor has the answer that its addresses give.
+    """Assert that every query of a tensor has the answer that its addresses give.
 
     Args:
         tensor: any view.
@@ -346,7 +346,7 @@ def check_tensor(tensor: Tensor, addresses: Int64) -> None:
             the address `variable.storage.base + i`.
 
     Raises:
-        AssertionError: with the question, the answer, and what was expected.
+        AssertionError: with the query, the answer, and what was expected.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.INT, (2, 3), "x")
@@ -362,14 +362,14 @@ def check_tensor(tensor: Tensor, addresses: Int64) -> None:
 
 
 def check_view(tensor: Tensor, addresses: Int64) -> None:
-    """Assert what `check_tensor` does but for tiles and the order of memory.
+    """Assert what `check_tensor` does, except for tiles and the order of memory.
 
     Args:
         tensor: any view.
         addresses: int64[shape], of the element at each index.
 
     Raises:
-        AssertionError: with the question, the answer, and what was expected.
+        AssertionError: with the query, the answer, and what was expected.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.INT, (2,), "x")
@@ -406,7 +406,7 @@ def _check_regions(tensor: Tensor, flat: Int64, owners: Int64) -> None:
 
 @checked
 def check_intersection(one: Tensor, addresses: Int64, other: Tensor, others: Int64) -> None:
-    """Assert that two tensors share an element where their addresses do.
+    """Assert that two tensors share elements exactly if their addresses do.
 
     Args:
         one: a tensor.
@@ -415,7 +415,7 @@ def check_intersection(one: Tensor, addresses: Int64, other: Tensor, others: Int
         others: int64[shape], addresses of its elements.
 
     Raises:
-        AssertionError: when one of the two says otherwise.
+        AssertionError: if one of the two gives a different answer.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.INT, (4,), "x")
@@ -447,7 +447,7 @@ def tiles_of(graph: Graph) -> Int64:
 
 @checked
 def check_tile_mapping(tensor: Tensor, addresses: Int64, tiles: Int64) -> None:
-    """Assert that a tensor's elements are where their addresses are.
+    """Assert that a tensor's elements are on the tiles of their addresses.
 
     Args:
         tensor: any view.
@@ -455,7 +455,7 @@ def check_tile_mapping(tensor: Tensor, addresses: Int64, tiles: Int64) -> None:
         tiles: int64, tile at every address, -1 for none.
 
     Raises:
-        AssertionError: when they are not, or intervals are not as long as they can be.
+        AssertionError: if they are not, or intervals are not as long as possible.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2))
@@ -483,7 +483,7 @@ def _nested(mapping: TileMapping) -> list[list[tuple[int, int]]]:
 
 @checked
 def check_sorted_regions(tensor: Tensor, addresses: Int64, tiles: Int64) -> None:
-    """Assert that a tensor's groups are its elements in the order of memory, whole and by tile.
+    """Assert that a tensor's groups list its elements in memory order, overall and by tile.
 
     Args:
         tensor: any view.
@@ -491,8 +491,8 @@ def check_sorted_regions(tensor: Tensor, addresses: Int64, tiles: Int64) -> None
         tiles: int64, tile at every address, -1 for none.
 
     Raises:
-        AssertionError: when an element is missing or in the wrong place, or a group or an
-            interval is not as long as it can be.
+        AssertionError: if an element is missing or in the wrong place, or a group or an
+            interval is not as long as possible.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2))
@@ -521,7 +521,7 @@ def _groups(flat: Int64, tiles: Int64) -> tuple[Int64, Int64, Int64]:
     new = np.append(True, (np.diff(flat) != 1) | (np.diff(tiles) != 0))[: len(flat)]
     begin = np.flatnonzero(new)
     end = np.append(begin[1:], len(flat))[: len(begin)]
-    order = np.lexsort((flat[begin], tiles[begin]))  # stable: what comes first stays first
+    order = np.lexsort((flat[begin], tiles[begin]))  # stable: ties keep their order
     begin, end = begin[order], end[order]
     joined = (flat[end[:-1] - 1] + 1 == flat[begin[1:]]) & (np.diff(tiles[begin]) == 0)
     breaks = np.flatnonzero(np.append(True, ~joined)[: len(begin)])
@@ -537,7 +537,7 @@ def _same_groups(
 
 
 def _check_once(answer: SortedRegions, flat: Int64, tiles: Int64) -> None:
-    """Assert that groups list every address once, in order, and cannot be joined."""
+    """Assert that groups list every address once, in order, and cannot be merged."""
     positions = _positions(answer.begin, answer.length)
     memory, first = np.unique(flat, return_index=True)
     order = np.argsort(tiles[first], kind="stable")
@@ -553,7 +553,7 @@ def _check_once(answer: SortedRegions, flat: Int64, tiles: Int64) -> None:
 
 
 def _check_aliases(answer: SortedRegions, flat: Int64) -> None:
-    """Assert that every element is listed, and intervals say where their memory comes first."""
+    """Assert that every element is listed, with the interval where its memory occurs first."""
     assert answer.aliases is not None
     positions = _positions(answer.begin, answer.length)
     _same("with aliases: elements", np.sort(positions), np.arange(len(flat)))
@@ -568,7 +568,7 @@ def _positions(begin: Int64, length: Int64) -> Int64:
 
 
 def _tiles_at(flat: Int64, tiles: Int64, call: str) -> Int64:
-    """Return the tile of each element, or refuse tiles that are not one for each address."""
+    """Return the tile of each element; refuse tiles unless there is one for each address."""
     if tiles.ndim != 1 or (len(flat) and not 0 <= flat.min() <= flat.max() < len(tiles)):
         raise TensorCreationError(
             f"testing.{call}: tiles of shape {tiles.shape} have none for each address",

@@ -1,8 +1,10 @@
-"""A faster form of a vertex class compared with its `compute`, on random fields.
+"""Comparing a faster form of a vertex class with its `compute`, on random fields.
 
-check_faster(Total)                                          any lengths, any values
-check_faster(Product, lambda n: {"a": (3, n), ...})          lengths that fit each other
-check_faster(Shift, values={"places": range(8)})             values that make sense
+By default fields are random::
+
+    check_faster(Total)                                          any lengths, any values
+    check_faster(Product, lambda n: {"a": (3, n), ...})          lengths that fit each other
+    check_faster(Shift, values={"places": range(8)})             meaningful values
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from poplite.vertex.templates import allowed_elements
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 METADATA = QuarterMetadata("F143", scale=1)
-"""Of all QUARTER fields."""
+"""The metadata of all QUARTER fields."""
 
 RESULT = "the returned value"
 
@@ -47,25 +49,25 @@ def check_faster(
 ) -> None:
     """Check that the faster form of a vertex class does what its `compute` does.
 
-    Both run compiled, on the same drawn fields: of no, one, few and many elements, with NaN,
-    infinities, the smallest numbers, zeros of both signs and the ends of integers among them. Those
-    for which `compute` indexes outside of a field are left out. A template is checked for all
-    element types that its `compute` can have.
+    Both run compiled, on the same random fields: with no, one, few and many elements, among them
+    NaN, infinities, the smallest numbers, zeros of both signs and the limits of integer types.
+    Fields for which `compute` indexes out of range are left out. A template is checked for all
+    element types that its `compute` supports.
 
     Args:
         vertex: the class.
         shapes: returns for a size the length of each vector, and rows and columns of each list of
-            vectors, by field; by default they are drawn.
-        values: what some fields are drawn from, by name. By default numbers of State are small, if
-            they are integers.
-        examples: how many vertices are tried, for each element type.
-        seed: chooses the fields; the same seed gives the same ones.
+            vectors, by field; by default they are random.
+        values: the values that fields are drawn from, by name. By default integer State fields
+            are small.
+        examples: number of vertices to try, for each element type.
+        seed: of the random fields; the same seed gives the same fields.
 
     Raises:
         AssertionError: for results that differ in a bit, or by more than the form's `rtol`, with
-            the smallest fields that were found; and when `compute` stops for all drawn fields.
-        VertexDefinitionError: when the class has no faster form.
-        VertexCompileError: when one of them cannot be compiled.
+            the smallest such fields found; and if `compute` stops for all random fields.
+        VertexDefinitionError: if the class has no faster form.
+        VertexCompileError: if one of the forms cannot be compiled.
 
     >>> import poplite as pl
     >>> class Last(pl.Vertex):
@@ -95,7 +97,7 @@ def check_faster(
 
 
 class _Vertices:
-    """Vertices of one class, each in a compute set and a program of its own."""
+    """Vertices of one class, each in its own compute set and program."""
 
     def __init__(self, cls: type[Vertex], drawn: Sequence[DrawnFields]) -> None:
         self._cls = cls
@@ -122,7 +124,7 @@ class _Vertices:
         self._programs[str(number)] = Execute(compute_set, result)
 
     def _tensors(self, field: Field, rows: Rows) -> Sequence[Tensor]:
-        """Return the edges of a field; rows of one length are those of a matrix."""
+        """Return the edges of a field; rows of equal length become those of a matrix."""
         is_matrix = field.depth == 2 and len({len(row) for row in rows}) < 2
         arrays = [np.array(rows).reshape(len(rows), -1 if rows else 1)] if is_matrix else rows
         tensors = []
@@ -148,7 +150,7 @@ class _Vertices:
         )
 
     def run(self, engine: Engine, number: int) -> dict[str, Rows] | PopliteError:
-        """Run a vertex; return what its writable fields hold, or what stopped it."""
+        """Run a vertex; return the contents of its writable fields, or the error that occurred."""
         try:
             engine.run(number)
         except PopliteError as error:
@@ -189,10 +191,10 @@ def _difference(
     defined: dict[str, Rows] | PopliteError,
     faster: dict[str, Rows] | PopliteError,
 ) -> str:
-    """Return in which way results differ; empty where they do not."""
+    """Return how results differ; empty if they do not."""
     if isinstance(defined, PopliteError) or isinstance(faster, PopliteError):
         if isinstance(defined, PopliteError) and isinstance(faster, PopliteError):
-            return ""  # what compute raises is raised for both
+            return ""  # an error of compute is raised for both
         if isinstance(faster, PopliteError):
             return f"only the faster form stops, {faster.what}"
         return f"only compute stops, {defined.what}" if isinstance(defined, PopliteError) else ""
@@ -209,25 +211,25 @@ def _difference(
     return ""
 
 
-# -- fields drawn from a seed, of all sizes, with hard numbers among them --------------------------
+# -- random fields of all sizes, with special values among them ------------------------------------
 
 Array = npt.NDArray[Any]
 Rows = list[Array]
 """The elements of a field, one array for each of its edges."""
 
 Shapes = Callable[[int], Mapping[str, int | tuple[int, ...]]]
-"""What fits a size: lengths of vectors, and rows and columns of lists, by field."""
+"""Returns shapes for a size: lengths of vectors, and rows and columns of lists, by field."""
 
 SIZES = (0, 1, 2, 3, 7, 8, 9, 31, 32, 33, 63, 64, 65)
-"""Elements of vectors: none, and numbers just below and above the lanes of machines."""
+"""Lengths of vectors: zero, and numbers just below and above the lane counts of machines."""
 
 MOST_SHOWN = 70
-"""Elements of a field that a message shows, before it leaves some out."""
+"""Maximum number of elements of a field that a message shows."""
 
 
 @frozen(eq=False)
 class DrawnFields:
-    """What one vertex is connected to: edges, by name, and values of State."""
+    """The random contents of one vertex: edges by name, and values of State."""
 
     cls: type[Vertex]
     edges: Mapping[str, Rows]
@@ -235,14 +237,14 @@ class DrawnFields:
 
     @property
     def size(self) -> int:
-        """All elements."""
+        """The total number of elements."""
         lists = (value for value in self.state.values() if isinstance(value, list))
         rows = (row for rows in self.edges.values() for row in rows)
         return sum(map(len, lists)) + sum(map(len, rows))
 
 
 def classes_of(vertex: type[Vertex]) -> list[type[Vertex]]:
-    """Return a class, or those that a template can be made to."""
+    """Return a class, or all instances of a template."""
     if not vertex.type_variables:
         return [vertex]
     found: list[type[Vertex]] = []
@@ -253,7 +255,7 @@ def classes_of(vertex: type[Vertex]) -> list[type[Vertex]]:
             cls = template[elements]
             check(cls)
             found.append(cls)
-        except VertexCompileError as error:  # compute has no meaning for these
+        except VertexCompileError as error:  # compute does not support these types
             refused = error
     if not found and refused is not None:
         raise refused
@@ -267,9 +269,9 @@ def drawn_fields(
     values: Mapping[str, Sequence[Any]],
     count: int,
 ) -> list[DrawnFields]:
-    """Return fields of so many vertices, those with the fewest elements first.
+    """Return fields of a number of vertices, those with the fewest elements first.
 
-    `shapes` and `values` are those of `check_faster`.
+    `shapes` and `values` are as for `check_faster`.
     """
     drawn = [_drawn(cls, rng, shapes, values) for _ in range(count)]
     return sorted(drawn, key=lambda each: each.size)
@@ -309,7 +311,7 @@ def _lengths(
     *,
     is_even: bool,
 ) -> list[int]:
-    """Return the elements of each edge of a field; `is_even` fields are of one size."""
+    """Return the number of elements of each edge of a field; equal for `is_even` fields."""
     if field.depth == 0:
         return [1]
     if shape is not None:
@@ -330,7 +332,7 @@ def _elements(
     special: float,
     values: Sequence[Any] | None,
 ) -> Array:
-    """Return elements of a field, some of them `special`."""
+    """Return random elements of a field, some of them `special`."""
     dtype = field.element.dtype
     if values is not None:
         return np.asarray([values[k] for k in rng.integers(0, len(values), length)], dtype)
@@ -370,24 +372,24 @@ def _special(element: type[ElementType[Any]]) -> Array:
 
 
 Differences = Callable[[Sequence[DrawnFields]], Iterator[str | None]]
-"""Yields how each vertex differs, empty where it does not; None for one that indexes outside of its
-fields by its definition, which does not count."""
+"""Yields the difference of each vertex, empty if there is none; None for a vertex whose definition
+indexes out of range, which does not count."""
 
 
 def smallest_difference(
     drawn: Sequence[DrawnFields], differences: Differences, what: str, which: str, call: str
 ) -> tuple[DrawnFields, str] | None:
-    """Return the smallest fields that differ, and how; None where none of those drawn does.
+    """Return the smallest fields with different results, and the difference; None if all agree.
 
     Args:
         drawn: the fields.
-        differences: of some of them; it is not asked for more after the first that differs.
-        what: the definition, for the message where it indexes outside of all fields.
-        which: these fields, for the same.
-        call: the beginning of the user's call, for the same.
+        differences: yields the differences for given fields; it is read up to the first one.
+        what: the definition, for the message if it indexes out of range for all fields.
+        which: these fields, for the same message.
+        call: the beginning of the user's call, for the same message.
 
     Raises:
-        AssertionError: when nothing was compared.
+        AssertionError: if nothing was compared.
     """
     __tracebackhide__ = True
     compared, found = _first_difference(drawn, differences)
@@ -407,7 +409,7 @@ def smallest_difference(
 def _first_difference(
     drawn: Sequence[DrawnFields], differences: Differences
 ) -> tuple[int, tuple[DrawnFields, str] | None]:
-    """Return how many vertices are equal, and fields and difference of the first that is not."""
+    """Return the number of equal vertices, and the fields and difference of the first other one."""
     compared = 0
     for fields, why in zip(drawn, differences(drawn), strict=False):
         if why:
@@ -417,7 +419,7 @@ def _first_difference(
 
 
 def parts_of(fields: DrawnFields) -> Iterator[DrawnFields]:
-    """Yield fields with fewer elements, the same ones of all vectors of a length."""
+    """Yield fields with fewer elements, the same selection for all vectors of a length."""
     declared, rows_of = fields.cls.fields, list(fields.edges.values())
     sizes = {len(row) for rows in rows_of for row in rows} | {len(rows) for rows in rows_of}
     for size in sorted(sizes - {0}):
@@ -440,7 +442,7 @@ def _part(rows: Rows, kept: slice, size: int) -> Rows:
 
 
 def fields_text(fields: DrawnFields) -> str:
-    """Return fields one a line, for messages."""
+    """Return fields as text, one per line, for messages."""
     lines = [f"  {name} = {value!r}" for name, value in fields.state.items()]
     for name, rows in fields.edges.items():
         for number, row in enumerate(rows):

@@ -1,7 +1,7 @@
-"""Check as many random tensors as there is time for: `python -m poplite.testing.fuzz`.
+"""Check as many random tensors as time allows: `python -m poplite.testing.fuzz`.
 
 A graph gets five variables; a tensor goes through a dozen random operations, and after each of
-them, a *state*, everything is asked and compared with dense arrays::
+them, in each *state*, all queries are compared with dense arrays::
 
     regions, contiguity, counts, aliases        the addresses of the elements
     intersection with earlier states            the same
@@ -45,17 +45,17 @@ STATES_OF_A_GRAPH = 12
 NUM_TILES = 5
 
 GRAPHS_AT_ONCE = 50
-"""After that many, progress is printed."""
+"""Number of graphs after which progress is printed."""
 
 
 class FuzzResult(NamedTuple):
-    """What some graphs showed.
+    """The results for some graphs.
 
     Attributes:
-        states: tensors checked.
-        on_cat: of those, how many view a concatenation.
-        multi_digit: of those, how many have a dimension that is not a single stride.
-        failure: the report of the first difference, or nothing.
+        states: number of tensors checked.
+        on_cat: number of those that view a concatenation.
+        multi_digit: number of those with a dimension that is not a single stride.
+        failure: the report of the first difference, or empty.
     """
 
     states: int = 0
@@ -64,7 +64,7 @@ class FuzzResult(NamedTuple):
     failure: str = ""
 
     def plus(self, other: FuzzResult) -> FuzzResult:
-        """Add up; the first failure stays.
+        """Return the sum; the first failure is kept.
 
         >>> FuzzResult(2, 1).plus(FuzzResult(3, failure="x"))
         FuzzResult(states=5, on_cat=1, multi_digit=0, failure='x')
@@ -87,8 +87,8 @@ class Episode:
     Attributes:
         made: the tensor.
         tiles: int64, the tile at every address.
-        edits: lines that edited the tile mapping; each follows a number of lines that make
-            the tensor.
+        edits: lines that edited the tile mapping, each with the number of the tensor's lines that
+            precede it.
         seen: earlier states.
     """
 
@@ -104,7 +104,7 @@ class Episode:
         """Make the next state and check it.
 
         Raises:
-            AssertionError: when an answer is wrong.
+            AssertionError: if an answer is wrong.
         """
         self.made = random_step(self.random, self.made, self.sources)
         tensor, addresses = self.made.tensor, self.made.addresses
@@ -147,8 +147,8 @@ def run(seed: int, graphs: Sequence[int], states: int) -> FuzzResult:
 
     Args:
         seed: of the whole run.
-        graphs: their numbers.
-        states: of each graph.
+        graphs: the numbers of the graphs.
+        states: number of states of each graph.
 
     >>> run(0, [0, 1], 6).states
     12
@@ -175,11 +175,11 @@ def results(seed: int, states: int, jobs: int) -> Iterator[FuzzResult]:
 
     Args:
         seed: makes the run repeatable, whatever the number of jobs.
-        states: how many.
-        jobs: processes.
+        states: number of states.
+        jobs: number of processes.
 
     Yields:
-        What each part showed, in order, up to the first failure.
+        The results of each part, in order, up to the first failure.
 
     >>> [part.states for part in results(0, 20, 1)]
     [12, 8]
@@ -204,7 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: of the command line.
 
     Returns:
-        Exit code: 1 when an answer was wrong.
+        Exit code: 1 if an answer was wrong.
     """
     options = _parser().parse_args(arguments)
     began = time.perf_counter()

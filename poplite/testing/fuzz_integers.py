@@ -1,11 +1,11 @@
-"""Compute drawn expressions of integers: `python -m poplite.testing.fuzz_integers`.
+"""Check random integer expressions: `python -m poplite.testing.fuzz_integers`.
 
 A graph gets a few tensors of one shape, of all integer types and BOOL, with values at the ends of
-their ranges. Expressions of some operations are drawn over them, and computed four ways::
+their ranges. Random expressions of several operations over them are computed four ways::
 
-    fused         ops.map(expression), interpreted; of every tenth graph compiled as well
+    fused         ops.map(expression), interpreted; for every tenth graph also compiled
     one by one    ops.map of every operation, whose operands are stored
-    in Python     integers of any length, cut to the type
+    in Python     arbitrary-precision integers, wrapped to the type
 
 The first difference ends the run with a report: the expression, its operands, and all results.
 """
@@ -49,7 +49,7 @@ from poplite.types import (
 )
 
 Values = npt.NDArray[np.object_]
-"""Integers of Python's, or truth values."""
+"""Python integers or bools."""
 
 TYPES: tuple[Any, ...] = (
     *(CHAR, SIGNED_CHAR, UNSIGNED_CHAR, SHORT, UNSIGNED_SHORT),
@@ -61,10 +61,10 @@ ALONG: dict[str, Callable[[Any], Any]] = {
     "cumulative_product": lambda values: np.cumprod(values, -1),
     "sort": lambda values: np.sort(values, -1),
 }
-"""Operations along the last dimension, for which their operand is stored."""
+"""Operations along the last dimension, whose operand is stored first."""
 
 COMPILED = 10
-"""Of so many graphs one is compiled."""
+"""One of this many graphs is compiled."""
 
 EXPRESSIONS_OF_A_GRAPH = 6
 
@@ -73,15 +73,15 @@ GRAPHS_AT_ONCE = 10
 
 @dataclass(eq=False)
 class DrawnNode:
-    """An operation of a drawn expression, or a tensor.
+    """An operation of a random expression, or a tensor.
 
     Attributes:
         text: the operation.
-        operands: nodes.
+        operands: the nodes of its operands.
         element: the element type.
-        values: what it is, in Python.
-        make: the expression of its operands.
-        is_number: whether it is a number of Python's.
+        values: its values, computed in Python.
+        make: makes the expression from those of its operands.
+        is_number: whether it is a Python number.
     """
 
     text: str
@@ -96,7 +96,7 @@ class DrawnNode:
 
 
 class IntegerFuzzResult(NamedTuple):
-    """How many operations some graphs had, and the report of the first difference."""
+    """The number of operations of some graphs, and the report of the first difference."""
 
     operations: int = 0
     compiled: int = 0
@@ -130,7 +130,7 @@ class Drawing:
         return DrawnNode(f"x{number}:{element.__name__}", (), element, values, lambda: tensor)
 
     def _value(self, element: Any) -> Any:
-        """Return a value, more often than not at an end of the range, or small."""
+        """Return a random value, usually at an end of the range, or small."""
         if element is BOOL:
             return self.random.random() < 0.5
         limits = np.iinfo(element.dtype)
@@ -174,7 +174,7 @@ class Drawing:
         return _node(name, operands, BOOL if operation.gives == "bool" else element, values)
 
     def _beside(self, operand: DrawnNode) -> DrawnNode:
-        """Return another operand of the same type: a tensor, one that is cast, or a number."""
+        """Return a second operand of the same type: a tensor, a cast tensor, or a number."""
         element = operand.element
         if element is not BOOL and self.random.random() < 0.4:
             value = self._value(element)
@@ -185,7 +185,7 @@ class Drawing:
         other = self.random.choice(fitting)
         try:
             np.broadcast_shapes(other.values.shape, operand.values.shape)
-        except ValueError:  # a reduction has made it another shape
+        except ValueError:  # a reduction has changed its shape
             return operand
         return other
 
@@ -215,12 +215,12 @@ class Drawing:
 
 
 def elementwise(function: Callable[..., Any], *operands: DrawnNode) -> Values:
-    """Return a function of the elements of nodes, broadcast."""
+    """Apply a function to the elements of nodes, with broadcasting."""
     return as_values(np.frompyfunc(function, len(operands), 1)(*[each.values for each in operands]))
 
 
 def as_values(found: Any) -> Values:
-    """Return what NumPy makes of objects as an array; of one element it makes no array."""
+    """Return NumPy's result as an array of objects; for one element NumPy returns no array."""
     values = np.empty(np.shape(found), np.object_)
     values[...] = found
     return values
@@ -254,7 +254,7 @@ def in_order(root: DrawnNode) -> list[DrawnNode]:
 
 
 def recorded(root: DrawnNode, is_fused: bool) -> Tensor:
-    """Record an expression in the open block, whole or one by one; return where it is stored."""
+    """Record an expression in the open block, fused or one by one; return the result tensor."""
     made: dict[DrawnNode, Any] = {}
     for node in in_order(root):
         operands = [made[each] if each in made else each.make() for each in node.operands]
@@ -307,7 +307,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: of the command line.
 
     Returns:
-        Exit code: 1 when a result was wrong.
+        Exit code: 1 if a result was wrong.
     """
     options = _parser().parse_args(arguments)
     began = time.perf_counter()
@@ -329,7 +329,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _results(seed: int, compiled: int, jobs: int) -> Iterator[IntegerFuzzResult]:
-    """Yield what each graph showed, in order, without end."""
+    """Yield the results of graphs, in order, indefinitely."""
     if jobs == 1:
         for number in count():
             yield check(seed, number, compiled=compiled)
@@ -354,24 +354,24 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-# -- operations on integers of Python's, cut to an element type: the oracle ------------------------
+# -- operations on Python integers, wrapped to an element type: the oracle -------------------------
 #
 #     wrapped(pl.SHORT, 40_000)                  -25536
 #     ELEMENTWISE["popcount"](pl.SHORT, -1)      16
 #
-# Results are of any length where they are computed, and `wrapped` cuts them.
+# Results are computed with arbitrary precision, and `wrapped` reduces them to the type.
 
 
 ElementClass = type[ElementType[Any]]
 
 
 def bits(element: ElementClass) -> int:
-    """Return how many bits an element has."""
+    """Return the number of bits of an element."""
     return 8 * element.size_bytes
 
 
 def wrapped(element: ElementClass, value: int) -> int | bool:
-    """Return an integer as an element type stores it; of BOOL, whether it is not 0.
+    """Return an integer as an element type stores it; for BOOL, whether it is not 0.
 
     >>> from poplite.types import SHORT, UNSIGNED_CHAR
     >>> wrapped(SHORT, 40_000), wrapped(UNSIGNED_CHAR, -1)
@@ -473,11 +473,11 @@ ELEMENTWISE: dict[str, Callable[..., int]] = {
     "sqrt_trunc": lambda element, a: math.isqrt(max(a, 0)),
     "select": lambda element, a, b, predicate: a if predicate else b,
 }
-"""Operations by name, of the element type of the operands and of their values."""
+"""Operations by name, as functions of the operands' element type and their values."""
 
 
 def from_float(element: ElementClass, value: float) -> int | bool:
-    """Return what `ops.cast` makes of a float.
+    """Return the result of `ops.cast` for a float.
 
     >>> from poplite.types import CHAR, INT, UNSIGNED_LONGLONG
     >>> from_float(INT, -2.9), from_float(CHAR, 300.0), from_float(UNSIGNED_LONGLONG, 1e30)

@@ -1,15 +1,15 @@
 """Errors of the functions of `math` in `compute`.
 
     python -m poplite.testing.mathematics                       all functions of one number: hours
-    python -m poplite.testing.mathematics --function gelu       one of several operations
+    python -m poplite.testing.mathematics --function gelu       a composite function
     python -m poplite.testing.mathematics --function exp sin    these
     python -m poplite.testing.mathematics --step 1009           every 1,009th number: seconds
     python -m poplite.testing.mathematics --double              functions of Python floats: a minute
 
-A compiled vertex computes every function of all numbers that float32 has; what it gives is compared
-with the C library's in double, rounded to float32. Doubles are drawn at random. Errors are in units
-in the last place, those of the true value: correct rounding is 0.5. The exit code is 1 when one is
-above its limit, or a result has a wrong sign.
+A compiled vertex computes every function of all float32 numbers; the results are compared with
+those of the C library in double. Doubles are drawn at random. Errors are in units in the last place
+of the true value: correct rounding is 0.5. The exit code is 1 if an error exceeds its limit, or a
+result has the wrong sign.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 
 CHUNK = 1 << 22
-"""Numbers in a run."""
+"""Numbers per run."""
 
 LIMITS = {
     **{"exp": 1.0, "atan": 0.51, "atan2": 0.51, "expm1": 0.51},
     **{"gelu": 250.0, "gelu_erf": 220.0, "rsqrt": 1.5, "sigmoid": 2.5, "softplus": 1.5},
     "swish": 60.0,
 }
-"""Errors that are promised, in units in the last place; `USUAL` for the others."""
+"""Guaranteed error bounds, in units in the last place; `USUAL` for the others."""
 
 USUAL = 0.505
 
@@ -59,8 +59,8 @@ class Worst(NamedTuple):
     Attributes:
         name: of the function.
         error: in units in the last place.
-        at: the number that it was found at, or two.
-        tried: how many numbers were tried.
+        at: the operand or operands with that error.
+        tried: number of operands that were tried.
         limit: the promised bound.
 
     >>> print(Worst("exp", 0.75, 2.5, 1000, 1.0))
@@ -75,7 +75,7 @@ class Worst(NamedTuple):
 
     @property
     def is_right(self) -> bool:
-        """Whether the promise is kept."""
+        """Whether the error is within the limit."""
         return self.error <= self.limit
 
     def __str__(self) -> str:
@@ -87,7 +87,7 @@ class Worst(NamedTuple):
 
 
 def _times_sigmoid(x: Doubles, inner: Doubles) -> Doubles:
-    """Return x times the sigmoid of another number; the limit at the lower end is -0.0."""
+    """Return x times the sigmoid of `inner`; the limit at the lower end is -0.0."""
     return np.where(np.isneginf(x), -0.0, x / (1 + np.exp(-inner)))
 
 
@@ -107,7 +107,7 @@ COMPOSITES: Mapping[str, Callable[[Doubles], Doubles]] = {
     "softplus": lambda x: np.logaddexp(0, x),
     "swish": lambda x: _times_sigmoid(x, x),
 }
-"""Functions of `poplite.ops` that are several operations, in double."""
+"""Functions of `poplite.ops` that consist of several operations, in double."""
 
 FUNCTIONS = (
     *("acos", "asin", "atan", "cbrt", "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1"),
@@ -117,7 +117,7 @@ FUNCTIONS = (
 
 
 def in_double(name: str) -> Callable[..., Doubles]:
-    """Return a function of `math` for arrays of doubles, by the C library.
+    """Return the C library's function of `math` for arrays of doubles.
 
     >>> in_double("exp")(np.array([0.0, 1.0])).tolist()
     [1.0, 2.718281828459045]
@@ -139,10 +139,9 @@ def in_double(name: str) -> Callable[..., Doubles]:
 
 
 def errors(found: Floats, true: Doubles) -> Doubles:
-    """Return how far results are from true values, in units in the last place of those.
+    """Return the distance of results from true values, in units in the last place of the latter.
 
-    A result that should be NaN and is none, or the other way round, an infinity too many or too
-    few, and a wrong sign are infinitely wrong.
+    The error is infinite if only one of the two is NaN or infinite, or if the sign is wrong.
 
     >>> errors(np.array([1, 1], np.float32), np.array([1.0, 1.0 + 2.0**-24])).tolist()
     [0.0, 0.5]
@@ -186,13 +185,13 @@ def worst(name: str, step: int) -> Worst:
 # -- functions of doubles --------------------------------------------------------------------------
 #
 # There are too many doubles to try all, and the C library's functions are no better than poplite's
-# own, so that true values are those of mpmath, of 40 digits. Numbers are drawn by their bits, which
-# gives all exponents equally, and where functions are used: between the ends of `DOMAINS`, near 1,
-# and near multiples of pi/2.
+# own, so true values are computed by mpmath with 40 digits. Numbers are drawn by their bits, which
+# covers all exponents equally, and where functions are used: within `DOMAINS`, near 1, and near
+# multiples of pi/2.
 
 
 DOUBLE_LIMITS = {"erf": 1.1, "erfc": 1.1}
-"""Errors that are promised, in units in the last place; `USUAL_DOUBLE` for the others."""
+"""Guaranteed error bounds, in units in the last place; `USUAL_DOUBLE` for the others."""
 
 USUAL_DOUBLE = 1.0
 
@@ -214,18 +213,18 @@ DOMAINS = {
     "pow": (5e-324, _LARGEST),
     "tanh": (-25.0, 25.0),
 }
-"""Where results are finite, and not all the same; elsewhere there is nothing to measure."""
+"""Ranges in which results are finite and vary; elsewhere there is nothing to measure."""
 
 EDGES = (
     *(5e-324, 2.225e-308, 2.2250738585072014e-308, 1e-300, 1e-20, 1 / 3, 0.5, 1 - 2**-53, 1.0),
     *(1 + 2**-52, math.pi / 4, math.pi / 2, 2.0, 3.0, math.pi, 26.5, 709.78, 1e22, 1e300, _LARGEST),
     6381956970095103 * 2.0**797,
 )
-"""Numbers that are always tried; of all doubles the last is the nearest to a multiple of pi/2."""
+"""Numbers that are always tried; the last is the double nearest to a multiple of pi/2."""
 
 
 def drawn_doubles(name: str, count: int, seed: int) -> tuple[Doubles, ...]:
-    """Return some `count` operands of a function, each an array.
+    """Return about `count` values of each operand of a function, each an array.
 
     >>> [len(x) > 1_000 for x in drawn_doubles("atan2", 1_000, seed=1)]
     [True, True]
@@ -243,7 +242,7 @@ def drawn_doubles(name: str, count: int, seed: int) -> tuple[Doubles, ...]:
     x[outside] = random.uniform(max(least, -1e3), min(most, 1e3), outside.sum())
     if name == "atan2":
         return x, random.permutation(x)
-    if name == "pow":  # an exponent with which the power is a double
+    if name == "pow":  # an exponent for which the power is within range
         return x, random.uniform(-744, 709, len(x)) / np.where(x == 1, 1, np.log(x))
     return (x,)
 
@@ -261,7 +260,7 @@ def _true_function(library: ModuleType, name: str) -> Callable[..., Any]:
 
 
 def worst_double(name: str, count: int, seed: int = 0) -> Worst:
-    """Return the largest error of a function on some `count` numbers.
+    """Return the largest error of a function on about `count` numbers.
 
     Raises:
         ModuleNotFoundError: without mpmath, which `pip install "poplite[test]"` installs.
@@ -282,7 +281,7 @@ def worst_double(name: str, count: int, seed: int = 0) -> Worst:
 
 
 def _double_error(library: ModuleType, found: float, true: Any) -> float:
-    """Return how far a double is from a true value, in units in the last place of that."""
+    """Return the distance of a double from a true value, in units in the latter's last place."""
     if not math.isfinite(found):
         largest = library.mpf(2) ** 1024 - library.mpf(2) ** 970
         return 0.0 if math.isinf(found) and found * true > 0 and abs(true) >= largest else math.inf

@@ -1,9 +1,9 @@
-"""C++ codelets compared with their vertex classes: compiled for this machine, run on random fields.
+"""Comparing C++ codelets, compiled for this machine, with their vertex classes on random fields.
 
-check_codelet(Axpy)                                            any lengths, any values
-check_codelet(Product, lambda n: {"a": (3, n), ...})           lengths that fit each other
+    check_codelet(Axpy)                                            any lengths, any values
+    check_codelet(Product, lambda n: {"a": (3, n), ...})           lengths that fit each other
 
-The headers in `native` take the place of Poplar's; every index is checked.
+The headers in `native` replace Poplar's; every index is checked.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from poplite.vertex.compute import InterpretedSelf, interpreted
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 EXACT = ("-ffp-contract=off",)
-"""Flags with which results have the bits of the simulator."""
+"""Flags with which results are bit-identical to the simulator's."""
 
 Fields = Mapping[str, Any]
-"""What a vertex is connected to: an array for each edge, a list of them for a list, numbers."""
+"""The fields of a vertex: an array for each edge, a list of arrays for a list, numbers."""
 
 STOPPED = "stopped"
 OUTSIDE = "an index is outside"
@@ -63,16 +63,16 @@ def check_codelet(
     Args:
         vertex: the class.
         shapes: returns for a size the length of each vector, and rows and columns of each list of
-            vectors, by field; by default they are drawn.
-        values: what some fields are drawn from, by name.
-        examples: how many vertices are tried, for each element type.
-        seed: chooses the fields; the same seed gives the same ones.
+            vectors, by field; by default they are random.
+        values: the values that fields are drawn from, by name.
+        examples: number of vertices to try, for each element type.
+        seed: of the random fields; the same seed gives the same fields.
 
     Raises:
-        AssertionError: for results that differ in a bit, with the smallest fields that were found;
-            and when `compute` indexes outside of all drawn fields.
-        VertexCompileError: when there is no codelet of the class, or the compiler refuses it.
-        FileLoadError: when there is no C++ compiler.
+        AssertionError: for results that differ in a bit, with the smallest such fields found; and
+            if `compute` indexes out of range for all random fields.
+        VertexCompileError: if the class has no codelet, or the compiler refuses it.
+        FileLoadError: if there is no C++ compiler.
 
     >>> import poplite as pl
     >>> class Double(pl.Vertex):
@@ -105,7 +105,7 @@ def _differences(
 
 
 def _arrays(cls: type[Vertex], fields: DrawnFields) -> dict[str, Any]:
-    """Return fields as arrays, as `CompiledCodelets.run` takes them."""
+    """Return fields as arrays, in the form that `CompiledCodelets.run` takes."""
     made: dict[str, Any] = {}
     for field in declared_fields(cls):
         if field.is_edge:
@@ -124,9 +124,9 @@ def compiled(
     edit: Callable[[str], str] = str,
     flags: Sequence[str] = EXACT,
 ) -> CompiledCodelets:
-    """Compile the codelets of classes; `edit` may change the text before.
+    """Compile the codelets of classes; `edit` may change the text first.
 
-    The files are in a folder, which may be deleted when all is loaded.
+    The files are in a folder, which may be deleted once everything is loaded.
     """
     made = codelet_file(classes)
     source, library = folder / "codelets.cpp", folder / "codelets.so"
@@ -163,7 +163,7 @@ class CompiledCodelets:
         self._library, self._names = library, names
 
     def run(self, cls: type[Vertex], fields: Fields, workers: int = 6) -> bool | str:
-        """Run one vertex in place; return what it returns, or why it stopped."""
+        """Run one vertex in place; return its result, or why it stopped."""
         rows: list[tuple[Any, int]] = []
         for field in declared_fields(cls):
             value = fields[field.name]
@@ -201,7 +201,7 @@ def run_interpreted(cls: type[Vertex], fields: Fields, workers: int = 6) -> bool
 
 
 def copied(fields: Fields) -> dict[str, Any]:
-    """Return fields with arrays of their own."""
+    """Return fields with copies of the arrays."""
     return {
         name: [each.copy() for each in value] if isinstance(value, list) else value.copy()
         for name, value in fields.items()
@@ -209,9 +209,9 @@ def copied(fields: Fields) -> dict[str, Any]:
 
 
 def difference(cls: type[Vertex], native: CompiledCodelets, fields: Fields) -> str | None:
-    """Return how the native codelet differs from the simulator; empty where it does not.
+    """Return how the native codelet differs from the simulator; empty if it does not.
 
-    None where the simulator finds an index outside of a field, which is not run natively.
+    None if the simulator finds an out-of-range index; such fields are not run natively.
     """
     defined, made = copied(fields), copied(fields)
     expected = run_interpreted(cls, defined)
@@ -242,7 +242,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def equal_elements(got: npt.NDArray[Any], want: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Return which elements have equal bits; any NaN is as good as another."""
+    """Return which elements have equal bits; all NaNs count as equal."""
     if got.dtype.kind != "f":
         return np.asarray(got == want)
     bits = f"u{got.dtype.itemsize}"

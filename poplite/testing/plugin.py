@@ -1,10 +1,12 @@
 """Fixtures for pytest, which finds them when poplite is installed.
 
-def test_doubles(poplite_graph, poplite_engine):       runs twice: compiled, interpreted
-x = poplite_graph.add_variable(pl.FLOAT, (8,), mapping="linear", initial_value=1)
-engine = poplite_engine(doubled(poplite_graph, x))
-engine.run()
-assert (engine.read(x) == 2).all()
+For example::
+
+    def test_doubles(poplite_graph, poplite_engine):       runs twice: compiled, interpreted
+        x = poplite_graph.add_variable(pl.FLOAT, (8,), mapping="linear", initial_value=1)
+        engine = poplite_engine(doubled(poplite_graph, x))
+        engine.run()
+        assert (engine.read(x) == 2).all()
 """
 
 from __future__ import annotations
@@ -41,9 +43,9 @@ def poplite_graph(poplite_target: Target) -> Graph:
 def poplite_engine(
     request: pytest.FixtureRequest, poplite_graph: Graph
 ) -> Callable[[Programs], Engine]:
-    """What makes an engine of programs of `poplite_graph`, with strict checks.
+    """A function that makes an engine for programs of `poplite_graph`, with strict checks.
 
-    A test that takes it runs twice: with compiled vertices, and with vertices as plain Python.
+    A test that uses it runs twice: with compiled vertices, and with vertices as plain Python.
     """
     from poplite.simulator.engine import Engine
 

@@ -1,13 +1,12 @@
 """Random tensors, for tests that check many of them.
 
-Everything is drawn from a `random.Random`, so that a seed names a tensor::
-
+Everything is drawn from a `random.Random`, so that a seed determines a tensor::
     variables and constants of a few sizes that have many divisors
-    up to n steps, each a random operation with random legal arguments, such as
+    up to n steps, each a random operation with random valid arguments, such as
     slice, reverse, dim_shuffle, reshape, broadcast; concatenation with itself, with slices,
-    with shifted windows as a convolution has them, with other variables
+    with shifted windows as in a convolution, with other variables
 
-Sizes of 0 and 1, rank 0, and reshapes that fit no strides come up as often as they need to.
+Sizes of 0 and 1, rank 0, and reshapes that do not match strides occur often enough.
 """
 
 from __future__ import annotations
@@ -23,22 +22,22 @@ from poplite.testing.addressed import AddressedTensor, appended, checked, concat
 from poplite.text import clipped
 
 MOST_ELEMENTS = 600
-"""Elements of a drawn tensor; variables have fewer."""
+"""Maximum number of elements of a random tensor; variables have fewer."""
 
 LARGEST = 2**20
-"""Elements of what a shape or a mapping is drawn for, and steps of a tensor."""
+"""Maximum number of elements to draw a shape or a mapping for, and of steps of a tensor."""
 
 SIZES = {"v0": 24, "c1": 36, "v2": 60, "v3": 1, "v4": 24}
-"""Elements of the drawn variables; c1 is a constant."""
+"""Numbers of elements of the random variables; c1 is a constant."""
 
 
 @checked
 def random_variables(random: Random, num_tiles: int = 4) -> tuple[AddressedTensor, ...]:
-    """Make the variables of a new graph, one of them a constant; some elements have no tile.
+    """Create the variables of a new graph, one of them a constant; some elements have no tile.
 
     Args:
-        random: decides on shapes and tiles.
-        num_tiles: tiles of the graph.
+        random: source of shapes and tiles.
+        num_tiles: number of tiles of the graph.
 
     >>> [v.tensor.num_elements for v in random_variables(Random(0))]
     [24, 36, 60, 1, 24]
@@ -58,9 +57,9 @@ def random_tensor(
     """Draw a tensor after some operations.
 
     Args:
-        random: decides on everything.
+        random: source of all choices.
         sources: whole variables of one graph.
-        max_steps: most operations.
+        max_steps: maximum number of operations.
 
     >>> random = Random(8)
     >>> print(random_tensor(random, random_variables(random), 3).text)
@@ -77,7 +76,7 @@ def random_reshaped_variable(random: Random, sources: Sequence[AddressedTensor])
     """Draw a variable in a random shape.
 
     Args:
-        random: decides which.
+        random: source of the choice.
         sources: whole variables of one graph.
 
     >>> random = Random(0)
@@ -95,7 +94,7 @@ def random_step(
     """Apply one random operation to a tensor.
 
     Args:
-        random: decides which.
+        random: source of the choice.
         one: a tensor.
         sources: whole variables of its graph, to concatenate with.
 
@@ -115,7 +114,7 @@ def random_step(
 
 @checked
 def random_shape(random: Random, size: int) -> tuple[int, ...]:
-    """Draw a shape of a number of elements, of rank 0 to 4.
+    """Draw a shape with a given number of elements, of rank 0 to 4.
 
     >>> math.prod(random_shape(Random(0), 24))
     24
@@ -136,13 +135,13 @@ def random_shape(random: Random, size: int) -> tuple[int, ...]:
 
 @checked
 def random_mapping(random: Random, size: int, num_tiles: int) -> list[list[tuple[int, int]]]:
-    """Draw, for each tile, intervals of a flattened tensor; some elements are in none, none in two.
+    """Draw, for each tile, disjoint intervals of a flattened tensor; some elements are in none.
 
     >>> random_mapping(Random(1), 8, 2)
     [[], [(0, 1), (1, 8)]]
     """
     _check_size("testing.random_mapping: size", size)
-    Target(tiles=num_tiles)  # refuses more than there are
+    Target(tiles=num_tiles)  # refuses too many
     cuts = sorted({0, size, *(random.randint(0, size) for _ in range(random.randint(0, 6)))})
     mapping: list[list[tuple[int, int]]] = [[] for _ in range(num_tiles)]
     for begin, end in pairwise(cuts):
@@ -213,7 +212,7 @@ def _expand(random: Random, one: AddressedTensor, dim: int) -> AddressedTensor:
 
 
 def _pieces(random: Random, one: AddressedTensor, dim: int) -> AddressedTensor:
-    """Cut into pieces, and join them in order, or some of them in any order."""
+    """Cut into pieces, and concatenate all in order, or some in any order."""
     size = one.tensor.shape[dim]
     cuts = sorted({0, size, *(random.randint(0, size) for _ in range(random.randint(0, 5)))})
     ranges = list(pairwise(cuts)) or [(0, 0)]
@@ -223,7 +222,7 @@ def _pieces(random: Random, one: AddressedTensor, dim: int) -> AddressedTensor:
 
 
 def _windows(random: Random, one: AddressedTensor, dim: int) -> AddressedTensor:
-    """Join equal, shifted windows."""
+    """Concatenate shifted windows of equal size."""
     size = one.tensor.shape[dim]
     if size < 2:
         return one
@@ -263,7 +262,7 @@ def _grown(random: Random, one: AddressedTensor, dim: int) -> AddressedTensor:
 def _with_others(
     random: Random, one: AddressedTensor, dim: int, sources: Sequence[AddressedTensor]
 ) -> AddressedTensor:
-    """Join with elements of other variables, cut to a shape that fits."""
+    """Concatenate with elements of other variables, cut to a shape that fits."""
     shape, parts, total = one.tensor.shape, [one], int(one.tensor.num_elements)
     chunk = math.prod(shape) // max(shape[dim], 1)
     for other in random.choices(sources, k=random.randint(1, 3)):

@@ -1,6 +1,6 @@
-"""Hypothesis strategies for tensors or tile mappings.
+"""Hypothesis strategies for tensors and tile mappings.
 
-A failing example prints as Python lines that make the tensor again; see `AddressedTensor`.
+A failing example is printed as Python lines that reproduce the tensor; see `AddressedTensor`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def graphs_with_variables(draw: st.DrawFn, num_tiles: int = 4) -> tuple[Addresse
 
     Args:
         draw: given by Hypothesis.
-        num_tiles: tiles of the graph.
+        num_tiles: number of tiles of the graph.
 
     >>> from hypothesis import given
     >>> @given(graphs_with_variables())
@@ -45,9 +45,9 @@ def tensors(
 
     Args:
         draw: given by Hypothesis.
-        sources: what `graphs_with_variables` drew, to draw several tensors of one graph; left
-            out, the tensor has a graph of its own.
-        max_steps: most operations.
+        sources: the result of `graphs_with_variables`, to draw several tensors of one graph; by
+            default the tensor has its own graph.
+        max_steps: maximum number of operations.
 
     >>> from hypothesis import given
     >>> @given(tensors())
@@ -65,12 +65,12 @@ def tensors(
 def tile_mappings(
     draw: st.DrawFn, num_elements: int, num_tiles: int
 ) -> list[list[tuple[int, int]]]:
-    """Draw a mapping, for each tile intervals of a flattened tensor; some elements have no tile.
+    """Draw a mapping: for each tile intervals of a flattened tensor; some elements have no tile.
 
     Args:
         draw: given by Hypothesis.
-        num_elements: elements of the tensor.
-        num_tiles: tiles of the graph.
+        num_elements: number of elements of the tensor.
+        num_tiles: number of tiles of the graph.
 
     >>> import poplite as pl
     >>> from hypothesis import given

@@ -1,18 +1,17 @@
-"""One vertex against NumPy: compiled, interpreted, wherever its elements are.
+"""Testing one vertex against NumPy: compiled and interpreted, in several memory layouts.
 
-assert_vertex(Axpy, {"a": 2.0, "x": x, "y": y}, {"y": y + np.float32(2) * x})
+    assert_vertex(Axpy, {"a": 2.0, "x": x, "y": y}, {"y": y + np.float32(2) * x})
 
-layout 0      every field a variable of its own, on the vertex's tile
-layout 1 ...  strided, reversed, in pieces with gaps, on several tiles
+    layout 0      each field is a separate variable, on the vertex's tile
+    layout 1 ...  strided, reversed, in pieces with gaps, on several tiles
 
-Vectors laid out in memory in drawn ways: a vertex must not care where its elements come from.
-
+Vectors have random memory layouts, since a vertex must not depend on where its elements are:
     contiguous | 0 1 2 3 4 |                          all of a variable
     strided    | . 0 . 1 . 2 . 3 . 4 |                every second element, on several tiles
     reversed   | 4 . 3 . 2 . 1 . 0 . |
     pieces     | . 3 4 . . 0 1 . 2 |                  cut, shuffled, with gaps
 
-The elements between, shown as dots, belong to no field: a vertex that writes them is at fault.
+The elements in between, shown as dots, belong to no field: a vertex must not write them.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ Rows = list[Array]
 """The values of a field: one array for each of its edges."""
 
 TILES, TILE = 4, 1
-"""Tiles of the machine that the vertex runs on, and its own."""
+"""Number of tiles of the machine, and the tile of the vertex."""
 
 FORMS = {"compiled": False, "interpreted": True}
 
@@ -60,8 +59,8 @@ class _Case:
         fields: its edges, by name.
         state: values of state fields, as given.
         element_types: of each edge.
-        before: what the readable edges hold.
-        after: what the writable edges must hold.
+        before: the contents of the readable edges.
+        after: the expected contents of the writable edges.
         metadata: of QUARTER fields.
     """
 
@@ -86,32 +85,32 @@ def assert_vertex(
     layouts: int = 5,
     seed: int = 0,
 ) -> None:
-    """Check what one vertex writes: compiled and interpreted, on elements laid out in drawn ways.
+    """Check what one vertex writes: compiled and interpreted, in random memory layouts.
 
-    Indices are checked (strict mode). What the vertex must write is filled beforehand with other
-    values, so that an element left unwritten is found; so is an element written that belongs to
+    Indices are checked (strict mode). Elements that the vertex must write are first filled with
+    other values, so that unwritten elements are found; so are writes to elements that belong to
     none of its fields.
 
     Args:
         vertex: the class; a template with its element type given, or deduced from NumPy arrays.
-        inputs: what its Input, InOut and State fields hold, by name: a number, an array, for a list
-            of vectors a 2-D array or a list of arrays; for working memory its size will do.
-        expected: what its Output and InOut fields must hold afterwards, by name; or a function
-            that takes `inputs` by keyword and returns this, or the only array. An InOut field that
-            is left out, or None, or that the function does not take, is working memory: what it
-            holds afterwards is not compared.
+        inputs: contents of its Input, InOut and State fields, by name: a number, an array, for a
+            list of vectors a 2-D array or a list of arrays; for working memory its size suffices.
+        expected: expected contents of its Output and InOut fields, by name; or a function that
+            takes `inputs` by keyword and returns them, or the only array. An InOut field that is
+            omitted, or None, or that the function does not take, is working memory: its final
+            contents are not compared.
         rtol: relative tolerance, as in `numpy.testing.assert_allclose`; 0 for equal bits.
         atol: absolute tolerance.
         metadata: format and scale of QUARTER fields.
-        layouts: how many layouts are tried; the first is side by side.
-        seed: chooses the others; the same seed gives the same layouts.
+        layouts: number of layouts to try; the first is contiguous.
+        seed: of the other layouts; the same seed gives the same layouts.
 
     Raises:
         AssertionError: naming the form, layout, field, the first wrong elements and both values.
-        UnknownField: when `inputs`, `expected` or the parameters of a function do not name the
+        UnknownField: if `inputs`, `expected` or the parameters of a function do not match the
             fields of the class.
         ElementTypeError: for values that a field cannot hold.
-        PopliteError: what building or running the vertex raises, such as a bad index.
+        PopliteError: errors of building or running the vertex, such as an invalid index.
 
     >>> import numpy as np
     >>> from poplite.vertices import Add
@@ -144,7 +143,7 @@ def _case(
     fields = {
         name: field
         for name, field in vertex.fields.items()
-        if not field.is_implicit and name != "num_workers"  # which every vertex gets by itself
+        if not field.is_implicit and name != "num_workers"  # which every vertex gets automatically
     }
     needed = [name for name, field in fields.items() if field.role != "output"]
     written = [name for name, field in fields.items() if field.writes]
@@ -180,11 +179,11 @@ def _called(
     inputs: Mapping[str, Any],
     written: Sequence[str],
 ) -> Any:
-    """Return what a reference returns, by field where it is one array; memory it need not take."""
+    """Return the result of a reference by field; it need not take working memory."""
     try:
         parameters = dict(inspect.signature(reference).parameters)
         takes_all = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
-    except ValueError:  # functions written in C need not say what they take
+    except ValueError:  # functions written in C need not have a signature
         parameters, takes_all = {}, True
     given = {
         name: value
@@ -218,7 +217,7 @@ def _is_needed(parameter: inspect.Parameter) -> bool:
 def _with_memory(
     vertex: type[Vertex], inputs: Mapping[str, Any], memory: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the inputs, with what working memory of a given size holds before; refuse None."""
+    """Return the inputs, with initial contents for working memory of a given size; refuse None."""
     given = dict(inputs)
     for name, value in inputs.items():
         field, size = vertex.fields[name], integer_or_none(value)
@@ -238,7 +237,7 @@ def _with_memory(
 
 
 _NOISE = np.array([99, 7, 64, 23, 111])
-"""What working memory holds before, where only its size is given."""
+"""Initial contents of working memory if only its size is given."""
 
 
 def _check_names(
@@ -262,9 +261,9 @@ def _check_names(
 def _element_types(
     vertex: type[Vertex], edges: Mapping[str, Field], values: Mapping[str, Any]
 ) -> dict[str, type[ElementType[Any]]]:
-    """Return the element type of each edge; those of type variables from the first given array."""
+    """Return the element type of each edge; type variables are deduced from the first array."""
     chosen: dict[Any, type[ElementType[Any]]] = {}
-    # NumPy values determine types; Python numbers only where nothing else does.
+    # NumPy values determine types; Python numbers only if nothing else does.
     for name in sorted(edges, key=lambda each: not hasattr(_first(values[each]), "dtype")):
         variable = edges[name].variable
         if variable is not None and variable not in chosen:
@@ -294,7 +293,7 @@ def _type_of(vertex: type[Vertex], field: str, value: Any) -> type[ElementType[A
 def _rows(
     field: Field, element: type[ElementType[Any]], value: Any, metadata: QuarterMetadata | None
 ) -> Rows:
-    """Return the values of a field, one array for each edge; of QUARTER their codes."""
+    """Return the values of a field, one array for each edge; for QUARTER their codes."""
     listed = list(value) if field.depth == 2 else [value]
     what = f"assert_vertex, '{field.name}'"
     rows = [element_array(element, row, what=what, metadata=metadata) for row in listed]
@@ -316,7 +315,7 @@ def _run(
     compute_set = graph.add_compute_set(case.vertex.__name__)
     edges = {name: _connected(case.fields[name], placed) for name, placed in places.items()}
     graph.add_vertex(compute_set, case.vertex, tile=TILE, **case.state, **edges)
-    # Its cost is not asked for: nothing is priced, or compiled to be counted.
+    # Its cost is not requested, so nothing is priced, or compiled for counting.
     options = {"debug.instrument": False}
     step = Execute(compute_set)
     engine = Engine(graph, step, checks="strict", interpret=interpret, options=options)
@@ -332,7 +331,7 @@ def _run(
     }
     for name, placed in places.items():
         for place, row, whole in zip(placed, _start(case, name), before[name], strict=True):
-            if case.fields[name].writes:  # put back, so that the whole variable must be as before
+            if case.fields[name].writes:  # restored, so that the whole variable can be compared
                 engine.write(_codes(place.tensor), row)
             if engine.read(_codes(place.variable)).tobytes() != whole.tobytes():
                 raise AssertionError(_stray(where, name, case.fields[name], place))
@@ -355,7 +354,7 @@ def _connected(field: Field, placed: Sequence[LaidOut]) -> Tensor | list[Tensor]
 
 
 def _start(case: _Case, name: str) -> Rows:
-    """Return what an edge holds before: of an Output, no element what it must hold afterwards."""
+    """Return initial contents of an edge; those of an Output all differ from the expected ones."""
     return case.before[name] if name in case.before else [_other(row) for row in case.after[name]]
 
 
@@ -364,7 +363,7 @@ def _other(row: Array) -> Array:
 
 
 def _fill(engine: Engine, place: LaidOut, row: Array) -> Array:
-    """Write an edge, and numbers into the rest of its variable; return the whole of it."""
+    """Write an edge, and other numbers to the rest of its variable; return the whole variable."""
     whole = _codes(place.variable)
     size = whole.element_type.size_bytes
     noise = np.arange(1, whole.num_elements * size + 1).astype(np.uint8)
@@ -386,12 +385,12 @@ def _stray(where: str, name: str, field: Field, place: LaidOut) -> str:
 def _values(case: _Case, name: str, stored: Array) -> Array:
     if case.element_types[name] is not QUARTER:
         return stored
-    assert case.metadata is not None  # or the values could not have been encoded
+    assert case.metadata is not None  # else the values could not have been encoded
     return decode(stored, case.metadata)
 
 
 def _wrong(got: Array, want: Array, rtol: float, atol: float) -> npt.NDArray[np.int64]:
-    """Return the positions of elements that differ by more than they may."""
+    """Return the positions of elements that differ by more than the tolerance."""
     if got.dtype.kind != "f":
         return np.flatnonzero(got != want)
     if rtol or atol:
@@ -415,20 +414,20 @@ def _difference(what: str, got: Array, want: Array, wrong: npt.NDArray[np.int64]
 
 
 MOST_GAP = 3
-"""Elements between two neighbours, at most."""
+"""Maximum number of elements between two neighbours."""
 
 MOST_PIECES = 4
-"""Pieces that a vector is cut into, and tiles that a variable is spread over, at most."""
+"""Maximum number of pieces of a vector, and of tiles of a variable."""
 
 
 @frozen
 class LaidOut:
-    """A vector somewhere in a variable.
+    """A vector stored in a variable.
 
     Attributes:
         tensor: the elements, in order.
         variable: the variable that holds them, and the elements between them.
-        text: its layout there, for messages.
+        text: the layout, for messages.
     """
 
     tensor: Tensor
@@ -444,13 +443,13 @@ def laid_out_contiguously(
     tile: int,
     metadata: QuarterMetadata | None = None,
 ) -> LaidOut:
-    """Make a variable that is the vector.
+    """Create a variable that is the vector.
 
     Args:
-        graph: where.
+        graph: gets the variable.
         name: of the variable.
         element: its element type.
-        length: elements of the vector.
+        length: number of elements of the vector.
         tile: of the variable.
         metadata: of QUARTER.
 
@@ -471,14 +470,14 @@ def laid_out(
     random: Random,
     metadata: QuarterMetadata | None = None,
 ) -> LaidOut:
-    """Make a variable that holds the vector in a drawn way, on drawn tiles.
+    """Create a variable that holds the vector in a random layout, on random tiles.
 
     Args:
-        graph: where.
+        graph: gets the variable.
         name: of the variable.
         element: its element type.
-        length: elements of the vector.
-        random: decides.
+        length: number of elements of the vector.
+        random: source of the layout.
         metadata: of QUARTER.
 
     >>> from poplite.machine.target import Target
@@ -539,7 +538,7 @@ def _variable(
 
 
 def _spread(graph: Graph, whole: Tensor, random: Random) -> list[int]:
-    """Map a variable in stretches to drawn tiles; return the tiles."""
+    """Map segments of a variable to random tiles; return the tiles."""
     size = whole.num_elements
     cuts = sorted({0, size, *(random.randint(0, size) for _ in range(MOST_PIECES - 1))})
     tiles = []

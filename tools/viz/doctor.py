@@ -21,8 +21,8 @@ class DoctorLine:
     """One line of the report.
 
     Attributes:
-        remedy: what to do, empty when nothing need be done.
-        fault: whether poplite cannot work like this.
+        remedy: what to do; empty if nothing needs to be done.
+        fault: whether poplite cannot work in this state.
     """
 
     name: str
@@ -38,7 +38,7 @@ PACKAGES = {"numpy": "arrays", "numba": "compiles vertices"}
 def doctor() -> int:
     """Print what was found; return 1 when something that poplite needs is missing.
 
-    Lines are as wide as the variable COLUMNS says.
+    The width of lines is that of the variable COLUMNS.
     """
     findings = examine()
     width = max(len(finding.name) for finding in findings)
@@ -56,7 +56,7 @@ def doctor() -> int:
 
 
 def examine() -> list[DoctorLine]:
-    """Look at everything that poplite uses.
+    """Check everything that poplite uses.
 
     >>> examine()[0].name
     'poplite'
@@ -95,7 +95,7 @@ def package(name: str, use: str) -> DoctorLine:
 
 
 def layout() -> DoctorLine:
-    """Report what lays dataflow graphs out, by drawing one; at least the built-in layout does.
+    """Report which layout engine draws dataflow graphs, by drawing one; one is built in.
 
     >>> layout().fault
     False
@@ -123,9 +123,9 @@ def png() -> DoctorLine:
 
 
 def cache() -> DoctorLine:
-    """Report the folder of compiled vertices, by writing to it and reading it.
+    """Report on the folder of compiled vertices, by writing to it and reading from it.
 
-    One that cannot be written is not a fault: engines run without it.
+    A folder that cannot be written is not a fault: engines run without it.
 
     >>> cache().name
     'cache folder'
@@ -140,7 +140,7 @@ def cache() -> DoctorLine:
         files = [*folder.glob("*.o")] if folder.is_dir() else []
         closed = sum(not os.access(file, os.R_OK) for file in files)
         kept = f"{len(files)} compiled"
-    except (OSError, RuntimeError):  # a folder that cannot be entered, or none: `fault` says it
+    except (OSError, RuntimeError):  # inaccessible or missing folder: `fault` reports it
         closed, kept = 0, "none compiled"
     unread = f", {closed} of them for other users only" if closed else ""
     if fault is None and folder.is_dir() and (found := object_cache.danger(folder)):

@@ -1,7 +1,7 @@
 """Flags that the subcommands of `poplite-viz` share.
 
-A subcommand is two functions: one adds its flags, and has its help as docstring; the other runs it.
-Anything slow is imported where it runs: `--help` must be quick.
+A subcommand consists of two functions: one adds its flags, and has its help as docstring; the other
+runs it. Anything slow is imported where it is used, so that `--help` is quick.
 
     >>> parser = argparse.ArgumentParser()
     >>> add_picture(parser, formats=("txt", "svg"))
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 LEAST_WIDTH, USUAL_WIDTH = 40, 80
 
 LEAST_FOLDED = 30
-"""Columns of text that is folded; a picture needs LEAST_WIDTH."""
+"""The minimum width of folded text; a picture needs LEAST_WIDTH."""
 
 Run: TypeAlias = Callable[[argparse.Namespace], int]
 Drawing: TypeAlias = "Callable[[argparse.Namespace, Destination], int | None]"
-"""Writes what arguments ask for to a destination; returns an exit code other than 0, if any."""
+"""Draws a picture to a destination; returns the exit code, or None for 0."""
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 SAVED = "file.py:callable, or a file of report.save, executable.save or graph.save"
-"""What a report is made of, for help."""
+"""The inputs that a report can be made from, for help."""
 
 
 def add_subcommand(commands: Commands, add: Callable[[argparse.ArgumentParser], None]) -> None:
-    """Add the subcommand `NAME` of a function `NAME_command`, which adds its flags.
+    """Add the subcommand `NAME` for a function `NAME_command`, which adds its flags.
 
-    The docstring of the function is its help: the first line in the list of all subcommands, the
-    next paragraph above its flags, and a third one below them.
+    The docstring of the function is its help: the first line appears in the list of subcommands,
+    the next paragraph above its flags, and a third one below them.
     """
     first, *others = [" ".join(each.split()) for each in (add.__doc__ or "").split("\n\n")]
     description, epilog, *_ = [*others, None, None]
@@ -52,7 +52,7 @@ def add_subcommand(commands: Commands, add: Callable[[argparse.ArgumentParser], 
 
 
 def add_picture(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:
-    """Add what a picture of a graph takes: the target or saved file, where to write, and how."""
+    """Add the arguments of a picture of a graph: the target or saved file, and the output."""
     parser.add_argument("target", metavar="TARGET|SAVED", type=_target, help=SAVED)
     add_call_arguments(parser)
     add_vertices(parser)
@@ -60,7 +60,7 @@ def add_picture(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> N
 
 
 def add_target(parser: argparse.ArgumentParser) -> None:
-    """Add the target, and the arguments that its callable gets; `load_target` reads them."""
+    """Add the target, and the arguments for its callable; `load_target` reads them."""
     parser.add_argument(
         "target", metavar="TARGET", type=_target, help="file.py:callable or module:callable"
     )
@@ -68,9 +68,9 @@ def add_target(parser: argparse.ArgumentParser) -> None:
 
 
 def add_report(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:
-    """Add what a picture of a report takes: the target or saved file, where to write, and how.
+    """Add the arguments of a picture of a report: the target or saved file, and the output.
 
-    `load_report` makes the report of it.
+    `load_report` makes the report from them.
     """
     parser.add_argument("target", metavar="TARGET|SAVED", help=SAVED)
     add_call_arguments(parser)
@@ -80,25 +80,25 @@ def add_report(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> No
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
-    """Add whether the program of a TARGET runs; `load_report` reads it."""
+    """Add the flags that say whether the program of a TARGET runs; `load_report` reads them."""
     runs = parser.add_mutually_exclusive_group()
     runs.add_argument(
         "--run",
         dest="execute",
         action="store_true",
         default=None,
-        help="run it once, with zeros in its streams; else one that needs streams is not run",
+        help="run it once, with zeros in its streams (default: run it only if it needs no data)",
     )
     runs.add_argument(
         "--no-run",
         dest="execute",
         action="store_false",
-        help="only compile it, and tell what one run takes",
+        help="only compile it, and show what one run takes",
     )
 
 
 def add_call_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that the callable of a target gets."""
+    """Add the flag for arguments of a target's callable."""
     parser.add_argument(
         "--arg",
         metavar="NAME=VALUE",
@@ -106,13 +106,13 @@ def add_call_arguments(parser: argparse.ArgumentParser) -> None:
         type=_given,
         action="append",
         default=[],
-        help="hand the callable an argument: a whole number, a number, true, false, or text, "
-        "which may be in quotes; only text where it is annotated as str",
+        help="pass the callable an argument: an int, a float, true, false, or text, which may be "
+        "in quotes; always text for a parameter annotated as str",
     )
 
 
 def add_vertices(parser: argparse.ArgumentParser) -> None:
-    """Add where a saved executable or graph finds its vertex classes."""
+    """Add the flag that says where a saved executable or graph finds its vertex classes."""
     parser.add_argument(
         "--vertices",
         metavar="FILE.py|MODULE",
@@ -123,33 +123,33 @@ def add_vertices(parser: argparse.ArgumentParser) -> None:
 
 
 def add_program(parser: argparse.ArgumentParser) -> None:
-    """Add which of several programs is meant."""
-    parser.add_argument("--program", metavar="NAME", help="of several programs, only this one")
+    """Add the flag that selects one of several programs."""
+    parser.add_argument("--program", metavar="NAME", help="only this one of several programs")
 
 
 def add_steps(parser: argparse.ArgumentParser) -> None:
-    """Add which steps are drawn."""
+    """Add the flag that selects steps."""
     parser.add_argument(
         "--step",
         metavar="N|A:B|NAME",
-        help="of what runs, only this step, or those from A to B, both included",
+        help="only this step, or steps A to B, both included",
     )
 
 
 def add_sort(parser: argparse.ArgumentParser, choices: Sequence[str], what: str) -> None:
-    """Add an order; the first choice is the default, `what` says what it is the order of."""
+    """Add a sort order; the first choice is the default, and `what` says what is sorted."""
     help_text = f"{what} (default: {choices[0]})"
     parser.add_argument("--sort", choices=choices, default=choices[0], help=help_text)
 
 
 def add_top(parser: argparse.ArgumentParser, default: int, what: str) -> None:
-    """Add how many of the largest are listed; `what` says of what."""
+    """Add the number of largest items to list; `what` names the items."""
     help_text = f"{what} (default: {default})"
     parser.add_argument("--top", metavar="N", type=number_from(1), default=default, help=help_text)
 
 
 def add_output(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:
-    """Add where to write, and how; the first format is the one of standard output."""
+    """Add the output and its format; the first format is that of standard output."""
     suffixes = ", ".join(f".{name}" for name in formats)
     parser.add_argument(
         "-o",
@@ -165,14 +165,14 @@ def add_output(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> No
         "--width",
         type=number_from(LEAST_WIDTH, "columns"),
         default=terminal_columns() or USUAL_WIDTH,
-        help=f"columns of text to fit, {LEAST_WIDTH} at least (default: the variable COLUMNS, "
+        help=f"width of text in columns, at least {LEAST_WIDTH} (default: the variable COLUMNS, "
         f"else {USUAL_WIDTH})",
     )
     parser.add_argument(
         "--color",
         choices=("auto", "always", "never"),
         default="auto",
-        help="colour text: auto is in a terminal, unless NO_COLOR is set",
+        help="colour text; auto: in a terminal, unless NO_COLOR is set",
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="do not say what was written")
     parser.set_defaults(formats=tuple(formats))
@@ -181,7 +181,7 @@ def add_output(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> No
 def set_run(parser: argparse.ArgumentParser, run: Run) -> None:
     """Set the function that runs a subcommand and returns the exit code.
 
-    Flags are taken as they are written: what begins like another one is a fault.
+    Flags must be written in full; abbreviations are errors.
     """
     parser.allow_abbrev = False
     parser.add_argument(
@@ -191,7 +191,7 @@ def set_run(parser: argparse.ArgumentParser, run: Run) -> None:
 
 
 def set_drawing(parser: argparse.ArgumentParser, draw: Drawing) -> None:
-    """Set the function that draws a picture; where it goes is known before anything is read."""
+    """Set the function that draws a picture; the destination is checked before reading input."""
 
     def run(arguments: argparse.Namespace) -> int:
         from poplite.tools.viz.output import Destination
@@ -202,7 +202,7 @@ def set_drawing(parser: argparse.ArgumentParser, draw: Drawing) -> None:
 
 
 def command(*words: str) -> str:
-    """Return a command line of `poplite-viz` that a shell reads as these words.
+    """Return a `poplite-viz` command line, quoted for a shell.
 
     >>> command("tensor", "heat.py:build", "a", "--view", "2:5, ::2")
     "poplite-viz tensor heat.py:build a --view '2:5, ::2'"
@@ -211,9 +211,9 @@ def command(*words: str) -> str:
 
 
 def build_flags(arguments: argparse.Namespace) -> list[str]:
-    """Return the flags that say what a target builds, and which program of it is meant.
+    """Return the flags that determine what a target builds, and which of its programs is used.
 
-    Also those of a report: where vertex classes are, and whether the program runs.
+    Also those of a report: where its vertex classes are, and whether the program runs.
 
     >>> build_flags(argparse.Namespace(given=[("rows", 20)], program="step"))
     ['--arg', 'rows=20', '--program', 'step']
@@ -253,7 +253,7 @@ def _given(text: str) -> tuple[str, Written]:
 
 
 def number_from(least: int, of: str = "") -> Callable[[str], int]:
-    """Return the type of a flag that is a whole number; `of` names what it counts.
+    """Return the argparse type of a whole number; `of` names what it counts.
 
     >>> number_from(1)("10")
     10
@@ -269,7 +269,7 @@ def number_from(least: int, of: str = "") -> Callable[[str], int]:
 
 
 def terminal_columns() -> int | None:
-    """Return the width that the variable COLUMNS names; None where it is not set.
+    """Return the width given by the variable COLUMNS, or None if it is not set.
 
     >>> from unittest.mock import patch
     >>> with patch.dict(os.environ, COLUMNS="100"):
@@ -281,7 +281,7 @@ def terminal_columns() -> int | None:
 
 
 def drawn_width(arguments: argparse.Namespace) -> int:
-    """Return the columns of a picture as text, and warn where a terminal has too few.
+    """Return the width of a picture as text, and warn if the terminal is too narrow.
 
     >>> drawn_width(argparse.Namespace(width=100, quiet=False))
     100
@@ -320,7 +320,7 @@ class Written(str):
 
 
 def value_of(text: Written, annotation: object = None) -> object:
-    """Return a number, a truth value or text; text where only that is declared, or in quotes.
+    """Return a number, a bool or text; always text if only that is declared, or in quotes.
 
     >>> [value_of(Written(text)) for text in ("20", "0.5", "true", '"20"', "x=1")]
     [20, 0.5, True, '20', 'x=1']
@@ -342,7 +342,7 @@ def value_of(text: Written, annotation: object = None) -> object:
 
 
 def _is_text(annotation: object) -> bool:
-    """Return whether an annotation, or the text of one, has str in it and no number."""
+    """Return whether an annotation, or its text, contains str and no number type."""
     if isinstance(annotation, str):
         names = {part.strip() for part in annotation.split("|")}
     else:

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 def summary_command(parser: argparse.ArgumentParser) -> None:
-    """What the graph is, and whether it fits.
+    """What the graph contains, and whether it fits.
 
-    Say what a graph holds, which tile holds most, and whether that fits.
+    Show what a graph contains, which tile is fullest, and whether that fits in memory.
     """
     add_picture(parser, formats=("txt", "svg", "png", "json"))
     add_program(parser)
@@ -75,7 +75,7 @@ def program_command(parser: argparse.ArgumentParser) -> None:
         "--depth",
         metavar="N",
         type=number_from(0, "levels"),
-        help="fold what lies deeper than N levels",
+        help="fold what is nested deeper than N levels",
     )
     parser.add_argument(
         "--match",
@@ -83,7 +83,7 @@ def program_command(parser: argparse.ArgumentParser) -> None:
         type=_regex,
         help="draw only steps whose line matches, with the programs around them",
     )
-    parser.add_argument("--counts", action="store_true", help="say how often each step runs")
+    parser.add_argument("--counts", action="store_true", help="show how often each step runs")
     set_drawing(parser, _program)
 
 
@@ -148,7 +148,7 @@ def _trees(
     *,
     all_lines: bool,
 ) -> list[ProgramTree]:
-    """Return the trees to draw: of several programs, those with a matching step."""
+    """Return the trees to draw; with several programs, only those with a matching step."""
     from poplite.viz.program.tree import MOST_LINES, program_tree
 
     trees, refusals = [], []
@@ -190,7 +190,7 @@ INSTALL = 'pip install "poplite[dot]"'
 def graph_command(parser: argparse.ArgumentParser) -> None:
     """The dataflow graph: what reads and writes what.
 
-    Draw variables, compute sets and copies, and the bytes between them.
+    Draw variables, compute sets and copies, and the bytes that move between them.
     """
     add_picture(parser, formats=("txt", "svg", "json", "dot", "png", "pdf"))
     add_program(parser)
@@ -200,7 +200,7 @@ def graph_command(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=number_from(0, "edges"),
         default=2,
-        help="edges away from it (default 2)",
+        help="number of edges from it (default: 2)",
     )
     parser.add_argument(
         "--scope", metavar="A/B", help="the steps of a scope or an operation, and its neighbours"
@@ -210,13 +210,13 @@ def graph_command(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=number_from(LEAST_NODES, "nodes"),
         default=300,
-        help="collapse scopes, then numbered names, until N nodes are left (default 300)",
+        help="collapse scopes, then numbered names, until N nodes are left (default: 300)",
     )
     parser.add_argument(
         "--layout",
         choices=("auto", "dot", "builtin"),
         default="auto",
-        help="who places the nodes of an svg or png: auto is Graphviz, or else the built-in layout",
+        help="layout of an svg or png; auto: Graphviz if it is installed, else the built-in layout",
     )
     set_drawing(parser, _graph)
 
@@ -242,7 +242,7 @@ def _graph(arguments: argparse.Namespace, out: Destination) -> None:
 
 
 def _flow(arguments: argparse.Namespace) -> Dataflow:
-    """Return what reads and writes what, in a target or a saved file."""
+    """Return the data flow of a target or a saved file."""
     from poplite.tools.viz.load_report import load_saved, programs_of
     from poplite.tools.viz.load_target import first_steps, load_programs, load_target, program_named
     from poplite.viz.dataflow.fold import Excerpt
@@ -265,7 +265,7 @@ def _flow(arguments: argparse.Namespace) -> Dataflow:
 
 
 def _check_layout(layout: str, form: str) -> None:
-    """Refuse, before the user's program runs, what cannot be drawn here."""
+    """Refuse, before the user's program runs, a layout that cannot be drawn here."""
     from poplite.viz.draw.graphviz_layout import graphviz_links
 
     if layout == "builtin" and form == "pdf":
@@ -288,7 +288,7 @@ def _no_graphviz(form: str, reason: str) -> FileLoadError:
 
 
 def _lay_out(flow: Dataflow, out: Destination, layout: str) -> None:
-    """Write a picture by Graphviz, or by the built-in layout."""
+    """Write a picture with Graphviz or the built-in layout."""
     from poplite.viz.dataflow.dot import dataflow_dot
     from poplite.viz.draw.graphviz_layout import graphviz_picture
 
@@ -348,8 +348,8 @@ def _write_dot(picture: Path | None, dot: str) -> Path | None:
 def lint_command(parser: argparse.ArgumentParser) -> None:
     """What a real tile would emulate, copy first, or get wrong.
 
-    Go through the vertices of a graph, and say with lines and remedies what a real tile would
-    emulate, copy first, or get wrong.
+    Check the vertices of a graph, and report, with source lines and remedies, what a real tile
+    would emulate, copy first, or get wrong.
     """
     add_picture(parser, formats=("txt", "json"))
     set_drawing(parser, _lint)

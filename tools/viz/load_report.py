@@ -1,14 +1,14 @@
-"""From TARGET or a saved file to a Report: what all pictures of reports begin with.
+"""Loading the Report of a TARGET or a saved file, for all pictures of reports.
 
     file.py:build        built, compiled, run once            report of the run
-                         ... with --no-run, or where data     as compiled: what one run takes
-                             from the host decide what runs,
-                             or are streamed
+                         ... with --no-run, or if host data   as compiled: what one run takes
+                             are streamed or determine the
+                             control flow
     run.json             a report that `Report.save` wrote    as it was saved
     program.poplite      an executable that was saved         as compiled; it is never run
     heat.graph           a graph that was saved               the same
 
-Nothing of a saved file is executed.  Its vertex classes are looked for among those of poplite, and
+Nothing in a saved file is executed.  Its vertex classes are looked up among those of poplite, and
 in modules that the user names.
 """
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from poplite.report.trace import Trace
 
 MOST_NAMED = 3
-"""Most streams that a message names."""
+"""The maximum number of streams that a message names."""
 
 
 @frozen
@@ -51,10 +51,10 @@ class LoadedReport:
     """A report, and what it was made from.
 
     Attributes:
-        graph: None where the report comes from a file.
-        programs: those that the report is of, by name.
-        note: why nothing was run though that was not forbidden; empty where it was.
-        trace: what ran in which order, where that was to be recorded; None where nothing ran.
+        graph: None if the report comes from a file.
+        programs: the programs of the report, by name.
+        note: why nothing was run although that was allowed; otherwise empty.
+        trace: the order in which steps ran, if requested; None if nothing ran.
     """
 
     report: Report
@@ -67,8 +67,8 @@ class LoadedReport:
 def load_report(arguments: argparse.Namespace, *, run: bool | None = None) -> Report:
     """Return the report of `arguments.target`, a TARGET or a saved file.
 
-    What was not run is said on standard error.  `run` is used where the subcommand has no flag for
-    it: False for pictures that need no run.  Raises as `load` does.
+    If nothing was run, the reason is printed on standard error.  `run` is used if the subcommand
+    has no flag for it: False for pictures that need no run.  Raises as `load` does.
     """
     wanted = getattr(arguments, "execute", run)
     loaded = load(
@@ -85,10 +85,10 @@ def load_report(arguments: argparse.Namespace, *, run: bool | None = None) -> Re
 def load_each(
     arguments: argparse.Namespace, *places: str, tracing: int | None = None
 ) -> list[LoadedReport]:
-    """Return what several targets or files hold; `--arg` is for the targets, `--program` for all.
+    """Load several targets or files; `--arg` applies to the targets, `--program` to all.
 
-    What was not run is said on standard error.  `tracing` has the reports of targets keep the order
-    of so many steps.  Raises as `load` does.
+    If nothing was run, the reason is printed on standard error.  `tracing` is the number of steps
+    whose order is recorded for targets.  Raises as `load` does.
     """
     targets = [each for each in places if not _is_saved(each)] or places
     found = []
@@ -116,10 +116,10 @@ def is_report_file(target: str) -> bool:
 
 
 def load_saved(arguments: argparse.Namespace) -> Report | None:
-    """Return the report of `arguments.target` where that is a saved report or executable.
+    """Return the report of `arguments.target` if that is a saved report or executable.
 
-    None where it is a graph, of a target or of a file; `load_target` reads it.
-    Nothing of it is run.  Raises FileLoadError when it cannot be read, or `--arg` is given.
+    None if it is a graph, from a target or a file; `load_target` reads it.
+    Nothing is run.  Raises FileLoadError if it cannot be read, or if `--arg` is given.
     """
     if not _is_saved(arguments.target):
         return None
@@ -127,10 +127,10 @@ def load_saved(arguments: argparse.Namespace) -> Report | None:
 
 
 def load_variables(arguments: argparse.Namespace, names: Iterable[str]) -> Graph:
-    """Return the graph that a target builds, or one of the variables of a saved file.
+    """Return the graph that a target builds, or one with the variables of a saved file.
 
-    Raises FileLoadError when the file or target cannot be read, and UnknownName when a file does
-    not know where a variable of these names lies.
+    Raises FileLoadError if the file or target cannot be read, and UnknownName if a file does not
+    have the mapping of a variable of these names.
     """
     saved = load_saved(arguments)
     if saved is None:
@@ -141,7 +141,7 @@ def load_variables(arguments: argparse.Namespace, names: Iterable[str]) -> Graph
 
 
 def programs_of(report: Report, arguments: argparse.Namespace) -> list[str]:
-    """Return the names of all programs of a saved file, or the one of `--program`."""
+    """Return the names of all programs of a saved file, or only that of `--program`."""
     names = report.compilation.program_names
     wanted: str | None = getattr(arguments, "program", None)
     if wanted is None:
@@ -157,7 +157,7 @@ def programs_of(report: Report, arguments: argparse.Namespace) -> list[str]:
 
 
 def say(loaded: LoadedReport, arguments: argparse.Namespace) -> None:
-    """Tell on standard error what was not run, unless the command is to be quiet."""
+    """Print on standard error why nothing was run, unless `--quiet` is given."""
     if loaded.note and not arguments.quiet:
         print(f"poplite-viz: {loaded.note}", file=sys.stderr)
 
@@ -173,12 +173,12 @@ def load(
 ) -> LoadedReport:
     """Return the report of a TARGET or of a saved file.
 
-    `run` says whether the program runs once; None, unless it needs data from the host.  `vertices`
-    are Python files or modules that hold the vertex classes of a saved file.  `tracing` has
-    so many steps of the run recorded in their order.
+    `run` says whether the program runs once; if None, it runs unless it needs data from the host.
+    `vertices` are Python files or modules with the vertex classes of a saved file.  `tracing` is
+    the number of steps whose order is recorded.
 
-    Raises FileLoadError when a file cannot be read, the user's code raises, or its program cannot
-    be run; UnknownName for a program or argument that is not there; and what compiling refuses.
+    Raises FileLoadError if a file cannot be read, the user's code raises, or its program cannot
+    be run; UnknownName for an unknown program or argument; and the errors of compiling.
 
     >>> load("no_such_file.json")
     Traceback (most recent call last):
@@ -253,7 +253,7 @@ def _refuse_flags(path: str, flags: Iterable[tuple[str, object]]) -> None:
 
 
 def _check_program(path: str, name: str | None, report: Report) -> None:
-    """Refuse one program of a file of several, whose numbers are those of all together."""
+    """Refuse to select one of several programs of a file, whose numbers cover all of them."""
     names = report.compilation.program_names
     if name is not None and names != [name]:
         raise FileLoadError(
@@ -276,11 +276,11 @@ def _of_target(
     run: bool | None,
     tracing: int | None,
 ) -> tuple[Report, Trace | None, str]:
-    """Run each program once, unless that is not wanted or its data are not there.
+    """Run each program once, unless that is not wanted or its data are missing.
 
-    Returns the report, the trace, and what there is to say about that.
+    Returns the report, the trace, and a note about the run.
     """
-    # Saved files need no engine that runs.
+    # Saved files need no engine.
     from poplite.report.report import NO_PROGRAM
     from poplite.tools.viz.running import Once, run_each
 
@@ -320,12 +320,12 @@ def _of_target(
 
 
 def _noted(report: Report, why: str) -> Report:
-    """Return a report that says why nothing was run, after what it says already."""
+    """Return a report with a note on why nothing was run, appended to its own."""
     return replace(report, note="; ".join(filter(None, (report.note, why))))
 
 
 def _asks_the_host(executable: Executable) -> str:
-    """Say which streams and host functions need data; empty where none does."""
+    """Return which streams and host functions need data, as text; empty if none does."""
     from poplite.tools.viz.running import host_needs
 
     streams, functions = host_needs(executable)

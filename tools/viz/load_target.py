@@ -1,12 +1,12 @@
 """Loading TARGET: `file.py:callable` or `module:callable`, or a graph that `graph.save` wrote.
 
-The callable returns a Graph or (Graph, programs), where programs are what `Engine` takes: a
-Program, or several by name or in a list; whatever follows these in a tuple (the tensors that a
-user reads and writes) is left alone.  A saved graph is read; nothing of it is executed.
+The callable returns a Graph or (Graph, programs), where programs are as for `Engine`: a Program, or
+several by name or in a list; anything that follows these in a tuple (the tensors that a user reads
+and writes) is ignored.  A saved graph is only read; nothing in it is executed.
 
-The user's code runs here, so whatever it does wrong is reported as the user's mistake, with the
-user's line.  What it prints goes to standard error, since standard output is for the picture.  A
-parser in the user's code does not see the arguments of the command, but a script run without any.
+The user's code runs here, so its errors are reported as the user's, with the user's line.  Its
+output goes to standard error, since standard output is for the picture.  An argument parser in the
+user's code does not see the arguments of the command: it sees a script run without arguments.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def load_target(
 ) -> tuple[Graph, Program | None]:
     """Build the graph that a target names, and its program if it has one.
 
-    Several programs become one that runs each of them once, in their order, unless `name` names
-    one of them.  Raises as `load_programs` does.
+    Several programs become one that runs each of them once, in order, unless `name` selects one of
+    them.  Raises as `load_programs` does.
 
     >>> load_target("no_such_file.py:build")
     Traceback (most recent call last):
@@ -68,7 +68,7 @@ def first_steps(programs: Mapping[str, Program]) -> dict[str, int]:
 
 
 def program_named(programs: Mapping[str, Program], name: str, target: str) -> Program:
-    """Return one of a target's programs; raises UnknownName where there is none of that name."""
+    """Return one of a target's programs; raises UnknownName if there is none of that name."""
     if name in programs:
         return programs[name]
     if not programs:
@@ -100,14 +100,14 @@ def load_programs(
     vertices: Iterable[str] = (),
     name: str | None = None,
 ) -> tuple[Graph, dict[str, Program]]:
-    """Build the graph that a target names, with its programs by the names an engine has for them.
+    """Build the graph that a target names, with its programs by the names that an engine uses.
 
-    The callable gets the arguments that are given, by name.  A file that `graph.save` wrote is read
-    in its place; `vertices` are Python files or modules that hold its vertex classes.  `name` picks
-    one of the programs.
+    The callable gets the given arguments by name.  A file that `graph.save` wrote is read instead;
+    `vertices` are Python files or modules with its vertex classes.  `name` selects one of the
+    programs.
 
-    Raises FileLoadError when the file or module cannot be run, or the callable raises, and
-    UnknownName when there is no such callable or program, or it takes no such argument.
+    Raises FileLoadError if the file or module cannot be run, or the callable raises, and
+    UnknownName if there is no such callable or program, or it takes no such argument.
     """
     if is_graph_file(target):
         graph, programs = _read(target, given, vertices)
@@ -168,7 +168,7 @@ def _load_file(place: str) -> ModuleType:
             found=found,
             fix="give the path of a Python file, from the folder you are in",
         )
-    # As Python does for a script: modules next to it can be imported.
+    # As for a script, modules next to it can be imported.
     folder_name = str(path.resolve().parent)
     if folder_name not in sys.path:
         sys.path.insert(0, folder_name)
@@ -226,7 +226,7 @@ def _find(module: ModuleType, place: str, name: str) -> Callable[..., object]:
 
 
 def _defined(owner: Any, module: ModuleType) -> list[str]:
-    """Return the names of the functions and classes made here, functions first."""
+    """Return the names of the functions and classes defined here, functions first."""
     own = {
         key: value
         for key, value in vars(owner).items()
@@ -266,7 +266,7 @@ def _call(build: Callable[..., object], target: str, given: dict[str, object]) -
 def _read_as(
     given: Mapping[str, object], parameters: Iterable[inspect.Parameter]
 ) -> dict[str, object]:
-    """Return values with those of the command line read as the parameters declare them."""
+    """Return values, converting those of the command line to the declared parameter types."""
     declared = {each.name: each.annotation for each in parameters}
     return {
         name: value_of(value, declared.get(name)) if isinstance(value, Written) else value
@@ -275,7 +275,7 @@ def _read_as(
 
 
 def _guarded(action: Callable[[], Any], what: str, verb: str) -> Any:
-    """Run the user's code; turn what it raises into an error with the user's line."""
+    """Run the user's code; turn its exceptions into an error with the user's line."""
     try:
         return action()
     except (Exception, SystemExit) as error:

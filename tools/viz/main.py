@@ -1,4 +1,4 @@
-"""`poplite-viz`: pictures of graphs from the command line; `--help` has examples.
+"""The command `poplite-viz`, which draws graphs; `--help` has examples.
 
     poplite-viz tiles heat.py:build
 
@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run_parsed(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> int:
-    """Run the subcommand of arguments, and return the exit code."""
+    """Run the subcommand that the arguments name, and return the exit code."""
     arguments = parser.parse_args(argv)
     try:
         run: Run = arguments.run
@@ -67,22 +67,22 @@ def run_parsed(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> i
     except PopliteError as error:
         return failed(parser.prog, error, arguments)
     except KeyboardInterrupt:
-        return 130  # as a shell says of a command that was interrupted
+        return 130  # a shell's exit code for an interrupted command
 
 
 def failed(command: str, error: PopliteError, arguments: argparse.Namespace) -> int:
-    """Say what a user did wrong, or show the traceback where that is asked for; return 1."""
+    """Print the message of a user's error, or the traceback if requested; return 1."""
     if arguments.traceback:
         traceback.print_exc()
     else:
         if error.at is not None and error.at.file == sys.argv[0]:
-            error.at = None  # the command itself, which no user can correct
+            error.at = None  # a line of the command itself, which no user can correct
         print(f"{command}: {_printable(str(error))}", file=sys.stderr)
     return 1
 
 
 def _printable(message: str) -> str:
-    """Write out control characters, which a name may hold and a terminal would obey."""
+    """Escape control characters, which a name may contain and a terminal would obey."""
     from poplite.viz.draw.units import name_text
 
     return "\n".join(map(name_text, message.split("\n")))
@@ -91,7 +91,7 @@ def _printable(message: str) -> str:
 def _doctor_command(parser: argparse.ArgumentParser) -> None:
     """Installed versions, and the folder of compiled vertices.
 
-    Say which versions are installed, and whether the cache works.
+    Show which versions are installed, and whether the cache works.
     """
     set_run(parser, _doctor)
 
@@ -122,7 +122,7 @@ SUBCOMMANDS = (
     pictures.sweep_command,
     _doctor_command,
 )
-"""What adds each subcommand, in the order of the help."""
+"""The functions that add the subcommands, in the order of the help."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -145,7 +145,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _folded(text: str, width: int | None) -> str:
-    """Fold lines of help without a module of pictures, which takes long to load."""
+    """Fold lines of help without importing a module of pictures, which is slow to load."""
     if width is None:
         return text
     lines = (textwrap.wrap(line, width, subsequent_indent="    ") for line in text.split("\n"))

@@ -1,7 +1,7 @@
 """The destination of a picture, standard output or a file, with its format.
 
-The format is what `--format` says, else what the file's suffix says, else text.  A folder
-that does not exist is found before the user's program runs, not after.
+The format is that of `--format`, else that of the file's suffix, else text.  A missing folder is
+reported before the user's program runs, not after.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class Destination:
     """A file or standard output.
 
     Attributes:
-        path: the file; None is standard output.
-        format: one of the forms that the subcommand offers.
-        style: what text may use there.
-        quiet: whether to keep silent about a written file.
+        path: the file; None for standard output.
+        format: one of the formats that the subcommand offers.
+        style: the text style that may be used there.
+        quiet: whether not to report a written file.
     """
 
     path: Path | None
@@ -57,8 +57,8 @@ class Destination:
     def of(cls, arguments: argparse.Namespace) -> Destination:
         """Read the common flags.
 
-        Raises FileLoadError when the suffix names no form that the subcommand offers, the folder
-        does not exist, the file is one that is read, or standard output is closed.
+        Raises FileLoadError if the subcommand does not offer the format of the suffix, the folder
+        does not exist, the file is also an input, or standard output is closed.
 
         >>> from poplite.tools.viz.flags import add_picture
         >>> parser = argparse.ArgumentParser()
@@ -90,13 +90,13 @@ class Destination:
         return self.path is None
 
     def text_style(self, arguments: argparse.Namespace) -> Style:
-        """Return what a picture as text may use; its width is a flag."""
+        """Return the style of a picture as text; its width is a flag."""
         return replace(self.style, width=drawn_width(arguments))
 
     def draw(self, forms: Forms, arguments: argparse.Namespace, *words: str) -> None:
-        """Draw a picture in its form and write it; a page names the command of these words.
+        """Draw a picture in its format and write it; a page shows the command of these words.
 
-        A subcommand offers only forms that its pictures have.
+        A subcommand offers only formats that its pictures have.
         """
         match self.format:
             case "svg":
@@ -116,7 +116,7 @@ class Destination:
                 self.write(forms.text(self.text_style(arguments)))
 
     def write_png(self, picture: SvgText) -> None:
-        """Write a picture as PNG; without Pillow, as SVG in its place, which is an error."""
+        """Write a picture as PNG; without Pillow, write SVG instead, which is an error."""
         from poplite.viz.draw.png import INSTALL, is_possible
 
         if is_possible():
@@ -131,9 +131,9 @@ class Destination:
         )
 
     def write(self, picture: str | bytes) -> None:
-        """Write a picture, and say so on standard error when it is a file.
+        """Write a picture; if it is a file, report that on standard error.
 
-        Raises FileLoadError when the file or standard output cannot be written.
+        Raises FileLoadError if the file or standard output cannot be written.
         """
         if self.path is None:
             write_stdout(picture)
@@ -151,7 +151,7 @@ INPUTS = ("target", "later", "before", "after")
 
 
 def _check_inputs(path: Path, arguments: argparse.Namespace) -> None:
-    """Refuse to write over an input."""
+    """Refuse to overwrite an input."""
     for name in INPUTS:
         place = getattr(arguments, name, None) or ""
         for read in (place, place.rpartition(":")[0], *getattr(arguments, "vertices", ())):
@@ -164,10 +164,10 @@ def _check_inputs(path: Path, arguments: argparse.Namespace) -> None:
 
 
 def write_stdout(picture: str | bytes) -> None:
-    """Write to standard output; characters that it has no code for become question marks.
+    """Write to standard output; characters that it cannot encode become question marks.
 
-    A reader that has seen enough (`head`, a pager) is not an error.  Raises FileLoadError when
-    standard output is closed or refuses the text.
+    A reader that stops early (`head`, a pager) is not an error.  Raises FileLoadError if standard
+    output is closed or refuses the text.
 
 
     >>> write_stdout("4 tiles")
@@ -181,7 +181,7 @@ def write_stdout(picture: str | bytes) -> None:
             sys.stdout.write(picture.encode(encoding, "replace").decode(encoding))
         sys.stdout.flush()
     except OSError as error:
-        # Discard the rest of it, or Python would fail on it again at exit.
+        # Discard the rest, or Python would fail on it again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise FileLoadError(

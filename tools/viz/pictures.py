@@ -1,6 +1,6 @@
 """`poplite-viz memory`, `tile`, `liveness`, `steps`, `exchange`, `ops`, `sweep`: one picture each.
 
-Of each, one function adds its flags, and another makes a picture of the report.
+For each, one function adds its flags, and another makes a picture from the report.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _set_picture(
 def memory_command(parser: argparse.ArgumentParser) -> None:
     """What every tile needs, and what fills the fullest one.
 
-    Draw a bar for each tile, with the limit, and list what lies on the fullest tile when it is
+    Draw a bar for each tile, with the limit, and list what is on the fullest tile when it is
     fullest.
     """
     add_report(parser, formats=("txt", "svg", "png", "json", "csv"))
@@ -58,8 +58,8 @@ def memory_command(parser: argparse.ArgumentParser) -> None:
         "--stack",
         choices=STACKS,
         default="kind",
-        help="what bars are made of: kinds of things, the largest variables and buffers, or what "
-        "is always live (default: kind)",
+        help="parts of the bars: kinds of contents, the largest variables and buffers, or whether "
+        "always live (default: kind)",
     )
     add_sort(parser, MEMORY_SORTS, "tiles by number, or the fullest first")
     add_top(parser, 10, "things of the fullest tile that are listed")
@@ -77,14 +77,14 @@ def _memory(report: Report, arguments: argparse.Namespace) -> Forms:
 def tile_command(parser: argparse.ArgumentParser) -> None:
     """One tile: its memory by address, its vertices, its cycles.
 
-    Draw the memory of a tile by address, and list what lies there, its vertices and its cycles by
+    Draw the memory of a tile by address, and list its contents, its vertices and its cycles by
     phase.
     """
     add_report(parser, formats=("txt", "svg", "png", "json"))
     add_run(parser)
     parser.add_argument("tile", metavar="N", help="number of the tile")
     parser.add_argument(
-        "--step", metavar="N|NAME", help="a step (default: the one in which the tile needs most)"
+        "--step", metavar="N|NAME", help="a step (default: the one in which the tile is fullest)"
     )
     _set_picture(parser, _tile)
 
@@ -99,8 +99,8 @@ def _tile(report: Report, arguments: argparse.Namespace) -> Forms:
 def liveness_command(parser: argparse.ArgumentParser) -> None:
     """The memory of a tile, step by step, and its largest parts.
 
-    Draw a row for each step: the memory of a tile in it besides always-live memory, and its largest
-    parts.
+    Draw a row for each step: the memory of a tile during it, besides always-live memory, and its
+    largest parts.
     """
     add_report(parser, formats=("txt", "svg", "png", "json", "csv"))
     parser.add_argument(
@@ -110,7 +110,7 @@ def liveness_command(parser: argparse.ArgumentParser) -> None:
         "--top",
         metavar="N",
         type=number_from(1),
-        help="only the N steps that need most, in their order",
+        help="only the N steps that need most memory, in program order",
     )
     _set_picture(parser, _liveness)
 
@@ -128,8 +128,8 @@ def _liveness(report: Report, arguments: argparse.Namespace) -> Forms:
 def steps_command(parser: argparse.ArgumentParser) -> None:
     """What each step takes: cycles, phases, balance.
 
-    Draw a row for each step: its cycles, how often it ran, how evenly tiles work, and its phases.
-    With --timeline, draw what all tiles do in time.
+    Draw a row for each step: its cycles, how often it ran, how balanced its tiles are, and its
+    phases. With --timeline, draw what all tiles do over time.
     """
     add_report(parser, formats=("txt", "svg", "png", "json"))
     add_run(parser)
@@ -138,7 +138,7 @@ def steps_command(parser: argparse.ArgumentParser) -> None:
     )
     add_sort(parser, STEP_SORTS, "order of the rows")
     parser.add_argument(
-        "--match", metavar="TEXT", default="", help="only steps with this in their names"
+        "--match", metavar="TEXT", default="", help="only steps with this text in their names"
     )
     add_steps(parser)
     _set_picture(parser, _steps)
@@ -158,7 +158,7 @@ def _steps(report: Report, arguments: argparse.Namespace) -> Forms:
 def exchange_command(parser: argparse.ArgumentParser) -> None:
     """What tiles send each other, why, and from where to where.
 
-    Draw what each tile sends and receives, the fields and lines that are the cause, and which tiles
+    Draw what each tile sends and receives, the fields and lines that cause it, and which tiles
     receive from which.
     """
     add_report(parser, formats=("txt", "svg", "png", "json"))
@@ -176,9 +176,9 @@ def _exchange(report: Report, arguments: argparse.Namespace) -> Forms:
 
 
 def ops_command(parser: argparse.ArgumentParser) -> None:
-    """Cycles and bytes by operation and scope of names.
+    """Cycles and bytes by operation and name scope.
 
-    List what operations and scopes of names take, a scope with all that is inside: cycles, bytes
+    List the cost of operations and name scopes, a scope with all that it contains: cycles, bytes
     that tiles receive, bytes of variables.
     """
     add_report(parser, formats=("txt", "svg", "png", "json", "csv"))
@@ -188,7 +188,7 @@ def ops_command(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=number_from(1),
         default=2,
-        help="levels that are listed (default: 2)",
+        help="number of levels to list (default: 2)",
     )
     add_sort(parser, SCOPE_SORTS, "order within a scope")
     _set_picture(parser, _ops)
@@ -207,20 +207,20 @@ def _ops(report: Report, arguments: argparse.Namespace) -> Forms:
 def sweep_command(parser: argparse.ArgumentParser) -> None:
     """What a sweep of mappings or parameters found.
 
-    Draw a measure of a sweep over one parameter or two. Of points that differ in other parameters,
-    the least is shown.
+    Draw a measure of a sweep over one parameter or two. Among points that differ in other
+    parameters, the least is shown.
 
     NAME of --by: cycles, compute, copy, exchange, waiting, received, fullest, bytes, build_seconds,
     compile_seconds, run_seconds. A sweep is made in Python, by pl.sweep(build, grid).save(FILE).
     """
-    parser.add_argument("target", metavar="FILE", help="what sweep.save wrote")
+    parser.add_argument("target", metavar="FILE", help="a file of sweep.save")
     parser.add_argument("--by", metavar="NAME", default="cycles", help="measure (default: cycles)")
     parser.add_argument(
         "--over",
         metavar="NAME",
         nargs="+",
         default=[],
-        help="one parameter or two (default: the first with several values)",
+        help="one or two parameters (default: the first with several values)",
     )
     add_output(parser, formats=("txt", "svg", "png", "json", "csv"))
     set_drawing(parser, _sweep)

@@ -1,4 +1,4 @@
-"""`poplite-viz report`, `diff`, `trace`: a whole report: to read, to compare, for Perfetto."""
+"""`poplite-viz report`, `diff`, `trace`: reports to read, to compare, or for Perfetto."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ def report_command(parser: argparse.ArgumentParser) -> None:
     """What runs took, or what changed from one report to another.
 
     Build, compile and run a target once, or read a file that report.save or executable.save wrote,
-    and tell cycles, memory, and what to look at first: as text, or as a page to click on (-o
-    FILE.html). With a second report, tell what changed.
+    and show cycles, memory, and what to look at first: as text, or as an interactive page (-o
+    FILE.html). With a second report, show what changed.
     """
     add_report(parser, formats=("txt", "html", "svg", "png", "json"))
-    parser.add_argument("later", metavar="LATER", nargs="?", help="another one to compare with")
+    parser.add_argument("later", metavar="LATER", nargs="?", help="a later report to compare with")
     add_run(parser)
-    parser.add_argument("--title", metavar="T", help="of the page (default: the target)")
+    parser.add_argument("--title", metavar="T", help="title of the page (default: the target)")
     parser.add_argument(
         "--open", action="store_true", help="show the page in a browser; without -o FILE a new file"
     )
-    parser.set_defaults(width=terminal_columns())  # else lines are as long as they are
+    parser.set_defaults(width=terminal_columns())  # if None, lines are not folded
     parser.add_argument(
         "--trace",
         action="store_true",
@@ -94,7 +94,7 @@ def _report(arguments: argparse.Namespace) -> int:
 
 
 def _destination(arguments: argparse.Namespace) -> Destination:
-    """Return where to write; a page that is opened and has no file gets a new one."""
+    """Return where to write; a page to be opened that has no file gets a new one."""
     from poplite.tools.viz.output import Destination
 
     if arguments.open and arguments.output == "-":
@@ -110,7 +110,7 @@ def _destination(arguments: argparse.Namespace) -> Destination:
 
 
 def _check(arguments: argparse.Namespace, out: Destination) -> None:
-    """Refuse flags that do not go together, before the user's program runs."""
+    """Refuse incompatible flags, before the user's program runs."""
     from poplite.errors import InvalidOption
 
     page = f"poplite-viz report {arguments.target} -o report.html"
@@ -133,7 +133,7 @@ def _check(arguments: argparse.Namespace, out: Destination) -> None:
 
 
 def _check_trace(arguments: argparse.Namespace) -> None:
-    """Refuse an order of what does not run."""
+    """Refuse to record an order if nothing runs."""
     from poplite.errors import InvalidOption
 
     places = [each for each in (arguments.target, arguments.later) if each is not None]
@@ -178,7 +178,7 @@ def _short(place: str) -> str:
 
 
 def _graph(loaded: LoadedReport) -> str:
-    """Return the dataflow graph of a target; of a file it is what the report knows."""
+    """Return the dataflow graph of a target; for a file, the one in the report."""
     if loaded.graph is None:
         return ""
     from poplite.program import Sequence
@@ -227,7 +227,7 @@ def _draw(report: Report, arguments: argparse.Namespace, out: Destination) -> No
 
 
 FAILED = 3
-"""The exit code when a check fails."""
+"""The exit code if a check fails."""
 
 WRONG = 2
 """The exit code of a wrong command line."""
@@ -253,7 +253,7 @@ def diff_command(parser: argparse.ArgumentParser) -> None:
         type=_parsed_check,
         action="append",
         default=[],
-        help="fail when this is the case, for instance 'cycles>+5%%'; may be repeated",
+        help="fail if this is true, for instance 'cycles>+5%%'; may be repeated",
     )
     add_top(parser, 20, "changes of one kind")
     add_call_arguments(parser)
@@ -285,7 +285,7 @@ def _diff(arguments: argparse.Namespace, out: Destination) -> int:
 
 
 def _write_diff(comparison: Comparison, arguments: argparse.Namespace, out: Destination) -> None:
-    """Write what changed; what was checked is printed too where that goes to a file."""
+    """Write what changed; if that goes to a file, the checks are printed too."""
     from poplite.tools.viz.output import write_stdout
     from poplite.viz.compare import forms
 
@@ -325,7 +325,7 @@ def _parsed_check(text: str) -> Check:
 def trace_command(parser: argparse.ArgumentParser) -> None:
     """What ran in which order, for Perfetto.
 
-    Run a program and write what its steps, phases and some tiles did in time, for
+    Run a program and write what its steps, phases and some tiles did over time, for
     https://ui.perfetto.dev. A saved report is one that report.save(FILE, trace) wrote.
     """
     add_report(parser, formats=("json",))
@@ -334,20 +334,20 @@ def trace_command(parser: argparse.ArgumentParser) -> None:
         dest="execute",
         action="store_true",
         default=None,
-        help="run it with zeros in its streams; else one that needs streams is not run",
+        help="run it with zeros in its streams (default: run it only if it needs no data)",
     )
     parser.add_argument(
         "--tiles",
         metavar="N,...",
         type=_tile_list,
-        help="tiles with tracks of their own (default: the busiest, the least busy, one between)",
+        help="tiles with their own tracks (default: the busiest, the least busy, one in between)",
     )
     parser.add_argument(
         "--limit",
         metavar="N",
         type=number_from(1),
         default=10_000,
-        help="steps that are recorded (default: 10,000)",
+        help="number of steps to record (default: 10,000)",
     )
     set_drawing(parser, _traced)
 

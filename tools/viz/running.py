@@ -1,8 +1,8 @@
 """Runs each program of a target once.
 
-Nothing has written what a script gives with `engine.write`.  Vertices may read that where their
-costs do not depend on values.  Where it decides what runs, in a program or in a vertex, nothing is
-known of the run.
+Data that a script provides with `engine.write` are unwritten here.  Vertices may read them if their
+costs do not depend on values.  If control flow, of a program or of a vertex, depends on them, the
+run is unknown.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Once:
     Attributes:
         engine: has run them, or is yet to run them if their control flow is unknown.
         unknown: unwritten data that control what runs; None if there are none.
-        invented: what decides what runs and depends on zeros that streams and host functions were
-            given; None where there is nothing.
+        invented: data that control what runs and depend on the zeros that streams and host
+            functions provide; None if there are none.
 
-    With `may_overflow`, programs run on tiles that have too little memory for them; with
-    `only_looks`, each Loop ends when nothing more can be found out in it.
+    With `may_overflow`, programs run even if tiles have too little memory for them; with
+    `only_looks`, each Loop ends when further iterations cannot find anything new.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Once:
         return ""
 
     def _engine(self, checks: Checks, device: ExecutableDevice | None = None) -> Engine:
-        """Compile; where a tile has too little memory again, as the report says how much."""
+        """Compile; if a tile has too little memory, compile again so that the report shows it."""
         from poplite.program import Sequence as Nothing
 
         programs = dict(self._programs) or Nothing()
@@ -78,7 +78,7 @@ class Once:
         return Engine(executable, device=device)
 
     def run(self, run: Callable[[Engine], T], *, with_zeros: bool = False) -> T | None:
-        """Run the programs by `run` of an engine, and return its result.
+        """Run the programs by calling `run` with an engine, and return its result.
 
         None is returned if control flow is unknown, unless the run continues `with_zeros`.  `run`
         is called again, with a new engine, if it first ended at data that may yet be known.
@@ -100,7 +100,7 @@ class Once:
         return None if self._only_looks else run(self.engine)
 
     def _is_known(self) -> bool:
-        """Return whether what decides depends only on working memory of vertices that they fill."""
+        """Return whether control flow depends only on memory that vertices fill before use."""
         try:
             device = Decided(past_inout=True, ends_loops=True)
             run_each(Engine(self.engine.executable, device=device))
@@ -110,7 +110,7 @@ class Once:
         return True
 
     def _invented(self) -> Unknown | None:
-        """Return what decides what runs and depends on zeros in place of the host's data."""
+        """Return the data that control what runs and depend on zeros in place of host data."""
         executable = self.engine.executable
         if not gives_zeros(executable):
             return None
@@ -132,7 +132,7 @@ def run_each(engine: Engine) -> None:
 
 
 def gives_zeros(executable: Executable) -> bool:
-    """Return whether programs get anything from the streams and host functions they need."""
+    """Return whether programs receive data from streams or host functions."""
     from poplite.executable.steps import HostFunctionCall, Transfer
 
     return any(
@@ -157,7 +157,7 @@ def host_needs(executable: Executable) -> tuple[dict[str, Any], list[str]]:
 
 
 def connect_zeros(engine: Engine, streams: dict[str, Any], functions: list[str]) -> None:
-    """Connect zeros to all that programs need."""
+    """Connect zeros to all streams and host functions that programs need."""
     import numpy as np
 
     from poplite.types import QUARTER, QuarterMetadata

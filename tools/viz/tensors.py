@@ -31,10 +31,10 @@ COMPILED = ("memory", "free", "vertices")
 
 
 def tiles_command(parser: argparse.ArgumentParser) -> None:
-    """The tile map: every tile, shaded by the bytes it needs, or by what it does.
+    """The tile map: every tile, shaded by the bytes it needs, or by another measure.
 
     Draw every tile of the target, shaded by the bytes it needs: variables, code, messages, stacks
-    and copies; with --by, by something else that the model knows of it.
+    and copies; with --by, by another measure of the model.
     """
     add_report(parser, formats=("txt", "svg", "png", "json", "html"))
     add_run(parser)
@@ -44,20 +44,21 @@ def tiles_command(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         default=[],
-        help="shade by the bytes of these variables alone",
+        help="shade only by the bytes of these variables",
     )
     parser.add_argument(
         "--by",
         choices=QUANTITIES,
         help="memory that tiles need or have free, vertices, cycles busy or waiting for others, "
-        "bytes sent, received, or copied on their tile",
+        "bytes sent, received, or copied within the tile",
     )
     add_steps(parser)
     parser.add_argument(
         "--from",
         dest="scale",
         choices=("zero", "least"),
-        help="where colours begin (default: the least, where that is over half of the most)",
+        help="where the colour scale begins (default: least if the least value is over half of the "
+        "greatest, else zero)",
     )
     parser.add_argument(
         "--tiles", metavar="A:B", type=_range, help="only these tiles, both included"
@@ -87,7 +88,7 @@ def _tiles(arguments: argparse.Namespace, out: Destination) -> None:
 
 
 def _load(arguments: argparse.Namespace, *, is_saved: bool) -> TileLoad:
-    """Return what the tiles of a target need, or what variables of it or of a file take."""
+    """Return the memory of the tiles of a target, or of variables of a target or file."""
     from poplite.viz.tiles.modelled import judged_load
     from poplite.viz.tiles.tile_load import tile_load
 
@@ -106,7 +107,7 @@ def _load(arguments: argparse.Namespace, *, is_saved: bool) -> TileLoad:
 
 
 def _draw_quantity(arguments: argparse.Namespace, out: Destination) -> None:
-    """Draw what a report knows of every tile."""
+    """Draw a quantity of a report for every tile."""
     from poplite.tools.viz.load_report import load_report
     from poplite.viz.forms import quantity_forms
     from poplite.viz.tiles.quantities import quantity_map
@@ -128,14 +129,14 @@ def _draw_quantity(arguments: argparse.Namespace, out: Destination) -> None:
 
 
 def _chosen(arguments: argparse.Namespace) -> list[str]:
-    """Return the flags that say which tiles are drawn, and from where colours begin."""
+    """Return the flags for the tiles to draw and the start of the colour scale."""
     shown = arguments.tiles
     flags = {"--from": arguments.scale, "--tiles": shown and f"{shown.start}:{shown.stop - 1}"}
     return [word for flag, value in flags.items() if value for word in (flag, value)]
 
 
 def _refuse(arguments: argparse.Namespace, names: tuple[str, ...], fix: str) -> None:
-    """Refuse flags that mean nothing here."""
+    """Refuse flags that have no effect here."""
     from poplite.errors import InvalidOption
 
     flags = {"scale": "--from", "execute": "--run" if arguments.execute else "--no-run"}
@@ -147,7 +148,7 @@ def _refuse(arguments: argparse.Namespace, names: tuple[str, ...], fix: str) -> 
 
 
 def _range(text: str) -> range:
-    """Return the tiles of A:B, or one.
+    """Return the tiles A to B of A:B, or a single one.
 
     >>> _range("3:7"), _range("5")
     (range(3, 8), range(5, 6))
@@ -169,7 +170,7 @@ def tensor_command(parser: argparse.ArgumentParser) -> None:
     add_picture(parser, formats=("txt", "svg", "png", "json", "html"))
     parser.add_argument("name", metavar="NAME", help="name of the variable, with its scopes")
     parser.add_argument(
-        "--view", metavar="INDEX", help="point out a part of it, for instance '2:5, ::2'"
+        "--view", metavar="INDEX", help="highlight a part of it, for instance '2:5, ::2'"
     )
     set_drawing(parser, _tensor)
 
@@ -193,10 +194,10 @@ def _tensor(arguments: argparse.Namespace, out: Destination) -> None:
 
 
 def regions_command(parser: argparse.ArgumentParser) -> None:
-    """Which intervals of memory a view is, operation by operation.
+    """Which intervals of memory a view consists of, operation by operation.
 
-    Draw what operations make of a variable, one frame each, and the intervals of memory that it is
-    made of; or a field of a vertex, and the copies it forces.
+    Draw the view after each operation on a variable, one frame each, and the intervals of memory
+    that it consists of; or a field of a vertex, and the copies that it forces.
     """
     add_picture(parser, formats=("txt", "svg", "png", "json", "html"))
     parser.add_argument(
@@ -208,13 +209,13 @@ def regions_command(parser: argparse.ArgumentParser) -> None:
         dest="operations",
         action="append",
         default=[],
-        help="an operation, again and again: an index ('2:5, ::2'), or one of Poplar's with its "
-        "arguments ('dimShuffle 1,0', 'broadcast 3 0', 'concat NAME 0')",
+        help="an operation: an index ('2:5, ::2'), or one of Poplar's with its arguments "
+        "('dimShuffle 1,0', 'broadcast 3 0', 'concat NAME 0'); may be repeated",
     )
     parser.add_argument(
         "--field",
         metavar="'SET#VERTEX.FIELD'",
-        help="draw what a field of a vertex is connected to, for instance 'blur#3.x'",
+        help="draw the elements connected to a field of a vertex, for instance 'blur#3.x'",
     )
     set_drawing(parser, _regions)
 
@@ -234,7 +235,7 @@ def _regions(arguments: argparse.Namespace, out: Destination) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Refuse, before the user's program runs, what says nothing or too much."""
+    """Refuse missing or conflicting arguments, before the user's program runs."""
     from poplite.errors import InvalidOption
     from poplite.tools.viz.load_report import is_report_file
     from poplite.viz.regions.operations import read_operation

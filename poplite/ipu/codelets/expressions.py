@@ -1,6 +1,6 @@
 """Expressions of `compute` in C++, by the rules of docs/arithmetic.md.
 
-Every operand is widened as the table says, and written where C++ would do something else::
+Every operand is widened as the table says; the widening is explicit where C++ would differ::
 
     (i + 0.5) * self.step     (i an int, step FLOAT)     float(double(i) + 0.5) * step
     self.n // 2               (n INT)                    pl::floor_divide(pl::Int(n), 2)
@@ -120,7 +120,7 @@ class ExpressionWriter:
         return joined_tests("&&", [compared_terms(*pair) for pair in pairs])
 
     def _compared_one_by_one(self, parts: list[ast.expr], symbols: list[str]) -> Term:
-        """Compare a chain in which a later part may store: it is evaluated only where it counts."""
+        """Compare a chain in which a later part may store: it is evaluated only if needed."""
         result = self.function.variables.temporary("holds")
         left, right = (self.kept(self.term(part)) for part in parts[:2])
         self.function.add(f"bool {result} = {compared_terms(symbols[0], left, right).code};")
@@ -148,7 +148,7 @@ class ExpressionWriter:
         return result
 
     def _chosen_one_by_one(self, node: ast.BoolOp, kind: Kind) -> Term:
-        """Write `and` or `or` of parts that may store: each is evaluated only where it counts."""
+        """Write `and` or `or` of parts that may store: each is evaluated only if needed."""
         result = self._result(kind)
         is_and = isinstance(node.op, ast.And)
 
@@ -198,7 +198,7 @@ class ExpressionWriter:
     # -- conditions --------------------------------------------------------------------------------
 
     def test(self, node: ast.expr) -> Term:
-        """Return a condition: its parts are tested one by one, not combined to a number."""
+        """Return a condition: its parts are tested one by one, not combined into a number."""
         if node in self.facts.constants:
             return truth_term(self.term(node))
         has_effect = self.function.has_effect
@@ -236,7 +236,7 @@ class ExpressionWriter:
         return self.function.element(owner, self.index(node.slice))
 
     def index(self, node: ast.expr) -> str:
-        """Return an index: as it is where it cannot be negative, nor have more than 32 bits."""
+        """Return an index, unconverted if it cannot be negative or exceed 32 bits."""
         return index_of(self.term(node), self.function.counters, node)
 
     def vector(self, node: ast.expr) -> str:
@@ -249,14 +249,14 @@ class ExpressionWriter:
         return self.function.element(whole, self.row_index(node))
 
     def row_index(self, node: ast.expr) -> str:
-        """Return which row of a list a vector is, as an index."""
+        """Return the row number of a vector in its list, as an index."""
         if isinstance(node, ast.Name):
             return f"pl::index({self.function.variables.name(node.id, ROW)})"
         assert isinstance(node, ast.Subscript)
         return self.index(node.slice)
 
     def row(self, node: ast.expr) -> str:
-        """Return which row of a list a vector is, as a number."""
+        """Return the row number of a vector in its list, as a number."""
         if isinstance(node, ast.Name):
             return self.function.variables.name(node.id, ROW)
         assert isinstance(node, ast.Subscript)
@@ -271,14 +271,14 @@ def index_of(term: Term, counters: set[str], node: ast.expr) -> str:
 
 
 def element_term(field: Field, code: str, is_dereferenced: bool = False) -> Term:
-    """Return the number that reading an element gives."""
+    """Return the number read from an element."""
     element = field.element
     if element is HALF:
         return Term(f"float({code})", Kind.F32)
     level = UNARY if is_dereferenced else PRIMARY
     if element is FLOAT:
         return Term(code, Kind.F32, level)
-    if element is CHAR:  # which is unsigned on some machines
+    if element is CHAR:  # char is unsigned on some machines
         return Term(f"static_cast<signed char>({code})", Kind.INT)
     kind = {BOOL: Kind.BOOL, UNSIGNED_LONGLONG: Kind.UINT}.get(element, Kind.INT)
     return Term(code, kind, level)
@@ -315,7 +315,7 @@ class CallWriter:
         self.lanes = LanesWriter(function, expressions)
 
     def term(self, node: ast.Call) -> Term:
-        """Return a call that gives a number."""
+        """Return a call that returns a number."""
         if node in self.facts.folds:
             return self.lanes.fold(node)
         if node in self.facts.helpers:
@@ -329,7 +329,7 @@ class CallWriter:
         return function_term(name, self.expressions.terms(*node.args), self.function)
 
     def helper(self, node: ast.Call) -> str:
-        """Return a call of a method or function of the user's."""
+        """Return a call of a user's method or function."""
         callee, scope = self.facts.helpers[node], self.function.checked.scope
         helper = helper_of(scope, node)
         assert helper is not None
@@ -409,7 +409,7 @@ def function_term(name: str, terms: list[Term], function: CodeletFunction) -> Te
 
 
 def _whole_term(name: str, value: Term) -> Term:
-    """Return an int made of a number: without its fraction, or rounded down or up before."""
+    """Return a number converted to int: truncated, or rounded down or up first."""
     if value.kind is Kind.UINT:
         return Term(f"pl::Int({value.code})", Kind.INT, is_class=True)
     if value.kind < Kind.UINT:
@@ -419,7 +419,7 @@ def _whole_term(name: str, value: Term) -> Term:
 
 
 def _stored_term(name: str, value: Term) -> Term:
-    """Return what an element would hold after a store, read again."""
+    """Return the value of an element after storing a number and reading it back."""
     element = _STORED[name]
     if element is BOOL:
         return truth_term(value)
@@ -438,7 +438,7 @@ def _stored_term(name: str, value: Term) -> Term:
 
 
 def returns(checked: Checked) -> str:
-    """Return the C++ type of what a helper returns."""
+    """Return the C++ return type of a helper."""
     if checked.result is None:
         return "void"
     name = NUMBERS[checked.result.kind]
@@ -465,7 +465,7 @@ _FUNCTIONS = {
     "bit_and": "both",
     "bit_or": "either",
 }
-"""C++ functions by names in `poplite.vertex.compute.arithmetic`."""
+"""C++ functions by their names in `poplite.vertex.compute.arithmetic`."""
 
 
 class LanesWriter:
@@ -575,7 +575,7 @@ class LanesWriter:
         return f"pl::each<{NUMBERS[kind]}>({body}, {', '.join(lanes)})"
 
     def fold(self, node: ast.Call) -> Term:
-        """Return the number that all lanes are joined to."""
+        """Return the number to which all lanes are reduced."""
         assert isinstance(node.func, ast.Attribute)
         name, kind = self.facts.folds[node], self.facts.kinds[node]
         number, function = NUMBERS[kind], _FUNCTIONS[JOINS[name]]
@@ -586,7 +586,7 @@ class LanesWriter:
 
 
 def _plain(value: object) -> bool | int | float:
-    """Return a number of NumPy as Python's."""
+    """Return a NumPy number as a Python number."""
     if isinstance(value, bool | int | float):
         return value
     found: int | float = value.item()  # type: ignore[attr-defined]

@@ -1,8 +1,10 @@
-"""Codelets of vertex classes as one C++ file that needs nothing but Poplar's headers.
+"""Codelets of vertex classes as one C++ file that needs only Poplar's headers.
 
-#include <poplar/Vertex.hpp>        Poplar's types
-namespace pl { ... }                the arithmetic; exp and the others, where they are called
-class Axpy : public poplar::Vertex  a class for each vertex class
+A file has three parts::
+
+    #include <poplar/Vertex.hpp>        Poplar's types
+    namespace pl { ... }                the arithmetic; exp and the others, if they are called
+    class Axpy : public poplar::Vertex  a class for each vertex class
 """
 
 from __future__ import annotations
@@ -47,10 +49,10 @@ class CodeletFile(NamedTuple):
 def codelet_file(classes: Iterable[type[Vertex]], *, stops_outside: bool = False) -> CodeletFile:
     """Return the codelets of vertex classes as a file.
 
-    With `stops_outside`, an index outside of a field stops the vertex; bodies that classes give in
-    C++ are taken as they are.
+    With `stops_outside`, an out-of-range index of a field stops the vertex; bodies that classes
+    give in C++ are not changed.
 
-    Raises `VertexCompileError` for what a codelet cannot have.
+    Raises `VertexCompileError` for constructs that codelets do not support.
     """
     names: dict[type[Vertex], str] = {}
     texts: list[str] = []
@@ -86,17 +88,17 @@ def _apart(texts: list[str]) -> list[str]:
 def codelet_text(classes: type[Vertex] | Iterable[type[Vertex]]) -> str:
     """Return vertex classes as C++ codelets, for the compiler of Poplar's SDK.
 
-    The file includes Poplar's headers and nothing else of poplite. Equal classes give an equal
-    text. `@pl.faster` forms are left out. A class may have the body of `compute` in C++ of its own,
-    as the text `cpp`; it is taken unchanged, with fields that are declared as always.
+    The file includes only Poplar's headers. Equal classes give equal text. `@pl.faster` forms are
+    left out. A class may give the body of `compute` in C++, as the text `cpp`; it is used
+    unchanged, with the usual declarations of fields.
 
     Args:
-        classes: a vertex class, or several; of a template, classes with element types.
+        classes: a vertex class, or several; templates must have their element types.
 
     Raises:
-        ElementTypeError: if it is not a vertex class.
-        VertexCompileError: when a `compute` is outside the dialect, has no text, prints, or works
-            on QUARTER; with the line.
+        ElementTypeError: for anything that is not a vertex class.
+        VertexCompileError: if a `compute` is outside the dialect, has no source text, prints, or
+            uses QUARTER; with the line.
 
     >>> import poplite as pl
     >>> class Axpy(pl.Vertex):
@@ -158,17 +160,17 @@ def class_text(
     *,
     stops_outside: bool,
 ) -> str:
-    """Return the codelet of a vertex class under a name, and note what it calls of `math`.
+    """Return the codelet of a vertex class under a name, and note which `math` functions it calls.
 
-    With `stops_outside`, an index outside of a field stops the vertex.
+    With `stops_outside`, an out-of-range index of a field stops the vertex.
 
-    Raises `VertexCompileError` for what a codelet cannot have.
+    Raises `VertexCompileError` for constructs that codelets do not support.
     """
     _check_fields(vertex)
     checked = check(vertex)
     own = own_text(vertex)
     is_multi = issubclass(vertex, MultiVertex)
-    code_identity(vertex)  # refuses what prints
+    code_identity(vertex)  # refuses classes that print
     completely = set() if own is not None else written_completely(checked)
     if own is None:
         functions = _functions(checked, mathematics, is_multi=is_multi, stops_outside=stops_outside)
@@ -189,9 +191,9 @@ def class_text(
 
 
 def own_text(vertex: type[Vertex]) -> str | None:
-    """Return the C++ that a class gives for its `compute`, `cpp`; None where it gives none.
+    """Return the C++ that a class gives for its `compute`, `cpp`, or None.
 
-    A class that has another `compute` than the one beside `cpp` does not inherit it.
+    A class that overrides `compute` does not inherit the `cpp` of the old one.
     """
     for cls in vertex.__mro__:
         if "cpp" in vars(cls):
@@ -219,7 +221,7 @@ def declared_fields(vertex: type[Vertex]) -> list[Field]:
 
 
 def field_type(field: Field, is_complete: bool) -> str:
-    """Return the C++ type of a field; an output that is not written completely is an InOut.
+    """Return the C++ type of a field; an output that is only partly written becomes an InOut.
 
     >>> from poplite.types import FLOAT
     >>> field_type(Field("x", "input", FLOAT, 2), False)
@@ -236,7 +238,7 @@ def field_type(field: Field, is_complete: bool) -> str:
 
 
 def _layout(field: Field) -> str:
-    """Return the arguments of a vector type for a layout; all have a length."""
+    """Return the template arguments of a vector type for a layout; all layouts have a length."""
     layout = field.layout
     is_short = layout.vector is VectorLayout.SHORT_SPAN
     name = "SHORT_SPAN" if is_short else "SPAN"
@@ -268,7 +270,7 @@ def _check_fields(vertex: type[Vertex]) -> None:
 def _functions(
     checked: Checked, mathematics: set[tuple[str, Kind]], *, is_multi: bool, stops_outside: bool
 ) -> list[list[str]]:
-    """Return the text of `compute` and of all that it calls, callees first."""
+    """Return the text of `compute` and of all functions that it calls, callees first."""
     names = dict(_names(checked))
     return [
         function_text(
@@ -299,15 +301,15 @@ def _summary(vertex: type[Vertex]) -> list[str]:
 
 
 # -- outputs that a `compute` writes completely, whatever its fields hold --------------------------
-# What a real machine leaves in elements of an `Output` that are not written is not promised; so all
-# others are exported as `InOut`. The text alone decides::
+# A real machine does not define unwritten elements of an `Output`; so outputs that may have some
+# are exported as `InOut`. Only the source text is considered::
 #
 #     self.y = ...                                        outside of branches and loops
-#     for i in range(len(self.out)): self.out[i] = ...    the same, in every turn
+#     for i in range(len(self.out)): self.out[i] = ...    the same, in every iteration
 
 
 def written_completely(checked: Checked) -> set[str]:
-    """Return the outputs of which every element is written."""
+    """Return the outputs whose elements are all written."""
     if issubclass(checked.vertex, MultiVertex) or checked.raises:
         return set()
     return {
@@ -337,7 +339,7 @@ def _stores(statement: ast.stmt, name: str) -> bool:
 
 
 def _length_of(checked: Checked, loop: ast.For) -> ast.expr | None:
-    """Return the vector whose indices a loop goes through, all of them."""
+    """Return the vector whose indices a loop covers completely."""
     call = loop.iter
     if not isinstance(call, ast.Call) or checked.facts.calls.get(call) != "indices":
         return None
@@ -353,7 +355,7 @@ def _is_of(checked: Checked, node: ast.expr, name: str, depth: int) -> bool:
 
 
 def _each_turn(checked: Checked, loop: ast.For, name: str, depth: int) -> bool:
-    """Return whether each turn writes its element, or all of its row."""
+    """Return whether each iteration writes its element, or all of its row."""
     target = loop.target
     if not isinstance(target, ast.Name) or any(_leaves(loop.body)) or _assigns(loop, target.id):
         return False
@@ -375,7 +377,7 @@ def _is_element(checked: Checked, place: ast.Subscript, name: str, index: str) -
 
 
 def _is_row(checked: Checked, row: ast.expr, name: str, index: str) -> bool:
-    """Return whether a vector is the row of this turn, or a local that holds it."""
+    """Return whether a vector is the row of this iteration, or a local that holds it."""
     if not _is_of(checked, row, name, 1):
         return False
     if isinstance(row, ast.Name):
@@ -393,7 +395,7 @@ def _is_row(checked: Checked, row: ast.expr, name: str, index: str) -> bool:
 
 
 def _leaves(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield what may end a turn early."""
+    """Yield statements that may end an iteration early."""
     for statement in statements:
         for node in ast.walk(statement):
             if isinstance(node, ast.Break | ast.Continue | ast.Return | ast.Raise | ast.While):
@@ -414,7 +416,7 @@ def _assigns(loop: ast.For, name: str) -> bool:
 #     x * 0.5 + 1.0       const float v1 = x * 0.5f;
 #                         const float v2 = v1 + 1.0f;
 #
-# So `exp` and the others have the bits that they have in both forms of `compute`.
+# So `exp` and the others are bit-identical to those in both forms of `compute`.
 
 _INTEGERS = {"float": "int", "double": "long long"}
 _FLOATS = {integer: real for real, integer in _INTEGERS.items()}
@@ -509,7 +511,7 @@ class _Value:
         self.writer, self.code, self.type_name = writer, code, type_name
 
     def beside(self, other: Any) -> str:
-        """Return the other operand as text: a plain number is of this value's type."""
+        """Return the other operand as text; a plain number gets this value's type."""
         if isinstance(other, _Value):
             return other.code
         kind = _KINDS.get(self.type_name)
@@ -542,7 +544,7 @@ class _Value:
 
 
 class _Writer:
-    """Writes what kernels call; see `poplite.vertex.compute.mathematics.singles`."""
+    """Writes the operations of kernels; see `poplite.vertex.compute.mathematics.singles`."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

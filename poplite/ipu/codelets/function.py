@@ -1,10 +1,10 @@
-"""What the writers of one function share: its facts, its variables, the lines written so far.
+"""State shared by the writers of one function: its facts, its variables, the lines written so far.
 
-The lines of a block are collected in `lines`; an expression that needs a variable of its own adds a
+The lines of a block are collected in `lines`; an expression that needs a temporary variable adds a
 line there, before the line of its statement. Some calls of helpers do more than return a number:
-they store, or may stop the vertex. C++ leaves open in which order the operands of `+` are
-evaluated; Python goes from left to right. So the other operands of such a call are kept in
-variables of their own, one after the other.
+they store, or may stop the vertex. C++ does not specify the order in which the operands of `+` are
+evaluated, while Python goes from left to right. So the operands of an expression with such a call
+are stored in temporary variables, one after the other.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from poplite.vertex.compute.typing.facts import Checked, ElementsValue, Facts, L
 
 # -- variables: one for each kind that a local has where it is read --------------------------------
 #
-# A local of Python has a kind at each place. In C++ it is one variable for each kind that is read,
-# and an assignment sets those that are at least as wide::
+# A Python local has a kind at each place. In C++ it becomes one variable for each kind that is
+# read, and an assignment sets those that are at least as wide::
 #
 #     t = 0.1                   t_double = 0.1;  t_float = 0.1f;
 #     if flag: t = self.x[0]    if (flag) t_float = x[0];
 #     self.y = t * 3            *y = t_float * 3.0f;
 #
-# Widening where a value is assigned gives the same as widening where paths meet
-# (`poplite.vertex.compute.typing.facts`), so nothing has to be copied where they meet.
+# Widening at the assignment gives the same value as widening where paths merge
+# (`poplite.vertex.compute.typing.facts`), so nothing has to be copied there.
 #
-# A variable is declared in the innermost block that holds all its uses; one that only loops assign,
-# and only their bodies read, belongs to each loop.
+# A variable is declared in the innermost block that contains all its uses; one that is only
+# assigned by loops and only read in their bodies is declared in each loop.
 
 
 ROW: Literal["row"] = "row"
-"""The version of a local that is a row of a list: its number."""
+"""The version of a local that holds a row of a list: the row number."""
 
 Version = Kind | LanesOf | Literal["row"]
 
@@ -49,7 +49,7 @@ _SUFFIXES = {
 }
 
 Place = tuple[tuple[int, int], ...]
-"""Place of a statement: the block and the number in it, for each block around it."""
+"""Place of a statement: for each enclosing block, the block and the index in it."""
 
 
 def type_of(version: Version) -> str:
@@ -124,12 +124,12 @@ class Variables:
         return self._names[name, version]
 
     def parameter(self, name: str, version: Version) -> str:
-        """Return the C++ name of a parameter; in a comment where nothing reads it."""
+        """Return the C++ name of a parameter, commented out if nothing reads it."""
         own = self._names[name, version]
         return own if any(each == name for each, _ in self._read) else f"/* {own} */"
 
     def temporary(self, stem: str) -> str:
-        """Return a name that nothing else has."""
+        """Return an unused name."""
         made = unused(stem, self._taken)
         self._taken.add(made)
         return made
@@ -183,7 +183,7 @@ class _Uses:
                 self._block(statement.orelse, here, loops)
             elif isinstance(statement, ast.Assert):
                 self._names(statement.test, here, loops)
-            elif not isinstance(statement, ast.Raise):  # whose text no codelet has
+            elif not isinstance(statement, ast.Raise):  # codelets omit its text
                 self._names(statement, here, loops)
 
     def _names(self, node: ast.AST, here: Place, loops: frozenset[str]) -> None:
@@ -216,7 +216,7 @@ def loop_targets(node: ast.For) -> list[ast.Name]:
 
 
 def _innermost(places: Sequence[Place]) -> tuple[int, int]:
-    """Return the innermost block around all places, and the first statement in it that has one."""
+    """Return the innermost block around all places, and its first statement that has one."""
     depth = 0
     while all(len(place) > depth for place in places):
         if len({place[depth][0] for place in places}) > 1:
@@ -233,15 +233,15 @@ INDENT = "  "
 
 
 class CodeletFunction:
-    """One function that is written in C++.
+    """One function being written in C++.
 
     Args:
-        stops_outside: whether an index outside of a field stops the vertex.
+        stops_outside: whether an out-of-range index of a field stops the vertex.
 
     Attributes:
         names: the C++ names of all functions of the class.
-        lines: those of the block that is written.
-        counters: locals that are counters of C++'s own integers at this point.
+        lines: the lines of the current block.
+        counters: locals that are native C++ integer counters at this point.
         mathematics: functions of `math` that the class calls.
     """
 
@@ -284,7 +284,7 @@ class CodeletFunction:
         return [INDENT + line if line and line[0] != "#" else line for line in inner]
 
     def kept(self, type_name: str, code: str, stem: str = "kept") -> str:
-        """Keep a value in a variable of its own, and return its name."""
+        """Keep a value in a new variable, and return its name."""
         name = self.variables.temporary(stem)
         self.add(f"const {type_name} {name} = {code};")
         return name

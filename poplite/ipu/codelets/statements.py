@@ -4,18 +4,17 @@
         total += self.x[i]                 total = total + x[i];
                                          }
 
-A loop over a `range` has its bounds once and a counter of its own, as in Python. Where that makes
-no difference, as above, it is a loop with one of C++'s own integers, which a tile counts in
-hardware.
+A loop over a `range` evaluates its bounds once and has a separate counter, as in Python. Where that
+makes no difference, as above, the counter is a native C++ integer, which a tile counts in hardware.
 
-Loops over a `range` whose counter is one of C++'s own integers.
+Such loops are:
 
     for i in range(len(self.x))                   for (unsigned i = 0; i < x.size(); ++i)
     for i in range(worker, len(self.x), 6)        for (unsigned i = worker; i < x.size(); i += 6)
     for i in range(self.n)    (n State[INT])      for (int i = 0; i < n; ++i)
 
-So it is where nothing but the loop assigns the variable, nothing behind the loop reads it, and
-neither it nor its bounds can leave 32 bits.
+This requires that only the loop assigns the variable, nothing after the loop reads it, and neither
+it nor its bounds can exceed 32 bits.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ from poplite.vertex.compute.typing.facts import ElementsValue, LanesOf
 from poplite.vertex.fields import Field
 
 Assigned = Term | tuple[Version, str] | None
-"""A number; lanes or a row, in C++; None for a field itself."""
+"""A number; lanes or a row, as C++; None for a field itself."""
 
 
 class StatementWriter:
@@ -80,7 +79,7 @@ class StatementWriter:
             self.function.add("return true;")
 
     def _parameters(self) -> None:
-        """Write the wider versions of parameters, where they are read as such."""
+        """Write the wider versions of parameters that are read."""
         checked, variables = self.function.checked, self.function.variables
         for name, value in zip(checked.scope.parameters, checked.arguments, strict=True):
             if isinstance(value, ElementsValue | LanesOf):
@@ -93,7 +92,7 @@ class StatementWriter:
                     self.function.add(f"{NUMBERS[wider]} {variables.name(name, wider)} = {code};")
 
     def block(self, statements: Sequence[ast.stmt], first: int = 0) -> bool:
-        """Write statements, up to one behind which nothing is reached."""
+        """Write statements, up to one after which nothing is reachable."""
         for number, statement in enumerate(statements):
             if number < first:
                 continue
@@ -127,9 +126,9 @@ class StatementWriter:
                 self.function.add(f"{type_of(version)} {variables.name(name, version)}{zero};")
 
     def assign(self, name: str, value: Assigned, declared: str | None = None) -> None:
-        """Write an assignment to a local, of every version that the value reaches.
+        """Write an assignment to every version of a local that the value reaches.
 
-        With `declared`, a qualifier or "", it declares the variables as well.
+        With `declared`, a qualifier or "", the variables are also declared.
         """
         variables = self.function.variables
         if value is None:
@@ -151,7 +150,7 @@ class StatementWriter:
                 value = Term(own, kind, is_class=kind is Kind.INT)
 
     def _value(self, node: ast.expr) -> Assigned:
-        """Return what an expression gives."""
+        """Return the value of an expression."""
         container = self.facts.containers.get(node)
         if container is None:
             return self.expressions.term(node)
@@ -225,7 +224,7 @@ class StatementWriter:
         self._store(target, binary_term(BINARY[type(node.op)], *terms))
 
     def _increase_at(self, node: ast.AugAssign, target: ast.Subscript) -> None:
-        """Write `vector[index] += value` where the index comes from a helper: it is called once."""
+        """Write `vector[index] += value` if the index comes from a helper, which is called once."""
         owner = self.facts.containers[target.value]
         assert isinstance(owner, ElementsValue)
         if self.function.has_effect(target.value):
@@ -313,7 +312,7 @@ class StatementWriter:
         if endless:
             self._loop(node, "while (true) {", lambda: None)
             return any(_breaks_of(node.body))
-        # A condition is written with lines before it where lanes are mapped with numbers.
+        # A condition needs preceding lines if lanes are mapped with numbers.
         has_lines = any(part in self.facts.mapped for part in ast.walk(node.test))
         if not self.function.has_effect(node.test) and not has_lines:
             test = self.expressions.test(node.test).code
@@ -446,7 +445,7 @@ def function_text(function: CodeletFunction, *, is_multi: bool) -> list[str]:
 
 
 def _worker(function: CodeletFunction) -> str:
-    """Return the parameter of a `compute` that all workers run; it counts like an index."""
+    """Return the worker parameter of a MultiVertex's `compute`; it is treated as an index."""
     (name,) = function.checked.scope.parameters
     own = function.variables.name(name, Kind.INT)
     if name not in function.variables.stored and name not in function.variables.of_loops:
@@ -458,7 +457,7 @@ def _worker(function: CodeletFunction) -> str:
 
 
 def _assigns_only(statement: ast.stmt, name: str) -> bool:
-    """Return whether a statement is an assignment to a name, or to several, that reads none."""
+    """Return whether a statement only assigns to a name, or to several, and reads none of them."""
     if isinstance(statement, ast.Assign):
         targets, value = statement.targets, statement.value
     elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
@@ -475,7 +474,7 @@ def _names_of(target: ast.expr) -> list[str]:
 
 
 def _are_apart(target: ast.expr, values: Sequence[ast.expr]) -> bool:
-    """Return whether all targets are locals, each once, of which no value reads one."""
+    """Return whether all targets are distinct locals that no value reads."""
     names = _names_of(target)
     nodes = (node for value in values for node in ast.walk(value))
     is_free = all(not isinstance(node, ast.Name) or node.id not in names for node in nodes)
@@ -499,7 +498,7 @@ def _breaks_of(statements: Sequence[ast.stmt]) -> list[ast.Break]:
 
 
 _SIGNED = INT, SHORT, SIGNED_CHAR, UNSIGNED_SHORT, UNSIGNED_CHAR
-"""Element types all of whose numbers an int holds."""
+"""Element types whose values all fit an int."""
 
 _LARGEST = 2**31 - 1
 
@@ -519,7 +518,7 @@ class NativeLoop(NamedTuple):
 
 
 def native_loop(function: CodeletFunction, node: ast.For, bounds: list[Term]) -> NativeLoop | None:
-    """Return the counter of a loop over a range; None where only 64 bits are enough."""
+    """Return the counter of a loop over a range, or None if it needs 64 bits."""
     assert isinstance(node.iter, ast.Call)
     assert isinstance(node.target, ast.Name)
     name, variables = node.target.id, function.variables
@@ -557,7 +556,7 @@ def _step(node: ast.expr, term: Term) -> str | None:
 
 
 def _of_state(function: CodeletFunction, node: ast.expr) -> str | None:
-    """Return the type of a counter up to a number that no vertex changes and 32 bits hold."""
+    """Return the counter type for a bound that no vertex changes and that fits 32 bits."""
     if not (isinstance(node, ast.Attribute) and is_self(node.value)):
         return None
     field = function.checked.vertex.fields.get(node.attr)

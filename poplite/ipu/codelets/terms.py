@@ -1,13 +1,13 @@
 """Terms of C++: numbers, types, names, operators.
 
-    FLOAT, HALF, INT        float, half, int            elements, as they lie in memory
-    F32, FLOAT, INT, UINT   float, double, pl::Int, pl::Unsigned     what `compute` works on
-    0.1 beside a float32    0.1f                        rounded where the text is written
+    FLOAT, HALF, INT        float, half, int            elements in memory
+    F32, FLOAT, INT, UINT   float, double, pl::Int, pl::Unsigned     numbers inside `compute`
+    0.1 with a float32      0.1f                        rounded when the text is written
 
-A name that C++ keeps for itself gets an underscore: the field `float` is `float_` there.  So does
-one that a header may define as a macro.  Macros are spelled in capitals, so every name that begins
-with a capital, followed by a capital, a digit or an underscore, gets one, whichever headers a
-compiler has; for the few macros in small letters there is a list.  Ordinary names stay readable.
+A name that is reserved in C++ gets an underscore: the field `float` becomes `float_`.  So does one
+that a header may define as a macro.  Macros are spelled in capitals, so every name that begins with
+a capital, followed by a capital, a digit or an underscore, gets one, whichever headers a compiler
+has; the few macros in lower case are listed.  Ordinary names stay readable.
 """
 
 from __future__ import annotations
@@ -82,15 +82,15 @@ _MACROS = re.compile(
     r"|is(nan|inf|finite|normal|subnormal|zero|unordered|less\w*|greater\w*)|signbit|fpclassify"
     r"|(get|put)w?c(har)?|feof|ferror|clearerr|fileno|to(upper|lower)|is(al\w+|digit|\w*space|graph)"
 )
-"""Names of macros: all in capitals, those of C and POSIX in small letters, and functions of C that
-may be macros as well."""
+"""Names of macros: all in capitals, those of C and POSIX in lower case, and C functions that may
+also be macros."""
 _OURS = frozenset({"compute", "half", "numWorkers", "pl", "poplar", "std"})
 """Names that codelets use for something else."""
 
 
 @lru_cache(maxsize=4096)
 def identifier(name: str) -> str:
-    """Return a name that C++ takes, for a Python name.
+    """Return a valid C++ name for a Python name.
 
     >>> identifier("x"), identifier("float"), identifier("größe"), identifier("EOF")
     ('x', 'float_', 'gru00f6u00dfe', 'EOF_')
@@ -102,7 +102,7 @@ def identifier(name: str) -> str:
 
 
 def unused(name: str, names: Iterable[str]) -> str:
-    """Return the name itself, or with the first number behind it that makes it new.
+    """Return the name itself, or with the first number appended that makes it unique.
 
     >>> unused("row", {"row", "row_2"})
     'row_3'
@@ -141,7 +141,7 @@ def literal(value: bool | int | float, kind: Kind) -> str:
 
 
 def _decimal(text: str) -> str:
-    """Return the digits of a float with a point among them."""
+    """Return the text of a float with a decimal point."""
     return text if "." in text or "e" in text else f"{text}.0"
 
 
@@ -151,7 +151,7 @@ def _decimal(text: str) -> str:
 
 
 PRIMARY, UNARY, PRODUCT, ADDITION, SHIFT, RELATION, EQUALITY, BITS, AND, OR, CHOICE = range(11)
-"""How tightly operators bind, the tightest first; `&`, `|` and `^` are one level here."""
+"""Precedence levels of operators, the highest first; `&`, `|` and `^` share one level here."""
 
 
 class Term(NamedTuple):
@@ -159,7 +159,7 @@ class Term(NamedTuple):
 
     Attributes:
         level: of its last operator.
-        is_class: whether it is a `pl::Int`, and not one of C++'s own integers; for ints only.
+        is_class: whether it is a `pl::Int` rather than a native C++ integer; for ints only.
         number: its value, for a literal.
     """
 
@@ -204,7 +204,7 @@ def literal_term(value: bool | int | float, kind: Kind) -> Term:
 # -- operators, comparisons, choices ---------------------------------------------------------------
 #
 # Ints are `pl::Int`, whose operators wrap around; one operand of that class is enough, as the other
-# is converted. Where none is of it, the left one is made one.
+# is converted. If neither is, the left one is converted explicitly.
 
 
 _LEVELS = {"+": ADDITION, "-": ADDITION, "*": PRODUCT, "/": PRODUCT}
@@ -212,7 +212,7 @@ _FUNCTIONS = {"//": "pl::floor_divide", "%": "pl::modulo"}
 
 
 def binary_term(symbol: str, left: Term, right: Term) -> Term:
-    """Return `left symbol right`, by the symbol of Python.
+    """Return `left symbol right`, for a Python operator symbol.
 
     >>> a, n = Term("a", Kind.F32), Term("n", Kind.INT, is_class=True)
     >>> binary_term("*", binary_term("+", a, n), literal_term(0.1, Kind.FLOAT)).code
@@ -243,7 +243,7 @@ def binary_term(symbol: str, left: Term, right: Term) -> Term:
 
 
 def _of_kind(kind: Kind, left: Term, right: Term) -> tuple[Term, Term]:
-    """Return both operands widened; of two ints at least one is a `pl::Int`."""
+    """Return both operands widened; at least one of two ints becomes a `pl::Int`."""
     one, other = left.to(kind), right.to(kind)
     if kind is Kind.INT and not (one.is_class or other.is_class):
         one = one.as_class()
@@ -274,7 +274,7 @@ def unary_term(symbol: str, operand: Term) -> Term:
 
 
 def compared_terms(symbol: str, left: Term, right: Term) -> Term:
-    """Return a comparison; an int beside an unsigned one is compared by value.
+    """Return a comparison; signed and unsigned ints are compared by value.
 
     >>> compared_terms("<", Term("n", Kind.INT), Term("u", Kind.UINT)).code
     'pl::compared(pl::Int(n), u) < 0'

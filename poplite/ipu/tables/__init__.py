@@ -1,8 +1,8 @@
 """A graph and its programs as one file of columns, for the C++ host program.
 
-`columns` is the file, with regular numbers in few words; `elements` are variables, which of their
-elements something reads, and where the host has its data; `tables` goes through a graph and its
-programs, and refuses what a real IPU is not given yet.
+`columns` writes the file, with regular numbers compressed; `elements` describes variables, the
+elements that are read, and the places of the host's data; `tables` traverses a graph and its
+programs, and refuses features that are not yet supported on real IPUs.
 """
 
 from poplite.ipu.tables.elements import Place

@@ -5,7 +5,7 @@ r"""A file of named columns of integers, which the host program reads in place.
     the columns, each at a multiple of 64 bytes
 
 The type of a column is the smallest that holds all its numbers, named as in Python's `struct`, so
-that equal numbers give equal bytes. Columns named `.bytes` are taken as they are.
+that equal numbers give equal bytes. Columns named `.bytes` are stored unchanged.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ HEAD = Struct("<8sQQQ32x")
 SUM = Struct("<24xQ")
 ROW = Struct("<40sc7xQQ")
 _ENDS = [(kind, int(np.iinfo(kind).min), int(np.iinfo(kind).max)) for kind in "BbHhIiQq"]
-"""Types by rising size, each with its ends; an unsigned one before the signed one of its size."""
+"""Types by increasing size, each with its limits; unsigned before signed ones of the same size."""
 
 _SHORT = 64
-"""Lists up to here have their ends found by Python, which is faster then."""
+"""Up to this length Python finds the ends of a list faster than NumPy."""
 
 Values = Sequence[int] | npt.NDArray[Any]
 
@@ -55,7 +55,7 @@ def file_of(columns: Mapping[str, Values | bytes | bytearray]) -> bytes:
 
 
 def with_checksum(data: bytes, more: Iterable[bytes | memoryview] = ()) -> bytes:
-    """Return a file with the checksum of all its other bytes in its place, and of `more` behind."""
+    """Return a file with its checksum filled in: of its other bytes, followed by `more`."""
     begin, end = SUM.size - 8, SUM.size
     found = crc32(memoryview(data)[end:], crc32(data[:begin]))
     for part in more:
@@ -64,7 +64,7 @@ def with_checksum(data: bytes, more: Iterable[bytes | memoryview] = ()) -> bytes
 
 
 def _narrow(values: Values | bytes | bytearray) -> tuple[str, int, bytes | memoryview]:
-    """Return the type of a column, how many numbers it has, and its bytes."""
+    """Return the type of a column, its number of numbers, and its bytes."""
     count = len(values)
     if isinstance(values, bytes | bytearray) or count == 0:
         return "B", count, bytes(values)
@@ -77,7 +77,7 @@ def _narrow(values: Values | bytes | bytearray) -> tuple[str, int, bytes | memor
 
 
 def _holding(low: int, high: int) -> str:
-    """Return the smallest type that holds numbers from one to another."""
+    """Return the smallest type that holds numbers from `low` to `high`."""
     for kind, least, most in _ENDS:
         if least <= low and high <= most:
             return kind
@@ -85,7 +85,7 @@ def _holding(low: int, high: int) -> str:
 
 
 def aligned_size(size: int) -> int:
-    """Return the bytes of a column with what fills it up to the next one."""
+    """Return the size of a column with padding up to the next one."""
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
@@ -94,7 +94,7 @@ def aligned_size(size: int) -> int:
 #     text       text.end, text.bytes                   all texts, one after the other
 #     series     first, and digits (extent, stride)     as `poplite.arrays.series.Steps`
 #                first, and a list                      as `Listed`, four bytes or fewer a number
-#     values     values.bytes                           elements as they lie in memory
+#     values     values.bytes                           elements as in memory
 #
 # Equal texts and equal steps are written once.
 
@@ -195,7 +195,7 @@ class ColumnRows:
         return self._columns
 
     def row(self, table: str, **numbers: int) -> int:
-        """Write down a row, and return its number."""
+        """Add a row, and return its number."""
         for name, number in numbers.items():
             column = self._columns[f"{table}.{name}"]
             column.append(number)
@@ -203,7 +203,7 @@ class ColumnRows:
 
 
 class ElementBytes:
-    """Elements as they lie in memory, each array at a multiple of eight bytes."""
+    """Elements as in memory, each array at a multiple of eight bytes."""
 
     def __init__(self) -> None:
         self._data = bytearray()
@@ -221,7 +221,7 @@ class ElementBytes:
 
 
 class Stored:
-    """What rows of all tables name by number or place."""
+    """Data that rows of all tables refer to by number or offset."""
 
     def __init__(self) -> None:
         self.texts, self.series, self.values = Texts(), SeriesTable(), ElementBytes()

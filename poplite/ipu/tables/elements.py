@@ -40,8 +40,8 @@ from poplite.view import Storage, View, runs
 # -- inputs of which a copy is read ----------------------------------------------------------------
 #
 # They share elements with an Output of their own vertex. The simulator reads the values from before
-# the compute set. A machine does not promise that, so what such a field reads is copied before the
-# compute set runs, edge behind edge, into a variable on the tiles of its vertices::
+# the compute set. A machine does not guarantee that, so the elements of such a field are copied
+# before the compute set runs, edge after edge, into a variable on the tiles of its vertices::
 #
 #     vertex 0   x: v[0:4]   y: v[2:6]        copy v[0:4], v[4:8] -> before
 #     vertex 1   x: v[4:8]   y: v[6:10]       vertex 0   x: before[0:4]   y: v[2:6]
@@ -54,7 +54,7 @@ class CopiedInput:
     Attributes:
         name: of the variable that holds the copy.
         base: its first address.
-        edges: what the vertices read there.
+        edges: the edges of the vertices in that variable.
         source: the elements that are copied, as pieces of one edge.
         tiles: the tile of each edge.
     """
@@ -84,19 +84,19 @@ class CopiedInput:
 
     @property
     def breaks(self) -> Int64:
-        """Where the part of each edge begins in the variable, and the end."""
+        """The beginning of each edge's part of the variable, and the end."""
         return _breaks(self.edges)
 
     @property
     def num_elements(self) -> int:
-        """Elements that are copied."""
+        """The number of elements that are copied."""
         return self.edges.num_elements
 
 
 def copied_inputs(
     graph: Graph, compute_set: ComputeSet, table: EdgeTable, base: int
 ) -> list[CopiedInput]:
-    """Return the fields of a compute set whose vertices read a copy, from an address on."""
+    """Return the fields of a compute set whose vertices read a copy; addresses begin at one."""
     if not table.crossings.own:
         return []
     copied = []
@@ -138,7 +138,7 @@ TYPES = tuple(ELEMENTS)
 
 
 def type_number(element: type[ElementType[Any]]) -> int:
-    """Return the number of an element type; quarters are moved as bytes, and not computed with.
+    """Return the number of an element type; QUARTER elements are only moved, as bytes.
 
     >>> from poplite.types import FLOAT
     >>> type_number(FLOAT), type_number(QUARTER) == type_number(UNSIGNED_CHAR)
@@ -148,10 +148,10 @@ def type_number(element: type[ElementType[Any]]) -> int:
 
 
 class VariableColumns(ColumnRows):
-    """Writes down variables, by rising address.
+    """Columns of variables, by increasing address.
 
     Attributes:
-        end: an address behind all of them.
+        end: an address after all of them.
     """
 
     names = (
@@ -166,7 +166,7 @@ class VariableColumns(ColumnRows):
         self.end = 0
 
     def add(self, variable: Variable, *, hosted: bool) -> None:
-        """Write down a variable of the graph."""
+        """Add a variable of the graph."""
         tile, breaks, tiles = _placed(variable, self._series)
         at, uniform = _first_values(variable, self._values)
         self._row(
@@ -185,7 +185,7 @@ class VariableColumns(ColumnRows):
         )
 
     def add_copy(self, copied: CopiedInput) -> None:
-        """Write down a variable for what a field reads a copy of."""
+        """Add a variable for the copy that a field reads."""
         self._row(
             (copied.num_elements,),
             name=self._texts.number(copied.name),
@@ -236,12 +236,12 @@ def _first_values(variable: Variable, values: ElementBytes) -> tuple[int, int]:
 #     edges.rows      edges of each vertex
 #     edges.length    elements of each edge
 #     edges.start     address of the first element of each edge, and
-#     edges.inner     where its other elements are from there; none where they follow it
-#     edges.first     or, where edges are in pieces: the first piece of each edge, and
+#     edges.inner     offsets of its other elements; none if they follow it directly
+#     edges.first     or, if edges are in pieces: the first piece of each edge, and
 #     edges.begin     for each piece its first address
 #     edges.size      and its number of elements
 #
-# A tensor is one edge. Addresses count the elements of all variables, with a gap behind each.
+# A tensor is one edge. Addresses count the elements of all variables, with a gap after each.
 
 
 ElementClass = type[ElementType[Any]]
@@ -253,7 +253,7 @@ class EdgesTable:
     """Edges and tensors by number.
 
     Attributes:
-        largest: most edges of one field, with their elements.
+        largest: the largest number of edges and elements of one field.
     """
 
     def __init__(self, series: SeriesTable) -> None:
@@ -322,7 +322,7 @@ class Place:
 
     Attributes:
         offset: first byte.
-        is_input: of a stream or a function, whether they go from the host to the device.
+        is_input: for a stream or a function, whether they go from the host to the device.
 
     >>> from poplite.types import FLOAT
     >>> Place(0, FLOAT, (4, 6)).size_bytes
@@ -366,7 +366,7 @@ def host_variables(graph: Graph) -> dict[Variable, None]:
 
 
 def handle_places(graph: Graph, variables: Iterable[Variable]) -> tuple[Places, Places]:
-    """Return the places of what the host reads, and of what it writes."""
+    """Return the places of the handles that the host reads, and of those that it writes."""
     reads = {f"variable:{v.name}": Place(0, v.element_type, v.shape) for v in variables}
     writes = dict(reads)
     for places, handles in ((reads, graph.host_reads), (writes, graph.host_writes)):

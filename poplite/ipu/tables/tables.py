@@ -1,38 +1,33 @@
 """The tables of an exported graph, for the host program.
 
-The vertex that subtracts one cycle counter from another, as `cycle_count` needs it.
+Features that are not yet supported on real IPUs, which are replicas, several IPUs and remote
+buffers, are refused before anything is written. All errors are reported together, those of programs
+and names with their line; the size of a machine has none.
 
-Poplar's `cycleStamp` gives a counter as two words, the low one first, and subtracts none.
-
-What a real IPU is not given yet, found before anything is written.
-
-Replicas, several IPUs and remote buffers. All faults are reported together, those of programs and
-names with their line; the size of a machine has none.
-
-Program trees as columns: each distinct program once, after those below it.
-
+Program trees are stored as columns: each distinct program once, after its parts.
     node.op, .a, .b       its kind, and up to two numbers
     node.children_end     its parts are in `child`
     case.value            the values of the cases of a Switch, from `b` on
-    call.tensor           inputs, then outputs of a call of the host, from `b` on
+    call.tensor           inputs, then outputs of a host call, from `b` on
     stamp.tile, .sync, .tensor, .since
     program.name, .root
     function.name, .root
 
-Each printed tensor leaves by a stream of its own, so that Python writes it as always. An Execute
-whose vertices read what they write is a sequence of copies and the Execute. A cycle counter from
-which an earlier one is subtracted needs a vertex for that, `CyclesSince`.
+Each printed tensor has a separate stream, so that Python prints it as usual. An Execute whose
+vertices read elements that they write becomes a sequence of copies and the Execute. `cycle_count`
+subtracts two cycle counters with the vertex `CyclesSince`, since Poplar's `cycleStamp` only returns
+a counter, as two words with the low one first.
 
-Compute sets as columns: families of vertices of one class, and their fields.
+Compute sets are stored as families of vertices of one class, and their fields:
 
-cs.name, cs.families_end
-family.class, .count      the class in C++, and how many vertices
-family.stops, .tiles      one past the last vertex of each run on one tile, and its tile
-family.cycles, .flops     what each takes, where the user said so
-family.fields_end
-field.name, .kind, .type  its name in C++
-field.of                  by kind: a number of `edges`, of a series, or where values begin
-field.length              of a State field of vectors, elements of each vertex
+    cs.name, cs.families_end
+    family.class, .count      the class in C++, and the number of vertices
+    family.stops, .tiles      one past the last vertex of each run on one tile, and its tile
+    family.cycles, .flops     the user's estimates for each vertex, if any
+    family.fields_end
+    field.name, .kind, .type  its name in C++
+    field.of                  by kind: the number of its `edges`, of a series, or the first value
+    field.length              for a State field of vectors, the length for each vertex
 """
 
 from __future__ import annotations
@@ -123,17 +118,17 @@ from poplite.vertex.fields import Field
 
 @frozen(eq=False)
 class Tables:
-    """A graph and its programs as the host program reads them.
+    """A graph and its programs in the form that the host program reads.
 
     Attributes:
         data: the file.
         codelets: the C++ text of all vertex classes, and their names in it.
         programs: names of the programs.
-        streams: the place of each stream, by name; also of those that carry printed tensors.
-        functions: the places of the arrays of each function of the host, inputs first.
+        streams: the place of each stream, by name, including those of printed tensors.
+        functions: the places of the arrays of each host function, inputs first.
         prints: by the name of its stream, the program that prints.
         reads: the place of each handle that the host reads: "variable:x", "handle:x".
-        writes: the same of those that it writes.
+        writes: the same for those that it writes.
         mapping_bytes: size of the mapping that Python shares with the host program.
     """
 
@@ -163,19 +158,19 @@ def tables_of(
 ) -> Tables:
     """Return a graph and its programs as tables.
 
-    The programs were checked before, as `compile_graph` does.
+    The programs must have been checked, as `compile_graph` does.
 
     Args:
         graph: the graph.
-        programs: as of `compile_graph`.
-        edges_of: the edges of compute sets, where they are known already.
-        float_mode: how floating-point arithmetic behaves at first (`poplite.machine`), of which
-            the traps count: halves that are too large become NaN.
-        stops_outside: whether an index outside of a field stops its vertex.
+        programs: as for `compile_graph`.
+        edges_of: the edges of compute sets, if they are already known.
+        float_mode: the initial floating-point behaviour (`poplite.machine`), of which the traps
+            matter: halves that are too large become NaN.
+        stops_outside: whether an out-of-range index of a field stops its vertex.
 
     Raises:
-        ExportError: for what a real IPU is not given yet, with the lines.
-        VertexCompileError: for vertex classes that cannot be codelets.
+        ExportError: for features not yet supported on real IPUs, with the lines.
+        VertexCompileError: for vertex classes that cannot become codelets.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2))
@@ -248,7 +243,7 @@ def tables_of(
 
 
 class CyclesSince(Vertex):
-    """Cycles from one counter to another, each of two words with the low one first."""
+    """Cycles between two counters, each of two words with the low one first."""
 
     before: Input[Vector[UNSIGNED_INT]]
     now: Input[Vector[UNSIGNED_INT]]
@@ -273,7 +268,7 @@ Fault = tuple[str, SourceLocation | None]
 
 
 def check_exported(graph: Graph, programs: Mapping[str, Program]) -> None:
-    """Refuse a graph and programs of which a real IPU is not given everything.
+    """Refuse a graph and programs with features not yet supported on real IPUs.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2, ipus=2), replication_factor=2)
@@ -331,11 +326,11 @@ def _of_programs(programs: Iterable[Program]) -> Iterable[Fault]:
 _SYNCS = tuple(SyncType)
 
 NO_CASE = "no case of the Switch matches"
-"""What a Switch says that stops where no case matches."""
+"""The error of a Switch that stops because no case matches."""
 
 
 class NodeOp(IntEnum):
-    """What a node does; `a` and `b` are in brackets."""
+    """The operation of a node; `a` and `b` are in parentheses."""
 
     SEQUENCE = 0
     EXECUTE = 1
@@ -383,10 +378,10 @@ class NodeOp(IntEnum):
 
 
 class ProgramColumns(ColumnRows):
-    """Writes down programs.
+    """Columns of programs.
 
     Args:
-        host: numbers streams and functions of the host.
+        host: numbers the host's streams and functions.
     """
 
     names = (
@@ -410,7 +405,7 @@ class ProgramColumns(ColumnRows):
         self._compute_sets[compute_set] = number, copied
 
     def add(self, name: str, program: Program) -> None:
-        """Write down a program under its name."""
+        """Add a program under its name."""
         self._write(program)
         self.row("program", name=self._texts.number(name), root=self._numbers[program])
 
@@ -511,7 +506,7 @@ class ProgramColumns(ColumnRows):
 
     def _function(self, function: Function) -> int:
         if function not in self._functions:
-            self._write(function.program)  # which a program may load before it is called
+            self._write(function.program)  # a program may load it before it is called
             root = self._numbers[function.program]
             name = self._texts.number(function.name)
             self._functions[function] = self.row("function", name=name, root=root)
@@ -544,17 +539,17 @@ class FieldForm(IntEnum):
     LIST_OF_EDGES = 2
     ONE_VALUE = 3
     SERIES = 4
-    """A State field of integers at regular distances."""
+    """A State field of integers in arithmetic progression."""
     VALUES = 5
     VECTORS = 6
 
 
 class VertexColumns(ColumnRows):
-    """Writes down compute sets.
+    """Columns of compute sets.
 
     Args:
         names: the name of each vertex class in C++.
-        num_tiles: tiles of the graph.
+        num_tiles: number of tiles of the graph.
     """
 
     names = (
@@ -573,7 +568,7 @@ class VertexColumns(ColumnRows):
     def add(
         self, compute_set: ComputeSet, table: EdgeTable, copied: Mapping[FieldEdges, Edges]
     ) -> None:
-        """Write down a compute set; `copied` are edges in place of those of some fields."""
+        """Add a compute set; `copied` are edges that replace those of some fields."""
         for family in table.families:
             self._family(family, copied)
         self.row(
@@ -630,7 +625,7 @@ class VertexColumns(ColumnRows):
 
 
 def _estimates(family: Family) -> tuple[Series, Series] | None:
-    """Return cycles and flops of each vertex, 0 where the user did not say; None where never."""
+    """Return the user's cycles and flops of each vertex, 0 if not given; None if never given."""
     vertices = family.vertices
     if isinstance(vertices, VertexBlock):
         if vertices.estimates is None:
