@@ -1,4 +1,4 @@
-"""What a vertex class is: fields, layouts, templates; `compute` is the language of its work."""
+"""Vertex classes: fields, layouts, templates; `compute` is the language of their code."""
 
 from poplite.vertex.vertex import (
     Field as Field,

@@ -1,10 +1,12 @@
-"""A faster form of a vertex: a second method that does what `compute` does, in less time here.
+"""A faster form of a vertex: a second method that does what `compute` does, faster on this machine.
 
-class Total(Vertex):
-    def compute(self) -> None: ...          the definition, and all that cycles depend on
+A class declares it with a decorator::
 
-    @faster(bits="equal")
-    def blocked(self) -> None: ...          what compiled engines run in its place
+    class Total(Vertex):
+        def compute(self) -> None: ...          the definition, which determines cycles
+
+        @faster(bits="equal")
+        def blocked(self) -> None: ...          run instead by compiled engines
 """
 
 from __future__ import annotations
@@ -31,8 +33,8 @@ class Promise:
     """Facts about a faster form.
 
     Attributes:
-        rtol: how close its results are to those of `compute`: 0 for equal bits.
-        wide: numbers of the class that are others where registers are many and long.
+        rtol: largest relative difference from the results of `compute`; 0 for equal bits.
+        wide: numbers of the class with different values where registers are many and long.
     """
 
     rtol: float
@@ -50,19 +52,20 @@ def faster(
 ) -> Callable[[Method], Method]:
     """Declare a method of a vertex class as a faster form of its `compute`.
 
-    Compiled engines run it in place of `compute`, with the same fields and arguments. All else is
-    that of `compute`: cycles, memory of code, interpreted vertices, strict checks, errors. A
+    Compiled engines run it instead of `compute`, with the same fields and arguments. Everything
+    else uses `compute`: cycles, memory of code, interpreted vertices, strict checks, errors. A
     subclass that overrides `compute`, or a method or number of its bases, does not inherit it.
 
     Args:
-        bits: "equal" where no result differs in any bit, except for the bits of NaN.
-        rtol: largest relative difference of results otherwise; such a form runs only in
+        bits: "equal" if no result differs in any bit, except for the bits of NaN.
+        rtol: otherwise, the largest relative difference of results; such a form runs only in
             `Engine(..., faster="tolerant")`.
-        wide: numbers of the class that have another value in this form on processors with 32
-            registers of 64 bytes, which is AVX-512: how many lanes it works on, say.
+        wide: numbers of the class that have a different value in this form on processors with 32
+            registers of 64 bytes (AVX-512), for instance the number of lanes.
 
     Raises:
-        VertexDefinitionError: unless either `bits` or `rtol` is given, and if it is not a method.
+        VertexDefinitionError: unless exactly one of `bits` and `rtol` is given, and if it does not
+            decorate a method.
 
     >>> from poplite.vertex.vertex import InOut, Vertex
     >>> from poplite.types import FLOAT
@@ -115,7 +118,7 @@ def _promise(bits: object, rtol: object, wide: object) -> Promise:
 
 
 def promise_of(method: object) -> Promise | None:
-    """Return what a method promises as a faster form; None where it is none."""
+    """Return the promise of a method that is a faster form; None for other methods."""
     if isinstance(method, staticmethod | classmethod):
         method = method.__func__
     found: Promise | None = vars(method).get(_MARK) if isinstance(method, FunctionType) else None
@@ -123,7 +126,7 @@ def promise_of(method: object) -> Promise | None:
 
 
 def faster_method(cls: type) -> FunctionType | None:
-    """Return the faster form of a vertex class, its own or one that it may inherit."""
+    """Return the faster form of a vertex class, its own or an inherited one."""
     for position, owner in enumerate(cls.__mro__):
         for method in _declared(owner).values():
             before = cls.__mro__[:position]
@@ -136,18 +139,18 @@ _NOT_USED = frozenset(
     {"constraints", "cycles", "fields", "location", "memory_constraints", "type_variables"}
     | {"strided_rows", "_specialised"}
 )
-"""Attributes of vertex classes that no `compute` can use."""
+"""Attributes of vertex classes that `compute` cannot use."""
 
 
 def _is_used(name: str) -> bool:
-    """Return whether a class that has such an attribute may compute other values than its base."""
+    """Return whether a class with such an attribute may compute other values than its base."""
     return name not in _NOT_USED and not name.startswith(("__", "@"))
 
 
 def check_faster_methods(
     cls: type, arguments: tuple[str, ...], has_compute: Callable[[Any], bool]
 ) -> None:
-    """Refuse what a class declares as faster forms, unless it is one, with compute's `arguments`.
+    """Refuse invalid faster forms of a class; a valid one has the `arguments` of compute.
 
     Raises `VertexDefinitionError`.
     """

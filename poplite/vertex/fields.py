@@ -8,14 +8,14 @@ For type checkers the roles are descriptors: inside `compute`, `self.y` is a flo
 and pyright, and `self.x` a vector of floats.  At run time a vertex class holds no such
 attributes; the compiled and the interpreted form supply them.
 
-In a template the element type is a type variable.  One that is bound to the element types
-(`TypeVar("T", bound=ElementType[Any])`), or constrained to some, type-checks throughout.  With
-an unbound one, or with a NumPy type, checkers refuse to store a literal (`self.y = 0`), as
-neither says which numbers it holds.
+In a template the element type is a type variable.  Type checkers fully understand one that is bound
+to the element types (`TypeVar("T", bound=ElementType[Any])`), or constrained to some.  With an
+unbound one, or with a NumPy type, they refuse to store a literal (`self.y = 0`), since the type of
+its numbers is unknown.
 
-Field forms: Poplar user guide, "Understanding vertices".
+For field forms see the Poplar user guide, "Understanding vertices".
 
-A layout says how a vector field lies in the memory of its tile::
+A layout describes how a vector field is stored in the memory of its tile::
 
     x: Annotated[Input[Vector[FLOAT]], Layout(VectorLayout.SHORT_SPAN, min_align=8)]
 
@@ -23,8 +23,8 @@ A layout says how a vector field lies in the memory of its tile::
     SHORT_SPAN   | pointer | count |             11 bits of a count: at most 2,047 elements
     ONE_PTR      | pointer |                     the length is not stored
 
-What a vertex computes does not depend on it: a layout limits how many elements can be connected,
-and the cost model needs it for the size of the field.
+A vertex's results do not depend on it: a layout limits how many elements can be connected, and
+determines the size of the field in the cost model.
 
 Source: Poplar user guide, "Vertex vector types".
 """
@@ -65,7 +65,7 @@ LARGEST_SHORT_COUNT = 2**11 - 1
 
 
 class VectorLayout(Enumeration):
-    """Data stored of a vector besides its elements."""
+    """The data stored for a vector besides its elements."""
 
     SPAN = "pointer and count"
     SHORT_SPAN = "pointer and count of 11 bits"
@@ -77,12 +77,12 @@ class VectorLayout(Enumeration):
 
     @property
     def limit(self) -> int:
-        """The most elements of a vector."""
+        """The maximum number of elements of a vector."""
         return LARGEST_SHORT_COUNT if self is VectorLayout.SHORT_SPAN else LARGEST_COUNT
 
 
 class VectorListLayout(Enumeration):
-    """Data stored of a list of vectors besides their elements."""
+    """The data stored for a list of vectors besides their elements."""
 
     DELTANELEMENTS = "a pointer, and for each vector an offset and a count"
     DELTAN = "a pointer, and for each vector an offset and a count, the older form"
@@ -90,7 +90,7 @@ class VectorListLayout(Enumeration):
 
 
 class ProfilerVectorLayout(Enumeration):
-    """What an estimator is told of a vector; source: Poplar API reference, "layout::Vector"."""
+    """The layout of a vector, for estimators; source: Poplar API reference, "layout::Vector"."""
 
     NOT_A_VECTOR = "one element"
     SPAN = VectorLayout.SPAN.value
@@ -112,7 +112,7 @@ class ProfilerVectorLayout(Enumeration):
 
 
 class ProfilerVectorListLayout(Enumeration):
-    """What an estimator is told of a list; source: Poplar API reference, "layout::VectorList"."""
+    """The layout of a list, for estimators; source: Poplar API reference, "layout::VectorList"."""
 
     NOT_A_VECTOR_LIST = "no list in one descriptor"
     DELTANELEMENTS = VectorListLayout.DELTANELEMENTS.value
@@ -135,16 +135,16 @@ class ProfilerVectorListLayout(Enumeration):
 
 @frozen(repr=False)
 class Layout:
-    """How a vector field lies in memory; written in `Annotated` beside the field's type.
+    """How a vector field is stored in memory; given in `Annotated`, after the field's type.
 
     Args:
-        vector: the data for each vector; for a list of edges also a `VectorListLayout`, for
-            one list of all its vectors.
+        vector: the data for each vector; for a list of edges, also a `VectorListLayout`, for the
+            list of all its vectors.
         min_align: alignment of the first element in bytes; a power of two.
         interleaved: whether the elements are in interleaved memory.
 
     Raises:
-        VertexDefinitionError: for another layout, or an alignment that is not a power of two.
+        VertexDefinitionError: for an invalid layout, or an alignment that is not a power of two.
 
     >>> Layout(VectorLayout.ONE_PTR, min_align=8)
     Layout(VectorLayout.ONE_PTR, min_align=8)
@@ -172,7 +172,7 @@ class Layout:
 
     @property
     def limit(self) -> int:
-        """The most elements of a vector."""
+        """The maximum number of elements of a vector."""
         return self.vector.limit if isinstance(self.vector, VectorLayout) else LARGEST_COUNT
 
     def __str__(self) -> str:
@@ -186,11 +186,11 @@ class Layout:
 
 
 PLAIN = Layout()
-"""The layout of fields without one of their own."""
+"""The layout of fields that do not specify one."""
 
 
 def split_annotation(annotation: Any) -> tuple[Any, list[Layout]]:
-    """Return the type in an annotation, and the layouts beside it; other metadata is ignored.
+    """Return the type in an annotation, and its layouts; other metadata is ignored.
 
     >>> split_annotation(Annotated[int, "a count", PLAIN])
     (<class 'int'>, [Layout(VectorLayout.SPAN)])
@@ -252,7 +252,7 @@ Role = Literal["input", "output", "inout", "state"]
 
 
 class Elements(Generic[K_co]):
-    """What a vector field looks like inside `compute` (for type checkers)."""
+    """The type of a vector field inside `compute`, for type checkers."""
 
     @overload
     def __getitem__(self: Elements[FieldKind[P]], index: int) -> P: ...
@@ -288,7 +288,7 @@ class Elements(Generic[K_co]):
 
 
 class Vector(FieldKind[Elements[K]], Generic[K]):
-    """`Vector[T]`: many elements behind one edge; `Vector[Vector[T]]`: a list of edges."""
+    """`Vector[T]`: one edge with many elements; `Vector[Vector[T]]`: a list of edges."""
 
 
 class _Readable(Generic[K_co]):
@@ -336,11 +336,11 @@ class Field:
     """One declared field of a vertex class.
 
     Attributes:
-        element: its element type; `ElementType` itself if a type variable takes its place.
+        element: its element type; `ElementType` itself if that is a type variable.
         depth: 0 scalar, 1 vector, 2 list of vectors.
         variable: the type variable, in a template.
         is_edge: whether it connects a tensor.
-        is_implicit: whether it is the edge that brings the metadata of a QUARTER field.
+        is_implicit: whether it is the edge for the metadata of a QUARTER field.
 
     >>> from poplite.types import FLOAT
     >>> str(Field("x", "input", FLOAT, 1))
@@ -367,7 +367,7 @@ class Field:
 
     @property
     def element_name(self) -> str:
-        """The name of its element type, or of the type variable that takes its place."""
+        """The name of its element type or type variable."""
         return repr(self.element) if self.variable is None else self.variable.__name__
 
     def __str__(self) -> str:
@@ -381,8 +381,8 @@ class Field:
 def with_metadata(cls: type, fields: Iterable[Field]) -> Mapping[str, Field]:
     """Return fields by name, those of QUARTER followed by an edge for their metadata.
 
-    Such an edge is read only, whatever the role of the field, and is connected with it.  Raises
-    `VertexDefinitionError` for a State of QUARTER, which could have no metadata.
+    Such an edge is read-only, whatever the role of the field, and is connected with it.  Raises
+    `VertexDefinitionError` for a State of QUARTER, which could not have metadata.
 
     >>> from poplite.types import QUARTER
     >>> list(with_metadata(type("V", (), {}), [Field("x", "output", QUARTER, 1)]))
@@ -412,13 +412,13 @@ def definition_error(cls: type, what: str, fix: str, *, found: str = "") -> Vert
 
 
 # -- words of shapes -------------------------------------------------------------------------------
-# What the shape of a vertex has for each field; `poplite.graph.compute_sets.perf_estimates`
+# The words of each field in the shape of a vertex; `poplite.graph.compute_sets.perf_estimates`
 # computes their values.
 
 ShapeKind = Literal["nothing", "length", "rows", "value"]
 
 WORDS: dict[ShapeKind, int] = {"nothing": 0, "length": 1, "rows": 2, "value": 1}
-"""Number of words of each kind; those of "rows" are rows, and elements of all rows."""
+"""Number of words of each kind; those of "rows" are the number of rows, and of all elements."""
 
 
 @frozen(eq=False)
@@ -435,7 +435,7 @@ class ShapeField:
 
 
 def fields_of(cls: type[Vertex]) -> tuple[ShapeField, ...]:
-    """Return the shape field of each field of a class, which is not a template, in their order.
+    """Return the shape field of each field of a class, in order; it must not be a template.
 
     >>> from poplite.types import FLOAT, INT
     >>> from poplite.vertex import Input, Output, State, Vector, Vertex

@@ -1,18 +1,17 @@
-r"""Vertex classes that no class statement makes: from a text, or known by their fields alone.
+r"""Vertex classes made without a class statement: from a text, or only from their fields.
 
     vertex_from_source("import poplite as pl\nclass Double(pl.Vertex): ...", "Double")
 
-The text is run as a module of its own.  It is kept where Python looks for source text, under the
-name of no file, so that the checks of `compute`, messages and tracebacks show its lines::
+The text is run as a separate module.  It is registered as source text, under a name that is not a
+file's, so that the checks of `compute`, messages and tracebacks can show its lines::
 
     <poplite Double 3f2a91c0>:7
 
-Equal texts are one class, as long as anything refers to it.
+Equal texts give the same class, as long as anything refers to it.
 
-A graph that was saved names its vertex classes, what they declare and digests of their code, not
-the code itself.  Where a class is not there, one with the same fields takes its place: what is
-connected to what can be drawn and asked, but nothing can be compiled (`poplite.vertex.compute`
-refuses).
+A saved graph contains the names of its vertex classes, their fields and digests of their code, not
+the code itself.  If a class is missing, one with the same fields replaces it: connections can be
+drawn and queried, but nothing can be compiled (`poplite.vertex.compute` refuses).
 
     >>> from poplite.types import FLOAT
     >>> cls = stand_in("Scale", "heat", [Field("x", "inout", FLOAT, 1)], why="is not there")
@@ -40,21 +39,21 @@ from poplite.vertex.vertex import MultiVertex, Vertex
 def vertex_from_source(text: str, name: str) -> type[Vertex]:
     """Make a vertex class from the text of a module.
 
-    The text is executed: it can do all that Python can, so it should be the program's own.
-    Executables with such a class are saved like others; where they are loaded, nothing of the
-    file is executed, so the class must have been made from the same text there before.
+    The text is executed and can do anything that Python can, so it should come from the program
+    itself. Executables with such a class are saved like others; loading them executes nothing from
+    the file, so the class must have been made from the same text before.
 
     Args:
-        text: a module: its imports, constants, functions, and the class.
+        text: the text of a module: its imports, constants, functions, and the class.
         name: the name of the class.
 
     Returns:
-        The class; for the same text and name the same one, while it is in use.
+        The class; the same one for the same text and name, while it is in use.
 
     Raises:
-        ElementTypeError: when the text or the name is not a string.
-        VertexDefinitionError: when the text is not Python, fails when it is run, or defines no
-            vertex class of that name; or when the class declares its fields wrongly.
+        ElementTypeError: if the text or the name is not a string.
+        VertexDefinitionError: if the text is not valid Python, fails when it is run, or does not
+            define a vertex class of that name; or if the class declares invalid fields.
 
     >>> import poplite as pl
     >>> text = '''
@@ -83,9 +82,9 @@ def vertex_from_source(text: str, name: str) -> type[Vertex]:
 
 
 def made_from_source(text: str, name: str, shown: str) -> type[Vertex]:
-    """Make a vertex class from the text of a module; messages call it as `shown` says, if at all.
+    """Make a vertex class from the text of a module; `shown` is its name in messages, if any.
 
-    Its qualified name stays the one in the text, which files and C++ take.
+    Its qualified name is the one in the text, which files and C++ use.
     """
     with _lock:
         known = _made.get((text, name))
@@ -107,21 +106,21 @@ def made_from_source(text: str, name: str, shown: str) -> type[Vertex]:
 
 
 def is_generated(cls: type[Vertex]) -> bool:
-    """Return whether poplite wrote a class, and gave it a name to show."""
+    """Return whether poplite generated a class, with a name to show."""
     return cls in _generated
 
 
 _generated: weakref.WeakSet[type[Vertex]] = weakref.WeakSet()
 
 _made: weakref.WeakValueDictionary[tuple[str, str], type[Vertex]] = weakref.WeakValueDictionary()
-"""Classes by text and name."""
+"""The classes made, by text and name."""
 
 _lock = RLock()
-"""Held while a class is made, so that two threads make one; a text may make classes itself."""
+"""Held while a class is made, so that two threads make only one; reentrant for nested calls."""
 
 
 def _file_of(text: str, name: str, shown: str) -> str:
-    """Return the name of the file that a text has in messages, which no other text has."""
+    """Return the unique file name of a text in messages."""
     if shown and f"<poplite {shown}>" not in linecache.cache:
         return f"<poplite {shown}>"
     import hashlib  # 3 ms, which programs without such classes do without
@@ -180,7 +179,7 @@ def _shown(text: str, file: str, line: int) -> str:
     return f"{SourceLocation(file, line, '<module>')}: {clipped(shown, 80)}"
 
 
-# -- classes of which only the fields are known ----------------------------------------------------
+# -- classes with known fields only ----------------------------------------------------------------
 
 
 _WHY, _SAVED = "@why_missing", "@saved_as"  # no identifiers, so no name hides them
@@ -197,10 +196,10 @@ def stand_in(
     why: str,
     saved: Any = None,
 ) -> type[Vertex]:
-    """Return a class with these fields; `why` says why it takes the place of another.
+    """Return a class with these fields; `why` says why it replaces another.
 
-    `saved` is all that the file says of that one, and is saved again of this one.  Raises
-    VertexDefinitionError where no class can have such fields.
+    `saved` is the file's record of the original class, and is saved again for this one.  Raises
+    VertexDefinitionError for invalid fields.
     """
     base = MultiVertex if is_multi else Vertex
     own = [f for f in fields if not f.is_implicit and f != base.fields.get(f.name)]
@@ -223,13 +222,13 @@ def stand_in(
 
 
 def why_missing(cls: type[Vertex]) -> str | None:
-    """Return why a class replaces another one; None for every other class."""
+    """Return why a class replaces a missing one; None for ordinary classes."""
     why: str | None = vars(cls).get(_WHY)
     return why
 
 
 def saved_as(cls: type[Vertex]) -> Any:
-    """Return what the file says of the class that this one replaces."""
+    """Return the file's record of the class that this one replaces."""
     return vars(cls)[_SAVED]
 
 

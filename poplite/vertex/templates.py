@@ -1,4 +1,4 @@
-"""Templates: vertex classes whose element types are still open.
+"""Templates: vertex classes whose element types are not yet fixed.
 
     class Add(Vertex, Generic[T]):          the template; T is a TypeVar
         x: Input[Vector[T]]
@@ -8,9 +8,9 @@
     class Scaled(Add[T])                    a template again, with more fields
     class FloatAdd(Add[FLOAT])              a vertex class like any other
 
-The class for certain element types is made once, derives from its template and shares its
-`compute`; the compiler and the interpreter see only such classes.  A type variable accepts
-what its bound and its constraints allow, `TypeVar("T", FLOAT, INT)`.
+The class for given element types is made once, derives from its template and shares its
+`compute`; the compiler and the interpreter see only such classes.  A type variable accepts the
+types that its bound and its constraints allow, `TypeVar("T", FLOAT, INT)`.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ ElementClass = type[ElementType[Any]]
 def parameters(cls: type[Vertex]) -> tuple[TypeVar, ...]:
     """Return the type variables of a class that is being defined.
 
-    They are those it declares with `Generic[T]`, otherwise those of the template from which it
-    derives.  Raises `VertexDefinitionError` for one that allows no element type.
+    They are those that it declares with `Generic[T]`, otherwise those of its base template.  Raises
+    `VertexDefinitionError` for one that allows no element type.
     """
     originals = vars(cls).get("__orig_bases__")
     if originals is None:
@@ -62,7 +62,7 @@ def parameters(cls: type[Vertex]) -> tuple[TypeVar, ...]:
 def inherited_fields(cls: type[Vertex]) -> Iterator[Field]:
     """Yield the fields of the bases of a class that is being defined.
 
-    For a base such as `Add[U]`, U takes the place of the template's T.
+    For a base such as `Add[U]`, U replaces the template's T.
     """
     originals = vars(cls).get("__orig_bases__", ())
     arguments = {get_origin(base): get_args(base) for base in originals}
@@ -74,8 +74,8 @@ def inherited_fields(cls: type[Vertex]) -> Iterator[Field]:
 def mixin_arguments(cls: type[Vertex]) -> dict[type, dict[TypeVar, Any]]:
     """Return the arguments of generic bases that are not vertex classes, by base and type variable.
 
-    For a base `Row[FLOAT]`, FLOAT takes the place of the T of `class Row(Generic[T])`, and of that
-    of the bases of Row.
+    For a base `Row[FLOAT]`, FLOAT replaces the T of `class Row(Generic[T])`, and that of the bases
+    of Row.
     """
     found: dict[type, dict[TypeVar, Any]] = {}
     waiting: list[tuple[type, dict[TypeVar, Any]]] = [(cls, {})]
@@ -96,11 +96,10 @@ def mixin_arguments(cls: type[Vertex]) -> dict[type, dict[TypeVar, Any]]:
 
 
 def specialise(cls: type[Vertex], arguments: Sequence[Any]) -> Any:
-    """Return what `cls[arguments]` is, see `Vertex.__class_getitem__`.
+    """Return `cls[arguments]`, see `Vertex.__class_getitem__`.
 
-    For element types it is a vertex class, always the same one for the same types; for type
-    variables, which must be all or none, the alias that `typing` makes, from which a class can
-    derive.
+    For element types this is a vertex class, always the same one for the same types; if all
+    arguments are type variables, it is the alias of `typing`, from which a class can derive.
     """
     variables = cls.type_variables
     names = ", ".join(variable.__name__ for variable in variables)
@@ -134,7 +133,7 @@ def specialise(cls: type[Vertex], arguments: Sequence[Any]) -> Any:
 
 
 def example(cls: type[Vertex]) -> str:
-    """Return how a class of a template is spelled, such as `Add[FLOAT]`."""
+    """Return an example of a template's class, such as `Add[FLOAT]`, for messages."""
     allowed = (allowed_elements(variable)[0] for variable in cls.type_variables)
     return f"{cls.__name__}[{', '.join(map(repr, allowed))}]"
 
@@ -214,7 +213,7 @@ def _check_bounds(cls: type[Vertex], variable: TypeVar) -> None:
 
 
 def allowed_elements(variable: TypeVar) -> list[ElementClass]:
-    """Return the element types that a type variable can be."""
+    """Return the element types that a type variable allows."""
     return [element for element in ELEMENT_TYPES if _admits(variable, element)]
 
 

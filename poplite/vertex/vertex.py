@@ -14,14 +14,14 @@ A vertex is written once, as a Python class::
 `Input`, `Output` and `InOut` connect tensors: `Input[T]` is a scalar edge, `Input[Vector[T]]` one
 edge of many elements, `Input[Vector[Vector[T]]]` a list of edges, each with its own length.
 `State[T]` and `State[Vector[T]]` are values passed to `add_vertex`.  An element type may also be
-written as a NumPy type (`Input[np.float32]`), about which type checkers know nothing inside
+written as a NumPy type (`Input[np.float32]`), whose numbers type checkers do not know inside
 `compute`.
 
-How a vector lies in memory is written beside its type: `Annotated[Input[Vector[FLOAT]],
+The memory layout of a vector is given with its type: `Annotated[Input[Vector[FLOAT]],
 Layout(VectorLayout.SHORT_SPAN)]` (`poplite.vertex.fields`).
 
-Annotations may be text, in quotes or with `from __future__ import annotations`.  It is resolved
-when the class is made, against all that the class statement could see::
+Annotations may be strings, in quotes or with `from __future__ import annotations`.  They are
+resolved when the class is created, in the scopes of the class statement::
 
     T = TypeVar("T")                      module
     def make(Real):                       functions around the class
@@ -36,8 +36,8 @@ different memory elements can then be issued together.  What a vertex computes d
 it.
 
 
-Rows that are scattered over memory are copied side by side, for a vertex to read them.  Where it
-declares its rows, they are read where they lie, with another stride.
+Rows that are scattered over memory are copied to be contiguous before a vertex reads them.  If the
+class declares its rows, they are read in place, with another stride.
 
 Sources: Poplar user guide, "Understanding vertices" and "Memory constraints".
 """
@@ -105,16 +105,15 @@ __all__ = [
 
 
 class StridedRows(NamedTuple):
-    """What `compute` reads of a field: `field[r * stride + i]`, `i` below the number of columns.
+    """The elements of a field that `compute` reads: `field[r * stride + i]` for each column i.
 
-    It uses stride and length of the field for nothing else than to find rows and to count them.
+    The stride and length of the field must only be used to find and count rows.
 
     Attributes:
         field: an Input vector.
-        stride: the State number that says how many elements lie from row to row.
-        columns: the vector that has as many elements as there are columns.
-        offset: a State number that is not 0 where the first row is not complete; None where it
-            always is.
+        stride: the State number that gives the distance between rows in elements.
+        columns: a vector with one element for each column.
+        offset: a State number that is non-zero if the first row is incomplete; None if it never is.
     """
 
     field: str
@@ -127,18 +126,18 @@ class StridedRows(NamedTuple):
 
 
 _CLASS_VARIABLE = re.compile(r"\s*(\w+\s*\.\s*)*ClassVar\b")
-"""How the annotation of a class variable starts, as text; its type may be unknown at run time."""
+"""The beginning of a class variable's annotation as text; its type may be unknown at run time."""
 
 
 def annotations_of(cls: type, owner: type, frame: FrameType) -> Iterator[tuple[str, Any]]:
     """Yield by name the annotations of `owner`, `cls` or a base of it, without class variables.
 
-    `frame` is the call that makes `cls`.  Raises `VertexDefinitionError` when a name in an
+    `frame` is the call that creates `cls`.  Raises `VertexDefinitionError` if a name in an
     annotation cannot be found.
     """
     namespaces: tuple[dict[str, Any], dict[str, Any]] | None = None
     for name, annotation in inspect.get_annotations(owner).items():
-        for _ in range(2):  # text of text: quotes under `from __future__ import annotations`
+        for _ in range(2):  # nested strings: quotes under `from __future__ import annotations`
             if isinstance(annotation, str) and not _CLASS_VARIABLE.match(annotation):
                 namespaces = namespaces or _defining_namespaces(owner, frame)
                 annotation = _resolve(cls, name, annotation, *namespaces)
@@ -155,8 +154,8 @@ def _is_class_variable(annotation: Any) -> bool:
 def _defining_namespaces(cls: type, caller: FrameType) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the names visible to the class statement: module globals, enclosing locals.
 
-    Among the calls in progress, only those count whose functions enclose the class in the text: a
-    caller elsewhere may use the same names for other things.
+    Of the calls in progress, only those of functions that enclose the class in the text count,
+    since other callers may use the same names for other things.
     """
     frame: FrameType | None = caller
     while frame is not None and not _is_of(frame.f_globals, cls):
@@ -164,7 +163,7 @@ def _defining_namespaces(cls: type, caller: FrameType) -> tuple[dict[str, Any], 
     # Variables of `class Add[T](Vertex)` belong neither to the module nor to the class.
     own = {variable.__name__: variable for variable in getattr(cls, "__type_params__", ())}
     own |= vars(cls)
-    if frame is None:  # made by other means than a class statement
+    if frame is None:  # not created by a class statement
         module = sys.modules.get(cls.__module__)
         return dict(vars(module)) if module else {}, own
     defining, enclosing = frame, dict(frame.f_locals)
@@ -177,7 +176,7 @@ def _defining_namespaces(cls: type, caller: FrameType) -> tuple[dict[str, Any], 
 
 
 def _is_of(globals_: dict[str, Any], cls: type) -> bool:
-    # Code that exec runs with globals of its own has no __name__ but that of the built-ins.
+    # Code that exec runs with separate globals only has the __name__ of the built-ins.
     return bool(globals_.get("__name__", "builtins") == cls.__module__)
 
 
@@ -199,7 +198,7 @@ def _resolve(
 
 @frozen
 class Constraint:
-    """Two fields that lie in different memories: memory elements ("elem") or regions ("region")."""
+    """Two fields in different memories: memory elements ("elem") or regions ("region")."""
 
     memory: str
     first: str
@@ -219,8 +218,8 @@ def parsed_constraints(
 ) -> tuple[Constraint, ...]:
     """Check and return the memory constraints of a vertex class; `texts` is its `constraints`.
 
-    Raises `MemoryElemConstraintsError` for text that is not a constraint, or names no edge of the
-    class.
+    Raises `MemoryElemConstraintsError` for text that is not a constraint, or names something other
+    than an edge of the class.
     """
     if isinstance(texts, str) or not isinstance(texts, Iterable):
         raise _refused(name, f"constraints is {clipped(texts)}, not a tuple of texts")
@@ -263,14 +262,14 @@ RESERVED_NAMES = frozenset({"self", "tile", "name", "compute", "cycles", "num_wo
 
 
 if TYPE_CHECKING:
-    VertexMeta = type  # type checkers infer less of classes that have a metaclass of their own
+    VertexMeta = type  # type checkers infer less for classes with a custom metaclass
 else:
 
     class VertexMeta(abc.ABCMeta):
-        """The type of vertex classes; those made of templates are pickled as `Scale[FLOAT]`.
+        """The type of vertex classes; those made from templates are pickled as `Scale[FLOAT]`.
 
-        It is an ABCMeta so that an abstract base class can be a mixin; all else is as in plain
-        classes: they are made without a frame of `abc` in between, and are checked faster.
+        It is an ABCMeta so that an abstract base class can be a mixin. Otherwise it behaves like
+        `type`: no frame of `abc` is involved in creating a class, and `isinstance` is faster.
         """
 
         __new__ = type.__new__
@@ -279,7 +278,7 @@ else:
 
 
 def _pickled(cls: type) -> str | tuple[Callable[..., type], tuple[Any, ...]]:
-    """Return the name by which a class is found, or the template and the element types."""
+    """Return the name by which a class can be found, or the template and the element types."""
     template = cls.__bases__[0]
     for elements, made in getattr(template, "_specialised", {}).items():
         if made is cls:
@@ -294,14 +293,14 @@ class Vertex(metaclass=VertexMeta):
     """Base of all vertex classes.
 
     Subclasses annotate fields and define `compute(self) -> None`.  They inherit the fields of their
-    bases, including bases that are not vertex classes; a class without `compute` is a base only.
-    What a class itself declares replaces a base's field of that name.  Class attributes without
-    annotation that are numbers serve as constants inside `compute`.  What a `compute(self) -> bool`
-    returns goes into the result of `Execute(compute_set, result)`.
+    bases, including bases that are not vertex classes; one without `compute` is only a base.
+    A field that a class itself declares replaces a base's field of that name.  Class attributes
+    without annotation that are numbers serve as constants inside `compute`.  The result of a
+    `compute(self) -> bool` goes into the result of `Execute(compute_set, result)`.
 
-    A `cycles(self, target) -> int` says what a vertex costs: slots of the worker that runs it, or,
-    for a `MultiVertex`, cycles of its tile.  It is ordinary Python and never compiled; `self` has
-    lengths and the integers of state, but no data.
+    A `cycles(self, target) -> int` returns the cost of a vertex: slots of the worker that runs it,
+    or, for a `MultiVertex`, cycles of its tile.  It is ordinary Python and never compiled; `self`
+    has lengths and the integers of state, but no data.
 
     Raises:
         VertexDefinitionError: at class creation, for an invalid field, `compute` or `cycles`.
@@ -328,7 +327,7 @@ class Vertex(metaclass=VertexMeta):
     """`constraints` as data."""
 
     strided_rows: ClassVar[StridedRows | None] = None
-    """Which field has rows at a stride, so that engines need not copy them side by side."""
+    """The field that has rows at a stride, so that engines need not copy them together."""
 
     location: ClassVar[SourceLocation]
     """Where the class was defined."""
@@ -383,7 +382,7 @@ class Vertex(metaclass=VertexMeta):
             arguments: an element type, or NumPy dtype, for each type variable.
 
         Raises:
-            VertexDefinitionError: for a class that is not a template, for another number of
+            VertexDefinitionError: for a class that is not a template, for the wrong number of
                 arguments, and for element types that the variables do not allow.
 
         >>> from poplite.types import FLOAT
@@ -401,7 +400,7 @@ class Vertex(metaclass=VertexMeta):
 def field_of(cls: type[Vertex], name: str) -> Field:
     """Return a declared field by name.
 
-    Raises `UnknownField` when there is none, and `ElementTypeError` when the name is not a string.
+    Raises `UnknownField` if there is none, and `ElementTypeError` if the name is not a string.
     """
     if isinstance(name, str) and name in cls.fields:
         return cls.fields[name]
@@ -420,7 +419,7 @@ def field_of(cls: type[Vertex], name: str) -> Field:
 
 
 def vertex_label(cls: type[Vertex], index: int) -> str:
-    """Return what messages call a vertex: a generated class has a formula as its name.
+    """Return the name of a vertex in messages; a generated class is named by its formula.
 
     >>> vertex_label(Vertex, 3)
     "vertex 3 of 'Vertex'"
@@ -429,10 +428,10 @@ def vertex_label(cls: type[Vertex], index: int) -> str:
 
 
 def dtype_of(cls: type[Vertex], name: str) -> np.dtype[Any]:
-    """Return the NumPy type of a field of a class whose element types are named.
+    """Return the NumPy type of a field of a class whose element types are known.
 
     Raises:
-        ElementTypeError: for a template, which has no type yet.
+        ElementTypeError: for a template, whose type is not yet known.
 
     >>> from poplite.types import HALF
     >>> from poplite.vertices import Fill
@@ -454,8 +453,8 @@ def _fields_of_bases(
 ) -> dict[str, Field]:
     """Return the fields of all bases of a class by name, those of vertex classes first.
 
-    `own` are the annotations of the class itself: how bases declare these names does not matter.
-    Raises `VertexDefinitionError` when bases declare a field in two ways, and none of them derives
+    `own` are the annotations of the class itself, which override declarations in bases.
+    Raises `VertexDefinitionError` if two bases declare a field differently, and neither derives
     from the other.
     """
     fields = {field.name: field for field in inherited_fields(cls)}
@@ -495,7 +494,7 @@ def _check_nothing_hides(cls: type[Vertex], fields: Mapping[str, Field]) -> None
 
 
 def _vertex_first(cls: type[Vertex]) -> str:
-    """Return the head of a class with its vertex bases before the others."""
+    """Return the first line of a class statement with vertex bases before the others."""
     originals: tuple[Any, ...] = getattr(cls, "__orig_bases__", cls.__bases__)
     first = sorted(originals, key=lambda base: base is not Vertex)
     return f"class {cls.__name__}({', '.join(map(spelled, first))})"
@@ -531,7 +530,7 @@ def _field(
 ) -> Field:
     """Return the field that an annotation in `owner`, the class or a mixin of it, declares.
 
-    `arguments` are what the class puts in the place of the owner's type variables.
+    `arguments` are the values that the class gives to the owner's type variables.
     """
     role = _role(annotation)
     annotation, layouts = split_annotation(annotation)
@@ -598,7 +597,7 @@ def _element(
 
 
 def has_cycles(cls: type[Vertex]) -> bool:
-    """Return whether a vertex class, or one of its bases, says what its vertices cost.
+    """Return whether a vertex class, or one of its bases, defines `cycles`.
 
     >>> has_cycles(Vertex)
     False
@@ -607,7 +606,7 @@ def has_cycles(cls: type[Vertex]) -> bool:
 
 
 def has_compute(cls: type[Vertex]) -> bool:
-    """Return whether a vertex class or one of its bases has a `compute`; else it is a base only.
+    """Return whether a vertex class or one of its bases has a `compute`; else it is only a base.
 
     >>> has_compute(Vertex)
     False
@@ -618,7 +617,7 @@ def has_compute(cls: type[Vertex]) -> bool:
 
 def _check_compute(cls: type[Vertex]) -> None:
     compute = cls.__dict__.get("compute")
-    if compute is None:  # inherited, or this is a base only
+    if compute is None:  # inherited, or this is only a base
         return
     if not inspect.isfunction(compute):
         what = f"compute is of type {type(compute).__name__}, not a function"
@@ -661,8 +660,8 @@ class MultiVertex(Vertex):
     """Base of vertex classes whose `compute` runs once for each worker thread of its tile.
 
     Subclasses define `compute(self, worker: int) -> None`.  Worker 0 of a vertex runs first and
-    `self.num_workers - 1` last; a program should not depend on that order, since on a real
-    machine they run at once.
+    `self.num_workers - 1` last; a program should not depend on that order, since they run
+    concurrently on a real machine.
 
     >>> from poplite.types import FLOAT
     >>> class Double(MultiVertex):

@@ -1,10 +1,11 @@
-"""The language of `compute`: what may be written, what it means, and its interpreted form.
+"""The language of `compute`: its syntax, its meaning, and its interpreted form.
 
-`dialect` says what a `compute` may contain, `helpers` which functions it calls, `typing` finds the
-kind of every number, `identity` decides what a class computes and whether it still does,
+`dialect` defines what a `compute` may contain, `helpers` which functions it calls, `typing` infers
+the kind of every number, `identity` identifies what a class computes and whether that has changed,
 `arithmetic` has the operations, `interpret` runs the method as Python, `compiled` prepares it for a
 compiler.
-Both forms compute the same bits; docs/arithmetic.md is the table.
+
+Both forms give the same bits; docs/arithmetic.md has the rules.
 """
 
 from poplite.vertex.compute.compiled import (

@@ -7,7 +7,7 @@ Numbers are of five kinds, each wider than the one before::
     value    wrap    unsigned   double    rounded after every operation
 
 Python numbers are weak: next to an element of a FLOAT field they become float32, so that
-`(i + 0.5) * self.step` is one float32 product and not a double.  Where two paths meet, a
+`(i + 0.5) * self.step` is one float32 product and not a double.  Where two paths merge, a
 variable takes the wider of its two kinds.
 
     >>> binary_kind("/", Kind.INT, Kind.INT), binary_kind("*", Kind.FLOAT, Kind.F32)
@@ -22,8 +22,8 @@ one Python type for each `Kind`::
     anything / 0        IEEE: inf or nan, no error     divide(1, 0) == inf
 
 Operations on float32 may make NumPy warn; callers run them under
-`np.errstate(all="ignore")`, since infinities and NaN are results like others.
-The rules and where each comes from: docs/arithmetic.md.
+`np.errstate(all="ignore")`, since infinities and NaN are valid results.
+For the rules and their origins see docs/arithmetic.md.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def element_kind(element: type[ElementType[Any]]) -> Kind:
 
 
 def lanes_text(kind: Kind) -> str:
-    """Return what lanes of a kind are called.
+    """Return the name of lanes of a kind, for messages.
 
     >>> lanes_text(Kind.INT)
     'lanes of ints'
@@ -98,7 +98,7 @@ def lanes_text(kind: Kind) -> str:
 
 
 def fits_lanes(number: Kind, lanes: Kind) -> bool:
-    """Return whether a number may stand beside lanes of a kind, and becomes of that kind.
+    """Return whether a number may be combined with lanes of a kind, and is converted to it.
 
     >>> fits_lanes(Kind.FLOAT, Kind.F32), fits_lanes(Kind.FLOAT, Kind.INT)
     (True, False)
@@ -118,7 +118,7 @@ def literal_kind(value: bool | int | float) -> Kind:
 
 
 def binary_kind(symbol: str, left: Kind, right: Kind) -> Kind | None:
-    """Return the kind of `left symbol right`; None where the operation is refused.
+    """Return the kind of `left symbol right`, or None if the operation is refused.
 
     >>> print(binary_kind("&", Kind.INT, Kind.F32))
     None
@@ -134,7 +134,7 @@ def binary_kind(symbol: str, left: Kind, right: Kind) -> Kind | None:
 
 
 def unary_kind(symbol: str, operand: Kind) -> Kind | None:
-    """Return the kind of `symbol operand`, for `-`, `+`, `~` or `not`; None where it is refused.
+    """Return the kind of `symbol operand`, for `-`, `+`, `~` or `not`, or None if it is refused.
 
     >>> unary_kind("-", Kind.BOOL), unary_kind("not", Kind.F32)
     (Kind.INT, Kind.BOOL)
@@ -169,12 +169,12 @@ _EXACT = 2**53
 
 _ONE = np.float32(1)
 _rounded: Callable[[Any], np.float32] = np.float32
-if type(_ONE * 0.5) is np.float32:  # from NumPy 2 on, and then a quarter of the time
+if type(_ONE * 0.5) is np.float32:  # from NumPy 2 on; takes a quarter of the time
     _rounded = _ONE.__mul__
 
 
 def as_64(value: int) -> int:
-    """Return an int reduced to 64 bits; nearly all fit already.
+    """Return an int wrapped to 64 bits; optimised for ints that already fit.
 
     >>> as_64(2**63)
     -9223372036854775808
@@ -183,7 +183,7 @@ def as_64(value: int) -> int:
 
 
 def wrap(value: int, bits: int = 64, *, signed: bool = True) -> int:
-    """Return any integer reduced to two's complement of so many bits.
+    """Return any integer wrapped to two's complement with a number of bits.
 
     >>> wrap(2**63), wrap(-1, 32, signed=False)
     (-9223372036854775808, 4294967295)
@@ -202,7 +202,7 @@ def kind_of(value: Number) -> Kind:
 
 
 def cast(value: Number, kind: Kind) -> Number:
-    """Widen a value of this kind or a narrower one, with one rounding; ints may have any length.
+    """Convert a value to a kind that is at least as wide, with one rounding; ints of any length.
 
     >>> cast(3, Kind.F32)
     np.float32(3.0)
@@ -231,7 +231,7 @@ def as_unsigned(value: Number) -> np.uint64:
 def as_f32(value: Number) -> np.float32:
     """Round a value to float32 once.
 
-    An int is rounded directly: by way of a double it could be rounded twice.
+    An int is rounded directly, since conversion through a double could round twice.
 
     >>> as_f32(0.1)
     np.float32(0.1)
@@ -254,7 +254,7 @@ _CASTS: dict[Kind, Callable[[Number], Number]] = {
 
 
 def _binary(on_ints: Callable[[int, int], int], on_floats: Callable[[Any, Any], Any]) -> _BINARY:
-    """Make an operation that casts both operands to the wider kind first.
+    """Return an operation that first casts both operands to the wider kind.
 
     `on_ints` works on unlimited ints, `on_floats` on two NumPy floats of one type.
     """
@@ -300,7 +300,7 @@ def divide(left: Number, right: Number) -> Number:
 
 
 def power(base: Number, exponent: int) -> Number:
-    """Raise to a constant exponent, not negative, by repeated squaring, lowest bit first.
+    """Raise to a constant, non-negative exponent by repeated squaring, lowest bit first.
 
     >>> power(np.float32(1.5), 2), power(3, 3)
     (np.float32(2.25), 27)
@@ -420,7 +420,7 @@ maximum = _extreme(greater)
 
 
 def _whole(rounding: Callable[[float], int]) -> Callable[[Number], int]:
-    """Make a conversion to int that saturates at 64 bits; NaN gives 0."""
+    """Return a conversion to int that saturates at 64 bits; NaN gives 0."""
 
     def operation(value: Number) -> int:
         if kind_of(value) <= Kind.UINT:
@@ -441,7 +441,7 @@ ceil = _whole(math.ceil)
 
 
 def as_float(value: Number) -> Number:
-    """Return `float(value)`; a float32 stays one, so that no double appears.
+    """Return `float(value)`; a float32 is not converted to double.
 
     >>> as_float(2), as_float(np.float32(0.5))
     (2.0, np.float32(0.5))
@@ -461,9 +461,9 @@ def as_bool(value: Number) -> bool:
 def _function(
     exact: Callable[[float], float], undefined: Callable[[float], float]
 ) -> Callable[[Number], Number]:
-    """Make a function of one float, computed in double and rounded once for float32.
+    """Return a function of one float, computed in double and rounded once for float32.
 
-    Where C returns inf or nan, `exact` raises, and the result is that of `undefined`.
+    If `exact` raises, where C returns inf or nan, the result is that of `undefined`.
     """
 
     def operation(value: Number) -> Number:
@@ -484,7 +484,7 @@ fabs = _function(math.fabs, lambda value: math.nan)
 
 
 def _of_math(name: str) -> Callable[..., Number]:
-    """Make a function of one number or two."""
+    """Return a function of one or two numbers."""
     single, double = KERNELS[name], DOUBLES[name]
 
     def operation(*values: Number) -> Number:
@@ -517,11 +517,11 @@ def fma(x: Number, y: Number, z: Number) -> Number:
     return _rounded(fused_single(float(x), float(y), float(z)))
 
 
-# -- rounding to whole floats, and the larger of two -----------------------------------------------
+# -- rounding to integral floats, and the larger of two --------------------------------------------
 
 
 def _to_whole(function: Callable[[Any], Any]) -> Callable[[Number], Number]:
-    """Make a rounding that leaves a float a float."""
+    """Return a rounding function whose result has the type of its argument."""
 
     def operation(value: Number) -> Number:
         if kind_of(value) is Kind.F32:
@@ -557,7 +557,7 @@ def smaller(a: Number, b: Number) -> Number:
     return one if less(one, other) or not_equal(one, one) else other
 
 
-# -- what an element holds after a store -----------------------------------------------------------
+# -- the value of an element after a store ---------------------------------------------------------
 
 
 def _stored(bits: int, *, signed: bool) -> Callable[[Number], int]:
@@ -572,7 +572,7 @@ as_LONGLONG, as_BOOL = as_int, as_bool
 
 
 def as_UNSIGNED_LONGLONG(value: Number) -> np.uint64:  # noqa: N802  (the name of the type)
-    """Return an int modulo 2**64; a float without its fraction, at most 2**64 - 1.
+    """Return an int modulo 2**64; a float is truncated and limited to 2**64 - 1.
 
     >>> as_UNSIGNED_LONGLONG(-1.5), as_UNSIGNED_LONGLONG(2.0**63)
     (np.uint64(18446744073709551615), np.uint64(9223372036854775808))
@@ -592,7 +592,7 @@ def as_FLOAT(value: Number) -> np.float32:
 
 
 def as_HALF(value: Number) -> np.float32:
-    """Return a number rounded to float32, and that to half, as a float32.
+    """Return a number rounded to float32, then to half, as a float32.
 
     >>> as_HALF(2049.0)
     np.float32(2048.0)
@@ -604,7 +604,7 @@ def as_HALF(value: Number) -> np.float32:
 
 
 def float_bits(value: Number) -> int:
-    """Return the bits of a number as float32; those of one NaN for each.
+    """Return the bits of a number as float32; all NaNs have the same bits.
 
     >>> hex(float_bits(-2))
     '0xc0000000'
@@ -614,7 +614,7 @@ def float_bits(value: Number) -> int:
 
 
 def half_bits(value: Number) -> int:
-    """Return the bits of a number as half; those of one NaN for each.
+    """Return the bits of a number as half; all NaNs have the same bits.
 
     >>> hex(half_bits(-2))
     '0xc000'
@@ -633,7 +633,7 @@ def float_from_bits(bits: Number) -> np.float32:
 
 
 def half_from_bits(bits: Number) -> np.float32:
-    """Return the half of the lowest 16 bits, as a float32; one NaN for each.
+    """Return the half of the lowest 16 bits, as a float32; all NaNs become the same.
 
     >>> half_from_bits(0xC000)
     np.float32(-2.0)

@@ -1,8 +1,8 @@
 """Bounds checks of indices in loops, done once before the loop.
 
-An access is checked where its guard is false.  Guards do not change in their loop, so LLVM splits
+An access is checked if its guard is false.  Guards are constant within their loop, so LLVM splits
 it into two loops: one without checks, and one with them.  A guard may be false although all
-accesses are inside, as the limits of an index are found from the limits of its parts.
+accesses are in range, since the limits of an index are derived from the limits of its parts.
 
 An access without a guard is checked each time: its index is read from memory or counted by a
 `while` loop, or it is in rows of a list whose length changes within the loop.
@@ -11,7 +11,7 @@ The limits of a number are expressions that are computed before a loop::
 
     i in range(1, n), then 2 * i + 1        from 3 to 2 * (n - 1) + 1
 
-A span says how many bits its limits have at most: none is computed that could wrap around.
+A span has an upper bound of the bits of its limits, so that no limit can wrap around.
 
 Importing this module compiles nothing: `poplite.vertex.compute.compiled` puts guards into the text,
 and `poplite.simulator.codegen.accesses` emits the functions that the text then calls.
@@ -32,7 +32,7 @@ from poplite.vertex.compute.dialect import is_num_workers
 from poplite.vertex.compute.lanes import WIDTH
 from poplite.vertex.compute.typing.facts import Checked
 
-# -- what guards call ------------------------------------------------------------------------------
+# -- functions that guards call --------------------------------------------------------------------
 
 
 NUMBER_BITS = 29
@@ -40,37 +40,37 @@ NUMBER_BITS = 29
 
 
 def element(owner: Any, index: int, is_inside: bool) -> Any:
-    """Return an element or a row; it is checked where `is_inside` is false."""
+    """Return an element or a row; the index is checked if `is_inside` is false."""
     raise NotImplementedError
 
 
 def store(owner: Any, index: int, value: Any, is_inside: bool) -> None:
-    """Store an element; it is checked where `is_inside` is false."""
+    """Store an element; the index is checked if `is_inside` is false."""
     raise NotImplementedError
 
 
 def lanes(owner: Any, first: int, count: int, is_inside: bool) -> Any:
-    """Return lanes of a vector; they are checked where `is_inside` is false."""
+    """Return lanes of a vector; the indices are checked if `is_inside` is false."""
     raise NotImplementedError
 
 
 def holds(is_inside: bool) -> bool:
-    """Return whether a guard holds: always in code without checks, of which one form is left."""
+    """Return whether a guard holds; always true in code without checks, where one loop is left."""
     raise NotImplementedError
 
 
 def fits(owner: Any, least: int, most: int) -> bool:
-    """Return whether indices from `least` to `most` are inside."""
+    """Return whether indices from `least` to `most` are in range."""
     raise NotImplementedError
 
 
 def row_fits(rows: Any, row: int, least: int, most: int) -> bool:
-    """Return whether these indices are inside a row, and the row inside the list."""
+    """Return whether these indices are in range of a row, and the row in range of the list."""
     raise NotImplementedError
 
 
 def rows_fit(rows: Any, least: int, most: int) -> bool:
-    """Return whether these indices are inside all rows, which have one length."""
+    """Return whether all rows have one length, and these indices are in range."""
     raise NotImplementedError
 
 
@@ -83,11 +83,11 @@ FUNCTIONS = {
     f"@{each.__name__}": each
     for each in (element, store, lanes, holds, fits, row_fits, rows_fit, is_small)
 }
-"""By name in the text; the names are not identifiers, so no name of the user's can hide them."""
+"""By name in the text; the names are not identifiers, so no user's name can hide them."""
 
 
 ROW_LENGTH = "row_length"
-"""What conditions call for the length of all rows of a list; compiled code never does."""
+"""The function that conditions call for the length of all rows of a list; never compiled."""
 
 
 def call(name: str, *arguments: ast.expr) -> ast.Call:
@@ -106,10 +106,10 @@ _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
 }
-"""Comparisons that hold where others do not."""
+"""Comparisons and their negations."""
 
 DEEPEST = 60
-"""Nested parts of an index that are followed."""
+"""Maximum nesting of the parts of an index that are analysed."""
 
 
 @dataclass(slots=True, eq=False)
@@ -117,8 +117,8 @@ class Guard:
     """The conditions that are computed before a loop.
 
     Attributes:
-        always: what the accesses of every iteration need, by its dump.
-        at_times: what the accesses of only some iterations need.
+        always: conditions of accesses that every iteration makes, by their dump.
+        at_times: conditions of accesses that only some iterations make.
     """
 
     always: dict[str, ast.expr] = field(default_factory=dict)
@@ -147,7 +147,7 @@ class Guards:
             self._find(site)
 
     def conditions(self) -> list[ast.expr] | None:
-        """Return what must hold before a vertex runs; None where that does not suffice."""
+        """Return the conditions before a vertex runs, or None if these do not suffice."""
         found: dict[str, ast.expr] = {}
         for site in self._sites.found:
             if not self._is_proved(site):
@@ -161,9 +161,9 @@ class Guards:
         return list(found.values())
 
     def _where_reached(self, path: Path, conditions: list[ast.expr]) -> list[ast.expr]:
-        """Return the conditions of an access, which need not hold where a branch is not taken.
+        """Return the conditions of an access, which need not hold if a branch is not taken.
 
-        The last of them says that indices are inside; the others are what its numbers need.
+        The last one states that the indices are in range; it is valid only if the others hold.
         """
         *needs, inside = conditions
         for k, part in enumerate(path):
@@ -240,13 +240,13 @@ class Guards:
         return field is None or field.depth > 0 or not field.writes
 
     def _of_owner(self, site: Site, level: IndexedPart) -> list[ast.expr] | None:
-        """Return what makes an access safe if its vector or list stays the same in a loop."""
+        """Return the conditions of an access whose vector or list is the same throughout a loop."""
         owner, of_row = self._row(site.place[0], site.path, level)
         if not self._stays(owner, level) or (span := self._span_of(site, level)) is None:
             return None
         if not isinstance(owner, ast.Subscript):
             return [*span.needs, call("fits", owner, span.least, span.most)]
-        # One row of the list is looked up: its number must not change in the loop.
+        # A single row of the list is looked up, so its number must not change in the loop.
         row = self._span(owner.slice, of_row, level)
         if row is None or not row.is_exact or isinstance(owner.value, ast.Subscript):
             return None
@@ -254,7 +254,7 @@ class Guards:
         return [*span.needs, *row.needs, found]
 
     def _of_even_rows(self, site: Site, level: IndexedPart) -> list[ast.expr] | None:
-        """Return the same for another row in each iteration, if all rows have one length."""
+        """Return the same for a different row in each iteration, if all rows have one length."""
         owner, _ = self._row(site.place[0], site.path, level)
         if not isinstance(owner, ast.Subscript) or not self._stays(owner.value, level):
             return None
@@ -263,7 +263,7 @@ class Guards:
         return [*span.needs, call("rows_fit", owner.value, span.least, span.most)]
 
     def _row(self, owner: ast.expr, path: Path, level: IndexedPart) -> tuple[ast.expr, Path]:
-        """Return the expression behind a local that is assigned within a loop, and its place."""
+        """Return the expression assigned to a local within a loop, and its place."""
         while isinstance(owner, ast.Name) and owner.id in level.assigned:
             made = self._sites.assignments.get(owner)
             if made is None or level not in made.path:
@@ -274,7 +274,7 @@ class Guards:
     # The limits of numbers
 
     def _span_of(self, site: Site, level: IndexedPart) -> Span | None:
-        """Return the limits of what an access touches while a loop runs."""
+        """Return the limits of the indices that an access uses while a loop runs."""
         span = self._span(site.place[1], site.path, level)
         if span is None or not site.more:
             return span
@@ -282,10 +282,10 @@ class Guards:
         return bounded(span.least, most, span.bits + 1, span.needs)
 
     def _span(self, node: ast.expr, path: Path, level: IndexedPart) -> Span | None:
-        """Return the limits of an int while a loop runs; None where they are not known."""
+        """Return the limits of an int while a loop runs, or None if they are unknown."""
         known = (node, level)
         if known not in self._spans:
-            self._spans[known] = None  # for expressions that lead back here, or are too deep
+            self._spans[known] = None  # for expressions that are recursive or too deep
             self._depth += 1
             if self._depth <= DEEPEST:
                 self._spans[known] = self._new_span(node, path, level)
@@ -377,10 +377,10 @@ class Guards:
 
 
 def conditions(checked: Checked) -> list[ast.expr] | None:
-    """Return the conditions on lengths and numbers of a vertex under which all indices are inside.
+    """Return conditions on lengths and numbers of a vertex under which all indices are in range.
 
-    They are calls of `fits` and `is_small`, and comparisons, of constants, `len(self.name)`, the
-    length of the rows of `self.name`, and `self.name`; None where indices are not known before the
+    They are calls of `fits` and `is_small`, and comparisons, with constants, `len(self.name)`, the
+    length of the rows of `self.name`, and `self.name`; None if indices are not known before the
     vertex runs.
     """
     own, *helpers = checked.functions()
@@ -400,7 +400,7 @@ Path = tuple[Any, ...]
 
 @frozen
 class IndexedPart:
-    """A part of a function over which indices range: a loop, or all of it.
+    """A part of a function over which indices range: a loop, or the whole function.
 
     Attributes:
         node: the loop, or the function.
@@ -416,8 +416,8 @@ class RangeLoop(IndexedPart):
     """A loop over a range.
 
     Attributes:
-        limits: the begin and the end, which is not included.
-        step: None where it is positive and not known here.
+        limits: the beginning and the (exclusive) end.
+        step: None if it is positive but unknown.
     """
 
     variable: str
@@ -432,7 +432,7 @@ class Site:
     Attributes:
         node: the subscript, the call that loads lanes, or the assigned expression.
         path: the loops and branches around it, outermost first.
-        more: elements that are accessed behind that of the index.
+        more: number of elements that are accessed after that of the index.
     """
 
     node: ast.expr
@@ -457,11 +457,11 @@ class Sites:
     """The accesses of one function.
 
     Attributes:
-        body: all of the function.
+        body: the whole function.
         found: the accesses, in the order of the text.
-        assignments: for each place where a local is read, what was assigned to it last; no entry
-            where that is not known.
-        sums: what `local += number` assigns, as expressions of our own.
+        assignments: for each read of a local, the expression last assigned to it; no entry if that
+            is unknown.
+        sums: the sums that `local += number` assigns, as new expressions.
     """
 
     def __init__(self, checked: Checked) -> None:
@@ -547,7 +547,7 @@ class Sites:
             self._expressions(child, (*path, (node, child)) if child in sometimes else path)
 
     def _lanes_of(self, node: ast.Call) -> int:
-        """Return how many lanes a call loads; 0 where it loads none, or their number varies."""
+        """Return how many lanes a call loads; 0 if it loads none or their number varies."""
         is_load = node in self._facts.lane_accesses and len(node.args) == 2
         if not is_load or not isinstance(node.func, ast.Attribute) or node.func.attr != "lanes":
             return 0
@@ -603,10 +603,10 @@ def assigned(node: ast.AST) -> Iterator[str]:
 
 
 MOST_BITS = 63
-"""Bits of what a guard computes: more could wrap around."""
+"""Maximum number of bits of numbers in guards; larger ones could wrap around."""
 
 MOST_PARTS = 100
-"""Nodes of an expression, and conditions for it: more would take long to compile."""
+"""Maximum number of nodes of an expression, and of conditions for it; more would compile slowly."""
 
 Needs = tuple[ast.expr, ...]
 
@@ -616,7 +616,7 @@ class Span:
     """The limits of a number, as expressions, and the conditions under which they hold.
 
     Attributes:
-        bits: how many bits the limits have at most.
+        bits: maximum number of bits of the limits.
         needs: the conditions.
     """
 
@@ -627,12 +627,12 @@ class Span:
 
     @property
     def is_exact(self) -> bool:
-        """Whether it is one number."""
+        """Whether it is a single number."""
         return self.least is self.most
 
 
 def of_rest(op: ast.operator, b: Span) -> Span | None:
-    """Return the limits of `%` and `&` for any first number; None for other operations."""
+    """Return the limits of `%` and `&` for any left operand; None for other operations."""
     known = number_in(b.least) if b.is_exact else None
     match op:
         case ast.Mod() if known is not None and known > 0:
@@ -647,7 +647,7 @@ def of_rest(op: ast.operator, b: Span) -> Span | None:
 
 
 def of_operation(op: ast.operator, a: Span | None, b: Span) -> Span | None:
-    """Return the limits of an operation on two numbers; None where they are not known."""
+    """Return the limits of an operation on two numbers, or None if they are unknown."""
     if a is None:
         return None
     known = number_in(b.least) if b.is_exact else None
@@ -694,7 +694,7 @@ def _combined(
 
 
 def bounded(least: ast.expr, most: ast.expr, bits: int, needs: Needs) -> Span | None:
-    """Return a span; None where its limits could wrap around, or are long."""
+    """Return a span, or None if its limits could wrap around or are too long."""
     if bits > MOST_BITS or len(needs) > MOST_PARTS or _is_long(least) or _is_long(most):
         return None
     return Span(least, most, bits, needs)
@@ -705,19 +705,19 @@ def _is_long(node: ast.expr) -> bool:
 
 
 def negative(span: Span) -> Span | None:
-    """Return the limits of the negative of a number."""
+    """Return the limits of a negated number."""
     least = minus(ast.Constant(0), span.most)
     most = least if span.is_exact else minus(ast.Constant(0), span.least)
     return bounded(least, most, span.bits, span.needs)
 
 
 def number_in(node: ast.expr | None) -> int | None:
-    """Return the int that a node is; None where it is none."""
+    """Return the value of an int literal, or None for any other node."""
     return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
 
 
 def plus(a: ast.expr, b: ast.expr) -> ast.expr:
-    """Return a sum; constants are added.
+    """Return a sum with constants folded.
 
     >>> ast.unparse(plus(plus(ast.Name("n"), ast.Constant(3)), ast.Constant(-1)))
     'n + 2'

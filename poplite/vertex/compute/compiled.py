@@ -1,13 +1,13 @@
-"""The compiled forms of a vertex class: of its `compute`, of its faster form.
+"""The forms of a vertex class that are compiled: its `compute` and its faster form.
 
-What raises only stops the vertex, and loops have guards::
+An exception only stops the vertex, and loops have guards::
 
     raise EmptyBlock(n)                 ->    raise @Raised
     assert x > 0, f"pivot {x}"          ->    if not x > 0: raise @Raised
     for i in range(n): ... x[i] ...     ->    see `poplite.vertex.compute.bounds`
 
-Which exception it is, and its text, is found by the interpreted form, in which the vertex runs
-again after it stopped.  A function with none of these is compiled as it is.
+The exception and its text are determined by the interpreted form, in which the vertex is run again
+after it stopped.  A function with none of these is compiled unchanged.
 
 Guards come before loops::
 
@@ -23,9 +23,8 @@ is too long for that, with its many instructions for each operation, and is spli
                                    ->      else:
                                                for k in range(n): ... @lanes(self.x, k, 16, False)
 
-A faster form is a vertex class of its own that no graph knows.  Its `compute` is the faster method
-of the class, from which it derives, so that whatever is made from what a class computes can be made
-from it: its text is checked, typed and lowered in the same way.
+A faster form is a separate vertex class that no graph contains.  It derives from the class, and its
+`compute` is the faster method, so it is checked, typed and lowered like any other class.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ N = TypeVar("N", bound=ast.AST)
 
 
 def guarded(checked: Checked) -> ast.FunctionDef | None:
-    """Return the text of a function with guards, as a new tree; None where it needs none."""
+    """Return the text of a function with guards, as a new tree, or None if it needs none."""
     if not any(isinstance(node, ast.For) for node in ast.walk(checked.text.tree)):
         return None
     guards = Guards(checked)
@@ -169,7 +168,7 @@ class _Rewriting(ast.NodeTransformer):
 
 
 class _Known(ast.NodeTransformer):
-    """Replaces the name of a guard by what it is; consumes the tree it visits."""
+    """Replaces the name of a guard by its value; consumes the tree it visits."""
 
     def __init__(self, name: str, is_inside: bool) -> None:
         self._name, self._is_inside = name, is_inside
@@ -181,7 +180,7 @@ class _Known(ast.NodeTransformer):
 
 
 def _at(made: N, where: ast.AST) -> N:
-    """Give new nodes the location of a node of the user's."""
+    """Give new nodes the location of a user's node."""
     for each in ast.walk(made):
         if "lineno" in each._attributes and not hasattr(each, "lineno"):
             ast.copy_location(each, where)
@@ -191,7 +190,7 @@ def _at(made: N, where: ast.AST) -> N:
 # -- the compiled form -----------------------------------------------------------------------------
 
 
-_RAISED = "@Raised"  # no identifier, so no name of the user's can hide it
+_RAISED = "@Raised"  # not an identifier, so no user's name can hide it
 
 
 def compiled_form(checked: Checked) -> FunctionType:
@@ -221,7 +220,7 @@ def compiled_form(checked: Checked) -> FunctionType:
 
 
 class _Bare(ast.NodeTransformer):
-    """Replaces what raises by a bare exception; consumes the tree it visits."""
+    """Replaces exceptions by a bare one; consumes the tree it visits."""
 
     def visit_Raise(self, node: ast.Raise) -> ast.Raise:
         return ast.copy_location(ast.Raise(ast.Name(_RAISED, ast.Load()), None), node)
@@ -236,7 +235,7 @@ class _Bare(ast.NodeTransformer):
 
 # -- faster forms ----------------------------------------------------------------------------------
 
-_KNOWN = "@faster"  # no identifier, so no name of the user's can hide it
+_KNOWN = "@faster"  # not an identifier, so no user's name can hide it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -244,9 +243,9 @@ class FasterForm:
     """The faster form of a vertex class.
 
     Attributes:
-        vertex: the class whose `compute` it is.
-        method: the method.
-        rtol: largest relative difference of results; 0 where their bits are equal.
+        vertex: the class whose `compute` is the faster method.
+        method: the faster method.
+        rtol: largest relative difference of results; 0 for bit-identical results.
     """
 
     vertex: type[Vertex]
@@ -258,9 +257,9 @@ class FasterForm:
 
     @property
     def ran(self) -> str:
-        """The line of an error that says which faster form a vertex ran.
+        """The line of an error message that names the faster form that a vertex ran.
 
-        It is the same in all errors, so that a form is found by it.
+        It is the same in all errors, so that it identifies the form.
         """
         return f"its faster form {self} ran, of {self.location}"
 
@@ -276,10 +275,10 @@ FasterForms = Mapping[type[Vertex], FasterForm]
 
 
 def faster_form(cls: type[Vertex]) -> FasterForm | None:
-    """Return the faster form of a vertex class; None where it has none.
+    """Return the faster form of a vertex class, or None.
 
-    Raises `VertexCompileError` where it is outside the dialect, and `VertexDefinitionError` where
-    it cannot do what `compute` does: return the same, and stop for the same reasons.
+    Raises `VertexCompileError` if it is outside the dialect, and `VertexDefinitionError` if it
+    cannot replace `compute`: it must return the same, and stop for the same reasons.
 
     >>> from poplite.vertices import Add
     >>> from poplite.types import FLOAT

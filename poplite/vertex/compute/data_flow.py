@@ -1,16 +1,16 @@
-"""Data flow of `compute`, from its text: what its running time depends on, what it passes on.
+"""Data flow of `compute`: what its running time depends on, and which elements it passes on.
 
 ::
 
-    while self.x[i] > limit             data decide how long it runs; it may never end
-    for i in range(len(self.x))         lengths decide
-    for i in range(len(self.x[self.k])) data decide, where rows are not equally long
+    while self.x[i] > limit             data determine how long it runs; it may never end
+    for i in range(len(self.x))         lengths determine it
+    for i in range(len(self.x[self.k])) data determine it, unless rows are equally long
     self.y[i] = self.x[i]               y may get an element unchanged
     self.y = self.y + self.x            y never does: the value is a result
 
-Typing knows which names are constants, the text how loops and assignments depend on each other.
-Where it does not say for sure, data decide, and a field may get elements as they stand.  What
-compiled code does with data is looked at where it is priced (`poplite.simulator.pricing.blocks`).
+Typing tells which names are constants, the text how loops and assignments depend on each other.
+The analysis is conservative: in doubt, running time depends on data, and a field may get elements
+unchanged.  Compiled code is analysed when it is priced (`poplite.simulator.pricing.blocks`).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from poplite.vertex.compute.typing.facts import Checked
 from poplite.vertex.vertex import Vertex
 
 Ends = Literal["always", "by order", "perhaps"]
-"""Whether loops come to an end: there is no `while`; each `while` compares by order alone, as in
-`while n > 0`; or not even that."""
+"""Whether loops end: there is no `while`; each `while` only has order comparisons, as in
+`while n > 0`; or neither."""
 
 
 @frozen
@@ -37,7 +37,7 @@ class Loops:
 
     Attributes:
         ends: whether they are known to end.
-        depth: how many of them are nested, at most.
+        depth: maximum nesting depth.
     """
 
     ends: Ends
@@ -48,9 +48,9 @@ NO_LOOPS = Loops("always", 0)
 
 
 class DataFlow:
-    """What the text of a function says about data, with all functions that it calls.
+    """The data flow of a function and all functions that it calls.
 
-    Each answer is found when it is first asked for.
+    Each property is computed when it is first read.
     """
 
     def __init__(self, checked: Checked) -> None:
@@ -64,12 +64,12 @@ class DataFlow:
 
     @cached_property
     def varies(self) -> bool:
-        """Whether data may decide how many iterations a loop has."""
+        """Whether the number of iterations of a loop may depend on data."""
         return any(_varies(checked, nodes) for checked, nodes in self._nodes.items())
 
     @cached_property
     def may_depend_on_data(self) -> bool:
-        """Whether data may decide which code runs, and so how long it takes."""
+        """Whether control flow, and so running time, may depend on data."""
         return self.varies or any(map(_branches, self._every()))
 
     @cached_property
@@ -82,7 +82,7 @@ class DataFlow:
 
     @cached_property
     def indices(self) -> Mapping[str, frozenset[int]]:
-        """The elements of vectors that are accessed, where the text has all of them as numbers."""
+        """The accessed elements of vectors, for vectors whose indices are all constants."""
         indices: dict[str, set[int]] = {}
         accesses: Counter[str] = Counter()
         for node in self._every():
@@ -100,7 +100,7 @@ class DataFlow:
 
     @cached_property
     def _passed_to(self) -> frozenset[str] | None:
-        """The fields that may get an element unchanged; None where all may."""
+        """The fields that may get an element unchanged; None if all may."""
         found: set[str] = set()
         for function in self._nodes:
             tree = function.text.tree
@@ -129,7 +129,7 @@ class DataFlow:
 
 
 def flow_of(vertex: type[Vertex]) -> DataFlow:
-    """Return what the text of a class says about data."""
+    """Return the data flow of a class."""
     return remembered(vertex, "data flow", DataFlow)
 
 
@@ -141,20 +141,20 @@ def loops_of(vertices: Iterable[type[Vertex]]) -> Loops:
     return Loops(worst, max((each.depth for each in every), default=0))
 
 
-# -- what decides ----------------------------------------------------------------------------------
+# -- dependence on data ----------------------------------------------------------------------------
 
 _LOOPS = ast.For, ast.While
 _BRANCHES = ast.If, ast.IfExp, ast.BoolOp
 
 
 def _branches(node: ast.AST) -> bool:
-    """Return whether a node branches, as chained comparisons do: they stop at a false one."""
+    """Return whether a node branches; chained comparisons do, since they stop at a false one."""
     is_chain = isinstance(node, ast.Compare) and len(node.ops) > 1
     return is_chain or isinstance(node, (*_BRANCHES, ast.While))
 
 
 def _varies(checked: Checked, nodes: Iterable[ast.AST]) -> bool:
-    """Return whether data may decide how many iterations a loop of this function has.
+    """Return whether the number of iterations of a loop in this function may depend on data.
 
     Any local may depend on data here.
     """
@@ -180,7 +180,7 @@ def _varies(checked: Checked, nodes: Iterable[ast.AST]) -> bool:
 
 
 def _is_of_data(checked: Checked, node: ast.expr, names: set[str] | None) -> bool:
-    """Return whether a number, or the number of items that a loop goes over, may depend on data.
+    """Return whether a number, or the number of items of a loop, may depend on data.
 
     `names` are the locals that may; None for all.
     """
@@ -210,7 +210,7 @@ def _is_of_data(checked: Checked, node: ast.expr, names: set[str] | None) -> boo
 
 
 def _goes_over_row(checked: Checked) -> Callable[[ast.expr], bool]:
-    """Return what says of the items of a loop whether data may decide which row they are of."""
+    """Return a predicate: whether a loop's items are of a row that data may select."""
     names = _names_of_data(checked)
 
     def is_row(node: ast.AST, rows: set[str]) -> bool:
@@ -229,7 +229,7 @@ def _goes_over_row(checked: Checked) -> Callable[[ast.expr], bool]:
 
 
 def _helpers_first(checked: Checked, found: dict[Checked, None]) -> Iterable[Checked]:
-    """Return a function and all that it calls, each once, behind those that it calls itself."""
+    """Return a function and all that it calls, each once and after its callees."""
     for helper in checked.facts.helpers.values():
         if helper not in found:
             _helpers_first(helper, found)
@@ -252,7 +252,7 @@ def _compares_by_order(test: ast.expr) -> bool:
 
 
 def _depth(checked: Checked, of_helpers: Mapping[Checked, int]) -> int:
-    """Return how many loops are nested whose iterations may depend on data, helpers included."""
+    """Return the nesting depth of loops whose iterations may depend on data, with helpers."""
     tree, names = checked.text.tree, _names_of_data(checked)
     deepest, waiting = 0, list[tuple[ast.AST, int]]([(tree, 0)])
     while waiting:
@@ -311,7 +311,7 @@ def _augmented(tree: ast.AST) -> list[ast.AugAssign]:
 def _locals(
     tree: ast.FunctionDef, first: set[str], test: Callable[[ast.expr, set[str]], bool]
 ) -> set[str]:
-    """Return the locals, beside the first ones, to which a value that meets a test is assigned.
+    """Return the initial locals and those to which a value that meets a test is assigned.
 
     The test takes the value and the locals known so far.
     """

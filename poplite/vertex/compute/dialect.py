@@ -1,16 +1,16 @@
-"""What `compute` may be written in: a small, typed part of Python.
+"""The language of `compute`: a small, typed subset of Python.
 
 Allowed are assignments to locals and fields, `if`, `while`, `for` over `range`, a vector,
 `enumerate` or `zip` of vectors, `break`, `continue`, `pass`, `return`, `raise`, `assert`,
 arithmetic, comparisons, `and`, `or`, `not`, conditional expressions, indexing, and calls of
 the listed functions and of functions written in the same dialect.  Everything else is refused
-here, at the node in the user's text, before any compiler sees it::
+here, at the node in the user's text, before any compiler is involved::
 
     'Sum.compute': 'with' is not part of what compute may use  (sum.py:14 in compute)
       with open("data.txt") as file:
       try: read files on the host, and hand the values over with engine.write(...)
 
-Names stand for locals, or for numbers and functions that are fixed when the vertex is
+Names refer to locals, or to numbers and functions that are fixed when the vertex is
 compiled: module globals, names of an enclosing function, class attributes.
 """
 
@@ -63,12 +63,12 @@ STORED: tuple[type[ElementType[Any]], ...] = (
     *(BOOL, CHAR, SIGNED_CHAR, UNSIGNED_CHAR, SHORT, UNSIGNED_SHORT, INT, UNSIGNED_INT),
     *(LONGLONG, UNSIGNED_LONGLONG, HALF, FLOAT),
 )
-"""Element types that may be called: what an element would hold after a store, read again."""
+"""Element types that may be called, to convert a number as storing and reading it back would."""
 
 FUSED: tuple[Callable[..., Any], ...] = (fma,)
 if sys.version_info >= (3, 13):
     FUSED = (fma, math.fma)
-"""What `compute` calls for a product and a sum that are rounded once."""
+"""Functions that `compute` may call for a product and a sum rounded once."""
 
 FUNCTIONS: Mapping[object, str] = {
     abs: "absolute",
@@ -195,7 +195,7 @@ _REFUSED: Mapping[type[ast.AST], tuple[str, str]] = {
 
 @frozen(eq=False)
 class Scope:
-    """One function, `compute` or one it calls: its text, and what the names in it stand for.
+    """One function, `compute` or one it calls: its text, and the meaning of its names.
 
     Attributes:
         label: its name in messages.
@@ -270,7 +270,7 @@ class Scope:
         )
 
     def _refuse_missing(self, node: ast.Attribute, module: ModuleType) -> NoReturn:
-        """Refuse a name that a module lacks: with the functions of it that compute may call."""
+        """Refuse a name that a module lacks, listing its functions that compute may call."""
         prefix = ast.unparse(node.value)
         known = [str(getattr(each, "__name__", "")) for each in FUNCTIONS]
         known = [name for name in known if hasattr(module, name)]
@@ -330,9 +330,9 @@ def scope_of(
 ) -> Scope:
     """Check the form of a function and return its scope.
 
-    Literal arithmetic is folded in the tree, as Python's own compiler folds it.  `label` is by
-    default the name of the method.  Raises `VertexCompileError` for a statement or expression that
-    is not allowed.
+    Arithmetic on literals is folded in the tree, as Python's compiler does.  `label` is by default
+    the name of the method.  Raises `VertexCompileError` for a statement or expression that is not
+    allowed.
     """
     stored = (
         node.id
@@ -415,8 +415,8 @@ FOLDED: Mapping[str, Callable[[Any, Any], bool | int | float]] = {
 class _Fold(ast.NodeTransformer):
     """Evaluates arithmetic on literals with Python's unlimited ints.
 
-    Python's compiler does the same before Numba sees the code, so a step that leaves 64
-    bits would give other values than arithmetic at run time; it is refused.
+    Python's compiler does the same before Numba sees the code, so a step that exceeds 64 bits would
+    give different values than arithmetic at run time; it is refused.
     """
 
     def __init__(self, scope: Scope) -> None:
@@ -458,7 +458,7 @@ class _Fold(ast.NodeTransformer):
 def check_range(
     scope: Scope, node: ast.AST, value: object, *, within: ast.AST | None = None
 ) -> None:
-    """Refuse an integer constant that does not fit 64 bits; it may be a step of an expression."""
+    """Refuse an integer constant, or an intermediate value, that does not fit 64 bits."""
     if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
         step = "" if within is None else f"in '{scope.text.segment(within)}', "
         scope.refuse(

@@ -1,16 +1,16 @@
 """The arithmetic of `compute` under the floating-point mode of a program.
 
-Stochastic rounding adds random bits below the last place that is kept, and cuts::
+Stochastic rounding adds random bits below the last place that is kept, and truncates::
 
     1 + 1/4 of a last place     1 with probability 3/4, the next number with 1/4
 
-The bits depend only on the seed, how many compute sets have run, the vertex, the worker and
-how many such stores it has made before.  So they are the same however vertices are distributed
-over threads, and in compiled code (`poplite.simulator.codegen.codecs`).
+The bits depend only on the seed, the number of compute sets that have run, the vertex, the worker
+and the number of such stores that it has made before.  So they do not depend on how vertices are
+distributed over threads, and compiled code has the same (`poplite.simulator.codegen.codecs`).
 
 For programs that floating-point exceptions may stop, every operation of
-`poplite.vertex.compute.arithmetic` is there under its own name, and checks its operands and its
-result afterwards::
+`poplite.vertex.compute.arithmetic` has a version with the same name that checks its operands and
+its result afterwards::
 
     divide(as_f32(1), 0)      FLOATING_POINT_DIVIDE_BY_ZERO: 1.0 / 0
 
@@ -73,10 +73,10 @@ COMPARISONS = frozenset(
 """Operations that are invalid when an operand is NaN, whatever the result."""
 
 EXTREMES = frozenset({"larger", "smaller"})
-"""Operations in which NaN is not an exception, but a double with a float32 is rounded."""
+"""Operations in which NaN is not an exception, but a double is rounded next to a float32."""
 
 FUNCTIONS = frozenset({"sqrt", *KERNELS})
-"""Functions of one float, or of two."""
+"""Functions of one or two floats."""
 
 FUSED = frozenset({"fma"})
 """The operation of three numbers."""
@@ -115,7 +115,7 @@ def trap(bits: int, enabled: int, what: str) -> None:
 
 @cache
 def trapping(enabled: int) -> Any:
-    """Return what replaces `poplite.vertex.compute.arithmetic` where these bits of a mode trap.
+    """Return the replacement of `poplite.vertex.compute.arithmetic` if these bits of a mode trap.
 
     >>> trapping(DIVIDE_BY_ZERO).divide(1.0, 2)
     0.5
@@ -199,7 +199,7 @@ HALF_BIAS, HALF_MANTISSA = 15, 10
 
 
 def mixed(value: int) -> int:
-    """Return 64 bits that look random.
+    """Return 64 pseudo-random bits for a number.
 
     >>> hex(mixed(GOLDEN))
     '0xe220a8397b1dcdaf'
@@ -213,15 +213,15 @@ def mixed(value: int) -> int:
 def vertex_key(seed: int, executions: int, vertex: int, worker: int) -> int:
     """Return the key of the random bits of one worker.
 
-    `executions` is how many compute sets have run, `vertex` the position in its compute set;
-    `worker` is 0 for a vertex without workers of its own.
+    `executions` is the number of compute sets that have run, `vertex` the position in its compute
+    set; `worker` is 0 for a vertex that runs on one worker.
     """
     launch = mixed(seed + executions * GOLDEN)
     return mixed(launch + (vertex * WORKERS + worker) * GOLDEN)
 
 
 def random_bits(key: int, count: int) -> int:
-    """Return 32 random bits for one store; `count` is how many the worker has made before."""
+    """Return 32 random bits for one store; `count` is the number of earlier ones of the worker."""
     low, high = key % (1 << 32), key >> 32
     bits = (low + count * SMALL_GOLDEN) % (1 << 32)
     for number, (shift, factor) in enumerate(SMALL_MIX):
@@ -250,7 +250,7 @@ class Stores:
     ) -> None:
         """Write a value as an element of floating point; `index` is in range.
 
-        Raises `FloatingPointTrap` when the value is too large, and that stops the program.
+        Raises `FloatingPointTrap` if the value is too large and overflow traps.
         """
         single: np.float32 = trapping(self._mode).as_f32(value)
         if element is FLOAT:
@@ -304,10 +304,10 @@ class Stores:
 
 
 def _cut(value: np.float32, mantissa: int, bias: int, bits: int) -> int:
-    """Return exponent and mantissa of a smaller float, with random bits below cut off.
+    """Return exponent and mantissa of a smaller float, rounded stochastically.
 
-    `value` is finite and not negative; `mantissa` is in bits; `bits` are 32 random bits, of which
-    the lowest are used.
+    `value` is finite and not negative; `mantissa` is its width in bits; the lowest of the 32 random
+    `bits` are used.
     """
     magnitude = int(value.view(np.uint32))
     drop, least = 23 - mantissa, 128 - bias

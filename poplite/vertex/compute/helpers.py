@@ -1,7 +1,7 @@
-"""What names in `compute` stand for: functions that it calls, fixed numbers.
+"""The meaning of names in `compute`: functions that it calls, and fixed numbers.
 
-Methods of the vertex class are found as Python finds them, along its bases; functions by name,
-like numbers outside `compute`.  Parameters are positional or keyword, defaults are numbers::
+Methods of the vertex class are looked up along its bases, as in Python; functions by name, like
+numbers outside `compute`.  Parameters are positional or keyword, defaults are numbers::
 
     def near(value, low=0.0, high=1.0):         # near(x), near(x, high=2.0)
         ...
@@ -14,14 +14,14 @@ like numbers outside `compute`.  Parameters are positional or keyword, defaults 
 
 A helper may contain what `compute` may contain; see docs/vertices.md.
 
-A vertex is also compiled with the values that such names have at that moment::
+A vertex is compiled with the values that names of numbers have at that moment::
 
     TAPS = 9                            # a module number
 
     class Blur(Vertex):
         SCALE = 1 / 16                  # a class number, self.SCALE
 
-Negative indices, steps of ranges and shift counts are checked where they consist of these.
+Negative indices, steps of ranges and shift counts are checked if they consist of these.
 """
 
 from __future__ import annotations
@@ -71,10 +71,10 @@ class Constants:
         self._scope = scope
 
     def named(self, node: ast.expr) -> Constant | None:
-        """Return the number that a name or an attribute means.
+        """Return the number that a name or an attribute refers to.
 
-        None for locals, fields and whatever is not a name.  Raises `VertexCompileError` for a name
-        that means no number.
+        None for locals, fields and anything that is not a name.  Raises `VertexCompileError` for a
+        name that does not refer to a number.
         """
         if isinstance(node, ast.Attribute) and is_self(node.value):
             return self._of_class(node)
@@ -94,7 +94,7 @@ class Constants:
         )
 
     def evaluate(self, node: ast.expr) -> Constant | None:
-        """Evaluate an expression of constants; None when it depends on anything else."""
+        """Evaluate an expression of constants; None if it depends on anything else."""
         try:
             return self._evaluate(node)
         except (ArithmeticError, TypeError, KeyError, ValueError):
@@ -137,7 +137,7 @@ def is_literal(node: ast.expr) -> bool:
 
 
 def _is_number(value: object) -> TypeGuard[Constant]:
-    """Return whether a value is a Python number: subclasses, as NumPy's, have other rules."""
+    """Return whether a value is a Python number; subclasses, such as NumPy's, have other rules."""
     return type(value) in (bool, int, float)
 
 
@@ -169,7 +169,7 @@ class HelperFunction:
 def helper_of(scope: Scope, node: ast.Call) -> HelperFunction | None:
     """Return the user's function that a call in `scope` refers to, or None if it is something else.
 
-    Raises `VertexCompileError` when `self` has no such method, or the name is not defined.
+    Raises `VertexCompileError` if `self` has no such method, or the name is not defined.
     """
     if isinstance(node.func, ast.Attribute) and is_self(node.func.value):
         return _method(scope, node.func)
@@ -181,7 +181,7 @@ def helper_of(scope: Scope, node: ast.Call) -> HelperFunction | None:
 
 
 def is_operation(scope: Scope, function: object) -> bool:
-    """Return whether a user's function calls one of poplite's for tensors, which no vertex can."""
+    """Return whether a user's function calls a tensor operation of poplite, which no vertex can."""
     home = str(getattr(function, "__module__", "")).split(".")
     caller = scope.text.function.__module__.partition(".")[0]
     return home[:2] == ["poplite", "ops"] and caller != "poplite"
@@ -214,7 +214,7 @@ def bind(
 ) -> list[ast.expr | bool | int | float]:
     """Return, for each parameter but `self`, the argument of a call, or the default's value.
 
-    Raises `VertexCompileError` when arguments and parameters do not fit.
+    Raises `VertexCompileError` if arguments and parameters do not match.
     """
     signature = inspect.signature(helper.function, follow_wrapped=False)
     keywords: dict[str, ast.expr] = {}
@@ -244,8 +244,8 @@ def _shown(signature: inspect.Signature) -> str:
 def scope_of_helper(scope: Scope, node: ast.Call, helper: HelperFunction) -> Scope:
     """Check the form of a helper that `node` in `scope` calls, and return its scope.
 
-    Raises `VertexCompileError` when the helper has no text, is not a plain function, or contains
-    what is not allowed.
+    Raises `VertexCompileError` if the helper has no source text, is not a plain function, or
+    contains anything that is not allowed.
     """
     function = helper.function
     name = function.__code__.co_name

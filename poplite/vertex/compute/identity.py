@@ -1,9 +1,9 @@
-"""What a vertex class computes: everything made from its code depends on this.
+"""The identity of a vertex class's code, on which everything made from it depends.
 
 The text of `compute` and of all functions that it calls is compared as syntax trees, without line
-numbers, comments, docstrings and annotations.  So neither formatting nor the version of Python
-matters, nor the file of the class.  Numbers outside the text that it names are listed with
-their values::
+numbers, comments, docstrings and annotations.  So formatting, the version of Python and the file
+of the class do not matter.  Numbers that are named in the text and defined outside it are listed
+with their values::
 
     TAPS = 9
 
@@ -13,14 +13,14 @@ their values::
 
 Code made from it is kept as long as the class computes the same::
 
-    check           the class as it is now: checked again when TAPS or weight changed
+    check           the current class: checked again after TAPS or weight changed
     remembered      anything made from that: interpreted forms, prices, the next two
-    code_of         what files of executables record of it
-    code_identity   what compiled code is named by
+    code_of         the record of the class in files of executables
+    code_identity   the key of compiled code
 
 The method `cycles` is ordinary Python that is never compiled, so it may refer to anything.
-Recorded are its text, the text of the functions of its module that it calls, and the plain values
-that they name::
+Its text, the text of the functions of its module that it calls, and the plain values that they
+name are recorded::
 
     def make(factor):
         class Scale(Vertex):
@@ -49,17 +49,17 @@ from poplite.vertex.vertex import Vertex, has_cycles
 
 T = TypeVar("T")
 
-# -- the class as it is now ------------------------------------------------------------------------
+# -- the current class -----------------------------------------------------------------------------
 
 _NOW = "@now"  # no identifier, so no name of the user's can hide it
 
 
 class _Now:
-    """Facts about a class: an attribute of it, so that it keeps no class alive.
+    """Facts about a class, stored as its attribute, so that no class is kept alive.
 
     Attributes:
-        meanings: what the called names referred to when the class was checked.
-        made: what was made from it.
+        meanings: the objects that called names referred to when the class was checked.
+        made: everything that was made from it.
     """
 
     def __init__(self, checked: Checked) -> None:
@@ -68,7 +68,7 @@ class _Now:
         self.made: dict[object, Any] = {}
 
     def is_current(self) -> bool:
-        """Return whether names in the text still mean what they meant."""
+        """Return whether names in the text still refer to the same objects."""
         checked = self.checked
         return (
             checked.function is checked.vertex.compute
@@ -77,28 +77,28 @@ class _Now:
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return nothing: addresses of code are valid in this process only."""
+        """Pickle as nothing, since addresses of code are valid only in this process."""
         return _nothing, ()
 
 
 def _nothing() -> None:
-    """Replace the facts about a class that is pickled by its contents."""
+    """Return the replacement for the facts about a class that is pickled by value."""
 
 
 def check(vertex: type[Vertex]) -> Checked:
-    """Check that `compute` keeps to the dialect and that all its numbers have a kind.
+    """Check that `compute` is within the dialect and that all its numbers have a kind.
 
-    The answer is kept as long as the numbers and functions outside `compute` that it names stay as
-    they are.  Raises `VertexCompileError` at the first line that is outside the dialect, and when
+    The result is cached as long as the numbers and functions outside `compute` that it names do not
+    change.  Raises `VertexCompileError` at the first line that is outside the dialect, and if
     there is no text to check.
     """
     return _now(vertex).checked
 
 
 def remembered(vertex: type[Vertex], what: object, make: Callable[[Checked], T]) -> T:
-    """Return what `make` makes from a class, made anew when the class computes something else.
+    """Return the cached result of `make` for a class, made again if the class's code changed.
 
-    `what` identifies it, together with everything else on which it depends.
+    `what` is the key; it includes everything else on which the result depends.
     """
     now = _now(vertex)
     if what not in now.made:
@@ -161,7 +161,7 @@ def _meanings(checked: Checked) -> Iterator[tuple[Scope, ast.expr, object]]:
                 yield each.scope, name, each.scope.global_of(name)
 
 
-# -- what it computes, as data ---------------------------------------------------------------------
+# -- the code of a class, as data ------------------------------------------------------------------
 
 _SAYS_NOTHING = frozenset(
     {"annotation", "ctx", "decorator_list", "defaults", "kind", "returns", "type_comment"}
@@ -181,12 +181,12 @@ class FunctionCode:
 
 @frozen
 class ClassCode:
-    """What a vertex class computes.
+    """The code of a vertex class.
 
     Attributes:
         arguments: the parameters of `compute`.
-        fields: what it declares.
-        functions: `compute`, and what it calls.
+        fields: the declared fields.
+        functions: `compute`, and the functions that it calls.
     """
 
     arguments: tuple[str, ...]
@@ -217,9 +217,9 @@ def _difference(what: str, here: Any, saved: Any) -> str:
 
 
 def code_of(cls: type[Vertex]) -> ClassCode:
-    """Return what a vertex class, no template, computes.
+    """Return the code of a vertex class, which must not be a template.
 
-    Raises `VertexCompileError` when its `compute` has no text, or is outside the dialect.
+    Raises `VertexCompileError` if its `compute` has no text, or is outside the dialect.
 
     >>> from poplite.types import FLOAT
     >>> from poplite.vertices import Add
@@ -231,7 +231,7 @@ def code_of(cls: type[Vertex]) -> ClassCode:
 
 def _class_code(checked: Checked) -> ClassCode:
     functions: dict[object, Checked] = {}
-    for each in checked.functions():  # a function is there once for each kinds of its arguments
+    for each in checked.functions():  # a function occurs once for each set of argument kinds
         functions.setdefault(each.function, each)
     cls = checked.vertex
     return ClassCode(
@@ -244,10 +244,9 @@ def _class_code(checked: Checked) -> ClassCode:
 def code_identity(cls: type[Vertex]) -> tuple[object, ...]:
     """Return a value whose `repr` is equal for classes that compile to the same code.
 
-    Numba does not notice edits outside the function it caches, so everything that ends up in
-    machine code is part of it.  Names of classes and line numbers are not: an error takes them from
-    the class at hand.  Raises `VertexCompileError` when `compute` is outside the dialect, or
-    prints.
+    Numba does not notice edits outside the function it caches, so everything that affects machine
+    code is part of the value.  Names of classes and line numbers are not: errors take them from the
+    class itself.  Raises `VertexCompileError` if `compute` is outside the dialect, or prints.
     """
     return remembered(cls, "identity", _identity)
 
@@ -264,7 +263,7 @@ def _identity(checked: Checked) -> tuple[object, ...]:
     texts = list(dict.fromkeys(each.function for each in functions))
     return (
         code_of(checked.vertex),
-        __debug__,  # otherwise assertions do nothing
+        __debug__,  # assertions are left out if false
         tuple(
             (
                 texts.index(each.function),
@@ -292,8 +291,8 @@ def _function(checked: Checked) -> FunctionCode:
 
 
 def digest(*parts: object) -> str:
-    """Return a digest of parts that `repr` tells apart."""
-    import hashlib  # 3 ms, which graphs without code do without
+    """Return a digest of parts that `repr` distinguishes."""
+    import hashlib  # takes 3 ms, which graphs without code do not need
 
     return hashlib.sha256(repr(parts).encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
@@ -317,14 +316,14 @@ def comparable_tree(node: Any) -> Any:
     return parts
 
 
-# -- what cycles computes --------------------------------------------------------------------------
+# -- the code of cycles ----------------------------------------------------------------------------
 
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
-"""Types whose `repr` is the value; tuples of these are plain, too."""
+"""Types whose `repr` represents the value; tuples of these are plain, too."""
 
 _LONG = 80
-"""Characters from which a value is recorded by its digest: a table may have thousands."""
+"""Values with a longer `repr` are recorded by digest: a table may have thousands of entries."""
 
 
 def cycles_code(cls: type[Vertex]) -> tuple[FunctionCode, ...]:
@@ -364,7 +363,7 @@ def _digest(function: FunctionType) -> str:
 
 
 def _names(function: FunctionType, cls: type[Vertex]) -> Iterator[tuple[str, Any]]:
-    """Yield the names that a function takes from outside, with their values."""
+    """Yield the names from outside that a function uses, with their values."""
     outside = inspect.getclosurevars(function)
     yield from outside.globals.items()
     yield from outside.nonlocals.items()

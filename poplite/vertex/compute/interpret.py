@@ -1,16 +1,16 @@
 """The interpreted form: `compute` as Python that computes what the compiled form computes.
 
 The method's own syntax tree is compiled again, under the user's file name and line numbers.
-Operators stay where, on operands that are cast first, they give the bits of the arithmetic;
-others become calls of their functions in
-`poplite.vertex.compute.arithmetic`.  Values are widened where `infer` found it necessary::
+Operators are kept where they give the bits of the arithmetic once operands are cast; others become
+calls of functions in `poplite.vertex.compute.arithmetic`.  Values are widened where `infer` found
+it necessary::
 
     x = (i + 0.5) * self.step    ->    x = as_f32(float(i) + 0.5) * self.step
     y = n / 2                    ->    y = divide(n, 2)
 
 Breakpoints, stepping and tracebacks therefore work in the user's text.  A function that
-`compute` calls is compiled in the same way, once for each kinds of its arguments, and is called
-directly::
+`compute` calls is compiled in the same way, once for each combination of argument kinds, and is
+called directly::
 
     self.y = self.near(x, 1)    ->    self.y = @near1(self, x, 1)
 
@@ -19,10 +19,10 @@ needed.  The kinds of both operands are known before a vertex runs::
 
     float32 op float32       NumPy's scalars: one operation, rounded once
     weak op float32          the weak one is cast first, a literal when the text is compiled
-    int op int               Python's ints; what may leave 64 bits is wrapped
+    int op int               Python's ints; results that may exceed 64 bits are wrapped
     float op float           doubles; `/`, `//` and `%` raise for 0 in Python, so those are calls
 
-All else is left to `poplite.vertex.compute.arithmetic`, as is everything that may trap.
+Everything else, and everything that may trap, is left to `poplite.vertex.compute.arithmetic`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _LANES = "@lanes"
 _TURN = "@turn"
 
 _BUILTINS = (abs, bool, float, max, min, range)
-"""Built-ins that serve as operations; in the text `@` comes before their names as well."""
+"""Built-ins that are used as operations; in the text their names also begin with `@`."""
 
 _UNARY: Mapping[type[ast.unaryop], Callable[[Any], int]] = {
     ast.USub: operator.neg,
@@ -71,10 +71,10 @@ _CASTS = {
 def interpreted(vertex: type[Vertex], traps: int = 0) -> Callable[..., bool | None]:
     """Return a function that runs the `compute` of one vertex, on an `InterpretedSelf`.
 
-    It follows the text as it is now, and is compiled when it is first called: most are kept for
-    faults that never happen.  `traps` are bits of `poplite.machine.floating_point`.  Callers run it
-    under `np.errstate(all="ignore")`, as infinities and NaN are results.  Raises
-    `VertexCompileError` when `compute` is outside the dialect, or has no text.
+    It uses the current text, and is compiled when it is first called, since most are only kept for
+    errors that never occur.  `traps` are bits of `poplite.machine.floating_point`.  Callers run it
+    under `np.errstate(all="ignore")`, since infinities and NaN are valid results.  Raises
+    `VertexCompileError` if `compute` is outside the dialect, or has no text.
     """
     return remembered(
         vertex, ("interpreted form", traps), lambda checked: _compiled_when_called(checked, traps)
@@ -82,25 +82,25 @@ def interpreted(vertex: type[Vertex], traps: int = 0) -> Callable[..., bool | No
 
 
 MOST_TURNS = 1 << 20
-"""Turns of `while` loops, of one vertex, that `bounded` runs."""
+"""Maximum number of `while` iterations of one vertex that `bounded` runs."""
 
 
 class TooManyTurns(Exception):
-    """A vertex whose `while` loops made more than `MOST_TURNS` turns."""
+    """The `while` loops of a vertex made more than `MOST_TURNS` iterations."""
 
 
 class Turns:
-    """Counts the turns of `while` loops."""
+    """Counts the iterations of `while` loops."""
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Begin with another vertex."""
+        """Start counting for another vertex."""
         self._left = MOST_TURNS
 
     def __call__(self) -> bool:
-        """Count a turn, before its condition; return true."""
+        """Count an iteration, before its condition is tested; return True."""
         self._left -= 1
         if self._left < 0:
             raise TooManyTurns
@@ -108,7 +108,7 @@ class Turns:
 
 
 def bounded(vertex: type[Vertex]) -> tuple[Callable[..., bool | None], Turns]:
-    """Return an interpreted form that raises `TooManyTurns`, and what counts the turns."""
+    """Return an interpreted form that raises `TooManyTurns`, and its counter of iterations."""
     return remembered(vertex, "bounded form", _bounded)
 
 
@@ -129,7 +129,7 @@ def _compiled_when_called(checked: Checked, traps: int) -> Callable[..., bool | 
 
 
 def _made(checked: Checked, traps: int, turns: Turns | None = None) -> Callable[..., bool | None]:
-    """Return the interpreted form; it is made by recursion, a few calls for each level of text."""
+    """Return the interpreted form; it is made by recursion, a few calls per level of nesting."""
     try:
         return _Compiler(traps, turns).compiled(checked)
     except RecursionError as error:
@@ -196,9 +196,9 @@ class _Compiler:
 class _Instrument(ast.NodeTransformer):
     """Replaces operations; consumes the tree it visits.
 
-    `names` and `exceptions` are the names in the new text of called functions and raised classes.
+    `names` and `exceptions` are the names of called functions and raised classes in the new text.
     Literals as float32 are put into `numbers` by name.  With `may_trap`, every operation becomes a
-    call.  What `visit` returns is Any, as in `ast`: a node of whatever class belongs there.
+    call.  The return type of `visit` is Any, as in `ast`, since the class of the node varies.
     """
 
     def __init__(
@@ -218,7 +218,7 @@ class _Instrument(ast.NodeTransformer):
         self._tested: set[ast.expr] = set()
 
     def _kind(self, node: ast.expr) -> Kind | None:
-        """Return the kind of a number as it was written; None where operations are all calls."""
+        """Return the kind of a number as written; None if all operations become calls."""
         return None if self._may_trap else self._facts.kinds.get(node)
 
     def _as(self, kind: Kind, value: ast.expr, known: Kind | None) -> ast.expr:
@@ -245,7 +245,7 @@ class _Instrument(ast.NodeTransformer):
         left: tuple[ast.expr, Kind | None],
         right: tuple[ast.expr, Kind | None],
     ) -> ast.expr:
-        """Return an operation on two numbers, or a comparison; each operand has its kind."""
+        """Return an operation on two numbers of known kinds, or a comparison."""
         found = native(op, left[1], right[1])
         if found is None:
             return _call(node, OPERATIONS[type(op)], left[0], right[0])
@@ -327,7 +327,7 @@ class _Instrument(ast.NodeTransformer):
         return self._operation(node, node.op, (left, kinds[0]), (right, kinds[1]))
 
     def _beside_lanes(self, node: ast.expr | ast.AugAssign, operand: ast.expr) -> ast.expr:
-        """Visit an operand of lanes; a double is rounded once, however many lanes there are."""
+        """Visit an operand combined with lanes; a double is rounded once, not for each lane."""
         is_double = self._facts.kinds.get(operand) is Kind.FLOAT
         visited: ast.expr = self.visit(operand)
         return _call(node, _CASTS[Kind.F32], visited) if is_double else visited
@@ -385,7 +385,7 @@ class _Instrument(ast.NodeTransformer):
         return ast.copy_location(result, node)
 
     def _function(self, node: ast.Call, name: str, kinds: Sequence[Kind | None]) -> ast.expr:
-        """Return a call of a function of the arithmetic; the arguments were visited before."""
+        """Return a call of a function of the arithmetic; its arguments are already visited."""
         wide = None if None in kinds else max(kind for kind in kinds if kind is not None)
         if wide is None or wide is Kind.UINT or self._may_trap:
             return _call(node, name, *node.args)
@@ -404,7 +404,7 @@ class _Instrument(ast.NodeTransformer):
         return _call(node, name, *node.args)
 
     def _lanes_call(self, node: ast.Call) -> ast.expr:
-        """Return a call that makes lanes, or a number of lanes."""
+        """Return a call that makes lanes, or reduces lanes to a number."""
         facts, fold = self._facts, self._facts.folds.get(node)
         if fold is not None:
             assert isinstance(node.func, ast.Attribute)
@@ -453,7 +453,7 @@ class _Instrument(ast.NodeTransformer):
         return node
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.FormattedValue:
-        """Show numbers as `print` does: NumPy has other digits for `{x}`, a name in `{x!r}`."""
+        """Show numbers as `print` does; NumPy has other digits for `{x}`, and a type in `{x!r}`."""
         self.generic_visit(node)
         if node.format_spec is None or node.conversion != -1:
             node.conversion = ord("s")
@@ -461,7 +461,7 @@ class _Instrument(ast.NodeTransformer):
 
 
 class _CountingTurns(ast.NodeTransformer):
-    """Counts the turns of `while` loops; consumes the tree it visits."""
+    """Makes `while` loops count their iterations; consumes the tree it visits."""
 
     def visit_While(self, node: ast.While) -> ast.AST:
         turn = ast.Call(ast.Name(_TURN, ast.Load()), [], [])
@@ -496,14 +496,14 @@ _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 _ROUNDED = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, *_ORDER)
 
 Native = tuple[Kind, Literal["as it is", "wrapped", "truth"]]
-"""The kind to which operands are cast first, if it is wider than int, and what the operator gives:
-the result, an int that may have more than 64 bits, or a truth value of NumPy."""
+"""The kind to which operands are cast first, if it is wider than int, and what the operator
+returns: the result, an int that may have more than 64 bits, or a NumPy bool."""
 
 
 def native(op: ast.AST, left: Kind | None, right: Kind | None) -> Native | None:
     """Return how Python's operator can replace an operation on two numbers, or None if it cannot.
 
-    A kind is None where nothing is known.
+    A kind is None if it is unknown.
 
     >>> native(ast.Add(), Kind.INT, Kind.INT), native(ast.Div(), Kind.INT, Kind.INT)
     ((Kind.INT, 'wrapped'), None)

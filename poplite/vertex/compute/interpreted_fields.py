@@ -1,15 +1,15 @@
 """`self` in the interpreted form, with its fields.
 
-NumPy views would not do: they accept negative indices, return NumPy integers that
-overflow at 32 bits, and round at other places.  These wrappers read and store by the rules
-of the arithmetic, on the same memory that the compiled form uses::
+NumPy views would not be correct: they accept negative indices, return NumPy integers that
+overflow at 32 bits, and round differently.  These wrappers read and store by the rules of the
+arithmetic, on the same memory that the compiled form uses::
 
     self.a        ->  np.float32, int, np.uint64 or bool, by the field's element type
     self.y[i]     ->  the same, or TensorIndexError naming the field and the index
     self.n = v    ->  rounded to float32, or wrapped to the bits of the element
 
-A vertex spends most of its time here, so each kind of element has a class of its own that
-decides nothing while it reads, and scalars that no vertex can change are read once.
+A vertex spends most of its time here, so each kind of element has its own class, which makes no
+decisions while reading, and scalars that no vertex can change are read once.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ Memory = npt.NDArray[Any]
 """Elements of a field, one-dimensional; any element type."""
 
 Marks = npt.NDArray[np.bool_]
-"""Some elements of a vector."""
+"""A mask of a vector's elements."""
 
 
 class Accesses(Protocol):
-    """Takes note of accesses to a vector's elements."""
+    """Records accesses to a vector's elements."""
 
     def loaded(self, index: int) -> None:
-        """Note that an element was read."""
+        """Record that an element was read."""
 
     def stored(self, index: int, *, differs: bool) -> None:
-        """Note that an element was stored; `differs` from what was there."""
+        """Record that an element was stored; `differs` is whether its value changed."""
 
 
 FieldValue = Memory | Sequence[Memory] | Number | np.generic
@@ -62,9 +62,9 @@ FieldValue = Memory | Sequence[Memory] | Number | np.generic
 
 
 class FieldVector:
-    """One vector of a field: of floats of any kind, or of UNSIGNED_LONGLONG.
+    """One vector of a field: of floats of any type, or of UNSIGNED_LONGLONG.
 
-    `label` is its name in messages, such as `Blur.rows[2]`; `metadata` is format and scale for
+    `label` is its name in messages, such as `Blur.rows[2]`; `metadata` is the format and scale for
     QUARTER; without `stores`, floats are rounded to nearest.
     """
 
@@ -110,20 +110,20 @@ class FieldVector:
         return map(self.__getitem__, range(self._length))
 
     def lanes(self, first: int, count: int | None = None) -> Lanes:
-        """Return elements from `first` on: `count`, or 64, or as many as there are."""
+        """Return elements from `first` on: `count`, or at most 64 as far as there are any."""
         if count is None:
             count = min(WIDTH, self._length - first)
         self._span(first, count)
         return Lanes(self._memory[first : first + count].astype(lanes_dtype(self._element)))
 
     def set_lanes(self, first: int, value: Lanes) -> None:
-        """Store lanes, those that are present, in elements from `first` on."""
+        """Store the lanes that are present in elements from `first` on."""
         self._span(first, value.count)
         for i, number in enumerate(value.numbers(), first):
             self[i] = number
 
     def _span(self, first: int, count: int) -> None:
-        """Refuse lanes of which some are not there; of the index itself where that is outside."""
+        """Refuse lanes that exceed the vector; name `first` itself if that is out of range."""
         if not 0 <= first <= self._length:
             _refuse(self._label, first, self._length)
         if not 0 <= count <= WIDTH:
@@ -138,7 +138,7 @@ class FieldVector:
 
 
 class _Singles(FieldVector):
-    """A vector of FLOAT: NumPy returns what the arithmetic works on."""
+    """A vector of FLOAT, whose NumPy elements are values of the arithmetic."""
 
     __slots__ = ()
 
@@ -155,7 +155,7 @@ class _Singles(FieldVector):
 
 
 class _Integers(FieldVector):
-    """A vector of ints or truth values, which a memoryview reads and stores faster than NumPy."""
+    """A vector of ints or bools, which a memoryview reads and stores faster than NumPy."""
 
     __slots__ = ("_ints",)
 
@@ -188,7 +188,7 @@ class _Integers(FieldVector):
 
 
 class _Observed(FieldVector):
-    """Another vector, of whose accesses something is noted."""
+    """A wrapper of a vector that records accesses."""
 
     __slots__ = ("_vector",)
 
@@ -230,7 +230,7 @@ class _Marked(_Observed):
 
 
 class _Logged(_Observed):
-    """A vector that says which elements are loaded and stored."""
+    """A vector that reports which elements are loaded and stored."""
 
     __slots__ = ("_accesses", "_stored")
 
@@ -265,10 +265,10 @@ def vector(
     marks: Marks | None = None,
     accesses: Accesses | None = None,
 ) -> FieldVector:
-    """Return a vector of a field; arguments as of `FieldVector`.
+    """Return a vector of a field; arguments are as for `FieldVector`.
 
-    With `marks`, bool of the vector's length, elements that are stored are marked there;
-    `accesses` takes note of loads and stores.
+    With `marks`, a bool array of the vector's length, stored elements are marked there;
+    `accesses` records loads and stores.
 
     >>> from poplite.types import INT
     >>> x = vector("x", INT, np.zeros(1, INT))
@@ -290,11 +290,11 @@ _CLASSES: Mapping[type[ElementType[Any]], type[FieldVector]] = {
     QUARTER: FieldVector,
     UNSIGNED_LONGLONG: FieldVector,
 }
-"""How elements are read and stored; all others are ints and truth values."""
+"""The class for each element type; all other types are ints and bools."""
 
 
 class FieldList:
-    """The vectors of a field that is a list; arguments as of `vector`, one array for each row."""
+    """The vectors of a field that is a list; arguments are as for `vector`, one array per row."""
 
     __slots__ = (
         "_accesses", "_element", "_label", "_marks", "_metadata", "_rows", "_stores", "_vectors",
@@ -335,13 +335,13 @@ class FieldList:
 
 
 class InterpretedSelf:
-    """What `compute` sees as `self` when it runs interpreted.
+    """The `self` of `compute` in the interpreted form.
 
     Vectors, and scalars that no vertex changes, are ordinary attributes; scalars that it may write
-    are looked up in memory each time.  `values` holds, by field, a scalar edge as a one-element
-    array, a vector as a 1-D array, a list of vectors as a list of them, a State value as number or
-    array; arrays are used in place.  `marks` and `accesses` are as of `vector`, shaped as the
-    field, and only for some fields.
+    are read from memory each time.  `values` holds, by field, a scalar edge as a one-element
+    array, a vector as a 1-D array, a list of vectors as a list of arrays, a State value as a number
+    or array; arrays are used in place.  `marks` and `accesses` are as for `vector`, shaped like the
+    field, and given only for some fields.
 
     >>> from poplite.types import FLOAT
     >>> from poplite.vertex import InOut
@@ -397,7 +397,7 @@ class InterpretedSelf:
 
     def __setattr__(self, name: str, value: Number) -> None:
         scalar = self.__scalars__.get(name)
-        if scalar is None:  # no vertex may change it, but a debugger may
+        if scalar is None:  # no vertex may write it, but a debugger may
             field, memory = field_of(self.__vertex__, name), self.__values__[name]
             if field.depth:
                 raise AttributeError(f"'{field}' is assigned element by element")
@@ -420,7 +420,7 @@ _PLANS: WeakKeyDictionary[type[Vertex], tuple[_Planned, ...]] = WeakKeyDictionar
 
 
 def _plan(vertex: type[Vertex]) -> tuple[_Planned, ...]:
-    """Return for each field its name, label and element type, and what makes or reads it."""
+    """Return for each field its name, label and element type, and its constructor or reader."""
     if vertex not in _PLANS:
         _PLANS[vertex] = tuple(
             (
@@ -436,7 +436,7 @@ def _plan(vertex: type[Vertex]) -> tuple[_Planned, ...]:
 
 
 def _reader(field: Field) -> _Read | None:
-    """Return what reads a scalar that no vertex changes; None for all other fields."""
+    """Return the reader of a scalar that no vertex changes; None for all other fields."""
     element = field.element
     if field.depth or field.writes or element.requires_metadata:
         return None
@@ -462,7 +462,7 @@ def _metadata(
 
 
 class OutsideField(TensorIndexError):
-    """An index that is not in a field; `label` is the field or row in messages, `Blur.rows[2]`."""
+    """An out-of-range index of a field; `label` names the field or row, as `Blur.rows[2]`."""
 
     label = ""
 
@@ -480,5 +480,5 @@ def _outside(label: str, what: str, fix: str) -> OutsideField:
 
 
 def no_count(count: int) -> str:
-    """Return the fault of a number of lanes."""
+    """Return the message for an invalid number of lanes."""
     return f"{amount(count, 'lane')}, but from 0 to {WIDTH} are there at a time"

@@ -7,22 +7,21 @@
         self.out = total.sum()
 
 A vector has `lanes(first)`: its elements from `first` on, 64 or as many as are left; and
-`lanes(first, count)`: so many, which must be there. `set_lanes(first, lanes)` stores them. Lane j
-of the values above takes part in lane j of the sum only, and `sum` joins lanes in a fixed order:
-the second half to the first, 32, 16, ... 1. So the bits of the result follow from the text alone,
-however wide the vectors of a processor are.
+`lanes(first, count)`: exactly `count` elements, which must exist. `set_lanes(first, lanes)` stores
+them. Lane j of the values above contributes only to lane j of the sum, and `sum` reduces lanes in a
+fixed order: the second half is added to the first, 32, 16, ... 1. So the bits of the result depend
+only on the text, however wide the vectors of a processor are.
 
-A lane that is absent takes no part::
+Absent lanes are ignored::
 
-    lanes     1  2  3  4   joined with   5  6       gives   6  8  3  4
+    lanes     1  2  3  4   added to      5  6       gives   6  8  3  4
 
 Numbers are those of `compute` (docs/arithmetic.md): float32 for elements of FLOAT and HALF, ints of
-64 bits, truth values. Outside of `compute` the functions here work as well, to try them.
-
-There NumPy's numbers are those of `compute`::
+64 bits, bools. The functions here also work outside of `compute`, for experiments. There, NumPy
+numbers are converted to those of `compute`::
 
     pl.lanes.full(np.float16(3))     lanes of float32
-    pl.lanes.full(1.0) + None        no number: refused
+    pl.lanes.full(1.0) + None        refused: not a number
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ from poplite.vertex.compute.mathematics import fused as fused_arrays
 
 
 def number_of(value: object) -> Number | None:
-    """Return a number of Python or NumPy as a value of `compute`; None for other values.
+    """Return a Python or NumPy number as a value of `compute`; None for other values.
 
     >>> number_of(np.float16(0.5)), number_of(np.int8(3)), number_of(2**64), number_of("3")
     (np.float32(0.5), 3, None, None)
@@ -68,7 +67,7 @@ def no_number(what: str, value: object, asked: str) -> PopliteError:
             found="ints reach from -2**63 to 2**63 - 1",
             fix="a float, or a smaller int",
         )
-    if hasattr(type(value), "element_type"):  # tensors and expressions, of which no layer here is
+    if hasattr(type(value), "element_type"):  # tensors and expressions, of layers not known here
         asked = "x * y + z, which graphs compute; pl.fma and lanes are for a vertex's compute"
     return ElementTypeError(f"{what} is {clipped(value)}", found=of_type(value), fix=asked)
 
@@ -77,7 +76,7 @@ def no_number(what: str, value: object, asked: str) -> PopliteError:
 
 
 WIDTH = 64
-"""The most lanes of a value."""
+"""The maximum number of lanes of a value."""
 
 _DTYPES = {
     Kind.BOOL: np.dtype(np.bool_),
@@ -92,7 +91,7 @@ _READ: dict[np.dtype[Any], Callable[[Any], Number]] = {
     np.dtype(np.uint64): np.uint64,
     np.dtype(np.float32): np.float32,
 }
-"""What makes an element of an array a value of the arithmetic."""
+"""Conversions of array elements to values of the arithmetic."""
 
 OPERATIONS: dict[str, tuple[Callable[..., Number], tuple[Kind, ...]]] = {
     "+": (arithmetic.add, (Kind.INT, Kind.UINT, Kind.F32)),
@@ -114,11 +113,11 @@ _AT_ONCE: dict[Callable[..., Number], tuple[Callable[..., Any], str]] = {
     arithmetic.absolute: (np.abs, "if"),
     arithmetic.fma: (fused_arrays, "f"),
 }
-"""NumPy's functions with the same bits, and the kinds of arrays on which they have them."""
+"""NumPy's functions with bit-identical results, and the kinds of arrays for which they are."""
 
 
 class Lanes:
-    """The value of lanes in Python; `lanes` of a vector, `full` and `map` make it.
+    """Lanes as a Python value, made by `lanes` of a vector, `full` and `map`.
 
     >>> import poplite as pl
     >>> pl.lanes.full(2.0) * 3
@@ -135,15 +134,15 @@ class Lanes:
 
     @property
     def count(self) -> int:
-        """How many lanes are present."""
+        """The number of lanes that are present."""
         return len(self._values)
 
     def to_numpy(self) -> npt.NDArray[Any]:
-        """Return a copy of the numbers, of the lanes that are present."""
+        """Return a copy of the numbers in the lanes that are present."""
         return self._values.copy()
 
     def numbers(self) -> list[Number]:
-        """Return the numbers, of the lanes that are present, as values of `compute`."""
+        """Return the numbers in the lanes that are present, as values of `compute`."""
         read = _READ[self._values.dtype]
         return [read(value) for value in self._values]
 
@@ -191,7 +190,7 @@ class Lanes:
         return each(arithmetic.absolute, self)
 
     def sum(self) -> Any:
-        """Return the sum; 0 of no lanes.
+        """Return the sum; 0 for no lanes.
 
         >>> import poplite as pl
         >>> pl.lanes.full(1.5).sum()
@@ -200,15 +199,15 @@ class Lanes:
         return folded("sum", self)
 
     def prod(self) -> Any:
-        """Return the product; 1 of no lanes."""
+        """Return the product; 1 for no lanes."""
         return folded("prod", self)
 
     def min(self) -> Any:
-        """Return the least number, NaN if there is one; of no lanes the greatest there is."""
+        """Return the least number, NaN if there is one; for no lanes the greatest of the type."""
         return folded("min", self)
 
     def max(self) -> Any:
-        """Return the greatest number, NaN if there is one; of no lanes the least there is."""
+        """Return the greatest number, NaN if there is one; for no lanes the least of the type."""
         return folded("max", self)
 
     def all(self) -> Any:
@@ -243,7 +242,7 @@ def full(number: Number) -> Lanes:
 def map(function: Callable[..., Any], *arguments: Lanes | Number) -> Lanes:  # noqa: A001
     """Call a function of numbers for each lane; numbers among the arguments are the same for all.
 
-    In `compute` it is a function of `math` or of docs/arithmetic.md, a function of the module or a
+    In `compute`, the function is one of `math` or docs/arithmetic.md, a function of the module or a
     static method. The result has the lanes that all arguments have.
 
     >>> import math
@@ -266,7 +265,7 @@ IDENTITIES: dict[str, dict[Kind, Number]] = {
     "all": {Kind.BOOL: True},
     "any": {Kind.BOOL: False},
 }
-"""What a fold of no lanes gives, by its name and the kind of the lanes."""
+"""The result of a fold of no lanes, by its name and the kind of the lanes."""
 
 JOINS = {
     "sum": "add",
@@ -276,14 +275,14 @@ JOINS = {
     "all": "bit_and",
     "any": "bit_or",
 }
-"""What folds join two numbers with: names in `poplite.vertex.compute.arithmetic`."""
+"""The function of two numbers for each fold, by name in `poplite.vertex.compute.arithmetic`."""
 
 
-# -- what is refused where lanes are tried outside of `compute`, as it is there --------------------
+# -- checks of lanes outside of `compute`, the same as inside --------------------------------------
 
 
 def _as_lanes(values: object) -> npt.NDArray[Any]:
-    """Return numbers as lanes have them: ints of 64 bits, float32 of float16."""
+    """Return numbers with the types of lanes: ints of 64 bits, float32 for float16."""
     array = np.asarray(values)
     known = (dtype for dtype in _READ if np.can_cast(array.dtype, dtype, "safe"))
     dtype = next(known, None)
@@ -312,7 +311,7 @@ def beside_lanes(what: str, argument: object) -> Lanes | Number:
 
 
 def together(what: str, *arguments: Lanes | Number) -> Kind:
-    """Return the kind of lanes beside other lanes or numbers, or refuse them."""
+    """Return the common kind of lanes and other lanes or numbers, or refuse them."""
     kind = next(kind_of(each) for each in arguments if isinstance(each, Lanes))
     for argument in arguments:
         if isinstance(argument, Lanes):
@@ -344,11 +343,11 @@ def _operation(symbol: str, one: Lanes | Number, other: Lanes | Number) -> Lanes
     return joined(function, one, other)
 
 
-# -- operations, which the interpreted form calls with the arithmetic that it works in -------------
+# -- operations, which the interpreted form calls with its arithmetic ------------------------------
 
 
 def joined(function: Callable[..., Number], one: Lanes | Number, other: Lanes | Number) -> Lanes:
-    """Join lanes with lanes or a number; a lane that only one has stays as it is."""
+    """Combine lanes with lanes or a number; a lane that only one has is unchanged."""
     if not isinstance(one, Lanes) or not isinstance(other, Lanes):
         return each(function, one, other)
     a, b = one._values, other._values
@@ -361,7 +360,7 @@ def joined(function: Callable[..., Number], one: Lanes | Number, other: Lanes | 
 def fused(
     function: Callable[..., Number], x: Lanes | Number, y: Lanes | Number, z: Lanes | Number
 ) -> Lanes:
-    """Join a product with a third: what x or y lacks is z's, what z lacks adds nothing."""
+    """Return `x * y + z`; lanes missing in x or y are those of z, missing ones of z add nothing."""
     own = [len(each._values) for each in (x, y) if isinstance(each, Lanes)]
     if not own or not isinstance(z, Lanes):
         return each(function, x, y, z)
@@ -378,9 +377,9 @@ def each(
     kind: Kind | None = None,
     rounded: Callable[[Number], Number] | None = None,
 ) -> Lanes:
-    """Apply a function lane by lane; some argument is of lanes. The result is of this kind.
+    """Apply a function lane by lane; at least one argument is lanes. The result has this kind.
 
-    `rounded` makes a float32 of what the function returns, and may stop the vertex.
+    `rounded` converts the function's result to float32, and may stop the vertex.
     """
     own = [each._values for each in arguments if isinstance(each, Lanes)]
     count, dtype = min(len(values) for values in own), own[0].dtype
@@ -410,12 +409,12 @@ def _numbers(argument: Lanes | Number, count: int) -> list[Number]:
 
 
 def lanes_dtype(element: type[ElementType[Any]]) -> np.dtype[Any]:
-    """Return the type of the numbers in lanes of elements of a field."""
+    """Return the NumPy type of lanes for an element type."""
     return _DTYPES[element_kind(element)]
 
 
 def folded(name: str, lanes: Lanes, join: Callable[..., Number] | None = None) -> Number:
-    """Join all lanes: the second half to the first, until one is left."""
+    """Reduce all lanes: combine the second half with the first until one is left."""
     join = join or getattr(arithmetic, JOINS[name])
     half, left = WIDTH // 2, lanes
     while half:

@@ -1,19 +1,19 @@
-"""Functions of `compute` beyond Python's: `pl.fma`, the bits of floats.
+"""Functions of `compute` beyond Python's: `pl.fma` and the bits of floats.
 
-`pl.fma` is a product and a sum that are rounded once, where a vertex says so::
+`pl.fma` is a product and a sum with a single rounding, used only where a vertex calls it::
     total = self.a[k] * self.b[k] + total          rounded twice, always
     total = pl.fma(self.a[k], self.b[k], total)    rounded once, always
 
-Nothing else is contracted, so the bits follow from the text alone. A processor that has such an
-instruction takes one for the product and the sum; another one calls a function of its library, with
-the same bits. An IPU has none for a codelet (docs/arithmetic.md).
+Nothing else is contracted, so the bits depend only on the text. A processor with an FMA instruction
+uses it; others call a library function with the same bits. Codelets on an IPU have no such
+instruction (docs/arithmetic.md).
 
-Bits of floats are the integer that an element holds, and the number that bits mean::
+Other functions convert floats to their bits and back::
     bits = pl.float_bits(self.x[i])                    0x3FC00000 for 1.5
     self.y[i] = pl.float_from_bits(bits & 0xFFFF0000)  x without its low 16 bits
 
-`pl.half_bits` and `pl.half_from_bits` are those of HALF. Integers have their bits already:
-`pl.UNSIGNED_INT(i)` is an INT without its sign, `pl.INT(n)` the way back.
+`pl.half_bits` and `pl.half_from_bits` do the same for HALF. For integers, `pl.UNSIGNED_INT(i)`
+reinterprets an INT as unsigned, and `pl.INT(n)` converts back.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from poplite.vertex.compute.mathematics import fused
 def float_bits(x: Any) -> Any:
     """Return the 32 bits of a number as FLOAT, an int from 0 to 2**32 - 1.
 
-    The number is rounded to float32 before. Each NaN has the bits 0x7FC00000, in every form.
-    Outside of `compute` arrays are taken, too, for a reference in NumPy.
+    The number is first rounded to float32. All NaNs have the bits 0x7FC00000, in every form.
+    Outside of `compute`, arrays are also accepted, for a reference in NumPy.
 
     Raises:
         ElementTypeError: for anything but a number or an array of numbers.
@@ -52,8 +52,8 @@ def float_bits(x: Any) -> Any:
 def half_bits(x: Any) -> Any:
     """Return the 16 bits of a number as HALF, an int from 0 to 2**16 - 1.
 
-    The number is rounded to float32, then to half. Each NaN has the bits 0x7E00, in every form.
-    Outside of `compute` arrays are taken, too.
+    The number is rounded to float32, then to half. All NaNs have the bits 0x7E00, in every form.
+    Outside of `compute`, arrays are also accepted.
 
     Raises:
         ElementTypeError: for anything but a number or an array of numbers.
@@ -66,9 +66,9 @@ def half_bits(x: Any) -> Any:
 
 
 def float_from_bits(bits: Any) -> Any:
-    """Return the float32 that the lowest 32 bits of an int mean.
+    """Return the float32 with the lowest 32 bits of an int.
 
-    Outside of `compute` arrays are taken, too.
+    Outside of `compute`, arrays are also accepted.
 
     Raises:
         ElementTypeError: for anything but an int or an array of ints.
@@ -81,9 +81,9 @@ def float_from_bits(bits: Any) -> Any:
 
 
 def half_from_bits(bits: Any) -> Any:
-    """Return the half that the lowest 16 bits of an int mean, as a float32; one NaN for all.
+    """Return the half with the lowest 16 bits of an int, as a float32; all NaNs become the same.
 
-    Outside of `compute` arrays are taken, too.
+    Outside of `compute`, arrays are also accepted.
 
     Raises:
         ElementTypeError: for anything but an int or an array of ints.
@@ -100,7 +100,7 @@ BITS: tuple[Callable[[Any], Any], ...] = (float_bits, half_bits, float_from_bits
 
 
 def _each(name: str, function: Callable[[Any], Any], value: Any, *, of_ints: bool = False) -> Any:
-    """Return a function of the arithmetic of a number, or of each one of an array."""
+    """Apply a function of the arithmetic to a number, or to each element of an array."""
     asked = "an int, or an array of ints" if of_ints else "a number, or an array of numbers"
     with np.errstate(all="ignore"):
         if isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray):
@@ -121,18 +121,18 @@ def _each(name: str, function: Callable[[Any], Any], value: Any, *, of_ints: boo
 def fma(x: Any, y: Any, z: Any) -> Any:
     """Return `x * y + z`, rounded once: numbers, lanes of float32, or NumPy arrays.
 
-    Of numbers the result is a float32 if one of them is, else a Python float; weak numbers are
-    rounded to float32 before. A lane that x or y lacks stays as z has it; one that z lacks is
-    `x * y`. Arrays are all float32 or all float64, and numbers beside them become such; so a
-    reference in NumPy has the bits of a vertex. float16 counts as float32, as HALF does. In
-    `compute` numbers and lanes are taken.
+    For numbers, the result is a float32 if one of them is, else a Python float; weak numbers are
+    first rounded to float32. A lane missing in x or y is that of z; one missing in z is `x * y`.
+    Arrays must be all float32 or all float64, and numbers combined with them are converted; so a
+    reference in NumPy is bit-identical to a vertex. float16 counts as float32, as HALF does. In
+    `compute`, numbers and lanes are accepted.
 
-    Poplar: `ipu::fma`. Python 3.13: `math.fma`, which raises where this gives an infinity or NaN;
-    `compute` takes it for this one.
+    Poplar: `ipu::fma`. Python 3.13: `math.fma`, which raises where this returns an infinity or NaN;
+    in `compute` it means this function.
 
     Raises:
-        ElementTypeError: for tensors and all that is not a number; for arrays of other types, and
-            beside lanes; and for lanes of another kind.
+        ElementTypeError: for tensors and anything that is not a number; for arrays of other types,
+            or combined with lanes; and for lanes that are not float32.
         SizeOverflowError: for an int that does not fit 64 bits.
         TensorCreationError: for arrays that do not broadcast.
 

@@ -1,14 +1,14 @@
 """The source text of a `compute` method, parsed with the file's own line numbers.
 
-Both forms are made from the text.  Files, notebook cells, `python -c` and a terminal's
-prompt have one; a string passed to `exec` has none, and the answer is None.  The text is
-also compared with the function that really runs, since a file may have been edited after its
-import: text that compiles to other byte code counts as none.
+Both forms are made from the text.  Code in files, notebook cells, `python -c` and a terminal's
+prompt has one; a string passed to `exec` has none, and the result is None.  The text is also
+compared with the function that actually runs, since a file may have been edited after its import:
+text that compiles to different byte code counts as missing.
 
 A method is indented, so it is parsed inside a one-line class statement; every line and
 column number is then the file's own::
 
-    line 6     class C:                 <- ours, in place of the line above
+    line 6     class C:                 <- poplite's, in place of the line above
     line 7         def compute(self):   <- the user's
     line 8             ...
 
@@ -51,7 +51,7 @@ FUTURE_FLAGS: int = functools.reduce(
     (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names),
 )
 DEEPEST = 200
-"""Levels of a syntax tree: Python's own `ast` and `copy` descend by recursion."""
+"""Maximum depth of a syntax tree, since Python's own `ast` and `copy` are recursive."""
 
 TOO_DEEP = f"text nested more than {DEEPEST} levels deep"
 SHALLOWER = "give parts of an expression names, add up in a loop; branch in several steps"
@@ -78,7 +78,7 @@ class SourceText:
     def is_current(self) -> bool:
         """Return whether the function is still the one that was read.
 
-        IPython's autoreload gives new code to the functions of an edited module.
+        IPython's autoreload replaces the code of functions of an edited module.
         """
         function = self.function
         return function.__code__ is self.code and repr(function.__defaults__) == repr(self.defaults)
@@ -97,8 +97,8 @@ class SourceText:
 def read(function: FunctionType) -> SourceText | None:
     """Parse the text of a function made by a `def` statement.
 
-    None where there is no text, or only that of another function.  Raises `VertexCompileError` for
-    text that Python's own parser can read once only, when it compiles the module.
+    None if there is no text, or only that of a different function.  Raises `VertexCompileError` for
+    text that Python's parser can read only when it compiles the module.
 
     >>> text = read(read)
     >>> text.tree.name, text.line(text.tree.lineno)
@@ -127,7 +127,7 @@ def read(function: FunctionType) -> SourceText | None:
 
 
 def _texts(code: CodeType) -> Iterator[list[str]]:
-    """Yield what may be the text of a function, as lines."""
+    """Yield candidates for the text of a function, as lines."""
     if code.co_filename in _PROMPTS:
         yield from _typed_texts()
         return
@@ -139,10 +139,10 @@ def _texts(code: CodeType) -> Iterator[list[str]]:
 
 
 def _lines_of(code: CodeType) -> Iterator[list[str]]:
-    """Yield the lines from the first to the last that have byte code, if no others can belong.
+    """Yield the lines from the first to the last with byte code, if no others can be part of it.
 
-    `inspect` finds the end by splitting the text into tokens, in Python; that would take a quarter
-    of the time in which a class is checked.
+    `inspect` finds the end by tokenising the text in Python, which would take a quarter of the time
+    of checking a class.
     """
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename)
@@ -163,7 +163,7 @@ def _indent(line: str) -> int:
 def _typed_texts() -> Iterator[list[str]]:
     """Yield functions that were typed at a prompt, the last one first.
 
-    A prompt before Python 3.13 keeps no text; but `readline`, where it is loaded, keeps a history.
+    A prompt before Python 3.13 keeps no text; but `readline`, if it is loaded, keeps a history.
     """
     readline = sys.modules.get("readline")
     if readline is None:
@@ -177,7 +177,7 @@ def _typed_texts() -> Iterator[list[str]]:
 
 
 def why_no_text(function: FunctionType) -> tuple[str, str]:
-    """Return what was found, and what to try, where `read` returned None.
+    """Return what was found, and what to try, after `read` returned None.
 
     >>> exec("def f(): pass")
     >>> why_no_text(f)
@@ -198,7 +198,7 @@ def why_no_text(function: FunctionType) -> tuple[str, str]:
 
 
 def _remember_command() -> None:
-    """Put the text of `python -c` where Python looks for source text, as Python 3.13 does."""
+    """Register the text of `python -c` as source text, as Python 3.13 does."""
     text = _command_text()
     if _COMMAND not in linecache.cache and text is not None:
         lines = [line + "\n" for line in text.splitlines()]
@@ -206,12 +206,12 @@ def _remember_command() -> None:
 
 
 def _command_text() -> str | None:
-    """Return what follows -c, which may be combined with other options: `python -Ic text`."""
+    """Return the text after -c, which may be combined with other options: `python -Ic text`."""
     arguments = iter(sys.orig_argv[1:])
     for argument in arguments:
         options = argument[1:] if argument.startswith("-") else ""
         for position, letter in enumerate(options, 1):
-            if letter in "cmWX":  # they take a value, at once or as the next word
+            if letter in "cmWX":  # they take a value, attached or as the next word
                 value = options[position:] or next(arguments, "")
                 if letter != "c":
                     break
@@ -231,7 +231,7 @@ def _parse(text: str, code: CodeType) -> ast.Module:
 def _is_text_of(module: ast.Module, tree: ast.FunctionDef, code: CodeType) -> bool:
     """Return whether the text compiles to the code that runs.
 
-    Under pytest an `assert` runs as other code than its text says; it is accepted.
+    Under pytest, an `assert` is compiled to different code; that is accepted.
     """
     if "@pytest_ar" in code.co_names:
         return tree.name == code.co_name
@@ -247,7 +247,7 @@ def _is_text_of(module: ast.Module, tree: ast.FunctionDef, code: CodeType) -> bo
 
 
 def with_free_names(module: ast.Module, names: tuple[str, ...]) -> ast.Module:
-    """Put a function's definition into a function that owns the names which it closes over.
+    """Wrap a function's definition in a function that owns its free variables.
 
     `names` are the `co_freevars` of its byte code.
     """
@@ -266,10 +266,10 @@ def nested(code: CodeType) -> list[CodeType]:
 
 
 def _fingerprint(code: CodeType) -> tuple[object, ...]:
-    """Return what a function does, without what depends on the module around it.
+    """Return the operations of a function, independent of the module around it.
 
-    Python calls a function of an imported module by other instructions than a method, so that
-    offsets differ; a jump is identified by the number of the step to which it leads.
+    Python calls a function of an imported module with other instructions than a method, so offsets
+    differ; a jump is identified by the number of the instruction that is its target.
     """
     kept = [
         step
@@ -298,10 +298,10 @@ N = TypeVar("N", bound=ast.AST)
 
 
 def copied(tree: N, copies: dict[int, Any] | None = None) -> N:
-    """Return a copy of a tree, however deep; `copies` takes the copy of each node, by `id`.
+    """Return a copy of a tree of any depth; `copies` receives the copy of each node, by `id`.
 
-    Python's own `copy` makes six calls for each level of a tree.
-    It has the form of the memo of `copy.deepcopy`, for what refers to nodes of the tree.
+    Python's own `copy` makes six calls for each level of a tree. `copies` has the form of the memo
+    of `copy.deepcopy`, for objects that refer to nodes of the tree.
 
     >>> ast.unparse(copied(ast.parse("a + b")))
     'a + b'

@@ -1,17 +1,17 @@
-"""Functions of `math` in poplite's own arithmetic: equal bits on every processor.
+"""Functions of `math` in poplite's own arithmetic, bit-identical on every processor.
 
-A C library rounds in its own way, and calls other code on other processors. These kernels are
-straight lines of operations that IEEE 754 rounds once, without branches, so that LLVM turns loops
-of them into vector instructions::
+The results of a C library depend on its version and on the processor. These kernels are branch-free
+sequences of operations that IEEE 754 rounds once, so that LLVM turns loops over them into vector
+instructions::
 
-    singles.py         those of float32, and what a kernel is written in: by NumPy here, as LLVM
-                       instructions elsewhere
-    doubles.py         those of doubles
+    singles.py         functions of float32, and the language of kernels: evaluated by NumPy here,
+                       as LLVM instructions elsewhere
+    doubles.py         functions of doubles
 
-All of float32 but `exp` compute in double and round once, so that their error is that of the
-rounding, half a unit in the last place, and a little more. Polynomials are of least greatest error
-on their interval, found with the exchange algorithm of Remez in 40 digits; each is followed by that
-error. `python -m poplite.testing.mathematics` measures every function on all 2^32 numbers.
+All functions of float32 except `exp` compute in double and round once, so their error is little
+more than that of the rounding, half a unit in the last place. Polynomials minimise the greatest
+error on their interval, found with the Remez exchange algorithm in 40 digits; each is followed by
+that error. `python -m poplite.testing.mathematics` measures every function on all 2^32 numbers.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ EVALUATOR = NumPyEvaluator()
 
 
 def evaluate(name: str, *values: Value) -> Value:
-    """Return a function of scalars or arrays, with the bits that compiled code has.
+    """Evaluate a function of scalars or arrays, bit for bit as compiled code does.
 
     Args:
         name: of the function, in `math`.
@@ -64,7 +64,7 @@ def evaluate(name: str, *values: Value) -> Value:
 
 
 # -- x * y + z -------------------------------------------------------------------------------------
-# It is rounded once, on scalars and arrays, whatever the processor has.  A product of two float32
+# It is rounded once, on scalars and arrays, on every processor.  A product of two float32 numbers
 # is exact in double. Its sum with a third is rounded to odd there, and then to float32, which is
 # one rounding of the exact sum (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums",
 # IEEE Transactions on Computers, 2008):
@@ -78,14 +78,14 @@ def evaluate(name: str, *values: Value) -> Value:
 Array = npt.NDArray[Any]
 
 _ONE_AND_TIES = 1 << 25
-"""Numbers of float32, and those half-way between two, are multiples of 1 / this, and a power of 2.
+"""float32 numbers, and midpoints of two, are multiples of 1 / this, times a power of 2.
 
-As doubles they end in an even bit.
+As doubles, their last bit is even.
 """
 
 
 def fused_single(x: float, y: float, z: float) -> float:
-    """Return a double that rounds to the float32 of `x * y + z`, all of them of float32.
+    """Return a double that rounds to the float32 of `x * y + z` for three float32 numbers.
 
     >>> fused_single(1 + 2**-12, 1 + 2**-12, -1 - 2**-11) == 2**-24
     True

@@ -1,12 +1,12 @@
-"""Functions of `math` for Python floats, which are doubles: some 1 unit in the last place off.
+"""Functions of `math` for Python floats, which are doubles, with errors of about 1 last place.
 
-They are written as the kernels for float32 are, but are not there to be vectorised. Where a double
-is not enough, a number is the sum of two: what a rounding takes away is kept in the lower one::
+They are written like the kernels for float32, but not for vectorisation. Where a double is not
+enough, a number is the sum of two: the rounding error is kept in the lower one::
 
     high, low = sum_of(1.0, 2.0**-60)       1.0, 2**-60
 
 A logarithm has a table of 1 / c and log(c), for 128 numbers c: with the nearest one, x is
-2^n c (1 + g) and g is small. It is made as a pair, of some 68 bits, as a power y log(x) needs.
+2^n c (1 + g) and g is small. It is computed as a pair of about 68 bits, as a power needs y log(x).
 
 An angle is measured in quarters of a turn, as for float32: x * 2 / pi is an integer, of which two
 bits count, and a fraction, which may begin with 60 zeros for a double: 124 bits of it are kept. The
@@ -16,8 +16,8 @@ product is made of digits to the base 2^28, of which int64 holds products and th
     2 / pi, from the right place   w0 w1 w2 w3 w4 w5 w6 w7
     column m                       d2 w(m + 2) + d1 w(m + 1) + d0 w(m)
 
-Polynomials are of least greatest error on their interval, found with the exchange algorithm of
-Remez in 78 digits; each is followed by that error, relative to the function.
+Polynomials minimise the greatest error on their interval, found with the Remez exchange algorithm
+in 78 digits; each is followed by that error, relative to the function.
 `python -m poplite.testing.mathematics --double` measures every function.
 
 Sources: T. J. Dekker, "A Floating-Point Technique for Extending the Available Precision", 1971, and
@@ -56,7 +56,7 @@ _UPPER_HALF = -(1 << 27)
 
 
 class Pair(NamedTuple):
-    """A number as the sum of two: the first is its nearest double, or next to that."""
+    """A number as the sum of two doubles: the first is the nearest to it, or adjacent to that."""
 
     high: Value
     low: Value
@@ -148,7 +148,7 @@ def power_of_two(on: Evaluator, exponent: Value) -> Value:
 
 
 def scaled(on: Evaluator, value: Value, exponent: Value) -> Value:
-    """Return a double near 1 times 2^n, in two steps: 2^n may be no double where the product is."""
+    """Return a double near 1 times 2^n, in two steps, as 2^n may be out of range."""
     half = exponent >> 1
     return value * power_of_two(on, half) * power_of_two(on, exponent - half)
 
@@ -185,7 +185,7 @@ def exp2(on: Evaluator, x: Value) -> Value:
 
 
 _USUAL = 64.0
-"""Above, e^x - 1 is rounded as e^x is."""
+"""Above this, e^x - 1 rounds to the same double as e^x."""
 
 
 def _expm1_of(on: Evaluator, x: Value) -> Pair:
@@ -211,7 +211,7 @@ _SINH = (
 
 
 def _half_power(on: Evaluator, size: Value) -> Pair:
-    """Return e^x / 2 for a double that is not negative, and inf where that is too large."""
+    """Return e^x / 2 for a non-negative double, or inf if that is too large."""
     (high, low), n = exp_of(on, Pair(within(on, size, 0.0, 712.0), 0.0))
     return Pair(scaled(on, high, n - 1), scaled(on, low, n - 1))
 
@@ -319,7 +319,7 @@ def log_of(on: Evaluator, x: Value) -> Pair:
 
 
 def _beside_its_domain(on: Evaluator, x: Value, result: Value) -> Value:
-    """Return a logarithm, or what it is of 0, of an infinity, of negative numbers and of NaN."""
+    """Return a logarithm, corrected for 0, infinity, negative numbers and NaN."""
     result = on.choose(x < math.inf, result, x)
     return on.choose(x > 0.0, result, on.choose(x == 0.0, -math.inf, (x - x) / (x - x)))
 
@@ -434,7 +434,7 @@ _COS = (
 
 
 def _columns(on: Evaluator, size: Value) -> list[Value]:
-    """Return digits of x * 2 / pi: two bits that count and 26 of the fraction, then 28 each."""
+    """Return digits of x * 2 / pi: two integer bits and 26 of the fraction, then 28 each."""
     bits = on.bits(size)
     shift = (bits >> 52) - (1075 + _LEAST_EXPONENT)
     shift = on.choose(shift > 0, shift, 0)
@@ -454,14 +454,14 @@ def _columns(on: Evaluator, size: Value) -> list[Value]:
 
 
 class _Angle(NamedTuple):
-    """A quarter of the turn, as int64 of which two bits count, and an angle up to pi/4 on."""
+    """A quarter turn, as an int64 of which two bits count, and an angle up to pi/4."""
 
     quarter: Value
     rest: Pair
 
 
 def _reduced(on: Evaluator, size: Value) -> _Angle:
-    """Return where an angle without sign points."""
+    """Return the reduction of a non-negative angle."""
     c0, c1, c2, c3, c4, _ = _columns(on, size)
     upper = (c0 << 36) | (c1 << 8) | (c2 >> 20)
     lower = ((c2 & ((1 << 20) - 1)) << 42) | (c3 << 14) | (c4 >> 14)
@@ -494,7 +494,7 @@ def _cosine(on: Evaluator, r: Pair) -> Pair:
 
 
 def _turned(on: Evaluator, x: Value, result: Value, sign: Value) -> Value:
-    """Return a result with its sign turned by the upper bit of an int64; NaN beside the domain."""
+    """Return a result, its sign flipped by the upper bit of an int64; NaN outside the domain."""
     result = on.floats(on.bits(result) ^ (sign & SIGN))
     return on.choose(abs(x) < math.inf, result, x - x)
 
@@ -520,7 +520,7 @@ def tan(on: Evaluator, x: Value) -> Value:
     is_odd = (quarter & 1) == 1
     above = Pair(*(on.choose(is_odd, -c, s) for s, c in zip(sine, cosine, strict=True)))
     below = Pair(*(on.choose(is_odd, s, c) for s, c in zip(sine, cosine, strict=True)))
-    # A sine of 0 is not divided by: it occurs at 0 only, where the quarter is 0.
+    # There is no division by a sine of 0, which occurs only at 0, where the quarter is 0.
     return _turned(on, x, quotient_of(on, above, below).high, on.bits(x))
 
 
@@ -596,7 +596,7 @@ def erf(on: Evaluator, x: Value) -> Value:
 
 
 def erfc(on: Evaluator, x: Value) -> Value:
-    """Return 1 less the error function, of its own accuracy where that is near 1."""
+    """Return 1 minus the error function, accurately even where that is near 1."""
     is_small, small, tail = _parts(on, x)
     is_negative = x < 0.0
     less, rest = sum_of(1.0, on.choose(is_negative, small.high, -small.high))
@@ -624,7 +624,7 @@ def _difference(a: Pair, b: Pair) -> Value:
 
 
 def _asin_parts(on: Evaluator, size: Value) -> tuple[Value, Pair]:
-    """Return whether a size is above 1/2, and its arc sine, or there half of the arc cosine."""
+    """Return whether a magnitude is above 1/2, and its arc sine, or half its arc cosine if so."""
     is_large = size > 0.5
     z = on.choose(is_large, 0.5 - size * 0.5, size * size)
     root = on.sqrt(z)
@@ -672,7 +672,7 @@ _LOWER = words(
         *(-2.1478388444456983e-17, 3.061616997868383e-17),
     ]
 )
-"""What is missing of them."""
+"""The lower parts of these."""
 
 
 def _angle(on: Evaluator, small: Value, large: Value) -> Pair:
@@ -699,7 +699,7 @@ def _angle(on: Evaluator, small: Value, large: Value) -> Pair:
 
 
 def _steep(on: Evaluator, is_steep: Value, angle: Pair) -> Pair:
-    """Return the rest to pi/2 where a point is nearer to the other axis."""
+    """Return pi/2 minus the angle if a point is nearer to the other axis."""
     high, low = sum_of(_HALF_PI.high, -angle.high)
     return Pair(
         on.choose(is_steep, high, angle.high),
@@ -722,7 +722,7 @@ def atan2(on: Evaluator, y: Value, x: Value) -> Value:
     height, width = abs(y), abs(x)
     is_steep = height > width
     large, small = on.choose(is_steep, height, width), on.choose(is_steep, width, height)
-    # Of infinities only the direction counts, and of zeros their sign.
+    # For infinities only the direction matters, and for zeros only the sign.
     is_equal = (small == large) & (large > 0.0)
     small = on.choose(large == math.inf, on.choose(is_equal, 1.0, large * 0.0), small)
     small = on.choose(small == small, small, 0.0)

@@ -1,20 +1,20 @@
 """Functions of float32, by their names in `math`.
 
 An angle is measured in quarters of a turn: x * 2 / pi is an integer, of which two bits count, and a
-fraction. For all float32 at once, up to 2^128, the product is made in integers: 24 bits of x by
-the 96 bits of 2 / pi that its exponent moves to their place; higher ones are whole turns.
+fraction. For all float32 numbers, up to 2^128, the product is computed in integers: 24 bits of x
+times the 96 bits of 2 / pi that its exponent selects; higher bits are whole turns.
 
 Source of the method: M. Payne, R. Hanek, "Radian Reduction for Trigonometric Functions", 1983.
 
-Kernels are written in operators, and in the functions of an evaluator::
+Kernels are written with operators and the functions of an evaluator::
 
     def half_or_none(on, x):
         return on.choose(x > 0, x * 0.5, 0.0)
 
 A kernel takes an evaluator and float32 values, and returns one. Values have the operators of
-numbers; plain numbers beside them take their type. By NumPy the values are scalars or arrays, so
-that one text is the interpreted form and checks millions of numbers at once; the evaluator of
-`poplite.simulator.codegen.mathematics` emits the instructions of the same operations.
+numbers; plain numbers combined with them take their type. With NumPy, values are scalars or arrays,
+so that the same text is the interpreted form and can check millions of numbers at once; the
+evaluator of `poplite.simulator.codegen.mathematics` emits instructions for the same operations.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-# -- what kernels are written in -------------------------------------------------------------------
+# -- the language of kernels -----------------------------------------------------------------------
 
 
 Value = Any
@@ -34,7 +34,7 @@ Value = Any
 
 
 class Evaluator(Protocol):
-    """The functions that kernels use beside operators; integers wrap around."""
+    """The functions that kernels use besides operators; integers wrap around."""
 
     def choose(self, condition: Value, one: Value, other: Value) -> Value:
         """Return `one` where a condition holds, else `other`; one of them may be a plain number."""
@@ -46,7 +46,7 @@ class Evaluator(Protocol):
         """Return the float32 of the bits in an int32, the double of those in an int64."""
 
     def double(self, value: Value) -> Value:
-        """Return a float32, or the nearest to an int64, as double."""
+        """Return a float32 or an int64 converted to double."""
 
     def single(self, value: Value) -> Value:
         """Return a double rounded to float32."""
@@ -55,7 +55,7 @@ class Evaluator(Protocol):
         """Return a square root, correctly rounded."""
 
     def rint(self, value: Value) -> Value:
-        """Return the nearest whole number, the even one of two."""
+        """Return the nearest integer; ties go to the even one."""
 
     def lookup(self, table: Sequence[int], index: Value) -> Value:
         """Return the int64 at an index of a table."""
@@ -108,7 +108,7 @@ def _array(table: tuple[int, ...]) -> np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 def polynomial(x: Value, coefficients: Sequence[Value]) -> Value:
-    """Return the value of a polynomial, its coefficients from that of x^0 on, by Horner's rule.
+    """Evaluate a polynomial by Horner's rule, with its coefficients in ascending order.
 
     >>> polynomial(np.float64(2), [1.0, 0.0, 3.0])
     np.float64(13.0)
@@ -120,7 +120,7 @@ def polynomial(x: Value, coefficients: Sequence[Value]) -> Value:
 
 
 def within(on: Evaluator, x: Value, least: float, most: float) -> Value:
-    """Return the nearest number of an interval; NaN stays."""
+    """Return a number clamped to an interval; NaN is kept."""
     x = on.choose(x < least, least, x)
     return on.choose(x > most, most, x)
 
@@ -135,7 +135,7 @@ def words(values: Sequence[float]) -> tuple[int, ...]:
 
 
 def with_sign(on: Evaluator, magnitude: Value, sign: Value) -> Value:
-    """Return a magnitude, which is not negative, with the sign of another number of its type."""
+    """Return a non-negative magnitude with the sign of another number of its type."""
     return on.floats(on.bits(magnitude) | (on.bits(sign) & SIGN))
 
 
@@ -143,7 +143,7 @@ SIGN = -(1 << 63)
 """The sign of a double, as int64."""
 
 MAGIC = 6755399441055744.0
-"""1.5 * 2^52: a double to which it is added has no fraction left, and its integer in the low bits.
+"""1.5 * 2^52: adding it to a double rounds off the fraction and leaves the integer in the low bits.
 
 Source: D. Goldberg, "What Every Computer Scientist Should Know", for rounding by addition.
 """
@@ -177,8 +177,8 @@ _SINGLE_MAGIC_BITS, _BIAS, _FRACTION = map(np.int32, (0x4B400000, 127, 23))
 def exp(on: Evaluator, x: Value) -> Value:
     """Return e^x, in float32: at most 1 unit in the last place from the true value.
 
-    e^x is 2^n e^r, with n the integer next to x / ln(2). It is the function that others are made of
-    and vertices call most, and twice as many float32 fit a vector.
+    e^x is 2^n e^r, with n the integer nearest to x / ln(2). It uses float32, of which twice as many
+    fit a vector, because other functions are built on it and vertices call it most.
     """
     x = on.choose(x < LEAST, LEAST, x)
     x = on.choose(x > MOST, MOST, x)
@@ -186,7 +186,7 @@ def exp(on: Evaluator, x: Value) -> Value:
     n = shifted - _SINGLE_MAGIC
     r = (x - n * _LN_2_HIGH) - n * _LN_2_LOW
     power = (r * r * polynomial(r, _EXP) + r) + _ONE
-    # In two steps, as 2^n itself may be none of float32's: both are exact but for the last one.
+    # In two steps, as 2^n itself may be out of range: both are exact except the last rounding.
     whole = on.bits(shifted) - _SINGLE_MAGIC_BITS
     half = whole >> np.int32(1)
     most = on.floats((half + _BIAS) << _FRACTION)
@@ -230,7 +230,7 @@ _EXP2 = (
 
 
 def exp2_of(on: Evaluator, x: Value) -> Value:
-    """Return 2^x for a double, as double; beyond float32 one that rounds to 0 or inf."""
+    """Return 2^x for a double, as double; out of float32's range, one that rounds to 0 or inf."""
     x = within(on, x, -151.0, 129.0)
     shifted = x + MAGIC
     r = x - (shifted - MAGIC)
@@ -293,12 +293,12 @@ def _log_of(f: Value) -> Value:
 
 
 def _whole(on: Evaluator, n: Value) -> Value:
-    """Return a small int64 as double: processors of before AVX-512 convert one at a time."""
+    """Return a small int64 as double; without AVX-512, processors only convert one at a time."""
     return on.floats(n + MAGIC_BITS) - MAGIC
 
 
 def _beside_its_domain(on: Evaluator, x: Value, result: Value) -> Value:
-    """Return a logarithm, or what it is of 0, of an infinity, of negative numbers and of NaN."""
+    """Return a logarithm, corrected for 0, infinity, negative numbers and NaN."""
     result = on.choose(x < math.inf, result, x)
     return on.choose(x > 0.0, result, on.choose(x == 0.0, -math.inf, (x - x) / (x - x)))
 
@@ -381,14 +381,14 @@ _LOW_BITS = 32
 """Bits of the lower part: processors have a product of two numbers of 32 bits, in 64."""
 
 _FRACTION_BITS = 62
-"""Bits of a fraction in the upper part; the two above say which quarter of the turn."""
+"""Bits of a fraction in the upper part; the two above them are the quarter of the turn."""
 
 _FIRST = 1020
-"""The exponent, as a double has it, of 1/8: angles below pi/4 are not reduced."""
+"""The biased exponent of 1/8 as a double: angles below pi/4 are not reduced."""
 
 
 _MORE = 1023 - 127
-"""By how much the exponent of a double is larger than that of the same float32."""
+"""The difference between the biased exponents of a double and of the same float32."""
 
 
 def _places() -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -420,11 +420,11 @@ _COS = (0.04166664685460358, -0.0013887366910035424, 2.4438379479637176e-05)
 
 
 def _reduced(on: Evaluator, x: Value, size: Value) -> tuple[Value, Value]:
-    """Return for a float32, and its size as a double, the quarter as int64, and r, up to pi/4."""
+    """Return the quarter as int64, and r, up to pi/4; `size` is the magnitude of x as double."""
     bits = on.bits(size)
     place = (on.bits(x) >> 23) & 255
     digits = ((bits & ((1 << 52) - 1)) | (1 << 52)) >> 29
-    lower = on.lookup(_LOWER, place) & ((1 << _LOW_BITS) - 1)  # compilers know now how large it is
+    lower = on.lookup(_LOWER, place) & ((1 << _LOW_BITS) - 1)  # tells compilers its range
     product = digits * on.lookup(_UPPER, place) + (digits * lower >> _LOW_BITS)
     quarter = (product + (1 << (_FRACTION_BITS - 1))) >> _FRACTION_BITS
     rest = on.double(product - (quarter << _FRACTION_BITS)) * _SCALE
@@ -482,7 +482,7 @@ _HALF_PI = math.pi / 2
 
 
 def _asin_parts(on: Evaluator, size: Value) -> tuple[Value, Value]:
-    """Return whether a size is above 1/2, and its arc sine, or there half of the arc cosine."""
+    """Return whether a magnitude is above 1/2, and its arc sine, or half its arc cosine if so."""
     is_large = size > 0.5
     z = on.choose(is_large, 0.5 - size * 0.5, size * size)
     s = on.choose(is_large, on.sqrt(z), size)
@@ -588,7 +588,7 @@ def erf(on: Evaluator, x: Value) -> Value:
 
 
 def erfc(on: Evaluator, x: Value) -> Value:
-    """Return 1 less the error function, of its own accuracy where that is near 1."""
+    """Return 1 minus the error function, accurately even where that is near 1."""
     wide = on.double(x)
     is_small, small, tail = _erf_parts(on, wide)
     near = 1.0 - with_sign(on, small, wide)

@@ -1,12 +1,12 @@
 """Types the calls of a `compute`: number functions, the user's own functions, `print`, exceptions.
 
-A call of the user's own function is typed by typing that function for the kinds of the
-arguments; the answer is its result and the facts about its text::
+A call of the user's own function is typed by typing that function for the kinds of the arguments;
+that yields its result and the facts about its text::
 
-    self.y = self.near(x, 1)    near(a float32, an int) gives a float32
+    self.y = self.near(x, 1)    near(a float32, an int) returns a float32
 
-`print(...)` and `breakpoint()` are alone on their lines and run in the interpreted form only;
-they are recorded here, and refused when the vertex is compiled.
+`print(...)` and `breakpoint()` must be statements and run only in the interpreted form; they are
+recorded here, and refused when the vertex is compiled.
 
 An exception is named as in ordinary Python; its arguments are numbers, string literals and
 f-strings::
@@ -15,7 +15,7 @@ f-strings::
         raise EmptyBlock(self.n)
     assert self.x[0] > 0, f"pivot {self.x[0]} of {len(self.x)}"
 
-`poplite.vertex.compute.compiled` says what a compiler sees of it.
+`poplite.vertex.compute.compiled` describes how it is compiled.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ TypeHelper = Callable[[Scope, ast.Call, HelperFunction, "dict[ast.expr, Value]"]
 """Types the helper that a call refers to, for the values of the arguments."""
 
 _SEVERAL = {"atan2": 2, "fma": 3, "larger": 2, "pow": 2, "smaller": 2}
-"""Functions of two numbers or three."""
+"""Functions of two or three numbers."""
 
 _FOLDS = (sum, min, max, all, any)
 """Functions of Python that lanes have as methods."""
@@ -91,7 +91,7 @@ _OF_A_VECTOR = {
 class CallTyper:
     """Types calls; `value` types the arguments, `type_helper` called functions.
 
-    `as_number` returns the value of an argument that has to be a number.
+    `as_number` returns the value of an argument that must be a number.
     """
 
     def __init__(
@@ -230,7 +230,7 @@ class CallTyper:
         return self._of_numbers(node, name, numbers)
 
     def _refuse_text(self, node: ast.Call) -> None:
-        """Refuse a number that is written as a text: `float("inf")`."""
+        """Refuse a number that is given as text: `float("inf")`."""
         text = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
         if isinstance(text, str) and (function := self._function_of(node)) in (int, float):
             with suppress(ValueError):
@@ -240,7 +240,7 @@ class CallTyper:
                 self._scope.refuse(node, f"{ast.unparse(node)} takes a text", f"write {sign}{fix}")
 
     def _name(self, node: ast.Call) -> str:
-        """Return the name in the arithmetic of the function that is called."""
+        """Return the name of the called function in the arithmetic."""
         function = self._function_of(node)
         name = next((name for known, name in FUNCTIONS.items() if known is function), None)
         if name is None:
@@ -256,7 +256,7 @@ class CallTyper:
         return number._replace(constant=evaluated(name, [value.constant for value in values]))
 
     def _kind_of_result(self, node: ast.Call, name: str, values: list[NumberValue]) -> NumberValue:
-        """Type a function of numbers, but for the constant that it may give."""
+        """Type a function of numbers, except for its value if that is constant."""
         if (count := _SEVERAL.get(name)) is not None:
             if len(values) == count:
                 return self._of_several(name, values)
@@ -289,7 +289,7 @@ class CallTyper:
         return NumberValue(max(least, *(value.kind for value in values)), is_long)
 
     def _stored(self, node: ast.Call, name: str, value: NumberValue) -> NumberValue:
-        """Type a call of an element type: what an element holds after a store."""
+        """Type a call of an element type: the value of an element after a store."""
         element = next(each for each in STORED if f"as_{each.__name__}" == name)
         if element.is_floating_point:
             return NumberValue(Kind.F32)
@@ -333,7 +333,7 @@ class CallTyper:
         return NumberValue(kind, value.long and kind < Kind.FLOAT)
 
     def _refuse_method(self, node: ast.Call) -> None:
-        """Refuse a call of a method of a vector, which has none but those of lanes."""
+        """Refuse a call of a vector's method, other than those for lanes."""
         called = node.func
         if not isinstance(called, ast.Attribute) or not self._scope.is_local(called):
             return
@@ -365,7 +365,7 @@ class CallTyper:
         )
 
     def raised(self, node: ast.Raise) -> None:
-        """Type what a statement raises."""
+        """Type the exception that a statement raises."""
         raised = node.exc
         if raised is None or node.cause is not None:
             what = "a raise without an exception" if raised is None else "'from'"
@@ -408,7 +408,7 @@ class CallTyper:
 
 
 def _called_before(node: ast.Call) -> Iterator[ast.Call]:
-    """Yield the calls on whose results a call is a method: `open(...)` in `open(...).read()`."""
+    """Yield calls whose result a method call uses: `open(...)` in `open(...).read()`."""
     inner: ast.expr = node
     while isinstance(inner, ast.Call | ast.Attribute):
         inner = inner.func if isinstance(inner, ast.Call) else inner.value
@@ -417,7 +417,7 @@ def _called_before(node: ast.Call) -> Iterator[ast.Call]:
 
 
 def _of_numpys_type(function: object) -> str:
-    """Return what to write for a call of a type of NumPy's numbers; empty for anything else."""
+    """Return what to write instead of calling a NumPy number type; empty for anything else."""
     if not (isinstance(function, type) and issubclass(function, np.generic)):
         return ""
     dtype = np.dtype(function)
@@ -428,7 +428,7 @@ def _of_numpys_type(function: object) -> str:
 
 
 def _instead_of_operation(name: str) -> str:
-    """Return what to write for an operation of tensors, such as `math.exp(...)` for `ops.exp`."""
+    """Return what to write instead of a tensor operation: `math.exp(...)` for `ops.exp`."""
     names = {"maximum": "max", "minimum": "min", "absolute": "abs"}
     number = names.get(name, name)
     if any(_spelled(known) == number for known in FUNCTIONS):

@@ -52,11 +52,11 @@ from poplite.vertex.vertex import RESERVED_NAMES, Field
 
 
 class ExpressionTyper:
-    """Types expressions in the state to which the statements have led.
+    """Types expressions in the current state of the statements.
 
     Attributes:
-        calls: types the calls among them, and those that are statements.
-        constants: the numbers that names of the class and its module stand for.
+        calls: types calls, including those that are statements.
+        constants: the numbers that names of the class and its module refer to.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class ExpressionTyper:
         self._choices: dict[ast.expr, list[tuple[ast.expr, NumberValue]]] = {}
 
     def value(self, node: ast.expr) -> Value:
-        """Type an expression; record its kind when it is a number."""
+        """Type an expression; record its kind if it is a number."""
         self._facts.casts.pop(node, None)
         constant = self.constants.named(node)
         if constant is not None:
@@ -85,11 +85,11 @@ class ExpressionTyper:
         return value
 
     def number(self, node: ast.expr) -> NumberValue:
-        """Type an expression that has to be a number."""
+        """Type an expression that must be a number."""
         return self.as_number(node, self.value(node))
 
     def as_number(self, node: ast.expr, value: Value) -> NumberValue:
-        """Return a value that has to be a number."""
+        """Return a value that must be a number."""
         if not isinstance(value, NumberValue):
             text = ast.unparse(node)
             fix = (
@@ -175,7 +175,7 @@ class ExpressionTyper:
         return fields[node.attr]
 
     def read(self, node: ast.expr, source: Field) -> NumberValue:
-        """Return the number that reading an element of a field gives."""
+        """Return the number read from an element of a field."""
         self._scope.check_read(node, source)
         return NumberValue(element_kind(source.element), long=source.element.size_bytes == 8)
 
@@ -243,7 +243,7 @@ class ExpressionTyper:
         operands: tuple[ast.expr, ast.expr],
         values: tuple[Value, Value],
     ) -> NumberValue | LanesOf:
-        """Type an operation on two expressions, which have these values."""
+        """Type an operation on two expressions with these values."""
         _, right = operands
         if any(isinstance(value, LanesOf) for value in values):
             return self.calls.lanes.binary(node, op, *values)
@@ -281,7 +281,7 @@ class ExpressionTyper:
         )
 
     def _check_power(self, node: ast.AST, base: NumberValue, exponent: ast.expr) -> None:
-        """Allow powers of a float32 only where all compilers agree on the one rounding."""
+        """Allow powers of a float32 only if all compilers round them in the same way."""
         wide = base.kind is Kind.F32 and not is_count(exponent, SQUARE)
         if wide or isinstance(node, ast.AugAssign):
             what = f"{base} to the power of {ast.unparse(exponent)}" if wide else "'**='"
@@ -350,7 +350,7 @@ class ExpressionTyper:
     def _refuse_literal(self, node: ast.expr) -> None:
         """Refuse conditions whose dead branch Python's compiler leaves out.
 
-        What a dead branch does to a variable would matter here, but not in the byte code.
+        Assignments in a dead branch would affect types here, but not in the byte code.
         """
         if is_literal(node):
             self._scope.refuse(
@@ -362,7 +362,7 @@ class ExpressionTyper:
     def _meeting(
         self, node: ast.expr, parts: dict[ast.expr, NumberValue], truth: bool | None = None
     ) -> NumberValue:
-        """Type a choice between parts; of two, the first one if `truth`, the second if not."""
+        """Type a choice between parts; if `truth` is known, the first or the second of two."""
         result = functools.reduce(meet_numbers, parts.values())
         if result.clash and self._path.settled:
             self._scope.refuse(
@@ -379,7 +379,7 @@ class ExpressionTyper:
         return result._replace(constant=met([part.constant for _, part in possible], result.kind))
 
     def chosen(self, node: ast.expr, value: Value) -> Iterator[tuple[ast.expr, Value]]:
-        """Yield what an expression may give: each part of a conditional expression by itself."""
+        """Yield the possible values of an expression: each part of a conditional expression."""
         parts = self._choices.get(node)
         if parts is None:
             yield node, value
@@ -388,9 +388,9 @@ class ExpressionTyper:
                 yield from self.chosen(part, number)
 
     def test(self, node: ast.expr) -> bool | None:
-        """Type a condition: its parts are tested one by one, not combined to a value.
+        """Type a condition: its parts are tested one by one, not combined into a value.
 
-        Returns whether it is always true or always false; None where that is unknown.
+        Returns whether it is always true or always false; None if that is unknown.
         """
         match node:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
@@ -422,14 +422,14 @@ def _truth(number: NumberValue) -> bool | None:
 
 
 def _all_of(truths: Sequence[object]) -> bool | None:
-    """Return whether all are true; None where that depends on those that are unknown."""
+    """Return whether all are true; None if that depends on unknown ones."""
     if any(truth is False for truth in truths):
         return False
     return None if None in truths else True
 
 
 def _any_of(truths: Sequence[object]) -> bool | None:
-    """Return whether any is true; None where that depends on those that are unknown."""
+    """Return whether any is true; None if that depends on unknown ones."""
     if any(truth is True for truth in truths):
         return True
     return None if None in truths else False
@@ -438,7 +438,7 @@ def _any_of(truths: Sequence[object]) -> bool | None:
 def _possible(
     node: ast.BoolOp, parts: list[tuple[ast.expr, NumberValue]]
 ) -> list[tuple[ast.expr, NumberValue]]:
-    """Return the parts that `a and b` or `a or b` may give."""
+    """Return the parts that may be the value of `a and b` or `a or b`."""
     ends_with = isinstance(node.op, ast.Or)
     possible = []
     for each in parts[:-1]:

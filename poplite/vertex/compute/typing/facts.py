@@ -1,31 +1,31 @@
 """Facts about a typed `compute`, including the functions that it calls.
 
-Each function is typed once for each kinds of its arguments, as Numba does, so a helper that
+Each function is typed once for each combination of argument kinds, as in Numba, so a helper that
 is called with an int and with a float32 appears twice::
 
     compute ──┬── clamp(a float32, a Python float)
               └── clamp(an int, an int) ──── larger(an int, an int)
 
-Where paths meet, a variable takes the wider of its kinds.  It is then *ragged*: its value may
+Where paths merge, a variable takes the wider of its kinds.  It is then *ragged*: its value may
 still be of the narrower kind, and each use widens it::
 
     FLOAT ──┐
             ├── F32, ragged
     F32  ───┘
 
-Widening at the use gives the same as widening where the paths meet, with two exceptions: an int
-of more than 53 bits that meets a Python float and then a float32 would be rounded twice or
-once, and a negative int that meets an unsigned one and then a float would be large or
-negative.  In Numba that depends on how it nests the meetings; here both are marked as a clash.
+Widening at the use gives the same as widening where the paths merge, with two exceptions: an int
+of more than 53 bits that merges with a Python float and then a float32 would be rounded twice or
+once, and a negative int that merges with an unsigned one and then a float would be large or
+negative.  In Numba that depends on how it nests the merges; here both are marked as a clash.
 
-The values of numbers that are the same in every run are known, by the arithmetic of the machine::
+The values of numbers that are the same in every run are computed, by the machine's arithmetic::
 
     k = 2**40           1099511627776
     k >> 9              2147483648
     k + self.n          unknown
 
-A store checks them: a constant that an integer field takes neither as a value nor as a bit pattern
-is a mistake, while a number that is known only at run time keeps its low bits.
+They are checked by stores: a constant that is neither a value nor a bit pattern of an integer field
+is an error, while a number that is known only at run time keeps its low bits.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ from poplite.vertex.vertex import Field, Vertex
 
 
 Known = bool | int | float | np.uint64
-"""A value that is known, of the Python type of its kind."""
+"""A known value, with the Python type of its kind."""
 
 
 def known(value: arithmetic.Number) -> Known | None:
-    """Return a value to keep; None for those that are equal to others, or not to themselves.
+    """Return a value to record; None for zeros and NaN, for which equality is not identity.
 
     >>> known(3), known(0.0), known(math.nan)
     (3, None, None)
@@ -69,7 +69,7 @@ def known(value: arithmetic.Number) -> Known | None:
 
 
 def evaluated(name: str, values: Iterable[Known | None]) -> Known | None:
-    """Return what a function of `arithmetic` gives; None where an operand is unknown.
+    """Return the result of a function of `arithmetic`; None if an operand is unknown.
 
     >>> evaluated("add", [2**63 - 1, 1]), evaluated("add", [1, None])
     (-9223372036854775808, None)
@@ -82,7 +82,7 @@ def evaluated(name: str, values: Iterable[Known | None]) -> Known | None:
 
 
 def met(values: Iterable[Known | None], kind: Kind) -> Known | None:
-    """Return the value of a kind that all paths give; None where they differ.
+    """Return the common value of all paths, in a kind; None if they differ.
 
     >>> met([True, 1], Kind.INT), met([1, 2], Kind.INT)
     (1, None)
@@ -94,7 +94,7 @@ def met(values: Iterable[Known | None], kind: Kind) -> Known | None:
 
 
 def bounds(element: type[ElementType[Any]]) -> tuple[int, int] | None:
-    """Return the least and the largest constant that an element takes; None where all are.
+    """Return the least and the largest constant that an element accepts; None if it accepts all.
 
     >>> from poplite.types import INT
     >>> bounds(INT)
@@ -113,11 +113,11 @@ class NumberValue(NamedTuple):
     """A number.
 
     Attributes:
-        long: whether it is an int that may need more than 53 bits, or the result of such an int
-            where paths met.
-        clash: whether its value depends on the order in which paths meet.
-        met: the kinds that met to make it; empty where it is of one kind on all paths.
-        constant: its value where that is known, and the same on all paths.
+        long: whether it is an int that may need more than 53 bits, or came from one where paths
+            merged.
+        clash: whether its value depends on the order in which paths merge.
+        met: the kinds that were merged; empty if it has one kind on all paths.
+        constant: its value if that is known and the same on all paths.
     """
 
     kind: Kind
@@ -131,7 +131,7 @@ class NumberValue(NamedTuple):
 
 
 class ElementsValue(NamedTuple):
-    """A vector (depth 1) or a list of vectors (depth 2), behind a field."""
+    """A vector (depth 1) or a list of vectors (depth 2), of a field."""
 
     field: Field
     depth: int
@@ -150,7 +150,7 @@ class LanesOf(NamedTuple):
 
 
 class Mixed(NamedTuple):
-    """The value of a variable that is of two incompatible types on two paths."""
+    """The value of a variable that has incompatible types on two paths."""
 
     one: str
     other: str
@@ -159,7 +159,7 @@ class Mixed(NamedTuple):
 Value = NumberValue | ElementsValue | LanesOf | Mixed
 
 Result = NumberValue | LanesOf | None
-"""What a function returns."""
+"""The result of a function."""
 
 
 class Local(NamedTuple):
@@ -167,7 +167,7 @@ class Local(NamedTuple):
 
     Attributes:
         ragged: whether its value may still be of a narrower kind.
-        unset: whether some path leads here without assigning it.
+        unset: whether it is unassigned on some path that leads here.
     """
 
     value: Value
@@ -183,7 +183,7 @@ class WalkState:
     """The state of the walk over the statements of a function.
 
     Attributes:
-        locals: the variables at this point; None where no path leads there.
+        locals: the variables at this point; None if it is unreachable.
         settled: whether their kinds are final.
     """
 
@@ -192,7 +192,7 @@ class WalkState:
 
 
 def meet_numbers(one: NumberValue, other: NumberValue) -> NumberValue:
-    """Return the number that comes from one of two paths.
+    """Return the number that results from merging two paths.
 
     >>> meet_numbers(NumberValue(Kind.INT), NumberValue(Kind.F32)).kind
     Kind.F32
@@ -222,7 +222,7 @@ def _meet_locals(one: Local | None, other: Local | None) -> Local:
 
 
 def meet(states: Iterable[State | None]) -> State | None:
-    """Return the state where paths meet; None when no path leads there."""
+    """Return the state where paths merge; None if no path leads there."""
     reached = [state for state in states if state is not None]
     if not reached:
         return None
@@ -234,10 +234,10 @@ def meet(states: Iterable[State | None]) -> State | None:
 
 
 def are_wider(seen: State, start: State) -> bool:
-    """Return whether a variable of the head of a loop is of another kind at its end.
+    """Return whether a variable at the head of a loop has a different kind at its end.
 
-    Variables that only an iteration assigns are no reason to begin again: at the head none of them
-    can be read.
+    Variables that are only assigned in iterations do not require a restart, since they cannot be
+    read at the head.
     """
     return any(
         name in seen and _kind_of(seen[name]) != _kind_of(local) for name, local in start.items()
@@ -250,10 +250,10 @@ def _kind_of(local: Local) -> object:
 
 
 def restart(entry: State, seen: State) -> State:
-    """Return the state at the head of a loop once wider kinds were seen at its end.
+    """Return the state at the head of a loop after wider kinds were seen at its end.
 
-    Only the kinds that were seen are kept: the other marks may come from kinds that proved
-    too narrow.  So may constants, but those the next turn takes back where they do not hold.
+    Only the kinds that were seen are kept: the other marks may come from kinds that proved too
+    narrow.  So may constants, but the next iteration drops those that do not hold.
     """
     clean = {
         name: local._replace(
@@ -288,8 +288,8 @@ class Facts:
         helpers: calls of the user's own functions.
         lanes: the kind of every expression that makes lanes of numbers or other lanes.
         lane_accesses: calls that load or store lanes of a vector.
-        mapped: the call for one lane that a call of `pl.lanes.map` means.
-        folds: calls of methods that make a number of lanes, by name.
+        mapped: the call for one lane, for each call of `pl.lanes.map`.
+        folds: calls of methods that reduce lanes to a number, by name.
         debugging: calls of `print` and `breakpoint`, by that name.
         exceptions: the classes that are raised, by the node that names them.
         raises: whether it may stop its vertex, by `raise` or `assert`.
@@ -312,11 +312,11 @@ class Facts:
 
 @frozen(eq=False)
 class Checked:
-    """A `compute`, or a function it calls, that keeps to the dialect.
+    """A `compute`, or a function it calls, that is within the dialect.
 
     Attributes:
-        arguments: those of the call, without `self`.
-        result: the number that it returns, or the lanes, or None.
+        arguments: the arguments of the call, without `self`.
+        result: the number or lanes that it returns, or None.
     """
 
     scope: Scope

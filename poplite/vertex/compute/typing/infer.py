@@ -2,20 +2,19 @@
 
     self.y = near(self.a) + near(1)      near is typed twice: for a float32, and for an int
 
-Finds the kind of every expression of a `compute`, and where a value must be widened.
-
+This infers the kind of every expression of a `compute`, and where a value must be widened.
 Kinds belong to the versions of a variable, not to the variable: after `t = 0.5` it is a
-Python float, after `t = self.x[0]` a float32.  Where paths meet, a variable takes the wider
+Python float, after `t = self.x[0]` a float32.  Where paths merge, a variable takes the widest
 kind of its versions, and a loop is typed again until nothing changes::
 
     total = 0.1                     FLOAT
-    for i in range(n):              meets FLOAT and F32: F32
+    for i in range(n):              merges FLOAT and F32: F32
         total += self.x[i]          F32
-    self.y = total                  F32; when n is 0 the value is still a Python float,
+    self.y = total                  F32; if n is 0 the value is still a Python float,
                                     so this use is listed in `Facts.casts`
 
 Numba types the same code in this way (each version of its static single assignment form
-by itself), so both forms compute in the same kinds.
+separately), so both forms compute in the same kinds.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ from poplite.vertex.vertex import Field
 
 
 def infer(scope: Scope) -> Checked:
-    """Type a `compute`, whose form is already checked, and all that it calls.
+    """Type a `compute` whose form has been checked, and all functions that it calls.
 
     The parameters other than `self` are ints.  Raises `VertexCompileError` at the first node that
     has no type.
@@ -102,7 +101,7 @@ class _Functions:
 
 
 def _passed(value: Value) -> Value:
-    """Return the value of a parameter: of the same kind, and an int of any length."""
+    """Return the value of a parameter for an argument: the same kind, and an int of any length."""
     if isinstance(value, NumberValue):
         return NumberValue(value.kind, long=value.kind in (Kind.INT, Kind.UINT))
     return value
@@ -112,7 +111,7 @@ def _passed(value: Value) -> Value:
 
 
 _OF_LOW_BITS = (ast.Add, ast.Sub, ast.Mult, ast.BitOr, ast.BitXor)
-"""Operations whose low bits depend on the low bits of the operands alone."""
+"""Operations whose low bits depend only on the low bits of the operands."""
 
 
 @dataclass(slots=True, eq=False)
@@ -129,8 +128,8 @@ class _Head:
         entry: the state before it.
         start: the state at the beginning of each iteration.
         breaks: the states at its `break`s.
-        restarts: how often loops had begun again by then; marks from before the last time are void.
-        is_final: whether another iteration would not change it, nor a loop inside.
+        restarts: the number of restarts of loops by then; marks from before the last one are void.
+        is_final: whether another iteration would change neither it nor an inner loop.
     """
 
     entry: State
@@ -155,7 +154,7 @@ class StatementTyper:
         self._loops: list[_Loop] = []
         self._heads: dict[ast.For | ast.While, _Head] = {}
         self._restarts = self._changes = 0
-        self._runs = True  # False in what a constant switches off
+        self._runs = True  # False in code that a constant condition disables
         self._results: list[tuple[ast.AST, Result]] = []
 
     def run(self) -> Result:
@@ -200,7 +199,7 @@ class StatementTyper:
         self._path.locals = None
 
     def _check_returned(self, node: ast.Return, result: NumberValue) -> None:
-        """Refuse what `compute` returns, unless it is declared to return a truth value."""
+        """Refuse a result of `compute`, unless it is declared to return a bool."""
         annotation = self._scope.text.tree.returns
         if annotation is None or ast.unparse(annotation) not in ("bool", "'bool'"):
             self._scope.refuse(
@@ -217,12 +216,12 @@ class StatementTyper:
             )
 
     def _returns(self, node: ast.AST, result: Result) -> None:
-        """Record what one path returns, once the kinds of all locals are final."""
+        """Record the result of one path, once the kinds of all locals are final."""
         if self._path.settled:
             self._results.append((node, result))
 
     def _result(self) -> Result:
-        """Return the number in which all paths meet; each path widens what it returns by itself."""
+        """Return the merged result of all paths; each path widens its own result."""
         lanes = {result for _, result in self._results if isinstance(result, LanesOf)}
         if lanes:
             for node, result in self._results:
@@ -311,7 +310,7 @@ class StatementTyper:
         self._expressions.test(node.test)
         if node.msg is not None:
             self._expressions.calls.text(node.msg)
-        self.facts.raises |= __debug__  # python -O leaves assertions out
+        self.facts.raises |= __debug__  # python -O omits assertions
 
     def _If(self, node: ast.If) -> None:
         truth = self._expressions.test(node.test)
@@ -358,7 +357,7 @@ class StatementTyper:
     ) -> None:
         """Type a loop until its head no longer changes, then once more to keep the facts.
 
-        `first` types the beginning of each iteration; an `endless` loop ends by `break` only.
+        `first` types the beginning of each iteration; an `endless` loop ends only by `break`.
         """
         assert self._path.locals is not None
         head = self._head(node, first, self._path.locals)
@@ -373,8 +372,9 @@ class StatementTyper:
     def _head(self, node: ast.For | ast.While, first: Callable[[], None], entry: State) -> _Head:
         """Return the head of a loop that is entered with `entry`, once its kinds are final.
 
-        Inside another loop its marks need not be: each turn of the outermost one goes on where the
-        last turn ended, until no head changes.  Otherwise the turns would double with each level.
+        Inside another loop its marks need not be final: each pass of the outermost loop continues
+        where the last one ended, until no head changes.  Otherwise passes would double with each
+        level.
         """
         start, known = entry, self._heads.get(node)
         if known is not None:
@@ -405,7 +405,7 @@ class StatementTyper:
     def _turn(
         self, node: ast.For | ast.While, first: Callable[[], None], start: State
     ) -> tuple[_Loop, list[State | None]]:
-        """Type one iteration; return how it was left, and the states that lead back to the head."""
+        """Type one iteration; return how it ended, and the states that lead back to the head."""
         loop, runs = _Loop(), self._runs
         self._loops.append(loop)
         self._path.locals = dict(start)
@@ -418,7 +418,7 @@ class StatementTyper:
     # Stores
 
     def _store(self, target: ast.expr, value: Value) -> Field | None:
-        """Type a store; return the field whose element is stored, None for a local."""
+        """Type a store; return the field that is stored to, None for a local."""
         assert self._path.locals is not None
         if isinstance(target, ast.Name):
             if target.id == "self":
@@ -492,7 +492,7 @@ class StatementTyper:
     # Iteration
 
     def _items(self, node: ast.expr) -> tuple[NumberValue, ...]:
-        """Return what one iteration of `for ... in node` assigns."""
+        """Return the values that one iteration of `for ... in node` assigns."""
         if isinstance(node, ast.Call) and not self._scope.is_local(node.func):
             function = self._scope.global_of(node.func)
             if function is range:
@@ -526,7 +526,7 @@ class StatementTyper:
         return NumberValue(Kind.INT, any(bound.long for bound in bounds))
 
     def _is_step(self, node: ast.expr) -> bool:
-        """Return whether a node is an int that is known not to be 0."""
+        """Return whether a node is an int known to be non-zero."""
         return is_num_workers(node) or bool(self._expressions.constants.evaluate(node))
 
     def _each(self, node: ast.expr) -> NumberValue:
@@ -547,7 +547,7 @@ class StatementTyper:
 
 
 def _merged(state: State, *others: State | None) -> State:
-    """Return the state where a path meets others, which need not lead there."""
+    """Return the state where a path merges with others, which need not reach that point."""
     merged = meet((state, *others))
     assert merged is not None
     return merged

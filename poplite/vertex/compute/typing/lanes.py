@@ -1,12 +1,12 @@
 """Types lanes: `self.x.lanes(i)`, their arithmetic, folds, calls for each lane.
 
-    self.x.lanes(i)                  lanes of what elements of x are, such as float32
-    a + b, a * 0.5, -a               lanes of that kind; weak numbers become of it
+    self.x.lanes(i)                  lanes of the kind of x's elements, such as float32
+    a + b, a * 0.5, -a               lanes of that kind, to which weak numbers are converted
     a.sum(), a.max()                 a number of that kind
-    pl.lanes.map(math.exp, a, 2.0)   lanes of what the function returns
+    pl.lanes.map(math.exp, a, 2.0)   lanes of the kind of the function's result
 
-Lanes are float32, ints, unsigned ints or truth values; a Python float beside them is a float32.
-What they mean: `poplite.vertex.compute.lanes`.
+Lanes are float32, ints, unsigned ints or bools; a Python float combined with them is a float32.
+Their meaning is described in `poplite.vertex.compute.lanes`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from poplite.vertex.compute.dialect import BINARY, UNARY, Scope, is_self
 from poplite.vertex.compute.typing.facts import ElementsValue, Facts, LanesOf, NumberValue, Value
 
 FUNCTIONS = {"larger": 2, "smaller": 2, "absolute": 1, "fma": 3}
-"""Functions of `poplite.vertex.compute.arithmetic` that take lanes, and how many arguments."""
+"""Functions of `poplite.vertex.compute.arithmetic` that take lanes, with their argument counts."""
 
 _LOADS, _STORES = "lanes", "set_lanes"
 
@@ -30,7 +30,7 @@ _LOADS, _STORES = "lanes", "set_lanes"
 class LanesTyping:
     """Types expressions with lanes; `value` types the parts of an expression.
 
-    `as_number` returns the value of a part that has to be a number.
+    `as_number` returns the value of a part that must be a number.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class LanesTyping:
         return NumberValue(owner.kind, long=owner.kind in (Kind.INT, Kind.UINT))
 
     def attribute(self, node: ast.Attribute, owner: Value) -> None:
-        """Refuse an attribute of lanes, and a method of them or of a vector without its call."""
+        """Refuse an attribute of lanes, and a method of lanes or a vector that is not called."""
         text = ast.unparse(node)
         if isinstance(owner, LanesOf):
             if node.attr not in lanes.JOINS:
@@ -151,7 +151,7 @@ class LanesTyping:
         return True
 
     def binary(self, node: ast.AST, op: ast.operator, one: Value, other: Value) -> LanesOf:
-        """Type an operation of which one operand, or both, are lanes."""
+        """Type an operation with lanes as one or both operands."""
         symbol = BINARY[type(op)]
         kind = self._together(node, one, other)
         _, kinds = lanes.OPERATIONS.get(symbol, (None, ()))
@@ -164,7 +164,7 @@ class LanesTyping:
         return self._made(node, LanesOf(kind))
 
     def _together(self, node: ast.AST, *values: Value) -> Kind:
-        """Return the kind of lanes beside other lanes or numbers."""
+        """Return the common kind of lanes and other lanes or numbers."""
         kind = next(value.kind for value in values if isinstance(value, LanesOf))
         for value in values:
             is_fit = isinstance(value, NumberValue) and fits_lanes(value.kind, kind)
@@ -210,7 +210,7 @@ class LanesTyping:
         return self._made(node, LanesOf(Kind.F32 if kind is Kind.FLOAT else kind))
 
     def call_for_a_lane(self, node: ast.Call) -> tuple[ast.Call, dict[ast.expr, Value]]:
-        """Return the call of `f` that `pl.lanes.map(f, ...)` makes for a lane, and what it gets."""
+        """Return the call of `f` that `pl.lanes.map(f, ...)` makes for a lane, with its values."""
         if node.keywords or len(node.args) < 2:
             self._scope.refuse(
                 node, "map takes a function and its arguments", "pl.lanes.map(f, self.x.lanes(i))"
@@ -227,7 +227,7 @@ class LanesTyping:
         return called, numbers
 
     def mapped(self, node: ast.Call, result: Value | None) -> LanesOf:
-        """Type `pl.lanes.map(f, ...)`, with what `f` returns for a lane."""
+        """Type `pl.lanes.map(f, ...)`, given the result of `f` for a lane."""
         if not isinstance(result, NumberValue):
             self._scope.refuse(node, f"{ast.unparse(node.args[0])} returns no number", "return one")
         return self._made(node, LanesOf(Kind.F32 if result.kind is Kind.FLOAT else result.kind))
