@@ -1,10 +1,11 @@
-"""Rows of two commits of poplite side by side, run in turn, and those that became worse.
+"""Compare the benchmark rows of two commits of poplite, run alternately, and list regressions.
 
     python benchmarks/compare.py OLD [NEW] [--only engine views] [--rounds 2] [--worse 1.1]
 
-Each script runs in a checkout of either commit with a cache of compiled code of its own: the old
-one, then the new one, as often as asked for.  The best value of each row counts; rows that only one
-of the two has are named.  It ends with 1 where a row is worse by more than `--worse` times.
+Each script runs in checkouts of both commits, each with its own cache of compiled code: the old
+one, then the new one, for the given number of rounds.  The best value of each row counts; rows that
+only one of the two has are listed.  The exit code is 1 if a row is worse by more than a factor of
+`--worse`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ WHOLE = (
     *["compilation", "engine", "executable", "host", "ipu", "named"],
     *["ops", "pictures", "scale", "startup", "views"],
 )
-"""Scripts with times that need nothing but poplite's own packages and those of its tests."""
+"""Scripts with times that need only the dependencies of poplite and of its tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Best:
         return min(self, other, key=lambda each: each.value * (1 if self.sense == "<=" else -1))
 
     def times_worse(self, old: Best) -> float:
-        """Return how many times as bad as an older one it is; 1 where either is 0."""
+        """Return by what factor it is worse than an older one; 1 if either is 0."""
         if not old.value or not self.value:
             return 1.0
         ratio = self.value / old.value
@@ -52,7 +53,7 @@ class Best:
 
 @contextmanager
 def checkout(commit: str, folder: Path) -> Iterator[Path]:
-    """Make a folder with the files of a commit, and take it away again."""
+    """Create a folder with the files of a commit, and remove it afterwards."""
     git = ["git", "-C", str(ROOT), "worktree"]
     subprocess.run([*git, "add", "--quiet", "--detach", str(folder), commit], check=True)
     try:
@@ -62,7 +63,7 @@ def checkout(commit: str, folder: Path) -> Iterator[Path]:
 
 
 def rows_of(tree: Path, script: str, small: bool) -> dict[str, Best]:
-    """Run a script in a checkout; return the rows that it wrote, none where it has no such script.
+    """Run a script in a checkout; return the rows that it wrote, none if there is no such script.
 
     Rows of packages that are not installed have no samples, and are left out.
     """
@@ -82,7 +83,7 @@ def rows_of(tree: Path, script: str, small: bool) -> dict[str, Best]:
         text=True,
         check=False,
     )
-    if not written.exists():  # 1 with a file means that a target is missed
+    if not written.exists():  # exit code 1 with a file means that a target was missed
         sys.exit(f"{script} of {tree.name} failed:\n{done.stderr}")
     found = json.loads(written.read_text())["rows"]
     written.unlink()
@@ -109,7 +110,7 @@ def compared(script: str, old: dict[str, Best], new: dict[str, Best], worse: flo
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Compare two commits as the command line says."""
+    """Compare the two commits of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("old", help="the commit of before")
     parser.add_argument("new", nargs="?", default="HEAD", help="the commit of now (default HEAD)")

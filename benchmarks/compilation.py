@@ -2,15 +2,15 @@
 
     python benchmarks/compilation.py [--samples 9] [--json FILE] [--small]
 
-Of a vertex type both sides compile the same loop, each time as a new function, in a process where
-Numba is loaded and has compiled before.  Everything else that an engine needs is there as well.
+For a vertex type both sides compile the same loop, each time as a new function, in a process where
+Numba is loaded and has compiled before.  Everything else that an engine needs is already compiled.
 
-Of many vertices, each is added by a call with two slices and a number; the baseline is an object
+For many vertices, each is added by a call with two slices and a number; the baseline is an object
 that holds two slices of NumPy arrays and the number.
 
 The last rows are graphs and programs of many small parts, built and compiled. Every sample is a
-process of its own, from a full cache, which says how long it worked and the most memory it held.
-The baseline keeps what was asked for as plain objects, in a process with NumPy.
+separate process with a full cache, which reports its time and its peak memory. The baseline stores
+the same parts as plain objects, in a process with NumPy.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def module(folder: Path, number: int) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     made = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = made  # its vertex class looks its module up
+    sys.modules[path.stem] = made  # its vertex class looks up its module
     spec.loader.exec_module(made)
     return made
 
@@ -84,7 +84,7 @@ class Compilation:
         self._folder, self._checks = folder, checks
 
     def next(self) -> Any:
-        """A module that nothing has been compiled of."""
+        """A module of which nothing has been compiled."""
         return module(self._folder, next(_numbers))
 
     def vertex(self, made: Any) -> None:
@@ -141,7 +141,7 @@ def cached_row(samples: int, checks: str, folder: Path) -> Row:
 
 
 def copies_row(samples: int, count: int) -> Row:
-    """Building and compiling many small Copies, with costs and without; microseconds a Copy."""
+    """Building and compiling many small Copies, with and without costs; microseconds per Copy."""
     from poplite.compile.compiler import compile_graph
 
     def compiled(instrument: bool) -> None:
@@ -172,7 +172,7 @@ class Scale(pl.Vertex):
 
 
 class Chunk:
-    """What a hand-written program keeps of a piece of its work."""
+    """The data that a hand-written program keeps for a piece of work."""
 
     __slots__ = ("n", "tile", "x", "y")
 
@@ -181,7 +181,7 @@ class Chunk:
 
 
 def vertices_row(samples: int, count: int) -> Row:
-    """Adding vertices one at a time, slices included; microseconds a call."""
+    """Adding vertices one at a time, with slices; microseconds per call."""
 
     def ours() -> None:
         graph = pl.Graph()
@@ -289,7 +289,7 @@ def work():
 
 
 def measured(text: str, count: int, cache: str) -> tuple[float, float]:
-    """Run a program; return its seconds and the most bytes it held."""
+    """Run a program; return its seconds and peak memory in bytes."""
     done = subprocess.run(
         [sys.executable, "-c", text + MEASURED, str(count)],
         env={**os.environ, "POPLITE_CACHE_DIR": cache},

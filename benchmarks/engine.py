@@ -2,8 +2,8 @@
 
     python benchmarks/engine.py [--samples 9] [--json FILE] [--small]
 
-Every row first checks that both sides give the same bits, then times them in turn.  Rows R17 and
-R18, compiling a vertex and loading it, are in compilation.py; R20 comes with several processes.
+Every row first checks that both sides give the same bits, then times them alternately.  Rows R17
+and R18, compiling a vertex and loading it, are in compilation.py; R20 uses several processes.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def rows_of_reductions(small: bool, samples: int) -> list[Row]:
 
 
 # -- copies ----------------------------------------------------------------------------------------
-# The pieces lie in order but at uneven distances, so that no stride describes them; they are
+# The pieces are in order but at uneven distances, so that no stride describes them; they are
 # packed into one variable.
 
 
@@ -189,7 +189,7 @@ TILES = 1472
 
 @numba.njit(parallel=True)  # type: ignore[untyped-decorator]
 def copy_segments(destination: Any, source: Any, to: Any, start: Any, length: int) -> None:
-    """What a Numba user writes; unsigned positions, as signed ones would be tested for a wrap."""
+    """A Numba user's version; positions are unsigned, as signed ones need a test for wrapping."""
     for piece in numba.prange(len(to)):
         here, there = to[piece], start[piece]
         for i in range(length):
@@ -255,10 +255,10 @@ Floats = npt.NDArray[np.float32]
 
 
 class Pallas:
-    """What the rows use of jax.
+    """The functions of jax that the rows use.
 
     Raises:
-        ImportError: when it is not installed.
+        ImportError: if jax is not installed.
     """
 
     def __init__(self) -> None:
@@ -313,7 +313,7 @@ def matmul_row(pallas: Pallas, small: bool, samples: int) -> Row:
     product = pallas.matmul(n, block)
     engine.run()
     c = engine.read(tensor).reshape(n // block, -1, block, block).transpose(0, 2, 1, 3)
-    # It adds in another order: equal to the accuracy of float32 only.
+    # It adds in a different order, so results are only equal to the accuracy of float32.
     np.testing.assert_allclose(c.reshape(n, n), np.asarray(product(x, y)), rtol=0, atol=1e-6 * n)
     ours, theirs = in_turn(engine.run, lambda: product(x, y), samples)
     name = f"matmul {n}^3, {block} x {block} blocks: Pallas interpret / poplite"
@@ -351,7 +351,7 @@ def rows_of_pallas(small: bool, samples: int) -> list[Row]:
 
 
 MOST_SAMPLES = 3
-"""An engine is made for each sample."""
+"""Maximum number of samples, each of which needs a new engine."""
 
 Made = tuple[pl.Engine, pl.Tensor]
 Make = Callable[[Literal["strict", "fast"]], Made]

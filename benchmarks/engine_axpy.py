@@ -226,14 +226,13 @@ def rows_of_bounds(small: bool, samples: int) -> list[Row]:
 # -- steps -----------------------------------------------------------------------------------------
 # Row R25 compares an interpreted vertex and the same loop in plain Python, over lists of floats.
 #
-# Row R22 compares what loops themselves cost: a RepeatWhileTrue with an empty condition and a
+# Row R22 compares the costs of loops themselves: a RepeatWhileTrue with an empty condition and a
 # Repeat. The body of both is a Sync, which the engine only counts, since a Repeat of nothing is
 # left out. Neither ends by itself: each runs for a while, is stopped, and its time is divided by
 # that count.
 #
-# Rows R23 and R24 are microseconds that strict checks add to one execution of twelve small
-# vertices: while it is looked at each time, as it copies what nothing has written, and once it is
-# not any more.
+# Rows R23 and R24 are the microseconds that strict checks add to one execution of twelve small
+# vertices: while it is checked each time, because it copies unwritten data, and after checks end.
 
 
 @numba.njit  # type: ignore[untyped-decorator]
@@ -267,7 +266,7 @@ LOOKED_AT = 900
 
 
 def strict_row(title: str, target: float, written: int, times: int, samples: int) -> Row:
-    """What an execution takes longer with strict checks.
+    """The additional time of an execution with strict checks.
 
     Args:
         title: of the row.

@@ -3,13 +3,13 @@
     python benchmarks/executable.py [--samples 9] [--json FILE] [--small]
 
 Each vertex adds two numbers.  In the regular program vertex k works on element k of three
-variables, which hold values of their own; in the irregular one all elements are drawn from one
-variable, so that the file has three numbers for each vertex.  The baseline writes the very
-arrays of the file with `np.savez`, and reads them all with `np.load`.
+variables; in the irregular one all elements are at random places of one variable, so that the file
+has three numbers for each vertex.  The baseline writes the arrays of the file with `np.savez`, and
+reads them all with `np.load`.
 
-A program of 600 steps, each on other tiles, has many small things in place of large arrays.  The
-baseline of its executable writes and reads the same bytes as JSON and as one array of bytes, that
-of its report the same text with `json`.
+A program of 600 steps, each on different tiles, has many small objects instead of large arrays.
+The baseline of its executable writes and reads the same bytes as JSON and as one array of bytes,
+that of its report the same text with `json`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The cost model against what was measured: each row with both numbers and the error.
+"""The cost model compared with measurements: each row has both numbers and the error.
 
     python benchmarks/fidelity.py [--only KEY] [--json FILE]
 
@@ -10,14 +10,14 @@
     matmul      dense products of a whole chip, W18   fidelity_networks.py
     convolution layers of networks, C6                fidelity_networks.py
 
-Every number of the model comes from a graph that is compiled, none from a formula for the row;
-nothing runs.  Keys are those of the literature's list: V for rows of one vertex or phase, W for
-whole programs, A for loops, B for tables, C for estimators, L for latencies.
+Every number of the model comes from a compiled graph, none from a formula for the row; nothing is
+run.  Keys are those of the list of publications: V for rows of one vertex or phase, W for whole
+programs, A for loops, B for tables, C for estimators, L for latencies.
 
-Left out is what nobody can build from what was published: V9 and W19 to W21, programs of another
-toolchain and of poplibs, without their steps; W12, whose time is the choice of poplibs' planner for
-convolutions; W15 to W17 and W22, which are shares and remarks, no times of a program.  W4 and W5
-stop at 4 and 2 IPUs for the memory that they take.
+Rows that cannot be reproduced from publications are left out: V9 and W19 to W21, programs of
+another toolchain and of poplibs, without their steps; W12, whose time depends on poplibs' planner
+for convolutions; W15 to W17 and W22, which are not times of a program but shares and remarks.  W4
+and W5 stop at 4 and 2 IPUs because of their memory requirements.
 """
 
 from __future__ import annotations

@@ -2,13 +2,13 @@
 
     python benchmarks/fidelity_blur.py [--only KEY] [--json FILE]
 
-An image of four channels is cut over IPUs, tiles and workers as the program that was measured cuts
-it.  Each worker's vertex reads its block with a cell more on every side, as one vector, which no
-tile has in one piece: copies on tiles come before and after the exchange.
+An image of four channels is divided among IPUs, tiles and workers as in the measured program.  Each
+worker's vertex reads its block with one more cell on every side, as one vector, which is not
+contiguous on any tile: copies within tiles come before and after the exchange.
 
 Three forms were measured.  `float` is plain code; in `float2` and `half4` a vector holds 2 or 4
-channels.  Their slots are those of plain code whose scalar is one vector, which is priced by itself
-and given to the vertices that move the data.
+channels.  Their slots are those of plain code whose scalar is one vector, which is priced
+separately and assigned to the vertices that move the data.
 
 A worker's rows are short: 8 pixels of the largest image on one IPU, 4 of the one that grows.  A
 row takes 18 slots besides its pixels, 16 of them for its four row pointers.  In half4 a pixel is 22
@@ -124,7 +124,7 @@ FORMS = {
 
 @cache
 def slots(form: Form, width: int, height: int) -> int:
-    """Return what a worker's block takes."""
+    """Return the slots of a worker's block."""
     graph = pl.Graph(pl.Target(tiles=1, architecture="gc2"))
     sizes = {"x": form.vectors * (width + 2) * (height + 2), "y": form.vectors * width * height}
     fields: dict[str, Any] = {
@@ -258,7 +258,7 @@ LACKS = {
 
 
 def lacks(phase: str = "compute") -> str:
-    """Return what the model does not have of a phase; of a step, of what makes most of it."""
+    """Return what the model lacks in a phase; for a step, in its largest part."""
     if phase != "compute":
         return LACKS[phase]
     return "constants of halves, which the compiler makes again for every pixel"
@@ -317,7 +317,7 @@ def images() -> Iterator[Row]:
 
 
 def strong_scaling() -> Iterator[Row]:
-    """W13: the same image on more and more IPUs, by plain code."""
+    """W13: the same image on increasing numbers of IPUs, by plain code."""
     for ipus, seconds in {1: 0.2842, 2: 0.1625, 4: 0.0831, 8: 0.0523, 16: 0.0303}.items():
         what = f"blur float: 2,000 of cheese, {amount(ipus, 'IPU')}"
         yield _of_image("W13", what, "float", seconds / 2, CHEESE, ipus)

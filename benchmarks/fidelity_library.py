@@ -1,4 +1,4 @@
-"""What calls of the library take by the report, and what sources say of them.
+"""Cycles of library calls in the report, compared with those of published sources.
 
     python benchmarks/fidelity_library.py [--only KEY] [--json FILE] [--markdown FILE]
 
@@ -6,12 +6,12 @@
     networks    layers, reductions, tables: Graphcore's model     fidelity_networks.py
     formulas    measured vertices, and formulas of PopLibs        here
 
-Every row has all that a call takes: compute, exchange, copies and sync, of a program that is
-compiled and not run.  Paths of sources are those of graphcore/poplibs where no other is named.
-Rows of a formula by which poplite prices the vertex are marked `formula`; rows of another algorithm
-or of older code `other`, with the reason.  What must be reached is that of rows without a mark:
-a median error of 10 %, and nine of ten within 25 %.  `--markdown` writes the tables of
-docs/fidelity.md, which a test compares.
+Every row is the total cost of a call: compute, exchange, copies and sync, for a program that is
+compiled and not run.  Paths of sources are in graphcore/poplibs unless another repository is named.
+Rows whose source is the formula by which poplite prices the vertex are marked `formula`; rows from
+a different algorithm or older code are marked `other`, with the reason.  The required accuracy
+applies to rows without a mark: a median error of 10 %, and nine of ten within 25 %.  `--markdown`
+writes the tables of docs/fidelity.md, which a test compares.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ from poplite import ops
 from poplite.expr.operand import Operand
 
 # -- formulas of PopLibs ---------------------------------------------------------------------------
-# A formula is evaluated here by itself, with the constants that its file has; none of poplite's
-# estimators is asked.  Where poplite prices the vertex by the same formula the row is marked.
-# What a call does besides that vertex, such as copies, is in poplite's number and not in the
-# source's.
+# A formula is evaluated here independently, with the constants of its file, without poplite's
+# estimators.  If poplite prices the vertex by the same formula, the row is marked.  Work of a call
+# besides that vertex, such as copies, is included in poplite's number and not in the source's.
 
 
 TILES, WORKERS = 1472, 6
@@ -54,7 +53,7 @@ def row(
 
 
 def amp() -> Iterator[LibraryRow]:
-    """Products on the matrix unit of every tile, measured on a Bow."""
+    """Products by the matrix unit of every tile, measured on a Bow."""
     for columns, measured in ((16, 402), (64, 584), (256, 1_352), (1024, 4_424), (2048, 8_525)):
 
         def record(graph: pl.Graph, program: pl.Sequence, columns: int = columns) -> None:
@@ -96,7 +95,7 @@ def copies() -> Iterator[LibraryRow]:
 
 
 def exchanges() -> Iterator[LibraryRow]:
-    """Rows that go to other tiles: by PopLibs 90 cycles of sync, 100, and one for 4 bytes."""
+    """Rows sent to other tiles: by PopLibs' formula 90 cycles of sync, 100, and one per 4 bytes."""
     origin = "lib/popnn/CTCLossPlan.cpp: syncCycles, fixedOverheadExchangeCycles, bytes / 4"
     for words in (100, 1_000, 4_000):
 
@@ -120,7 +119,7 @@ def exchanges() -> Iterator[LibraryRow]:
 
 
 def fills() -> Iterator[LibraryRow]:
-    """1,000 elements a tile, shared by its workers: Fill and Iota, of one worker each."""
+    """1,000 elements per tile, shared by its workers: Fill and Iota, on one worker each."""
     own = -(-1_000 // WORKERS)
     slots = {
         pl.FLOAT: 24 + own // 2,
@@ -149,7 +148,7 @@ def fills() -> Iterator[LibraryRow]:
 
 
 def transposes() -> Iterator[LibraryRow]:
-    """12 matrices of [64, 64] on a tile, two a worker: Transpose2d."""
+    """12 matrices of [64, 64] on a tile, two per worker: Transpose2d."""
     rows = columns = 64
     each = {
         pl.FLOAT: 27 + 2 * (11 + rows // 2 * (6 + 3 * (columns // 2 - 1))),
@@ -170,7 +169,7 @@ def transposes() -> Iterator[LibraryRow]:
 
 
 def slices() -> Iterator[LibraryRow]:
-    """4 of 100 rows of 600 FLOAT on each of 8 tiles, at a place that the program computes."""
+    """4 of 100 rows of 600 FLOAT on each of 8 tiles, at an offset that the program computes."""
     region, taken, tiles = 600, 4, 8
     own = -(-region // WORKERS)
     source = 25 + 11 + WORKERS * (39 + taken * (24 + 2 * (own // 2)))
@@ -191,7 +190,7 @@ def slices() -> Iterator[LibraryRow]:
 
 
 def solvers() -> Iterator[LibraryRow]:
-    """Blocks of one worker, which PopLibs fitted to what the machine took for their step."""
+    """Blocks on one worker, whose formula PopLibs fitted to the measured time of their step."""
     origin = "lib/poplin/poplinCycleEstimators.cpp: "
     one = pl.Target(tiles=1)
     for n in (16, 32):
@@ -248,13 +247,13 @@ MAPS: dict[str, tuple[tuple[int, int], tuple[int, int], Callable[..., Operand]]]
     "sqrt": ((10, 2), (23, 4), ops.sqrt),
     "rsqrt": ((8, 2), (19, 4), ops.rsqrt),
 }
-"""Slots of FLOAT and of HALF, each with for how many elements, and the operation."""
+"""Slots for FLOAT and for HALF, each with the number of elements that they cover; the operation."""
 
 BINARY = ("add", "multiply", "maximum", "divide")
 
 
 def maps() -> Iterator[LibraryRow]:
-    """1,536 elements on a tile: BinaryOp1D and UnaryOp1D, of all workers."""
+    """1,536 elements on a tile: BinaryOp1D and UnaryOp1D, on all workers."""
     elements = 1_536
     own = -(-elements // WORKERS)
     for name, (of_float, of_half, operation) in MAPS.items():
@@ -307,7 +306,7 @@ FORMULAS: LibraryRows = {
 def popsparse() -> Iterator[LibraryRow]:
     """Products whose rates were read off a figure, as cycles at the clock of a Bow.
 
-    Syncs were not in what was measured, and are not in poplite's number.
+    Syncs are not included in the measurement, nor in poplite's number.
     """
     clock = pl.Target(architecture="bow").clock_hz
     for element, rates in ((pl.HALF, HALF), (pl.FLOAT, FLOAT)):

@@ -1,4 +1,4 @@
-"""Products, convolutions, calls of networks: what the model takes, beside Graphcore's numbers."""
+"""Products, convolutions and network layers: the model's cycles compared with Graphcore's."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from poplite.vertices.estimators.poplibs import scaled_add
 # -- products --------------------------------------------------------------------------------------
 # Rates of Graphcore's library with the best of its options (graphcore-research/sparsity-
 # benchmarks, read off a figure, about 3 %), for [m, m] times [m, n].  Operands have the plan's
-# mapping. What was added up there is compute of the product, and every exchange of the program,
-# also those of casts and of the host's tensors, but no sync: so small products were measured
-# somewhat too slow.
+# mapping. The measurements include the product's compute and every exchange of the program, also
+# those of casts and of the host's tensors, but no sync: so small products were measured somewhat
+# too slow.
 #
 # Farthest off are 1,024 x 1,024 halves times 64 columns: 3,743 cycles for 5,410, as a rate 45 %
 # too much.  With partials of floats they take 6 % longer than measured, but 256 columns 45 %;
@@ -62,10 +62,10 @@ FLOAT: Rates = {
            1024: 55.5, 2048: 57.0, 4096: 58.6},
     8192: {4: 7.7, 8: 13.8, 16: 24.9, 32: 36.2, 64: 48.6, 128: 49.9, 256: 55.5, 1024: 54.0},
 }  # fmt: skip
-"""The same of floats."""
+"""The same for floats."""
 
 GATED = range(16, 4_097)
-"""Values of n that count; below, rearrangement decides, above, passes one after the other."""
+"""Values of n that count; below, rearrangement dominates, above, sequential passes."""
 
 
 def product_cycles(
@@ -74,7 +74,7 @@ def product_cycles(
     n: int,
     architecture: Architecture = "bow",
 ) -> int:
-    """Return what a product takes."""
+    """Return the cycles of a product."""
     graph, program = pl.Graph(pl.Target(architecture=architecture)), pl.Sequence()
     plan = ops.plan_matmul(graph, m=m, k=m, n=n, type=element, partials=element)
     ops.map(ops.matmul(plan.create_left(), plan.create_right(), plan), program=program)
@@ -140,7 +140,7 @@ MODELS: dict[Architecture, dict[str, float]] = {
     "gc2": {"send_lanes": 2},
     "gc200": {},
 }
-"""What differs from the machine in IPUModel1 and IPUModel2."""
+"""Differences of IPUModel1 and IPUModel2 from the machine."""
 
 
 class ScaledAddTo(pl.MultiVertex):
@@ -196,7 +196,7 @@ BATCH = 4
 
 
 def layer_cycles(layer: Layer, target: pl.Target) -> dict[str, int]:
-    """Return what each pass of a layer takes."""
+    """Return the cycles of each pass of a layer."""
     graph, stride, padding = pl.Graph(target), layer.stride, layer.padding
     field, kernel = (layer.size,) * 2, (layer.kernel,) * 2
     plan = ops.plan_convolution(
@@ -575,7 +575,7 @@ TABLES = {
 
 
 def tables() -> Iterator[LibraryRow]:
-    """Rows looked up, and others added to them; PopLibs had every tile look at all numbers."""
+    """Rows looked up, and rows added to; in PopLibs every tile read all indices."""
     for key, (entries, lookups, source) in TABLES.items():
         graph, program = pl.Graph(mk2()), pl.Sequence()
         plan = ops.plan_embedding(graph, entries=entries, width=200, lookups=lookups, type=pl.HALF)

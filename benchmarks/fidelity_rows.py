@@ -1,11 +1,11 @@
-"""Rows of the fidelity benchmark: what was measured, what the model says, and how far off it is.
+"""Rows of the fidelity benchmark: measurement, prediction of the model, and error.
 
     V13   halo exchange, half4      637 cycles   H LBM   model  652    +2.4 % of 15 %  ok
 
 The evidence of a measured number is H (on hardware), L (a listing of the IPU's own compiler) or S
 (Graphcore's own model), H~ read off a figure.  Every error is one of cycles: a rate is converted to
-the cycles that the same work takes at it, so +10 % is too slow everywhere, and a rate that is too
-low.
+the cycles that the same work takes at that rate, so +10 % always means too slow, and for a rate
+that it is too low.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class Row:
         what: the program.
         tier: 1 for hardware with a known formula, 2 for whole programs on hardware, 3 for listings
             and Graphcore's own model.
-        source: evidence and where the number is from.
+        source: the evidence, and the origin of the number.
         unit: of both numbers.
-        measured: the number of the machine.
-        model: that of poplite.
-        tolerance: the error that is good enough, as a share.
+        measured: the measured number.
+        model: poplite's number.
+        tolerance: the acceptable error, as a share.
         gate: the line of the summary that it counts for, if any.
-        lacks: what the model does not have, where the row misses.
+        lacks: what the model lacks, if the row misses.
     """
 
     key: str
@@ -71,7 +71,7 @@ class Row:
 
     @property
     def _cycles(self) -> tuple[float, float]:
-        """Numbers in proportion to both cycles: at twice the rate they are half as many."""
+        """Numbers proportional to both cycles; rates are inverted."""
         is_rate = self.unit.endswith("/s")
         return (self.model, self.measured) if is_rate else (self.measured, self.model)
 
@@ -91,7 +91,7 @@ def _figure(value: float) -> str:
 def steps(
     graph: pl.Graph, program: pl.Program, options: Mapping[str, object] | None = None
 ) -> tuple[ExecutionStep, ...]:
-    """Return what each step of a program costs that runs once; nothing is run for it."""
+    """Return the cost of each step of a program that would run once; nothing is run."""
     executable = pl.compile_graph(graph, program, "fast", options=options)
     once = {name: np.ones(len(code.ops), np.int64) for name, code in executable.programs.items()}
     return Accounts(executable, once).totals()
@@ -113,7 +113,7 @@ def phases(total: ExecutionStep) -> dict[str, int]:
 
 
 Rows = dict[str, "Callable[[], Iterable[Row]]"]
-"""What makes rows, by their key."""
+"""The functions that make rows, by key."""
 
 GATES: Mapping[str, Callable[[Sequence[float]], tuple[str, bool]]] = {
     "STREAM": lambda errors: _worst(errors, 0.02),
@@ -126,7 +126,7 @@ GATES: Mapping[str, Callable[[Sequence[float]], tuple[str, bool]]] = {
     "dense matmul": lambda errors: _spread(errors, 0.10, 0.35),
     "convolutions of networks": lambda errors: _worst(errors, 0.15),
 }
-"""What the model must reach: for the errors of such rows, what they are in words, and whether."""
+"""The required accuracy by gate: functions of errors that return them in words, and the verdict."""
 
 
 def _worst(errors: Sequence[float], limit: float) -> tuple[str, bool]:
@@ -141,7 +141,7 @@ def _spread(errors: Sequence[float], middle: float, limit: float) -> tuple[str, 
 
 
 def summary(rows: Sequence[Row]) -> list[tuple[str, str, bool]]:
-    """Return (name, what was found, whether it is reached) of each gate that has rows."""
+    """Return (name, result, whether it is reached) for each gate that has rows."""
     found = []
     for name, judge in GATES.items():
         if errors := [row.error for row in rows if row.gate == name]:
@@ -154,11 +154,11 @@ def run(description: str, parts: Rows, argv: Sequence[str] | None = None) -> int
 
     Args:
         description: what the script compares.
-        parts: what makes the rows.
+        parts: functions that make the rows.
         argv: the command line.
 
     Returns:
-        0 when the model reaches what it must, otherwise 1.
+        0 if the model has the required accuracy, otherwise 1.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows")
@@ -203,18 +203,18 @@ def _of_tier(tier: int, rows: Sequence[Row]) -> str:
 
 
 Mark = Literal["", "formula", "other"]
-"""Whose figure a row compares with.
+"""The kind of figure that a row compares with.
 
-    ""         measured, of Graphcore's model of its library, or a formula that prices nothing here
+    ""         measured, Graphcore's model of its library, or a formula not used for pricing here
     "formula"  the formula by which poplite prices the vertex that does the work
-    "other"    another algorithm or older code, as the row's reason says
+    "other"    a different algorithm or older code, as the row's reason says
 """
 
 NEAR = 0.25
-"""The error above which a row has a reason."""
+"""The error above which a row must have a reason."""
 
 MEDIAN, NINE_OF_TEN = 0.10, 0.25
-"""What the errors of rows without a mark must be within."""
+"""Limits for the errors of rows without a mark."""
 
 ASKED: Mapping[str, tuple[int, int]] = {
     "elementwise": (0, 24),
@@ -223,25 +223,25 @@ ASKED: Mapping[str, tuple[int, int]] = {
     "linear algebra": (4, 1000),
     "products": (15, 1000),
 }
-"""How many rows a table of the library must have at least, and may have at most, by kind."""
+"""The minimum and maximum number of rows of a table of the library, by kind."""
 
 
 WRITTEN = "<!-- Written by benchmarks/fidelity_library.py with --markdown. -->"
-"""What a page has before the tables."""
+"""The beginning of the page, before the tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class LibraryRow:
-    """What a call of the library takes by the report, and by a source.
+    """The cycles of a library call in the report and in a source.
 
     Attributes:
         kind: of the operation, one of `ASKED`.
         name: the call, with its sizes.
         poplite: cycles of all steps of the call: compute, exchange, copies and sync.
-        source: cycles that the source says.
-        origin: the file of the source, and what in it.
-        mark: whose figure it is.
-        reason: why the ratio is what it is, where it is not near 1.
+        source: cycles of the source.
+        origin: the file of the source, and the place in it.
+        mark: the kind of the source.
+        reason: why the ratio is not near 1, if it is not.
     """
 
     kind: str
@@ -254,7 +254,7 @@ class LibraryRow:
 
     @property
     def ratio(self) -> float:
-        """Cycles of poplite to those of the source."""
+        """The ratio of poplite's cycles to the source's."""
         return self.poplite / self.source
 
     @property
@@ -264,7 +264,7 @@ class LibraryRow:
 
     @property
     def is_explained(self) -> bool:
-        """Whether the row is near its source, or says why not."""
+        """Whether the row is near its source, or has a reason."""
         return self.error <= NEAR or bool(self.reason)
 
     def __str__(self) -> str:
@@ -289,24 +289,24 @@ LibraryRows = dict[str, Callable[[], Iterable[LibraryRow]]]
 
 
 def cycles(graph: pl.Graph, *programs: pl.Program) -> int:
-    """Return what programs take one after the other, by the accounts of the report."""
+    """Return the cycles of programs run one after the other, according to the report."""
     return sum(total.cycles for program in programs for total in steps(graph, program))
 
 
 def by_steps(graph: pl.Graph, *programs: pl.Program, near: float) -> str:
-    """Return what each step takes, where they are not near a source that tells only a total."""
+    """Return the cycles of each step, if they are not near a source that has only a total."""
     return by_parts(near, *(total.cycles for each in programs for total in steps(graph, each)))
 
 
 def by_parts(source: float, *parts: int) -> str:
-    """Return what parts take, where they are not near a source that tells only their total."""
+    """Return the cycles of parts, if they are not near a source that has only their total."""
     if abs(sum(parts) / source - 1) <= NEAR:
         return ""
     return f"the source has one number, not its parts; here {' + '.join(f'{n:,}' for n in parts)}"
 
 
 def library_summary(rows: Sequence[LibraryRow]) -> list[tuple[str, bool]]:
-    """Return what was found and whether it is what was asked: by mark, and by kind without one."""
+    """Return results and whether they are as required: by mark, and by kind for unmarked rows."""
     found = []
     for mark, what in (("", "unmarked"), ("formula", "formula"), ("other", "other")):
         own = [row for row in rows if row.mark == mark]
@@ -324,7 +324,7 @@ def library_summary(rows: Sequence[LibraryRow]) -> list[tuple[str, bool]]:
 
 
 def _judged(rows: Sequence[LibraryRow]) -> tuple[str, bool]:
-    """Return the errors of rows in words, and whether they are what must be reached."""
+    """Return the errors of rows in words, and whether they are as required."""
     errors = [row.error for row in rows]
     median, near = statistics.median(errors), sum(error <= NINE_OF_TEN for error in errors)
     text = f"{len(errors)} rows, median error {100 * median:.1f} %"
@@ -337,11 +337,11 @@ def run_library(description: str, parts: LibraryRows, argv: Sequence[str] | None
 
     Args:
         description: what the script compares.
-        parts: what makes the rows.
+        parts: functions that make the rows.
         argv: the command line.
 
     Returns:
-        0 when the errors are what they must be and all rows have their reasons, otherwise 1.
+        0 if the errors are as required and all rows have their reasons, otherwise 1.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows")

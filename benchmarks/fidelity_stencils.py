@@ -1,4 +1,4 @@
-"""Stencils of whole machines beside what was measured."""
+"""Stencils on whole machines, compared with measurements."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Heat3D(pl.Vertex):
 
 
 class Heat3DPairs(pl.Vertex):
-    """The same by pairs of cells (HeatEquationOptimized): an element is a vector of two."""
+    """The same with pairs of cells (HeatEquationOptimized): an element is a vector of two."""
 
     old: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
     new: pl.Output[pl.Vector[pl.Vector[pl.FLOAT]]]
@@ -179,7 +179,7 @@ class Wave(pl.Vertex):
     r1: pl.State[pl.FLOAT]
 
     def compute(self) -> None:
-        """Move every cell on by what it and its neighbours are and were."""
+        """Advance every cell from its own and its neighbours' present and past values."""
         wide = self.width + 4
         for x in range(self.height):
             for y in range(self.width):
@@ -285,7 +285,7 @@ class Grid:
                 yield tile, _part(block, at, self.split)
 
     def cycles(self) -> int:
-        """Return what the step takes."""
+        """Return the cycles of the step."""
         options = {"debug.allowOutOfMemory": True}
         (total,) = steps(self.graph, pl.Execute(self.step), options)
         return total.cycles
@@ -312,9 +312,9 @@ def ipus(side: int, dimensions: int, count: int, border: int = 1) -> Grid:
 
 
 def best_cuts(cells: Sequence[int], tiles: int) -> tuple[int, ...]:
-    """Return into how many parts to cut each dimension: blocks have the least surface.
+    """Return the number of parts along each dimension that minimises the surface of blocks.
 
-    Of equal ones, it is that with the most parts along the first dimension, then the second.
+    Ties go to the most parts along the first dimension, then the second.
     """
     factors = [n for n in range(1, tiles + 1) if tiles % n == 0]
     ways = itertools.product(factors, repeat=len(cells) - 1)
@@ -367,7 +367,7 @@ def add_heat(grid: Grid, cls: type[pl.Vertex], taken: Callable[..., int] | None 
 
 @cache
 def slots_3d(height: int, width: int, depth: int) -> int:
-    """Return the slots of a share by pairs; both ends of a row are done by themselves."""
+    """Return the slots of a share with pairs; both ends of a row are handled separately."""
     count, wide = height * width, (height + 2) * (width + 2)
     state = {"height": height, "width": width, "alpha": ALPHA}
     pairs = depth // 2 + depth % 2
@@ -491,7 +491,7 @@ def heat_2d() -> Iterable[Row]:
 
 
 CONSTANTS = ("delta", "epsilon", "my1", "my2", "h", "dt", "k", "a", "b")
-"""State of the Aliev-Panfilov vertex, whatever it holds."""
+"""State fields of the Aliev-Panfilov vertex; their values do not matter."""
 
 
 def aliev_panfilov() -> Iterable[Row]:

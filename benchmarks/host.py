@@ -1,9 +1,9 @@
-"""What the host costs a program: rows of streams and remote buffers.
+"""Costs of host communication: rows of streams and remote buffers.
 
     python benchmarks/host.py [--samples 9] [--json FILE] [--small]
 
-A row is what one Copy takes beyond the Python or NumPy call that does the same: a program of many
-of them, minus as many bare calls, divided by their number.
+A row is the overhead of one Copy over the Python or NumPy call that does the same: the time of a
+program of many Copies, minus that of as many bare calls, divided by their number.
 """
 
 from __future__ import annotations

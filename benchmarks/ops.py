@@ -2,9 +2,9 @@
 
     python benchmarks/ops.py [--samples 9] [--json FILE] [--small]
 
-The tensors lie on 1,472 tiles in order, about 680 elements each.  So a row of 1,000 is on two or
-three tiles; and of a column no tile has two elements, which makes the sums along columns a matter
-of exchange.
+The tensors are spread over 1,472 tiles in order, about 680 elements each.  So a row of 1,000 is on
+two or three tiles; and no tile has two elements of a column, so that sums along columns consist
+mostly of exchange.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Pictures: how long a tile map and a report page take to write and to use, and how large they are.
+"""Pictures: the size of a tile map and a report page, and the time to write and use them.
 
     python benchmarks/pictures.py [--samples 9] [--json FILE] [--small]
 
-The baseline of the tile map writes a coloured rectangle with a tooltip for every tile, and nothing
-else; that of the page is the report as JSON.  That of a saved report which is read is Python's own
-reader of JSON, in this process and as the first that another one does.  What needs a browser is
-skipped where there is none.
+The baseline of the tile map writes only a coloured rectangle with a tooltip for every tile; that of
+the page is the report as JSON.  The baseline for reading a saved report is Python's own JSON
+reader, in this process and as the first action of another one.  Rows that need a browser are
+skipped if there is none.
 """
 
 from __future__ import annotations

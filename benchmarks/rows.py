@@ -1,7 +1,7 @@
-"""Rows of a benchmark: samples in turn, one line each, a verdict.
+"""Rows of a benchmark: alternating samples, one line for each row, a verdict.
 
 A row compares poplite with a baseline in one process.  Their samples alternate, so that a slow
-moment of the machine hits both, and the best of each counts, since disturbances only add time.
+moment of the machine affects both, and the best of each counts, since disturbances only add time.
 """
 
 from __future__ import annotations
@@ -80,15 +80,15 @@ SETTLING = 1.0
 """Seconds after their start in which threads may still share one processor."""
 
 BLAS_SPINS = 0.2
-"""Seconds for which the threads of BLAS take a processor each after a product, waiting for more.
+"""Seconds for which each BLAS thread occupies a processor after a product, waiting for more work.
 
-Measured for OpenBLAS: 0.1 s. What runs meanwhile takes twice as long, and three times as long where
+Measured for OpenBLAS: 0.1 s. Other code takes twice as long meanwhile, and three times as long if
 its threads wait for each other often.
 """
 
 
 def check(name: str, ours: npt.NDArray[Any], baseline: npt.NDArray[Any]) -> None:
-    """Stop when the two sides differ in a bit."""
+    """Stop if the two sides differ in a bit."""
     if ours.dtype != baseline.dtype or ours.shape != baseline.shape:
         sys.exit(f"{name}: {ours.dtype}{ours.shape} and {baseline.dtype}{baseline.shape}")
     if ours.tobytes() != baseline.tobytes():
@@ -110,7 +110,7 @@ def in_turn(
     warm_up: float = 0.0,
     calls: int = 1,
 ) -> tuple[list[float], list[float]]:
-    """Time both in turn, after calls of each that do not count.
+    """Time both alternately, after warm-up calls that do not count.
 
     Args:
         ours: the work of poplite.

@@ -133,7 +133,7 @@ def measure(ipus: int, tiles: int, how: str, samples: int) -> dict[str, Any]:
 
 
 def ran(ipus: int, tiles: int, how: str, samples: int) -> dict[str, Any]:
-    """Return what a process of its own found."""
+    """Return the results of a separate process."""
     words = [sys.executable, __file__, "--measure", str(ipus), str(tiles), how, str(samples)]
     done = subprocess.run(words, env=os.environ, capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""Programs on ranks of an MPI job, compared with the same in one process.
+"""Programs on ranks of an MPI job, compared with the same programs in one process.
 
 M1   heat on a plate, 100 steps: two ranks of one thread, and one process of two threads
 M2   bytes that the ranks of M1 send in a step, and the cells at their common edge

@@ -1,13 +1,13 @@
-"""Start-up: what importing poplite and asking for help cost, and a whole small program.
+"""Start-up: the costs of importing poplite, of `--help`, and of a whole small program.
 
     python benchmarks/startup.py [--samples 9] [--json FILE] [--small]
 
-Every sample is a process of its own.  In the first rows the code is on disk for both sides;
-in those after them nothing is, but for poplite's own kernels where the row says so.
+Every sample is a separate process.  In the first rows the code is on disk for both sides; in those
+after them nothing is, except for poplite's own kernels where the row says so.
 
-The last rows are what compiling costs: processes with an empty cache folder, and with a full one.
-They are of processor time, of a process and of all that it starts, unless they say otherwise. The
-baseline of a product is the same with a full cache; that of classes are their bodies under `@njit`.
+The last rows are the costs of compiling: processes with an empty cache folder, and with a full one.
+They measure processor time of a process and its children, unless they say otherwise. The baseline
+of a product is the same with a full cache; that of classes is their bodies under `@njit`.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ assert (engine.read(c) == 64).all()
 """
 
 ADOPTS_ORPHANS = 36
-"""Of prctl: processes whose parent ended become children, so that their time is counted."""
+"""Option of prctl: orphaned processes become children of this one, so their time is counted."""
 
 
 def python(*arguments: str, cache: Path) -> str:
@@ -249,7 +249,7 @@ def first_rows(folder: Path, samples: int) -> list[Row]:
 
 
 def processor_seconds(work: Callable[[], object]) -> float:
-    """Return the processor time of the processes that start meanwhile, and of theirs."""
+    """Return the processor time of the processes that the work starts, and of their children."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     work()
     with suppress(ChildProcessError):
@@ -266,7 +266,7 @@ class Processes:
         self._folder, self._empty = folder, folder / "empty"
 
     def cold(self, *arguments: str) -> Callable[[], str]:
-        """Return what runs a process whose cache is empty."""
+        """Return a function that runs a process with an empty cache."""
 
         def work() -> str:
             shutil.rmtree(self._empty, ignore_errors=True)
@@ -275,7 +275,7 @@ class Processes:
         return work
 
     def full(self, *arguments: str) -> Callable[[], str]:
-        """Return what runs a process whose cache is full."""
+        """Return a function that runs a process with a full cache."""
 
         def work() -> str:
             return python(*arguments, cache=self._folder / "full")

@@ -45,7 +45,7 @@ OPS: dict[str, tuple[Op, Op]] = {
     "sub_sample": (lambda t: t.sub_sample(2, 1), lambda a: a[:, ::2]),
     "t[5]": (lambda t: t[5], lambda a: a[5]),
 }
-"""What has a counterpart in NumPy: on the tensor, and on an array."""
+"""Operations with a counterpart in NumPy: on the tensor, and on an array."""
 
 OTHERS: dict[str, Op] = {
     "flatten": lambda t: t.flatten(),
@@ -61,14 +61,13 @@ SLOWEST: dict[str, Op] = {
     "slice across two digits": lambda t: t.slice(7, 1005, 0),
     "reshape across digits": lambda t: t.reshape((1001, 1000)),
 }
-"""On a transposed and flattened tensor: what has to be cut in two, and what needs a layer.
-
+"""Operations on a transposed and flattened tensor that must split a dimension or add a layer.
 A slice across three digits is a concatenation of up to five pieces, which the target sets aside.
 """
 
 BATCH, REPEATS = 50, 40
-"""Calls in one sample, and samples for each that is asked for: short, so that some are left in
-peace by whatever else the machine does."""
+"""Calls per sample, and samples for each one requested: short, so that some are not disturbed by
+other processes."""
 
 
 def batch(op: Op, argument: object, calls: int) -> Callable[[], None]:
