@@ -200,7 +200,7 @@ def graph_command(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=number_from(0, "edges"),
         default=2,
-        help="number of edges from it (default: 2)",
+        help="edges away from it (default 2)",
     )
     parser.add_argument(
         "--scope", metavar="A/B", help="the steps of a scope or an operation, and its neighbours"
@@ -210,7 +210,7 @@ def graph_command(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=number_from(LEAST_NODES, "nodes"),
         default=300,
-        help="collapse scopes, then numbered names, until N nodes are left (default: 300)",
+        help="collapse scopes, then numbered names, until N nodes are left (default 300)",
     )
     parser.add_argument(
         "--layout",

@@ -1,23 +1,23 @@
-// The host program of poplite: builds what its tables say with Poplar, and runs it when told so.
+// The host program of poplite: builds the graph of its tables with Poplar, and runs it on command.
 //
 //   host TABLES CODELETS MAPPING [--device hardware|model] [--executable FILE]
 //
-// What Poplar compiled for hardware is kept in FILE; where there is one, nothing is compiled.
+// The executable that Poplar compiles for hardware is saved in FILE; if FILE exists, it is loaded.
 //
-// Commands come in on file descriptor 3, a line each, and replies go out on 4; stdout and stderr
-// are free for whatever the SDK says. Data lie in the file MAPPING, which both sides map.
+// Commands are read from file descriptor 3, one per line, and replies are written to 4; stdout and
+// stderr are left to the SDK. Data are in the file MAPPING, which both sides map.
 //
 //   start                        ready <seconds to build> <seconds to compile>
 //   write HANDLE, read HANDLE    ok
 //   run PROGRAM                  fetch STREAM, sink STREAM or call FUNCTION, each answered by ok or
 //                                stop; then ok <cycles> <seconds>
-//   reset                        ok, when arithmetic behaves as in the beginning
+//   reset                        ok, once arithmetic has its initial modes again
 //   quit, or the end of commands
 //
-// Any command may be answered by `error CLASS BYTES` and so many bytes of text; the next one is
-// taken as always. The program is the same for every graph: poplite/ipu/tables writes what it reads.
-// TABLES has a checksum, which is compared first; numbers of a table are checked where they are used,
-// so that one with wrong numbers and a right checksum is refused, too.
+// Any command may be answered by `error CLASS BYTES` and that many bytes of text; the next one is
+// handled as usual. The program is the same for every graph: poplite/ipu/tables writes its input.
+// TABLES has a checksum, which is compared first; numbers of a table are checked where they are
+// used, so that wrong numbers with a correct checksum are also refused.
 
 #include <algorithm>
 #include <chrono>
@@ -60,7 +60,7 @@ using Integer = long long;
 
 // ---- Files ----------------------------------------------------------------------------------
 
-// A file in memory; what is written to a shared one, the other side sees.
+// A file in memory; writes to a shared one are visible to the other side.
 class Mapped {
 public:
   Mapped(const std::string &path, bool shared) {
@@ -83,7 +83,7 @@ public:
 
 // ---- Tables ---------------------------------------------------------------------------------
 
-// Refuses tables that say what cannot be.
+// Refuses invalid tables.
 void check(bool is_right) {
   if (!is_right) throw std::out_of_range("the tables are damaged");
 }
@@ -94,13 +94,13 @@ std::size_t count_of(Integer number) {
   return static_cast<std::size_t>(number);
 }
 
-// Whether `count` things of some bytes lie in `room` bytes, from byte `at` on.
+// Whether `count` items of some bytes fit in `room` bytes, from byte `at` on.
 bool are_within(Integer at, Integer count, std::size_t bytes, std::size_t room) {
   return at >= 0 && count >= 0 && static_cast<std::size_t>(at) <= room &&
          static_cast<std::size_t>(count) <= (room - static_cast<std::size_t>(at)) / bytes;
 }
 
-// CRC-32 of bytes, as of zip files, gone on with from that of the bytes before.
+// CRC-32 of bytes, as in zip files, continued from that of the preceding bytes.
 std::uint32_t checksum(const unsigned char *data, std::size_t size, std::uint32_t before = 0) {
   static const std::vector<std::uint32_t> table = [] {
     std::vector<std::uint32_t> made(256);
@@ -194,7 +194,7 @@ public:
     return std::string(bytes + begin, bytes + end);
   }
 
-  // How many there are of something, of which a graph has at most `largest` in one place.
+  // A count of items, of which a graph has at most `largest` in one place.
   std::size_t count(Integer number) const {
     check(number <= largest);
     return count_of(number);
@@ -220,8 +220,8 @@ private:
   std::map<std::string, Column> columns;
 };
 
-// Numbers at regular distances, or a list of any: number `i` is first + the digits of i, each times
-// its stride; or first + list[i].
+// An arithmetic progression in several digits, or a list: number `i` is first + the digits of i,
+// each times its stride; or first + list[i].
 struct Series {
   struct Digit {
     Integer extent, stride;
