@@ -1,4 +1,4 @@
-"""Filling, copying and converting vectors; counting.
+"""Vectors that are filled, copied or converted; counters.
 
 Each class writes::
 

@@ -1,4 +1,4 @@
-"""Sorting and merging, by words that hold the key of an element and its position.
+"""Sorting by words, each made from the key of an element with its position.
 
     word     key (upper half, signed) | position (31 bits) | 1 for -0.0
 

@@ -1,4 +1,4 @@
-"""Reading and updating rows of a table by index.
+"""Access to rows of a table by index, to read or update them.
 
     MultiSlice        out[k] = x[index[k] - first]           0 where the vertex has no such row
     MultiUpdate       x[index[k] - first] = s[k]             in the order of k: the last one wins

@@ -1,4 +1,4 @@
-"""poplin: matrix products, factorisations, triangular systems and grids.
+"""poplin: matrix products, factorisations, triangular systems, grids.
 
     poplin::createMatMulInputLHS(graph, HALF, {64, 96}, {96, 32}, "w", options, &cache)
     poplin.createMatMulInputLHS(graph, HALF, (64, 96), (96, 32), "w", options, cache)

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for tensors and tile mappings.
+"""Hypothesis strategies for tensors or tile mappings.
 
 A failing example is printed as Python lines that reproduce the tensor; see `AddressedTensor`.
 """

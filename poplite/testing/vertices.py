@@ -1,4 +1,4 @@
-"""Testing one vertex against NumPy: compiled and interpreted, in several memory layouts.
+"""Testing one vertex against NumPy: compiled, interpreted, in several memory layouts.
 
     assert_vertex(Axpy, {"a": 2.0, "x": x, "y": y}, {"y": y + np.float32(2) * x})
 

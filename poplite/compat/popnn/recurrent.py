@@ -1,4 +1,4 @@
-"""The common part of popnn's LSTM and GRU: parameters, weights, options.
+"""The common part of popnn's recurrent layers: parameters, weights, options.
 
 Source: PopLibs, `popnn/Lstm.hpp`, `popnn/Gru.hpp`, `popnn/Rnn.hpp`.
 """

@@ -1,4 +1,4 @@
-"""Sorting functions of popops: `sort` and `topK`, each with keys and values.
+"""Sorting functions of popops: `sort`, `topK`, with or without keys.
 
 Source: PopLibs, `popops/Sort.hpp`, `popops/TopK.hpp`, `popops/SortOrder.hpp`.
 """

@@ -1,4 +1,4 @@
-"""The language of `compute`: its syntax, its meaning, and its interpreted form.
+"""The language of `compute`: its syntax, its meaning, its interpreted form.
 
 `dialect` defines what a `compute` may contain, `helpers` which functions it calls, `typing` infers
 the kind of every number, `identity` identifies what a class computes and whether that has changed,

@@ -1,4 +1,4 @@
-"""The forms of a vertex class that are compiled: its `compute` and its faster form.
+"""The forms of a vertex class that are compiled: its `compute`, its faster form.
 
 An exception only stops the vertex, and loops have guards::
 

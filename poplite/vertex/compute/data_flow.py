@@ -1,4 +1,4 @@
-"""Data flow of `compute`: what its running time depends on, and which elements it passes on.
+"""Data flow of `compute`: what its running time depends on, which elements it passes on.
 
 ::
 

@@ -1,4 +1,4 @@
-"""The meaning of names in `compute`: functions that it calls, and fixed numbers.
+"""The meaning of names in `compute`: functions that it calls, fixed numbers.
 
 Methods of the vertex class are looked up along its bases, as in Python; functions by name, like
 numbers outside `compute`.  Parameters are positional or keyword, defaults are numbers::

@@ -1,4 +1,4 @@
-"""Functions of `compute` beyond Python's: `pl.fma` and the bits of floats.
+"""Functions of `compute` beyond Python's: `pl.fma`, the bits of floats.
 
 `pl.fma` is a product and a sum with a single rounding, used only where a vertex calls it::
     total = self.a[k] * self.b[k] + total          rounded twice, always
