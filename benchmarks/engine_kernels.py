@@ -1,4 +1,4 @@
-"""Kernels on the engine beside hand-written ones: sums at positions, heat, products.
+"""Kernels on the engine, compared with hand-written ones: sums at positions, heat, products.
 
 python benchmarks/engine_kernels.py [--samples 9] [--json FILE] [--small]
 """

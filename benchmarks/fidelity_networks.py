@@ -124,7 +124,7 @@ PRODUCTS: Rows = {"B4-half": halves, "B4-float": floats, "W18": open_toolchain}
 # number for the convolution, its gradients by the input and by the weights, and what adds the
 # latter to the weights, of a batch of 4 halves (tests/benchmark_results.csv, parameters in
 # tests/CMakeLists.txt, in versions until March 2021).  The host is left out there (`--ignore-
-# data`) and here.  Operands lie where the plans of the first two passes put them (`--use-create-
+# data`) and here.  Operands are mapped by the plans of the first two passes (`--use-create-
 # input`, its default), so copies for the others count on both sides.  The error of a row is the
 # sum of those of two planners and of two models, so 15 % either way is what it may be.
 #
@@ -272,7 +272,7 @@ CONVOLUTIONS: Rows = {
 # Which rows: all convolutions of ResNet50, AlexNet and MobileNet, and those of one tap of
 # Inception, none in groups; layers of BERT of 128 rows but the two largest, and the square dense
 # layers of 16 rows; LSTM and GRU forward; all poolings and all reductions.  Left out are CTC,
-# other convolutions, and the GEMM rows, whose tool adds multiples of matrices that lie elsewhere.
+# other convolutions, and the GEMM rows, whose tool adds multiples of matrices on other tiles.
 
 
 RESULTS = "tests/benchmark_results.csv"
@@ -508,7 +508,7 @@ def pooling() -> Iterator[LibraryRow]:
 
 
 def _grouped(graph: pl.Graph, channels: int, size: int, group: int, name: str) -> pl.Tensor:
-    """Return a field whose channels lie together by groups, linearly over all tiles."""
+    """Return a field whose channels are grouped in memory, linearly over all tiles."""
     x = graph.add_variable(pl.HALF, (channels // group, 1, size, size, group), name)
     mapTensorLinearly(graph, x)
     return x.transpose((1, 0, 4, 2, 3)).reshape((1, channels, size, size))
@@ -538,7 +538,7 @@ REDUCTIONS = {
 
 
 def reductions() -> Iterator[LibraryRow]:
-    """Sums, greatest elements and sums of squares of halves that lie linearly."""
+    """Sums, greatest elements and sums of squares of halves that are mapped linearly."""
     for key, (operation, shape, dims, tiles, source) in REDUCTIONS.items():
         graph, program = pl.Graph(mk2(tiles)), pl.Sequence()
         x = graph.add_variable(pl.HALF, shape, "x")

@@ -35,9 +35,9 @@ def repeated(
 
     Args:
         name: the title of the row.
-        engine: its first program runs the Copy so many times.
+        engine: its first program runs the Copy `times` times.
         bare: the same without poplite, once.
-        times: how many times.
+        times: number of Copies.
         target: microseconds of one Copy beyond the call.
         samples: of each side.
     """

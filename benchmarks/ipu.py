@@ -3,9 +3,9 @@
     python benchmarks/ipu.py [--samples 9] [--json FILE] [--small]
 
 Each vertex has two edges and a state. In the regular program vertex k works on the rows k of two
-variables; in the irregular one begins, lengths, tiles and states are drawn. The baseline of sizes
+variables; in the irregular one offsets, lengths, tiles and states are random. The baseline of sizes
 is a program of a thousand regular vertices on as many tiles; that of times is building the graph,
-and of the export, which is a process of its own, importing poplite.
+or, for the export in a separate process, importing poplite.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ROW = 4
 """Elements of a row of the variables."""
 
 SHORT = 8
-"""Times as many samples of what takes milliseconds, as long as the turn of another process."""
+"""Factor by which rows of milliseconds, as short as a time slice, take more samples."""
 
 
 class Axpy(pl.Vertex):

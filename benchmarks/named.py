@@ -2,8 +2,8 @@
 
     python benchmarks/named.py [--samples 9] [--json FILE] [--small]
 
-Tensors of 10^7 FLOAT elements lie linearly on 1,472 tiles. A node is timed against
-`Tensor.dim_shuffle` of rank 4, which takes some 2 us.
+Tensors of 10^7 FLOAT elements are mapped linearly to 1,472 tiles. A node is timed against
+`Tensor.dim_shuffle` of rank 4, which takes about 2 us.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def beside(small: bool, tiles: int) -> list[Row]:
 def beside_xarray(
     cases: list[tuple[str, ng.Op, ng.Op, Array, Array]], tiles: int, samples: int, warm_up: float
 ) -> list[Row]:
-    """Rows of additions in xarray, where that is installed."""
+    """Rows of additions in xarray, if that is installed."""
     made = []
     for axes, p, q, m, t in cases:
         name = f"(H, W) + {axes}: xarray / named"
@@ -198,7 +198,7 @@ def products(small: bool, samples: int) -> list[Row]:
 
 
 def nodes(small: bool, samples: int) -> list[Row]:
-    """Rows of what builds axes and expressions."""
+    """Rows of building axes and expressions."""
     # A long loop on a busy machine always loses its core for a while, a short one mostly not.
     times, samples = (20, samples) if small else (200, 10 * samples)
     tensor = pl.Graph().add_variable(pl.FLOAT, (2, 3, 4, 5), "t")

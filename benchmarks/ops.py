@@ -67,7 +67,7 @@ def sums_of_rows(x: Any, out: Any) -> None:
 
 @numba.njit(parallel=True, fastmath=True)  # type: ignore[untyped-decorator]
 def sums_of_columns(x: Any, out: Any) -> None:
-    """The sum of each column: each core adds up rows of its own."""
+    """The sum of each column: each core sums its own rows."""
     cores = numba.get_num_threads()
     partials = np.zeros((cores, x.shape[1]), np.float32)
     for core in numba.prange(cores):
@@ -266,7 +266,7 @@ def rows_of_order(small: bool, samples: int) -> list[Row]:
 
 
 # -- slices ----------------------------------------------------------------------------------------
-# 200,000 rows of 64 FLOAT out of 100,000, on 1,472 tiles: the table lies as its plan says, and
+# 200,000 rows of 64 FLOAT out of 100,000, on 1,472 tiles: the table is mapped by its plan, and
 # all of it fits into the memory of the tiles. NumPy works on one core.
 
 
@@ -317,7 +317,7 @@ def rows_of_slices(small: bool, samples: int) -> list[Row]:
 
 # -- convolutions ----------------------------------------------------------------------------------
 # 3 x 3 taps, 64 to 64 channels, 56 x 56 places, a batch of 8, in float32. NumPy copies what each
-# tap lies on into a matrix, and multiplies it by the weights with BLAS.
+# tap covers into a matrix, and multiplies it by the weights with BLAS.
 
 
 def by_numpy(x: Floats, weights: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Whole programs of operations beside NumPy: multigrid, networks.
+"""Whole programs of operations, compared with NumPy: multigrid, networks.
 
 python benchmarks/ops_multigrid.py [--samples 9] [--json FILE] [--small]
 """
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 # -- levels by hand --------------------------------------------------------------------------------
-# Points of a level lie in blocks, whose rows the workers of a tile share; blocks begin at odd
-# rows and columns, as the points of the next level lie at even ones.
+# Points of a level are divided into blocks, whose rows the workers of a tile share; blocks begin at
+# odd rows and columns, since the points of the next level are at even ones.
 
 
 Floats = npt.NDArray[np.float32]
@@ -116,7 +116,7 @@ class Restrict(pl.Vertex):
     b: pl.Output[pl.Vector[pl.Vector[pl.FLOAT]]]
 
     def compute(self) -> None:
-        """A point of b lies on the point 2 i + 1, 2 j + 1 of r."""
+        """Point i, j of b coincides with point 2 i + 1, 2 j + 1 of r."""
         for i in range(len(self.b)):
             for j in range(len(self.b[i])):
                 left = self.r[2 * i][2 * j] + self.r[2 * i + 2][2 * j]
@@ -135,7 +135,7 @@ class Correct(pl.Vertex):
     e: pl.InOut[pl.Vector[pl.Vector[pl.FLOAT]]]
 
     def compute(self) -> None:
-        """Rows and columns 0, 2, ... of e lie between two of the next level."""
+        """Rows and columns 0, 2, ... of e are between two of the next level."""
         for i in range(len(self.e)):
             above, below = (i + 1) // 2, i // 2 + 1
             n = len(self.e[i])
@@ -256,10 +256,10 @@ class Solver:
 
     Attributes:
         b: charges, [size, size].
-        high, low: whose sum is the potential, likewise.
+        high, low: two tensors of that shape, whose sum is the potential.
         limit: to which the norm of the residual is reduced.
-        cycles: how many V-cycles that took.
-        norms: of the residual before each.
+        cycles: the number of V-cycles that took.
+        norms: of the residual before each V-cycle.
     """
 
     def __init__(self, size: int, grid: tuple[int, int]) -> None:
@@ -478,7 +478,7 @@ def rows_of_multigrid(small: bool, samples: int) -> list[Row]:
 TILES = 16
 
 TOLERANCE = 1e-3
-"""How far the loss of an epoch may be from NumPy's, as numbers are added in another order."""
+"""Tolerance for the loss of an epoch against NumPy's, since numbers are added in another order."""
 
 IN_A_ROW = 16
 """Layers of a turn."""

@@ -141,7 +141,7 @@ def ran(ipus: int, tiles: int, how: str, samples: int) -> dict[str, Any]:
 
 
 def sweeps(small: bool, samples: int) -> Row:
-    """Sweep by two workers and in turn."""
+    """A sweep by two workers against a sequential one."""
     if importlib.util.find_spec("joblib") is None:
         return Row.skipped(NAMES[0])
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))  # of workers too

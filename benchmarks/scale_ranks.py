@@ -3,11 +3,11 @@
 M1   heat on a plate, 100 steps: two ranks of one thread, and one process of two threads
 M2   bytes that the ranks of M1 send in a step, and the cells at their common edge
 M3   small steps that need data of the other rank: microseconds of each
-M4   a small step that needs nothing of the other rank, on two ranks and on one: what a run of more
-     steps takes longer, as ranks agree once at the end of a run, which is not a part of a step
-M5   memory that is there of a rank: one of four, and the only one
+M4   a small step that needs nothing from the other rank, on two ranks and on one: the additional
+     time of a run with more steps, since ranks synchronise once at the end of a run
+M5   memory of a rank: one of four, and the only one
 
-Rows are of processes of their own, started in turn; each takes the best of some runs.
+Rows are measured in separate processes, started alternately; each takes the best of several runs.
 
 python benchmarks/scale_ranks.py [--samples 9] [--json FILE] [--small]
 """

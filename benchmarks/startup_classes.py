@@ -301,7 +301,7 @@ class Conjugate(Vertex):
 
 
 class Histogram(Vertex):
-    """Counts of values in bins, with those that lie outside."""
+    """Counts of values in bins, and of those outside all bins."""
 
     values: Input[Vector[FLOAT]]
     bins: InOut[Vector[INT]]
@@ -420,7 +420,7 @@ SHAPES = {
     "out": (2 * LENGTH,),
     "origin": (2 * LENGTH,),
 }
-"""Of fields for which the usual one, `LENGTH` elements or `ROWS` such rows, does not do."""
+"""Shapes of fields for which the usual one, `LENGTH` elements or `ROWS` such rows, does not fit."""
 
 
 def shape_of(field: Field) -> tuple[int, ...]:

@@ -203,7 +203,7 @@ class Sigmoid(Unary[F]):
 
 
 class Relu(Unary[F]):
-    """`out[i] = max(x[i], 0)`; NaN stays."""
+    """`out[i] = max(x[i], 0)`; NaN is kept."""
 
     cycles = unary_cycles("relu")
 
@@ -401,7 +401,7 @@ class ScaledAdd(MultiVertex, Generic[F]):
 
 
 class Clamp(Vertex, Generic[N]):
-    """`out[i]` is `x[i]`, or `low` or `high` where it is outside of these; NaN stays."""
+    """`out[i]` is `x[i]` clamped to the range from `low` to `high`; NaN is kept."""
 
     x: Input[Vector[N]]
     """as many elements as out"""

@@ -96,7 +96,7 @@ class CopiedInput:
 def copied_inputs(
     graph: Graph, compute_set: ComputeSet, table: EdgeTable, base: int
 ) -> list[CopiedInput]:
-    """Return the fields of a compute set whose vertices read a copy; addresses begin at one."""
+    """Return the fields of a compute set whose vertices read a copy; these begin at `base`."""
     if not table.crossings.own:
         return []
     copied = []

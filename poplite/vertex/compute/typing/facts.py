@@ -56,7 +56,7 @@ Known = bool | int | float | np.uint64
 
 
 def known(value: arithmetic.Number) -> Known | None:
-    """Return a value to record; None for zeros and NaN, for which equality is not identity.
+    """Return a value to record; None for float32, 0.0 and NaN, where equality is not identity.
 
     >>> known(3), known(0.0), known(math.nan)
     (3, None, None)
