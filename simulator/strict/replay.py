@@ -25,6 +25,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from poplite.arrays.intervals import Int64
 from poplite.errors import PopliteError, PopliteWarning, UninitializedReadError
 from poplite.executable import encoding as op
 from poplite.executable.encoding import Code
@@ -136,6 +137,8 @@ class Replay:
             0  # executions until unwritten bytes are counted; their number
         )
         self.is_complete = self.is_lossy = self.has_run = False
+        # What the last execution passed on, and the looks at its table.
+        self._passed: tuple[object, tuple[Int64, Int64]] | None = None
 
     # For vertices that move rows, these are needed only if something is found to be wrong.
 
@@ -534,12 +537,19 @@ class Replay:
         value = np.array(stored).astype(f"u{element.size_bytes}").view(element.dtype)
         return str(value[()])
 
-    def passed_on(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def passed_on(self) -> tuple[Int64, Int64]:
         """Return which results hold unwritten elements, and which of these vertices read.
 
         Both are first bytes; for elements that vertices read, there is one for each edge.  Results
         that keep their previous values are left out, except for those of Outputs.
         """
+        seen = self._runs > 1, self._table.found.tobytes(), self._table.holes.tobytes()
+        if self._passed is None or self._passed[0] != seen:  # most executions are as the one before
+            self._passed = seen, self._newly_passed_on()
+        return self._passed[1]
+
+    def _newly_passed_on(self) -> tuple[Int64, Int64]:
+        """Return the same, as the table is now."""
         table, results, holes = self._table, [_NONE], [_NONE]
         for field, part in zip(self._fields, table.parts, strict=True) if self._runs > 1 else ():
             places, was = field.elements * field.size, table.holes[:, part]
