@@ -543,7 +543,9 @@ class Replay:
         Both are first bytes; for elements that vertices read, there is one for each edge.  Results
         that keep their previous values are left out, except for those of Outputs.
         """
-        seen = self._runs > 1, self._table.found.tobytes(), self._table.holes.tobytes()
+        if self._runs < 2:  # vertices did not run with other values
+            return _NONE, _NONE
+        seen = self._table.found.tobytes(), self._table.holes.tobytes()
         if self._passed is None or self._passed[0] != seen:  # most executions are as the one before
             self._passed = seen, self._newly_passed_on()
         return self._passed[1]
@@ -551,7 +553,7 @@ class Replay:
     def _newly_passed_on(self) -> tuple[Int64, Int64]:
         """Return the same, as the table is now."""
         table, results, holes = self._table, [_NONE], [_NONE]
-        for field, part in zip(self._fields, table.parts, strict=True) if self._runs > 1 else ():
+        for field, part in zip(self._fields, table.parts, strict=True):
             places, was = field.elements * field.size, table.holes[:, part]
             if field.field.writes:
                 found = table.found[:, part]
