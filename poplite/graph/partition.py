@@ -303,29 +303,42 @@ def halo_blocks(
     return found
 
 
-def near_square_grid(rows: int, cols: int, tiles: int) -> tuple[int, int]:
+def near_square_grid(
+    rows: int, cols: int, tiles: int, *, workers: int | None = None
+) -> tuple[int, int]:
     """Return the grid that uses the most tiles with nearly square blocks.
 
     A nearly square block is at most twice as long as wide. Among grids with the same number of
     tiles, the one with the smallest average half perimeter of a block (its halo) is chosen.
 
+    With `workers`, the rows of each block are shared among these, as `halo_blocks` does, and whole
+    rows seldom share evenly: of 14 rows two of six workers have 3, the others 2. The grid then is
+    the one in which the worker with the most cells has the fewest, also where it uses fewer tiles.
+
     Args:
         rows: rows of the plane.
         cols: columns of the plane.
         tiles: largest number of tiles to use, at least 1.
+        workers: number of workers that share the rows of a block, such as
+            `graph.target.workers`; None for blocks that are not shared by rows.
 
     Returns:
         Blocks down and across; their product is at most `tiles`, and no block is empty.
 
     Raises:
-        TensorCreationError: when `tiles` is below 1.
+        TensorCreationError: when `tiles` or `workers` is below 1.
         SizeOverflowError: for more tiles than a target may have.
+        ElementTypeError: for anything but whole numbers.
 
     >>> near_square_grid(427, 640, 1472), near_square_grid(3, 3, 1472)
     ((32, 46), (3, 3))
+    >>> near_square_grid(427, 640, 1472, workers=6)  # 2 rows of 16 cells a worker, not 3 of 14
+    (36, 40)
     """
     for name, number in (("rows", rows), ("cols", cols), ("tiles", tiles)):
         checked_integer(number, f"near_square_grid: {name}")
+    if workers is not None:
+        checked_integer(workers, "near_square_grid: workers", 1)
     if tiles < 1:
         raise TensorCreationError(
             f"a grid over {tiles} tiles, but at least 1 is needed",
@@ -339,10 +352,13 @@ def near_square_grid(rows: int, cols: int, tiles: int) -> tuple[int, int]:
             fix="rows and columns below 2**63",
         )
 
-    def rank(grid: tuple[int, int]) -> tuple[bool, int, float]:
+    def rank(grid: tuple[int, int]) -> tuple[bool, int, int, float]:
         height, width = rows / grid[0], cols / grid[1]
         long = max(height, width) > 2 * min(height, width)
-        return long, -math.prod(grid), height + width
+        slowest = 0
+        if workers is not None:
+            slowest = -(-math.ceil(height) // workers) * math.ceil(width)
+        return long, slowest, -math.prod(grid), height + width
 
     rows, cols = max(rows, 1), max(cols, 1)
     candidates = [(r, min(cols, tiles // r)) for r in range(1, min(rows, tiles) + 1)]

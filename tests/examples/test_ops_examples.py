@@ -60,7 +60,7 @@ def test_default_photograph_on_all_tiles(
     photo.main(steps=1)
     printed = capsys.readouterr().out
     assert "2 blurs of 427 x 640 pixels" in printed
-    assert "Total Tiles:                1,472" in printed
+    assert "Total Tiles:                1,440" in printed
 
 
 def test_half_rounds_every_cell_as_it_is_stored(photo: ModuleType, small_image: Path) -> None:
@@ -97,10 +97,10 @@ def test_oracle_is_the_definition(photo: ModuleType) -> None:
 def test_vertices_are_six_a_tile_and_blocks_near_square(photo: ModuleType) -> None:
     picture = np.zeros((427, 640, 4), np.float32)
     graph, _, buffer = photo.build(picture, 1, 1472)
-    assert [len(cs.vertices) for cs in graph.compute_sets] == [8832, 8832]
+    assert [len(cs.vertices) for cs in graph.compute_sets] == [6 * 1440, 6 * 1440]
     per_tile = graph.tile_mapping(buffer[1:-1, 1:-1]).elements_per_tile // 4
-    assert per_tile.min() == 13 * 13
-    assert per_tile.max() == 14 * 14
+    assert per_tile.min() == 11 * 16
+    assert per_tile.max() == 12 * 16
     assert graph.tile_mapping(buffer).is_complete
 
 

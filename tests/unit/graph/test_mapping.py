@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 from numpy.lib.stride_tricks import sliding_window_view
 
+from helpers.depth import examples
 from poplite.arrays import intervals
 from poplite.errors import (
     ElementTypeError,
@@ -466,6 +469,36 @@ def test_near_square_grids(rows: int, cols: int, tiles: int, grid: tuple[int, in
     assert near_square_grid(rows, cols, tiles) == grid
 
 
+@pytest.mark.parametrize(
+    ("rows", "cols", "tiles", "workers", "grid"),
+    [
+        (427, 640, 1472, 6, (36, 40)),  # 2 rows of 16 cells, not 3 of 14
+        (427, 640, 1472, 1, (23, 64)),  # 19 x 10 cells, not 14 x 14
+        (12, 12, 4, 6, (2, 2)),
+        (3, 3, 1472, 6, (3, 3)),
+        (1, 1000, 64, 6, (1, 64)),
+    ],
+)
+def test_grids_whose_rows_workers_share(
+    rows: int, cols: int, tiles: int, workers: int, grid: tuple[int, int]
+) -> None:
+    assert near_square_grid(rows, cols, tiles, workers=workers) == grid
+
+
+@examples(100, quick=20)
+@given(st.integers(1, 60), st.integers(1, 60), st.integers(1, 40), st.integers(1, 8))
+def test_no_worker_has_more_cells_than_in_the_grid_of_most_tiles(
+    rows: int, cols: int, tiles: int, workers: int
+) -> None:
+    def slowest(grid: tuple[int, int]) -> int:
+        parts = halo_blocks((rows, cols), grid, halo=0, workers=workers)
+        return max(math.prod(cut.stop - cut.start for cut in own) for _, own, _ in parts)
+
+    grid = near_square_grid(rows, cols, tiles, workers=workers)
+    assert math.prod(grid) <= tiles
+    assert slowest(grid) <= slowest(near_square_grid(rows, cols, tiles))
+
+
 def test_what_is_no_graph_tensor_or_pair() -> None:
     graph = Graph(Target(tiles=4))
     x = graph.add_variable("float32", (4, 4), "x")
@@ -486,6 +519,8 @@ def test_at_least_one_part() -> None:
         cut(1, 10, 0)
     with pytest.raises(TensorCreationError, match="a grid over 0 tiles, but at least 1"):
         near_square_grid(3, 3, 0)
+    with pytest.raises(TensorCreationError, match="^near_square_grid: workers is 0"):
+        near_square_grid(3, 3, 1, workers=0)
 
 
 @pytest.mark.parametrize(
