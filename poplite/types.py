@@ -292,6 +292,11 @@ SCALE_BITS = 6
 NAN_CODE = 0x80
 """The only NaN of both QUARTER formats, at the code that is negative zero in other formats."""
 
+AS_CODES = (
+    "connect x.reinterpret(pl.UNSIGNED_CHAR) to a field of UNSIGNED_CHAR: its elements are codes"
+)
+"""The remedy for the bits of a QUARTER number, which depend on the metadata of its tensor."""
+
 
 class QuarterFormat(Enumeration):
     """Sign, exponent and mantissa bits of a QUARTER element."""

@@ -3,7 +3,8 @@
     Engine(graph, program, options={"debug.floatPointOpException": True})
     POPLITE_ENGINE_OPTIONS='{"interpret": true}' python model.py
 
-Poplar's options that have no meaning here are accepted and ignored; other names are refused.
+Poplar's options that have no meaning here are accepted and ignored; other names are refused. Those
+whose effect is requested in another way here are refused with that way, unless they are false.
 
 `interpret` chooses the vertices that run as plain Python, by class or by step::
 
@@ -171,6 +172,7 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "debug.profilingTile": _NO_PROFILE,
     "debug.retainDebugInformation": "names and lines are always kept",
     "debug.runtimeVerify": 'use checks="strict"',
+    "debug.supervisorStackSizeInBytes": _NO_CODE,
     "debug.trace": _NO_CODE,
     "debug.verify": "graphs are always checked",
     "debug.workerStackSizeInBytes": _NO_CODE,
@@ -182,6 +184,14 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "target.*": _NO_DEVICE,
 }
 """Poplar's options that have no meaning here, with the reason; the first match applies."""
+
+SAID_OTHERWISE: Mapping[str, str] = {
+    "debug.nanOverflowException": '{"debug.floatPointOpException": True}',
+    "prng.seed": "Engine(graph, program, seed=...)",
+    "prng.*": "pl.set_stochastic_rounding(graph, sequence, True)",
+}
+"""Poplar's options whose effect is requested in another way here, with that way; the first match
+applies. They are refused, since a program would compute other numbers if they were ignored."""
 
 
 @frozen
@@ -268,7 +278,7 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
             fix='options={"debug.floatPointOpException": True}',
         )
     for name, value in (options or {}).items():
-        option = _option(name, "")
+        option = _option(name, value, "")
         if option is None:
             continue
         if option.is_argument:
@@ -318,21 +328,29 @@ def _of_environment() -> dict[str, Any]:
         )
     found = {}
     for name, value in values.items():
-        option = _option(name, ENVIRONMENT)
+        option = _option(name, value, ENVIRONMENT)
         if option is None:
             continue
         found[option.field] = _value(name, option, value, ENVIRONMENT)
     return found
 
 
-def _option(name: object, source: str) -> Option | None:
+def _option(name: object, value: object, source: str) -> Option | None:
     """Return an option, or None for one of Poplar's that is ignored; refuse other names."""
     before = f"{source}: " if source else ""
     if isinstance(name, str) and name in OPTIONS:
         return OPTIONS[name]
     known = [n for n, option in OPTIONS.items() if source or not option.is_argument]
-    if any(_fits(name, pattern) for pattern in WITHOUT_MEANING):
+    if _first_match(name, WITHOUT_MEANING):
         return None
+    if instead := _first_match(name, SAID_OTHERWISE):
+        if value is False or value == "false":
+            return None
+        raise InvalidOption(
+            f"{before}option '{name}' is {clipped(value)}, and no option here has its effect",
+            at=None if source else here(),
+            fix=instead,
+        )
     hint = did_you_mean(name, [*known, *WITHOUT_MEANING])
     raise InvalidOption(
         f"{before}there is no option {clipped(name)}{hint}",
@@ -340,6 +358,11 @@ def _option(name: object, source: str) -> Option | None:
         found="options: " + ", ".join(known),
         fix="docs/options.md lists them",
     )
+
+
+def _first_match(name: object, table: Mapping[str, str]) -> str:
+    """Return the text of the first pattern that fits a name; "" without any."""
+    return next((text for pattern, text in table.items() if _fits(name, pattern)), "")
 
 
 def _fits(name: object, pattern: str) -> bool:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from poplite.errors import AbsentMember, ElementTypeError, TensorIndexError
 from poplite.public import Face, checked_call, loaded_on_use
 from poplite.text import clipped
-from poplite.types import NUMPY_TYPES
+from poplite.types import AS_CODES, NUMPY_TYPES
 
 if TYPE_CHECKING:
     from poplite.expr.operand import Operand
@@ -196,8 +196,10 @@ _ELEMENT_TYPES = {str(each.dtype): f"pl.{each}" for each in NUMPY_TYPES} | _by_n
 _BITS = {
     "bits": "pl.float_bits(x), or pl.half_bits(x)",
     "from_bits": "pl.float_from_bits(n), or pl.half_from_bits(n)",
+    "quarter_bits": AS_CODES,
+    "quarter_from_bits": AS_CODES,
 }
-"""Attributes that each element type has."""
+"""Names that a function between numbers and bits might have."""
 
 _POPLIBS = ("gcl", "poplin", "popnn", "popops", "poprand", "popsparse", "poputil")
 

@@ -32,6 +32,7 @@ from poplite.errors import VertexCompileError, did_you_mean
 from poplite.frozen import frozen
 from poplite.source import SourceLocation
 from poplite.types import (
+    AS_CODES,
     BOOL,
     CHAR,
     FLOAT,
@@ -275,6 +276,8 @@ class Scope:
         known = [str(getattr(each, "__name__", "")) for each in FUNCTIONS]
         known = [name for name in known if hasattr(module, name)]
         near = [f"{prefix}.{name}(...)" for name in known if f"_{node.attr}" in name]
+        if node.attr in ("quarter_bits", "quarter_from_bits"):
+            near = [AS_CODES]
         self.refuse(
             node,
             f"'{module.__name__}' has no '{node.attr}'"

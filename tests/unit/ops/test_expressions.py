@@ -538,6 +538,8 @@ def test_a_misspelt_name_says_which_package_has_the_function(
     [
         ("bits", r"pl\.float_bits\(x\), or pl\.half_bits"),
         ("from_bits", r"pl\.float_from_bits\(n\), or pl\.half_from_bits"),
+        ("quarter_bits", r"connect x\.reinterpret\(pl\.UNSIGNED_CHAR\)"),
+        ("quarter_from_bits", r"connect x\.reinterpret\(pl\.UNSIGNED_CHAR\)"),
         ("popops", "from poplite.compat import popops"),
     ],
 )

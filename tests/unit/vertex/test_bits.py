@@ -193,6 +193,30 @@ def test_bits_are_priced() -> None:
     assert 100 <= cycles <= 10_000
 
 
+class NextCode(pl.Vertex):
+    """The code after each one of a QUARTER tensor, whose elements are connected as codes."""
+
+    codes: pl.InOut[pl.Vector[pl.UNSIGNED_CHAR]]
+
+    def compute(self) -> None:
+        """One more, and the same sign."""
+        for i in range(len(self.codes)):
+            self.codes[i] = (self.codes[i] & 0x80) | ((self.codes[i] + 1) & 0x7F)
+
+
+@pytest.mark.parametrize("form", [{"interpret": True}, {"checks": "strict"}, {"checks": "fast"}])
+def test_codes_of_quarter_are_unsigned_chars(form: Any) -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    metadata = pl.QuarterMetadata("F143", 0)
+    q = graph.add_variable(pl.QUARTER, (4,), "q", mapping=0, metadata=metadata)
+    cs = graph.add_compute_set("next")
+    graph.add_vertex(cs, NextCode, tile=0, codes=q.reinterpret(pl.UNSIGNED_CHAR))
+    engine = pl.Engine(graph, pl.Execute(cs), options=values_only(), **form)
+    engine.write(q, [1.0, -1.5, 0.0, 224.0])
+    engine.run()
+    assert engine.read(q).tolist() == [1.125, -1.625, 2.0**-10, 240.0]
+
+
 # -- `pl.fma` --------------------------------------------------------------------------------------
 
 

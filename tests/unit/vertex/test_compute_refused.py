@@ -84,6 +84,11 @@ REFUSED = {
         "'poplite' has no 'bits'  ",
         "pl.float_bits(...) or pl.half",
     ),
+    "bits of QUARTER": (
+        "self.n = pl.quarter_bits(self.a)",
+        "'poplite' has no 'quarter_bits'  ",
+        "connect x.reinterpret(pl.UNSIGNED_CHAR) to a field of UNSIGNED_CHAR",
+    ),
     "typing error": ("self.n = pl.float_bts(1)", "did you mean 'float_bits'", "use fields"),
     # statements
     "with": ('with open("f") as f:\n    pass', "'with' is not part", "engine.write"),
