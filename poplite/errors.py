@@ -22,7 +22,7 @@ from enum import Enum
 from functools import wraps
 from numbers import Integral, Real
 from types import FrameType, MappingProxyType
-from typing import Any, ClassVar, NamedTuple, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from poplite.poplar.callable_values import CalledText
 from poplite.source import SourceLocation, here, is_outside
@@ -127,6 +127,23 @@ class Absent:
     def __get__(self, instance: object, owner: type | None = None) -> NoReturn:
         what = f"poplite has no {self.name}"
         raise AbsentMember(what, found=self.reason, fix=self.instead)
+
+
+def present_names(cls: type, names: Iterable[str]) -> list[str]:
+    """Return attribute names of a class without those that only raise `AbsentMember`."""
+    members = {name: value for base in cls.__mro__[::-1] for name, value in vars(base).items()}
+    return sorted(name for name in names if not isinstance(members.get(name), Absent))
+
+
+if TYPE_CHECKING:
+    ListsPresent = type  # type checkers infer less for classes with a custom metaclass
+else:
+
+    class ListsPresent(type):
+        """The type of classes with many absent members, which `dir` and `help` do not list."""
+
+        def __dir__(cls) -> list[str]:
+            return present_names(cls, type.__dir__(cls))
 
 
 class PopliteError(_InParts):

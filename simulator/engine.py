@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, TextIO, overload
 
 from poplite.compile.compiler import Programs
 from poplite.compile.options import Faster, Interpret
-from poplite.errors import refuse_copies
+from poplite.errors import ListsPresent, refuse_copies
 from poplite.executable.executable import Checks, Executable
 from poplite.graph.graph import Graph
 from poplite.graph.host import StreamCallback
@@ -163,7 +163,7 @@ else:
 @cpp_spelling(poplar_only, but="run")
 @checked_methods("pl.Engine engine", but="run")
 @refuse_copies("engine.executable.save(path), and pl.Engine(pl.Executable.load(path)) elsewhere")
-class Engine(EngineSpelling):
+class Engine(EngineSpelling, metaclass=ListsPresent):
     """Runs programs on the simulator.
 
     An engine is a snapshot: later additions to the graph and changes of it have no effect.

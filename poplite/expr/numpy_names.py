@@ -18,7 +18,7 @@ from inspect import getmro, unwrap
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from poplite.errors import AbsentMember, ElementTypeError, TensorIndexError
+from poplite.errors import Absent, AbsentMember, ElementTypeError, TensorIndexError
 from poplite.public import Face, checked_call, loaded_on_use
 from poplite.text import clipped
 from poplite.types import AS_CODES, NUMPY_TYPES
@@ -280,7 +280,7 @@ def absent_method(operand: Operand, name: str, otherwise: str = "") -> Attribute
     return AbsentMember(f"{operand._kind} has no {name!r}", found=repr(operand), fix=instead)
 
 
-class AbsentName:
+class AbsentName(Absent):
     """A name from NumPy or `poplite.ops` that a class does not have; the error names a replacement.
 
     It is an attribute, since a `__getattr__` would slow down every other attribute look-up.
@@ -289,7 +289,7 @@ class AbsentName:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def __get__(self, operand: Operand | None, owner: type | None = None) -> NoReturn:
+    def __get__(self, operand: Any, owner: type | None = None) -> NoReturn:
         if operand is None:
             text = f"type object '{owner.__name__}' has no attribute '{self._name}'"  # type: ignore[union-attr]
             raise AttributeError(text, name=self._name, obj=owner)
@@ -297,15 +297,9 @@ class AbsentName:
 
 
 def refuse_absent_names(cls: T) -> T:
-    """Add the names that neither a class nor a base has; `dir` of its instances omits them."""
-    absent = {*_OF_METHODS, *_OPERATIONS} - set(dir(cls))
-    for name in absent:
+    """Add the names that neither a class nor a base has; `dir` omits them."""
+    for name in {*_OF_METHODS, *_OPERATIONS} - set(dir(cls)):
         setattr(cls, name, AbsentName(name))
-
-    def present(self: object) -> list[str]:
-        return sorted(set(object.__dir__(self)) - absent)
-
-    cls.__dir__ = present  # type: ignore[assignment, method-assign]
     return cls
 
 

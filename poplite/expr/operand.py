@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from poplite.errors import ElementTypeError
+from poplite.errors import ElementTypeError, ListsPresent
 from poplite.expr.numpy_names import refused_of_numpy
 from poplite.poplar.callable_values import CalledInt
 from poplite.public import checked_methods
@@ -54,7 +54,7 @@ def _reduced(how: str, x: Operand, dims: Dims, axis: Dims, keepdims: bool) -> Ex
 
 
 @checked_methods("ops.Operand x")
-class Operand:
+class Operand(metaclass=ListsPresent):
     """A tensor, or an expression of tensors.
 
     Operators return expressions (`poplite.ops` has the operations without an operator). They behave

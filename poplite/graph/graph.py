@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.display import Displayed, write_dataflow
-from poplite.errors import GraphConnectionError, checked_truth, refuse_copies
+from poplite.errors import GraphConnectionError, ListsPresent, checked_truth, refuse_copies
 from poplite.graph import compute_sets, connect, poplar_only, saving, variables
 from poplite.graph.host import (
     DataStream,
@@ -127,7 +127,7 @@ class Parts:
     "call the function that builds the graph once more; pl.compile_graph(...).save(path) "
     "keeps a compiled one"
 )
-class Graph(Displayed, GraphSpelling):
+class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
     """Variables, compute sets and vertices for one target.
 
     Args:

@@ -22,6 +22,7 @@ from poplite.errors import (
     Absent,
     Enumeration,
     InvalidMachineModel,
+    ListsPresent,
     UnknownName,
     checked_member,
     checked_truth,
@@ -37,7 +38,7 @@ DEVICE_IPUS = (1, 2, 4, 8, 16, 32, 64)
 
 
 @cpp_spelling()
-class Device:
+class Device(metaclass=ListsPresent):
     """A machine that programs are loaded on.
 
     Args:
@@ -302,7 +303,7 @@ _COSTS = {
 
 @cpp_spelling()
 @dataclass(init=False)
-class IPUModel:
+class IPUModel(metaclass=ListsPresent):
     """The numbers of a machine, which can be changed before a device is made from them.
 
     By default they are those of the version. Constants of the cost model without a name here are

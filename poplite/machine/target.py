@@ -60,6 +60,7 @@ from poplite.errors import (
     GraphReplicationError,
     InvalidMachineModel,
     InvalidTileMapping,
+    ListsPresent,
     UnknownName,
     did_you_mean,
 )
@@ -105,7 +106,7 @@ _COSTS = {
 @cpp_spelling(poplar_queries)
 @checked_methods("pl.Target target", but="cost fact vector_width")
 @frozen(repr=False, init=False)
-class Target(TargetSpelling):
+class Target(TargetSpelling, metaclass=ListsPresent):
     """A tile machine: the number of tiles, and the properties of a tile.
 
     The defaults are those of the architecture.

@@ -17,7 +17,7 @@ from functools import cache
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from poplite.errors import Absent, ElementTypeError
+from poplite.errors import Absent, ElementTypeError, present_names
 from poplite.poplar.absent import absent_members
 from poplite.poplar.declarations import Row, declared_rows
 from poplite.public import checked_call
@@ -53,9 +53,14 @@ def cpp_spelling(
             absent = Absent(*why)
             absent.__set_name__(cls, member)
             setattr(cls, member, absent)
+        cls.__dir__ = _listed  # type: ignore[method-assign, assignment]
         return cls
 
     return spelled
+
+
+def _listed(self: object) -> list[str]:
+    return present_names(type(self), object.__dir__(self))
 
 
 def _made(

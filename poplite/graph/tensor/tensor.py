@@ -845,11 +845,14 @@ class Tensor(Displayed, Operand, TensorSpelling):
         return stream
 
     def output_regions(self, stream: TextIO) -> TextIO:
-        """Write the ranges of variables, one per line, and return the stream."""
+        """Write the ranges of variables, and return the stream.
+
+        Ranges at regular distances are one line, as `var_regions().strided()` returns them.
+        """
         check_stream(stream, "t.output_regions")
         for part in self.region_chunks():
-            for variable, begin, end in part:
-                stream.write(f"{variable.name}[{begin}, {end})\n")
+            for variable, ranges in part.strided():
+                stream.write(f"{variable.name}{ranges}\n")
         return stream
 
     def dump(self) -> None:
@@ -862,12 +865,15 @@ class Tensor(Displayed, Operand, TensorSpelling):
         self.output(sys.stdout)
 
     def dump_regions(self) -> None:
-        """Print the ranges of variables.
+        """Print the ranges of variables; those at regular distances are one line.
 
         >>> import poplite as pl
-        >>> pl.Graph().add_variable(pl.FLOAT, (2, 6), "t")[:, 2:4].dump_regions()
+        >>> t = pl.Graph().add_variable(pl.FLOAT, (8, 12), "t")
+        >>> t[:2, 2:4].dump_regions()
         t[2, 4)
-        t[8, 10)
+        t[14, 16)
+        >>> t.T.dump_regions()
+        t[0, 1) 8 times every 12, 12 times every 1
         """
         self.output_regions(sys.stdout)
 

@@ -281,6 +281,8 @@ def test_the_expression_and_the_regions_are_written_to_a_stream(
     )
     both.dump_regions()
     assert capsys.readouterr().out == "t[4, 6)\nu[0, 2)\nt[10, 12)\nu[2, 4)\n"
+    graph.add_variable(FLOAT, (8, 12), "v").T.dump_regions()
+    assert capsys.readouterr().out == "v[0, 1) 8 times every 12, 12 times every 1\n"
     t[0:0].dump()
     assert capsys.readouterr().out == "float32[0, 6]: no elements\n"
 

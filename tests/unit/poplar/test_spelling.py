@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import pydoc
+import re
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 
 import poplite as pl
 from helpers.poplar_spellings import FILE, written
+from poplite.poplar.absent import absent_members
 from poplite.poplar.binder import Binder, DeclaredParameter, parameters_of
 from poplite.poplar.declarations import Row, all_rows
 
@@ -315,3 +318,23 @@ def test_truth_values_of_python_and_numpy_choose_the_same_declaration(truth: Any
     graph: Any = pl.Graph(pl.Target(tiles=2))
     x = graph.add_variable(pl.FLOAT, (4,), "x", mapping="linear")
     assert graph.getTileMapping(x, truth) == graph.tile_mapping(x)
+
+
+@pytest.mark.parametrize("owner", ["Graph", "Engine", "Tensor", "Target", "Device", "IPUModel"])
+def test_absent_members_are_listed_neither_by_dir_nor_by_help(owner: str) -> None:
+    cls: type = getattr(pl, owner)
+    listed, absent = set(dir(cls)), set(absent_members(owner))
+    assert listed.isdisjoint(absent)
+    assert all(hasattr(cls, name) for name in listed - {"__abstractmethods__"})
+    documented = set(re.findall(r"^ \|  (\w+)$", pydoc.plain(pydoc.render_doc(cls)), re.MULTILINE))
+    assert documented.isdisjoint(absent)
+    assert "einsum" not in documented
+
+
+def test_absent_members_of_an_object_are_refused_and_not_listed() -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    x: Any = graph.add_variable(pl.FLOAT, (3,), "x")
+    for owner, name in ((graph, "addCodelets"), (graph.target, "makeFpIctlValue"), (x, "einsum")):
+        assert name not in dir(owner)
+        with pytest.raises(pl.AbsentMember, match=name):
+            getattr(owner, name)
