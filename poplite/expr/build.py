@@ -514,6 +514,9 @@ NUMPYS_REDUCTIONS = {
 }
 """Reductions, by the NumPy function that has them as its `reduce`."""
 
+NUMPYS_SCANS = {"add": "cumulative_sum", "multiply": "cumulative_product"}
+"""Scans, by the NumPy function that has them as its `accumulate`."""
+
 
 def of_numpy(operand: Operand, function: str, method: str, inputs: Sequence[object]) -> object:
     """Return the expression for an operator between a NumPy number and an operand.
@@ -528,8 +531,11 @@ def of_numpy(operand: Operand, function: str, method: str, inputs: Sequence[obje
     if method == "__call__" and is_beside and name in OPERATIONS and OPERATIONS[name].symbol:
         # NumPy passes numbers in comparisons as arrays of rank 0.
         return apply(name, *[each[()] if isinstance(each, np.ndarray) else each for each in inputs])
+    if method == "__call__" and is_beside and name == "matmul":
+        as_expr(next(each for each in inputs if each is not operand), "'@'")  # refuses it
     if method != "__call__":
-        raise refused_of_numpy(operand, f"{function}.{method}", NUMPYS_REDUCTIONS.get(function, ""))
+        ours = {"reduce": NUMPYS_REDUCTIONS, "accumulate": NUMPYS_SCANS}.get(method, {})
+        raise refused_of_numpy(operand, f"{function}.{method}", ours.get(function, ""))
     raise refused_of_numpy(operand, function, name)
 
 
@@ -537,6 +543,7 @@ def in_place(operand: Operand, symbol: str, other: object) -> ElementTypeError:
     """Return the error for `x += y` and other augmented assignments."""
     what = f"'{symbol}='"
     one, two = (clipped_text(formula(as_expr(each, what)), _SHOWN) for each in (operand, other))
+    one = clipped_text(operand._as_target(), _SHOWN) or one
     two = f"({two})" if " " in two else two
     fix = f"ops.assign({one}, {one} {symbol} {two}) records the change"
     if isinstance(operand, Expr):

@@ -91,7 +91,7 @@ def refused_of_numpy(operand: Operand, function: str, name: str = "") -> Element
     return ElementTypeError(
         f"np.{function}: NumPy computes values, and an operand holds none while a graph is built",
         found=repr(operand),
-        fix=fix or "engine.read(t) returns the values after a run",
+        fix=fix or f"np.{function} of engine.read(x), after a run",
     )
 
 
@@ -156,6 +156,20 @@ _FUNCTIONS = {
     "unique": "ops.unique_sorted(ops.sort(x))",
     "var": "ops.variance(x, dims)",
     "norm": "ops.sqrt(ops.sum(x * x, dims))",
+    "atleast_1d atleast_2d": "x[None], or x.expand([dim])",
+    "ascontiguousarray": "ops.copy(x, y) records a copy to y; every view can be read as it is",
+    "column_stack dstack": "pl.stack(tensors, dim), or pl.concat(tensors, dim)",
+    "count_nonzero": "ops.sum(ops.where(ops.equal(x, 0), 0, 1))",
+    "diag diagonal": "x.flatten()[:: n + 1], for n columns",
+    "diff": "x[1:] - x[:-1]",
+    "inv": "ops.linalg.inverse(x)",
+    "nan_to_num": "ops.where(ops.is_nan(x), 0, x)",
+    "nansum": "ops.sum(ops.where(ops.is_nan(x), 0, x), dims)",
+    "ptp": "ops.max(x, dims) - ops.min(x, dims)",
+    "rot90": "x.T[::-1]",
+    "rollaxis": "x.dim_roll(dim, new)",
+    "solve": "ops.linalg.inverse(a) @ b; for triangular a, ops.linalg.triangular_solve(a, b)",
+    "trace": "ops.sum(x.flatten()[:: n + 1]), for n columns",
     "nonzero argwhere flatnonzero": "shapes are fixed when a graph is built: ops.where(p, a, b)",
 }
 

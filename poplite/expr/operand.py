@@ -93,6 +93,10 @@ class Operand(metaclass=ListsPresent):
         """Return its text in formulas."""
         return getattr(self, "name", "") or "tensor"
 
+    def _as_target(self) -> str:
+        """Return its text as the target of an assignment; "" for its formula."""
+        return ""
+
     _kind = "an expression"
     """Its text in messages."""
 

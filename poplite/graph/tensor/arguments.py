@@ -14,7 +14,7 @@ Each function returns plain numbers for `View`, or raises or returns an error. I
 refused, since a view cannot gather. A tensor holds no values, so assignments and conversions to a
 number are refused::
 
-    t[0] = 1        graph.set_initial_value(t, value), engine.write(t, value) or Copy
+    t[0] = 1        ops.assign(t[0], 1), engine.write(t[0], 1) or graph.set_initial_value(t[0], 1)
     bool(t)         a tensor has no truth value
 
 Source: NumPy manual, "Basic indexing"; Poplar API reference, "Tensor".
@@ -104,7 +104,7 @@ def number(value: object, what: str, tensor: NamedView) -> int:
     return result
 
 
-def _by_number(*indices: object) -> str:
+def _by_number(*indices: object, dim: int = 0) -> str:
     """Return advice for an index that is known only at run time; "" for other indices."""
     if any(isinstance(each, Operand) and each.element_type is BOOL for each in indices):
         return "ops.where(condition, t, 0) chooses; a view has the same elements in each run"
@@ -114,7 +114,8 @@ def _by_number(*indices: object) -> str:
     if any(each.num_elements != 1 for each in numbers if each.element_type):
         return "ops.embedding(t, rows), or ops.multi_slice(t, rows, dim), reads rows by number"
     if numbers:
-        return "ops.dynamic_slice(t, i, dims=[0], sizes=[1]) reads a slice whose number is computed"
+        call = f"ops.dynamic_slice(t, i, dims=[{dim}], sizes=[1])"
+        return f"{call} reads a slice whose number is computed"
     return ""
 
 
@@ -335,7 +336,7 @@ def select(key: object, tensor: NamedView) -> View:
     view, source, dim = tensor.view, 0, 0
     for item in items:
         if isinstance(item, slice):
-            view = _range(view, item, dim, tensor)
+            view = _range(view, item, dim, source, tensor)
             source, dim = source + 1, dim + 1
         elif item is None:
             view = view.expand([dim])
@@ -360,7 +361,7 @@ def _basic_index(item: object, dim: int, tensor: NamedView) -> int:
         raise TensorIndexError(
             f"a tensor cannot be indexed with {kind}{clipped(item)}",
             found=described(tensor),
-            fix=_by_number(item)
+            fix=_by_number(item, dim=dim)
             or "pl.concat(t.slices([...])) is a view of rows that are known now; "
             "ops.embedding(t, rows) reads those that a program computes",
         ) from None
@@ -374,7 +375,7 @@ def _basic_index(item: object, dim: int, tensor: NamedView) -> int:
     )
 
 
-def _range(view: View, item: slice, dim: int, tensor: NamedView) -> View:
+def _range(view: View, item: slice, dim: int, source: int, tensor: NamedView) -> View:
     if item.start is None and item.stop is None and item.step is None:
         return view
     try:
@@ -383,7 +384,7 @@ def _range(view: View, item: slice, dim: int, tensor: NamedView) -> View:
         raise TensorIndexError(
             f"slice with begin {item.start!r}, end {item.stop!r}, step {item.step!r}",
             found=described(tensor),
-            fix=_by_number(item.start, item.stop)
+            fix=_by_number(item.start, item.stop, dim=source)
             or "begin, end and step are whole numbers, and step is not 0",
         ) from None
     if step < 0:
@@ -608,7 +609,10 @@ _REFUSED = {
     "complex": ("a tensor is not a complex number", _COMPUTE),
     "index": ("a tensor is not a whole number", _COMPUTE),
 }
-_ASSIGN = "graph.set_initial_value(t, value), engine.write(t, value), or Copy(source, t)"
+_ASSIGN = (
+    "ops.assign(t[...], value) records it in a program; engine.write(t[...], value) and "
+    "graph.set_initial_value(t[...], value) set it from outside"
+)
 
 
 def refuse_operators(tensor_class: type[T]) -> type[T]:
@@ -619,10 +623,34 @@ def refuse_operators(tensor_class: type[T]) -> type[T]:
     for names, (what, fix) in _REFUSED.items():
         for name in names.split():
             setattr(tensor_class, f"__{name}__", _refused(what, fix))
-    for name in ("setitem", "delitem"):
-        refused = _refused("elements of a tensor are not set", _ASSIGN)
-        setattr(tensor_class, f"__{name}__", refused)
+    setattr(tensor_class, "__setitem__", _refused_assignment)  # noqa: B010
+    setattr(tensor_class, "__delitem__", _refused("elements of a tensor are not set", _ASSIGN))  # noqa: B010
     return tensor_class
+
+
+def _refused_assignment(self: NamedView, key: object, value: object) -> NoReturn:
+    """Refuse `t[key] = value` with the operation that stores, by the kind of the index."""
+    fix, items = _ASSIGN, key if isinstance(key, tuple) else (key,)
+    for place, item in enumerate(items):
+        if isinstance(item, Operand):
+            before = items[:place]
+            dim = sum(each is not None for each in before)
+            if Ellipsis in [each for each in before if not isinstance(each, Operand)]:
+                dim = len(self.view.shape) - (len(items) - place)
+            fix = _stored_by_number(item, dim) or fix
+    raise no_values("elements of a tensor are not set", self, fix)
+
+
+def _stored_by_number(index: Operand, dim: int) -> str:
+    """Return how to store at an index that is known only at run time; "" for another type."""
+    if index.element_type is BOOL:
+        return "ops.assign(t, ops.where(condition, value, t)) records it"
+    if index.element_type not in _INDICES:
+        return ""
+    if index.num_elements != 1:
+        return f"ops.multi_update(t, values, rows, dim={dim}) stores rows by number"
+    call = f"ops.dynamic_update(t, values, i, dims=[{dim}], sizes=[1])"
+    return f"{call} stores a slice whose number is computed"
 
 
 def _refused(what: str, fix: str) -> Callable[..., NoReturn]:

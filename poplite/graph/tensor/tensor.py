@@ -186,6 +186,10 @@ class Tensor(Displayed, Operand, TensorSpelling):
         is_whole = self.rank > 1 and tensor_text.is_transpose(self)
         return f"{self.name}.T" if is_whole else self.name or "tensor"
 
+    def _as_target(self) -> str:
+        """Return the view as a program would write it, with the names of its variables."""
+        return tensor_text.made_from(self).replace("'", "") if self.num_elements else ""
+
     @property
     def metadata(self) -> Tensor | None:
         """Format and scale of a QUARTER tensor; None for any other element type.

@@ -599,7 +599,33 @@ def test_a_tensor_indexed_by_the_running_program_names_dynamic_slice(name: str) 
     loop = Loop()
     with pytest.raises(pl.TensorIndexError) as caught:
         loop.record(lambda _, i: INDEXED[name](loop.table, i))
-    assert "ops.dynamic_slice(t, i, dims=[0], sizes=[1])" in caught.value.fix
+    dim = 1 if name == "second" else 0
+    assert f"ops.dynamic_slice(t, i, dims=[{dim}], sizes=[1])" in caught.value.fix
+
+
+def set_at(key: Callable[[Any], object]) -> Callable[[Any, Any], None]:
+    """Return a function that assigns to elements of a tensor, as NumPy can."""
+
+    def assign(x: Any, i: Any) -> None:
+        x[key(i)] = 1
+
+    return assign
+
+
+@pytest.mark.parametrize(
+    ("key", "fix"),
+    [
+        (lambda i: i, r"ops\.dynamic_update\(t, values, i, dims=\[0\], sizes=\[1\]\)"),
+        (lambda i: (slice(None), i), r"ops\.dynamic_update\(t, values, i, dims=\[1\], sizes"),
+        (lambda i: (..., i), r"ops\.dynamic_update\(t, values, i, dims=\[1\], sizes=\[1\]\)"),
+        (lambda i: i > 0, r"ops\.assign\(t, ops\.where\(condition, value, t\)\)"),
+        (lambda _: 1, r"ops\.assign\(t\[...\], value\)"),
+    ],
+)
+def test_elements_are_assigned_by_the_operation_that_the_index_needs(key: Any, fix: str) -> None:
+    loop = Loop()
+    with pytest.raises(pl.ElementTypeError, match=f"try: {fix}"):
+        loop.record(lambda _, i: set_at(key)(loop.table, i))
 
 
 @pytest.mark.parametrize(

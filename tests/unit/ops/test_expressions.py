@@ -403,7 +403,11 @@ INSTEAD: dict[str, tuple[Callable[[Any], Any], str]] = {
     "np.clip": (lambda x: np.clip(x, 0, 1), "ops.clip(x, ...)"),
     "np.maximum.reduce": (lambda x: np.maximum.reduce(x), "ops.max(x, ...)"),
     "np.repeat": (lambda x: np.repeat(x, 2), "ops.repeat_elements(x, n, dim)"),
-    "np.kron": (lambda x: np.kron(x, x), "engine.read(t) returns the values after a run"),
+    "np.kron": (lambda x: np.kron(x, x), "np.kron of engine.read(x), after a run"),
+    "np.linalg.inv": (lambda x: np.linalg.inv(x), "ops.linalg.inverse(x)"),
+    "np.diff": (lambda x: np.diff(x), "x[1:] - x[:-1]"),
+    "np.add.accumulate": (lambda x: np.add.accumulate(x), "ops.cumulative_sum(x, ...)"),
+    "np.add.at": (lambda x: np.add.at(x, 0, 1), "x[i] is a view; ops.assign(x[i], value) stores"),
 }
 
 
@@ -431,6 +435,20 @@ def test_an_expression_says_what_to_use(name: str, fix: str) -> None:
     with pytest.raises(AttributeError) as caught:
         getattr(expression, name)
     assert getattr(caught.value, "fix", "") == fix
+
+
+def test_a_matrix_of_numpy_is_refused_on_either_side_of_a_product() -> None:
+    x: Any = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
+    ones = np.ones((6, 4), np.float32)
+    for use in (lambda: x @ ones, lambda: ones @ x, lambda: np.matmul(ones, x)):
+        with pytest.raises(pl.ElementTypeError, match=r"(?s)^'@': array.*try: graph\.add_constant"):
+            use()
+
+
+def test_an_augmented_assignment_names_the_elements() -> None:
+    x: Any = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
+    with pytest.raises(pl.ElementTypeError, match=r"try: ops\.assign\(x\[1\], x\[1\] \* 2\)"):
+        x[1] *= 2
 
 
 def test_numpy_asks_for_shapes() -> None:
