@@ -203,6 +203,13 @@ class BOOL(ElementType[bool], dtype=np.bool_):
     """Truth value, one byte."""
 
 
+INTEGERS_32: tuple[type[ElementType[Any]], ...] = (
+    *(CHAR, SIGNED_CHAR, UNSIGNED_CHAR, SHORT, UNSIGNED_SHORT, INT, UNSIGNED_INT),
+)
+"""Integers of up to 32 bits."""
+
+INTEGERS: tuple[type[ElementType[Any]], ...] = (*INTEGERS_32, LONGLONG, UNSIGNED_LONGLONG)
+
 NUMPY_TYPES: tuple[type[ElementType[object]], ...] = (
     *(FLOAT, HALF),
     *(SIGNED_CHAR, UNSIGNED_CHAR, SHORT, UNSIGNED_SHORT, INT, UNSIGNED_INT),

@@ -33,14 +33,7 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor, check_own, of_variable
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.graph.tile_mapping import TileMapping
-from poplite.ops.operands import (
-    FLOATS,
-    INTEGERS,
-    beside,
-    check_placed,
-    check_type,
-    steps_for,
-)
+from poplite.ops.operands import FLOATS, beside, check_placed, check_type, steps_for
 from poplite.ops.random.numbers import (
     CHOSEN,
     TWO_32,
@@ -54,7 +47,7 @@ from poplite.ops.random.numbers import (
 from poplite.poplar.absent import shown as _shown
 from poplite.program import Copy, Sequence as Steps
 from poplite.text import clipped, integer_or_none, of_type
-from poplite.types import UNSIGNED_INT, ElementTypeLike, element_type
+from poplite.types import INTEGERS, UNSIGNED_INT, ElementTypeLike, element_type
 
 __all__ = _shown(
     globals(), "addCodelets bernoulli dropout normal setSeed truncatedNormal uniform", "poprand"

@@ -50,32 +50,12 @@ from poplite.program import Sequence as Steps
 from poplite.program.control import check_graph
 from poplite.program.recording import graph_for, innermost, target
 from poplite.text import clipped, clipped_text, integer_or_none, of_type
-from poplite.types import (
-    CHAR,
-    FLOAT,
-    HALF,
-    INT,
-    LONGLONG,
-    SHORT,
-    SIGNED_CHAR,
-    UNSIGNED_CHAR,
-    UNSIGNED_INT,
-    UNSIGNED_LONGLONG,
-    UNSIGNED_SHORT,
-    type_text,
-)
+from poplite.types import FLOAT, HALF, INT, INTEGERS, SHORT, UNSIGNED_INT, type_text
 
 Given = Tensor | Expr
 """An operand as given: a tensor, or an expression that is stored first."""
 
 FLOATS: tuple[ElementClass, ...] = (FLOAT, HALF)
-
-INTEGERS_32: tuple[ElementClass, ...] = (
-    *(CHAR, SIGNED_CHAR, UNSIGNED_CHAR, SHORT, UNSIGNED_SHORT, INT, UNSIGNED_INT),
-)
-"""Integers of up to 32 bits."""
-
-INTEGERS: tuple[ElementClass, ...] = (*INTEGERS_32, LONGLONG, UNSIGNED_LONGLONG)
 
 NUMBERS: tuple[ElementClass, ...] = (*FLOATS, *INTEGERS)
 """Element types with arithmetic, except QUARTER."""
@@ -83,8 +63,7 @@ NUMBERS: tuple[ElementClass, ...] = (*FLOATS, *INTEGERS)
 INDICES: tuple[ElementClass, ...] = (INT, UNSIGNED_INT)
 
 BITS: dict[int, ElementClass] = {
-    each.size_bytes: each
-    for each in (UNSIGNED_CHAR, UNSIGNED_SHORT, UNSIGNED_INT, UNSIGNED_LONGLONG)
+    each.size_bytes: each for each in INTEGERS if each.dtype.kind == "u"
 }
 
 

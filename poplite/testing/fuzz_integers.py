@@ -33,28 +33,12 @@ from poplite.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.simulator.engine import Engine
-from poplite.types import (
-    BOOL,
-    CHAR,
-    FLOAT,
-    INT,
-    LONGLONG,
-    SHORT,
-    SIGNED_CHAR,
-    UNSIGNED_CHAR,
-    UNSIGNED_INT,
-    UNSIGNED_LONGLONG,
-    UNSIGNED_SHORT,
-    ElementType,
-)
+from poplite.types import BOOL, CHAR, FLOAT, INTEGERS, UNSIGNED_LONGLONG, ElementType
 
 Values = npt.NDArray[np.object_]
 """Python integers or bools."""
 
-TYPES: tuple[Any, ...] = (
-    *(CHAR, SIGNED_CHAR, UNSIGNED_CHAR, SHORT, UNSIGNED_SHORT),
-    *(INT, UNSIGNED_INT, LONGLONG, UNSIGNED_LONGLONG, BOOL),
-)
+TYPES: tuple[Any, ...] = (*INTEGERS, BOOL)
 
 ALONG: dict[str, Callable[[Any], Any]] = {
     "cumulative_sum": lambda values: np.cumsum(values, -1),

@@ -19,37 +19,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poplite.types import (
-    BOOL,
-    CHAR,
-    FLOAT,
-    HALF,
-    INT,
-    LONGLONG,
-    SHORT,
-    SIGNED_CHAR,
-    UNSIGNED_CHAR,
-    UNSIGNED_INT,
-    UNSIGNED_LONGLONG,
-    UNSIGNED_SHORT,
-    ElementType,
-)
+from poplite.types import UNSIGNED_INT, ElementType
 from poplite.vertex.compute import arithmetic
 from poplite.vertex.compute.arithmetic import Kind
+from poplite.vertex.compute.dialect import STORED
 
 ELEMENTS: dict[type[ElementType[Any]], str] = {
-    BOOL: "bool",
-    CHAR: "char",
-    SIGNED_CHAR: "signed char",
-    UNSIGNED_CHAR: "unsigned char",
-    SHORT: "short",
-    UNSIGNED_SHORT: "unsigned short",
-    INT: "int",
+    **{element: element.toString() for element in STORED},
     UNSIGNED_INT: "unsigned",
-    LONGLONG: "long long",
-    UNSIGNED_LONGLONG: "unsigned long long",
-    HALF: "half",
-    FLOAT: "float",
 }
 """The C++ type of an element, in the order in which the host program numbers them; QUARTER is not
 among them."""

@@ -23,7 +23,6 @@ from poplite.ops.fuse.placement import Mappings, cuts, grain_of, held, variable
 from poplite.ops.operands import (
     FLOATS,
     INDICES,
-    INTEGERS_32,
     NUMBERS,
     called,
     check_name,
@@ -40,7 +39,7 @@ from poplite.ops.planning import received_cycles
 from poplite.ops.record import map as stored
 from poplite.program import Sequence as Steps
 from poplite.program.recording import RecordedSteps as Block, Recorder, recorder
-from poplite.types import BOOL, LONGLONG, UNSIGNED_INT
+from poplite.types import BOOL, INTEGERS_32, LONGLONG, UNSIGNED_INT
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.order import (
     POSITIONS,

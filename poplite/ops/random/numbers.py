@@ -33,7 +33,6 @@ from poplite.graph.virtual import mapping_graph
 from poplite.ops.fuse.placement import Mappings, complete, cuts, held, variable
 from poplite.ops.operands import (
     FLOATS,
-    INTEGERS,
     beside,
     check_type,
     check_writeable,
@@ -49,7 +48,15 @@ from poplite.program import Sequence as Steps
 from poplite.program.control import check_graph
 from poplite.program.recording import Recorder, graph_for, recorder
 from poplite.text import clipped
-from poplite.types import BOOL, FLOAT, INT, UNSIGNED_INT, ElementTypeLike, element_type as type_of
+from poplite.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    INTEGERS,
+    UNSIGNED_INT,
+    ElementTypeLike,
+    element_type as type_of,
+)
 from poplite.vertices.random import (
     AdvanceKey,
     Bernoulli,

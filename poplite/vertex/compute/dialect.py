@@ -31,22 +31,7 @@ import numpy as np
 from poplite.errors import VertexCompileError, did_you_mean
 from poplite.frozen import frozen
 from poplite.source import SourceLocation
-from poplite.types import (
-    AS_CODES,
-    BOOL,
-    CHAR,
-    FLOAT,
-    HALF,
-    INT,
-    LONGLONG,
-    SHORT,
-    SIGNED_CHAR,
-    UNSIGNED_CHAR,
-    UNSIGNED_INT,
-    UNSIGNED_LONGLONG,
-    UNSIGNED_SHORT,
-    ElementType,
-)
+from poplite.types import AS_CODES, BOOL, FLOAT, HALF, INTEGERS, ElementType
 from poplite.vertex.compute.arithmetic import INT_MAX, INT_MIN
 from poplite.vertex.compute.mathematics import KERNELS
 from poplite.vertex.compute.number_functions import BITS, fma
@@ -60,10 +45,7 @@ LIMITS = {"**": 64, "<<": 63, ">>": 63}
 SQUARE = 2
 """The largest power of a float32; a higher one could be rounded once or several times."""
 
-STORED: tuple[type[ElementType[Any]], ...] = (
-    *(BOOL, CHAR, SIGNED_CHAR, UNSIGNED_CHAR, SHORT, UNSIGNED_SHORT, INT, UNSIGNED_INT),
-    *(LONGLONG, UNSIGNED_LONGLONG, HALF, FLOAT),
-)
+STORED: tuple[type[ElementType[Any]], ...] = (BOOL, *INTEGERS, HALF, FLOAT)
 """Element types that may be called, to convert a number as storing and reading it back would."""
 
 FUSED: tuple[Callable[..., Any], ...] = (fma,)
