@@ -21,7 +21,15 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series
 from poplite.cost.exchange_cycles import pairs_of_several
-from poplite.cost.step_cost import PhaseCost, StepCost, VertexCosts, tile_cycles, times
+from poplite.cost.memory_plan import EXCHANGE_CODE, add_exchange_code
+from poplite.cost.step_cost import (
+    PhaseCost,
+    StepCost,
+    VertexCosts,
+    tile_cycles,
+    tile_work,
+    times,
+)
 from poplite.executable import encoding as op
 from poplite.executable.encoding import Code, steps_before
 from poplite.executable.executable import Executable
@@ -35,6 +43,7 @@ from poplite.executable.steps import (
     vertex_classes,
 )
 from poplite.frozen import frozen
+from poplite.machine.target import Target
 from poplite.report.execution import ExecutionStep, Phase, Source, TypeCycles
 from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Programs
@@ -51,11 +60,21 @@ def _nothing(program: str, row: int) -> None:
 
 @frozen(eq=False)
 class _Priced:
-    """The cost of one execution of a step: its phases in order, its vertices, all cycles."""
+    """The cost of one execution of a step.
+
+    Attributes:
+        phases: its phases in order.
+        types: its vertices.
+        cycles: all cycles.
+        idle: cycles in which the workers of each tile have nothing to do while vertices run.
+        code_bytes: of each phase, bytes of code on the tile that has most of it.
+    """
 
     phases: tuple[PhaseCost, ...]
     types: tuple[TypeCycles, ...]
     cycles: int
+    idle: PerTile
+    code_bytes: tuple[int, ...]
 
 
 @frozen(eq=False)
@@ -202,10 +221,10 @@ class Accounts:
         counted = self._slot_totals(program, row)
         kind = self._kind(number, is_host=is_host)
         phases = tuple(
-            _phase(phase, count)
+            _phase(phase, priced, code_bytes, count)
             if counted is None or phase.kind != "compute"
             else _ran_for(counted)
-            for phase in priced.phases
+            for phase, code_bytes in zip(priced.phases, priced.code_bytes, strict=True)
         )
         return ExecutionStep(
             name=self._host_name(number) if is_host else self._executable.steps[number].name,
@@ -275,8 +294,9 @@ def _source(known: TypeCycles, family: int, counted: SlotTotals | None) -> Sourc
     return "guessed" if counted.is_cut[family] else "counted"
 
 
-def _phase(phase: PhaseCost, count: int) -> Phase:
+def _phase(phase: PhaseCost, priced: _Priced, code_bytes: int, count: int) -> Phase:
     """Return the phase with the totals of `count` executions."""
+    idle = priced.idle if phase.kind == "compute" else None
     once = phase.cycles, phase.received, phase.sent, phase.copied
     cycles, received, sent, copied = (times(each, count) for each in once)
     return Phase(
@@ -289,14 +309,25 @@ def _phase(phase: PhaseCost, count: int) -> Phase:
         copied,
         phase.causes,
         phase.pairs and pairs_of_several(phase.pairs, count),
+        times(idle, count) if idle is not None and idle.num_used else None,
+        code_bytes,
     )
 
 
 def _ran_for(counted: SlotTotals) -> Phase:
     """Return the phase in which counted vertices ran."""
     nothing = PerTile.nothing(len(counted.tile_cycles))
-    busy = PerTile.of(counted.tile_cycles)
-    return Phase("compute", counted.slowest, 0, busy, nothing, nothing, nothing, ())
+    busy, idle = PerTile.of(counted.tile_cycles), _divided_idle(counted)
+    return Phase("compute", counted.slowest, 0, busy, nothing, nothing, nothing, (), idle=idle)
+
+
+def _divided_idle(counted: SlotTotals) -> PerTile | None:
+    """Return the idle cycles of counted vertices, divided among tiles by their cycles."""
+    busy = np.cumsum(counted.tile_cycles)
+    if not len(busy) or (idle := int(busy[-1]) - sum(counted.slots)) <= 0:
+        return None
+    # Rounded sums, so that the parts add up.
+    return PerTile.of(np.diff(np.rint(busy * (idle / int(busy[-1]))).astype(np.int64), prepend=0))
 
 
 def type_names(executable: Executable) -> dict[type[Vertex], str]:
@@ -323,14 +354,26 @@ def type_names(executable: Executable) -> dict[type[Vertex], str]:
 
 def _price(cost: StepCost, executable: Executable, names: Mapping[type[Vertex], str]) -> _Priced:
     priced = [_slots(vertices, executable, names) for vertices in cost.vertices]
-    phases = [*cost.before]
+    phases, target = [*cost.before], executable.target
+    idle = PerTile.nothing(target.tiles)
     if cost.vertices:
         slots = [slots for slots, _ in priced]
-        cycles = tile_cycles(cost.vertices, slots, executable.target)
+        cycles = tile_cycles(cost.vertices, slots, target)
+        idle = PerTile.of(cycles.array() - tile_work(cost.vertices, slots))
         phases.append(PhaseCost("compute", cycles))
     phases += cost.after
     types = tuple(vertex_type for _, vertex_type in priced)
-    return _Priced(tuple(phases), types, elapsed(phases, executable.target.tiles))
+    code_bytes = tuple(_code_bytes(phase, target) for phase in phases)
+    return _Priced(tuple(phases), types, elapsed(phases, target.tiles), idle, code_bytes)
+
+
+def _code_bytes(phase: PhaseCost, target: Target) -> int:
+    """Return the bytes of code of an exchange on the tile that has most of it."""
+    if phase.kind not in EXCHANGE_CODE:
+        return 0
+    total = np.zeros(target.tiles, np.int64)
+    add_exchange_code(total, phase, target)
+    return int(total.max())
 
 
 def _slots(

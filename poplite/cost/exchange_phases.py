@@ -247,7 +247,8 @@ def _phases_of_views(
     pieces, into = pieces_between(homes, source, destination, width)
     what, at = f"'{copy.source.name}' -> '{copy.destination.name}'", copy.location.portable
     if isinstance(copy, CrossReplicaCopy) and copy.replica_map != _identity(copy):
-        cause = Cause(what, "goes to other replicas", at, int(pieces.bytes.sum()))
+        moved = int(pieces.bytes.sum())
+        cause = Cause(what, "goes to other replicas", at, moved, len(pieces.to))
         yield global_phase(target, pieces, (cause,), replica_map=copy.replica_map)
         return
     stays = np.flatnonzero(pieces.source == pieces.to)
@@ -255,11 +256,11 @@ def _phases_of_views(
     if len(stays):
         rows = rows_of(homes, pieces.ordered(stays), into[stays])
         here = int(rows.bytes.sum())
-        cause = Cause(what, "is copied on its tile", at, here)
+        cause = Cause(what, "is copied on its tile", at, here, len(rows.tile))
         yield copy_phase(target, rows, (cause,))
         num_bytes -= here
     if num_bytes:
-        cause = Cause(what, "goes to other tiles", at, num_bytes)
+        cause = Cause(what, "goes to other tiles", at, num_bytes, len(pieces.to) - len(stays))
         once = isinstance(source.space, Storage) and not contains_aliases(source)
         yield from _exchanges(target, [pieces], once, lambda: ((cause,), NOTHING))
 
@@ -426,13 +427,21 @@ def _exchanges(
 def _divided(
     causes: tuple[Cause, ...], between: int
 ) -> tuple[tuple[Cause, ...], tuple[Cause, ...]]:
-    """Divide the bytes of causes between exchanges within IPUs and between them."""
+    """Divide the bytes of causes between exchanges within IPUs and between them.
+
+    Pieces are divided as bytes are.
+    """
     whole = sum(cause.bytes for cause in causes)
     far = [cause.bytes * between // whole for cause in causes]
     far[0] += between - sum(far)  # the largest
-    within = [replace(c, bytes=c.bytes - part) for c, part in zip(causes, far, strict=True)]
-    beyond = [replace(c, bytes=part) for c, part in zip(causes, far, strict=True)]
+    within = (_part_of(c, c.bytes - part) for c, part in zip(causes, far, strict=True))
+    beyond = (_part_of(c, part) for c, part in zip(causes, far, strict=True))
     return tuple(c for c in within if c.bytes), tuple(c for c in beyond if c.bytes)
+
+
+def _part_of(cause: Cause, num_bytes: int) -> Cause:
+    """Return a part of a cause, in as many of its pieces."""
+    return replace(cause, bytes=num_bytes, pieces=-(-cause.pieces * num_bytes // cause.bytes))
 
 
 def _within(
@@ -454,10 +463,10 @@ def _within(
 
 
 class _Sums:
-    """The bytes of a field, why they move, and the tile of the vertex of its largest piece."""
+    """The pieces of a field, why they move, and the tile of the vertex of the largest one."""
 
     def __init__(self, moved: _Moved, why: str) -> None:
-        self.moved, self.why, self.bytes = moved, why, 0
+        self.moved, self.why, self.bytes, self.pieces = moved, why, 0, 0
         self._most, self._tile = 0, 0
 
     def add(self, tile: Int64, num_bytes: Int64) -> None:
@@ -466,6 +475,7 @@ class _Sums:
         Both arrays are int64[n]; tiles are ascending, unless all pieces are added at once.
         """
         self.bytes += int(num_bytes.sum())
+        self.pieces += len(num_bytes)
         largest = int(num_bytes.argmax())
         most, at = int(num_bytes[largest]), int(tile[largest])
         if most > self._most or (most == self._most and at < self._tile):
@@ -474,7 +484,8 @@ class _Sums:
     def cause(self) -> Cause:
         """Return the field as a cause."""
         field = f"field '{self.moved.part.field.name}' of {self.moved.family.cls.__name__}"
-        return Cause(field, self.why, self.moved.at(self._tile).portable, self.bytes)
+        line = self.moved.at(self._tile).portable
+        return Cause(field, self.why, line, self.bytes, self.pieces)
 
 
 def _causes(found: Sequence[_Sums]) -> tuple[Cause, ...]:
@@ -483,7 +494,10 @@ def _causes(found: Sequence[_Sums]) -> tuple[Cause, ...]:
     named = [sums.cause() for sums in order[:MOST_CAUSES]]
     if others := order[MOST_CAUSES:]:
         what = f"each of {len(others):,} other fields" if len(others) > 1 else "another field"
-        named.append(Cause(what, others[0].why, "", sum(sums.bytes for sums in others)))
+        total, pieces = (
+            sum(each) for each in zip(*((s.bytes, s.pieces) for s in others), strict=True)
+        )
+        named.append(Cause(what, others[0].why, "", total, pieces))
     return tuple(named)
 
 

@@ -534,10 +534,10 @@ class ControlCode:
         self._on_all = 0
         self._exchanges: dict[tuple[object, ...], tuple[PhaseCost, int]] = {}
         each = target.cost("instruction_bytes")
-        self._instruction = int(each)
+        self._target = target
         self._bytes = {
             name: int(each * target.cost(f"{name}_instructions"))
-            for name in ("sync", "run", "branch", "exchange")
+            for name in ("sync", "run", "branch")
         }
 
     def branch(self, count: int) -> None:
@@ -565,8 +565,15 @@ class ControlCode:
             category = EXCHANGE_CODE[phase.kind]
             if category not in found:
                 found[category] = np.zeros_like(self._control)
-            # Code that sets up to receive and to send, then code that controls what moves.
-            for moved in (phase.received, phase.sent):
-                add_each_to(found[category], moved, times * self._bytes["exchange"])
-            add_to(found[category], phase.controls, times * self._instruction)
+            add_exchange_code(found[category], phase, self._target, times)
         return found
+
+
+def add_exchange_code(total: Int64, phase: PhaseCost, target: Target, times: int = 1) -> None:
+    """Add the code of an exchange to the bytes of each tile, int64[tiles]."""
+    each = target.cost("instruction_bytes")
+    setup = int(each * target.cost("exchange_instructions"))
+    # Code that sets up to receive and to send, then code that controls what moves.
+    for moved in (phase.received, phase.sent):
+        add_each_to(total, moved, times * setup)
+    add_to(total, phase.controls, times * int(each))

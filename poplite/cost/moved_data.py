@@ -95,6 +95,10 @@ def sum_of_parts(target: Target, phases: Sequence[PhaseCost]) -> PhaseCost:
     }
     again = int(target.cost(fixed[first.kind]))
     num_tiles, cause = target.tiles, first.causes[0]
+    sums = {
+        name: sum(getattr(phase.causes[0], name) for phase in phases)
+        for name in ("bytes", "pieces")
+    }
     cycles = [phase.cycles.array() for phase in phases]
     cycles[1:] = [np.maximum(each - again, 0) for each in cycles[1:]]
     return PhaseCost(
@@ -104,7 +108,7 @@ def sum_of_parts(target: Target, phases: Sequence[PhaseCost]) -> PhaseCost:
         received=_total([phase.received for phase in phases]),
         sent=_total([phase.sent for phase in phases]),
         copied=_total([phase.copied for phase in phases]),
-        causes=(replace(cause, bytes=sum(phase.causes[0].bytes for phase in phases)),),
+        causes=(replace(cause, **sums),),
         pairs=sum_of_pairs(num_tiles, [phase.pairs for phase in phases]),
     )
 
@@ -198,13 +202,13 @@ def phases_of_few(
     phases = []
     if stays:
         num_bytes = sum([row[4] for row in stays]) * width
-        cause = Cause(what, "is copied on its tile", at, num_bytes)
+        cause = Cause(what, "is copied on its tile", at, num_bytes, len(stays))
         phases.append(_copied(target, homes, stays, width, cause))
     if len(rows) > len(stays):
         source, to, begin_at, into, count = zip(*rows, strict=True)
         jumps = (True, *[a[1] != b[1] or a[3] + a[4] != b[3] for a, b in pairwise(rows)])
         moved = sum([row[4] for row in rows if row[0] != row[1]]) * width
-        cause = Cause(what, "goes to other tiles", at, moved)
+        cause = Cause(what, "goes to other tiles", at, moved, len(rows) - len(stays))
         low = min(begin_at)
         # Relative to the least place, so that other Copies find the same pieces.
         pieces = (

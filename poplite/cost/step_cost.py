@@ -299,6 +299,18 @@ def tile_cycles(
     return PerTile.of(cycles)
 
 
+def tile_work(vertices: Sequence[VertexCosts], slots: Sequence[Series]) -> Int64:
+    """Return int64[tiles], the cycles that `tile_cycles` returns if no worker were ever idle.
+
+    There is at least one family.
+    """
+    work: Int64 = np.zeros(vertices[0].tiles.num_tiles, np.int64)
+    for family, taken in zip(vertices, slots, strict=True):
+        if taken.count:
+            _add_one_by_one(work, family, taken)
+    return work
+
+
 def _add_one_by_one(cycles: Int64, family: VertexCosts, taken: Series) -> None:
     if taken.only is not None:
         cycles += family.tiles.counts() * taken.only

@@ -353,6 +353,7 @@ def _phase_since(later: Phase, earlier: Phase) -> Phase:
         sent=_minus(later.sent, earlier.sent),
         copied=_minus(later.copied, earlier.copied),
         pairs=_pairs_since(later.pairs, earlier.pairs),
+        idle=_minus(later.idle, earlier.idle) if later.idle and earlier.idle else later.idle,
     )
 
 

@@ -33,6 +33,21 @@ an IPU, between IPUs, or from and to the host."""
 
 PHASE_KINDS: tuple[PhaseKind, ...] = get_args(PhaseKind)
 
+TimePart = Literal[
+    "work",
+    "idle workers",
+    "waiting",
+    "copy",
+    "exchange",
+    "global exchange",
+    "host exchange",
+    "sync",
+]
+"""What a tile does: its workers run vertices, or some have none to run; it waits for slower tiles;
+it copies or exchanges, as in phases; it waits for a phase to begin."""
+
+TIME_PARTS: tuple[TimePart, ...] = get_args(TimePart)
+
 Source = Literal["given", "formula", "estimated", "counted", "guessed"]
 """Sources of the cycles of vertices: `set_perf_estimate`; a formula of the class, or an estimator;
 the price of the compiled code; a count taken while it ran; or a guess."""
@@ -47,12 +62,14 @@ class Cause:
         why: why it moves, in words.
         at: the user's line; empty without one.
         bytes: bytes moved in one execution.
+        pieces: contiguous pieces that they are moved in; 0 where that is not known.
     """
 
     what: str
     why: str
     at: Line
     bytes: int
+    pieces: int = 0
 
 
 @frozen
@@ -112,6 +129,10 @@ class Phase:
         copied: total of bytes rearranged on each tile.
         causes: its largest causes, the most bytes first, in one execution.
         pairs: totals of bytes from tile to tile; None where nothing moves between tiles.
+        idle: where vertices run, total of cycles that each tile's workers had nothing to do; None
+            where they always had.  Of vertices that are counted while they run, only the sum over
+            all tiles is known: it is divided among them by their cycles.
+        code_bytes: bytes of code by which the tile that has most of it sends and receives.
     """
 
     kind: PhaseKind
@@ -123,6 +144,8 @@ class Phase:
     copied: PerTile
     causes: tuple[Cause, ...]
     pairs: TilePairs | None = None
+    idle: PerTile | None = None
+    code_bytes: int = 0
 
     @property
     def moved(self) -> int:
@@ -363,6 +386,28 @@ class Execution:
     def phase_cycles(self) -> Mapping[PhaseKind, float]:
         """Return how many cycles a tile was busy with each kind of phase, on average."""
         return {kind: total / self.target.tiles for kind, total in self._totals().items()}
+
+    def time_parts(self) -> Mapping[TimePart, float]:
+        """Return what a tile did on average, in cycles that add up to all of them.
+
+        >>> import poplite as pl
+        >>> graph = pl.Graph(pl.Target(tiles=4))
+        >>> a, b = (graph.add_variable(pl.INT, (3,), name, mapping=0) for name in "ab")
+        >>> shown = pl.Engine(graph, pl.Copy(a, b)).report().shown
+        >>> parts = shown.time_parts()
+        >>> sum(parts.values()) == shown.cycles, parts["waiting"] == 3 * parts["copy"]
+        (True, True)
+        """
+        busy = self.phase_cycles()
+        idle = sum(p.idle.total for s in self.steps for p in s.phases if p.idle is not None)
+        found: dict[TimePart, float] = {
+            "work": busy["compute"] - idle / self.target.tiles,
+            "idle workers": idle / self.target.tiles,
+            **{kind: busy[kind] for kind in PHASE_KINDS if kind != "compute"},
+            "sync": self.sync_cycles,
+        }
+        found["waiting"] = (self.cycles or 0) - sum(busy.values()) - self.sync_cycles
+        return {part: found[part] for part in TIME_PARTS}
 
     def active_cycles(self) -> float:
         """Return how many cycles a tile computed on average, of those that computed.

@@ -559,6 +559,13 @@ def _stretches(things: Iterable[Held]) -> Iterator[tuple[Held, int, int]]:
             yield held, first, last
 
 
+def freed_by_spreading(largest: Held, tile: int, num_tiles: int) -> int:
+    """Return how many bytes less a tile has of a variable that is spread evenly over all tiles."""
+    if largest.category not in ("variable", "constant"):
+        return 0
+    return max(0, largest.bytes[tile] - -(-largest.bytes.total // num_tiles))
+
+
 def remedy_for(largest: Held, tile: int, num_tiles: int) -> str:
     """Return a way to make the largest thing on a tile smaller."""
     tiles, on = amount(num_tiles, "tile"), largest.bytes.tiles.count

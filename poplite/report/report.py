@@ -193,7 +193,7 @@ class Report(Displayed):
     @property
     def insights(self) -> Insights:
         """Where to look first; if nothing ran, in one run of each program."""
-        from poplite.report.findings import insights_of
+        from poplite.report.insights import insights_of
 
         return insights_of(self.compilation, self.shown)
 

@@ -236,7 +236,7 @@ def check_waiting(finding: Finding, found: list[tuple[ExecutionStep, Phase]]) ->
     of = sum(phase.cycles for _, phase in found)
     assert finding.cycles <= of - mean + 1
     used = max(phase.tile_cycles.num_used for _, phase in found)
-    if finding.why.endswith("no work"):
+    if finding.tiles_without:
         assert f"as {finding.of_tiles - used:,} of {finding.of_tiles:,} tiles have" in finding.text
         busy = sum(p.tile_cycles.total / p.tile_cycles.num_used for _, p in found)
         assert busy - mean > of - busy  # the idle tiles are the larger part
