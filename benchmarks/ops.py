@@ -77,16 +77,42 @@ def sums_of_columns(x: Any, out: Any) -> None:
     out[:] = partials.sum(0)
 
 
+@numba.njit(parallel=True, fastmath=True)  # type: ignore[untyped-decorator]
+def sums_of_columns_by_tiles(partials: Any, x: Any, out: Any) -> None:
+    """The sum of each column in the two stages of the machine: sums in each tile, then of tiles."""
+    elements, (tiles, columns) = x.reshape(-1), partials.shape
+    for tile in numba.prange(tiles):
+        at, end = tile * len(elements) // tiles, (tile + 1) * len(elements) // tiles
+        partials[tile] = 0
+        while at < end:
+            row = elements[at : min(end, at + columns - at % columns)]
+            total = partials[tile, at % columns : at % columns + len(row)]
+            for i in range(len(row)):
+                total[i] += row[i]
+            at += len(row)
+    cores = numba.get_num_threads()
+    for core in numba.prange(cores):
+        total = out[core * columns // cores : (core + 1) * columns // cores]
+        total[:] = 0
+        for tile in range(tiles):
+            part = partials[tile, core * columns // cores : (core + 1) * columns // cores]
+            for i in range(len(part)):
+                total[i] += part[i]
+
+
 def rows_of_sums(small: bool, samples: int) -> list[Row]:
     """All rows of this script."""
     warm_up = 0.0 if small else SETTLING
     shape = (100, 100) if small else (10_000, 1_000)
     x: Floats = np.random.default_rng(7).integers(-2, 3, shape).astype(np.float32)
+    two_stages = partial(sums_of_columns_by_tiles, np.empty((1472, shape[1]), np.float32))
     made = []
     for what, dims, hand, limit in (
         ("7 sum of 10^7", None, sum_of_all, 1.4),
         ("8 sums of rows, 10^4 x 10^3", 1, sums_of_rows, 1.6),
-        ("8 sums of columns, 10^4 x 10^3", 0, sums_of_columns, 1.3),
+        # The partial sums of 1,472 tiles are 15 % of the operand: written once and read once.
+        ("8 sums of columns, 10^4 x 10^3", 0, sums_of_columns, 1.5),
+        ("8 the same, in two stages", 0, two_stages, 1.2),
     ):
         engine, result = engine_of(small, {"x": x}, partial(ops.sum, dims=dims))
         expected = np.atleast_1d(x.sum(dims, dtype=np.float32))
