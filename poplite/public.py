@@ -30,8 +30,11 @@ _FOR_TYPES = re.compile(r"^if TYPE_CHECKING:\n((?: .*\n|\n)+)", re.MULTILINE)
 _IMPORT = re.compile(r"^ +from (\S+) import (\([^)]*\)|.*)", re.MULTILINE)
 _NAME = re.compile(r"\bas (\w+)")
 
+OF_DIMENSIONS = {"axis", "axes", "dim", "dims", "dimension", "dimensions", "reduction_axes"}
+"""Names of arguments for dimensions."""
+
 _ALIKE = (
-    {"axis", "axes", "dim", "dims", "dimension", "dimensions", "reduction_axes"},
+    OF_DIMENSIONS,
     {"tile", "tiles", "mapping", "tile_mapping", "target"},
     {"dtype", "type", "element_type"},
     {"keepdim", "keepdims", "keep_dims"},
@@ -167,6 +170,7 @@ def misfit(
     arguments: tuple[Any, ...],
     options: Mapping[str, Any],
     owners: int = 0,
+    otherwise: str = "",
 ) -> ElementTypeError | None:
     """Return the error for arguments that do not fit a function; None if they fit.
 
@@ -176,13 +180,15 @@ def misfit(
         arguments: the positional arguments.
         options: the keyword arguments.
         owners: 1 for a method whose first argument is the object.
+        otherwise: the remedy if no keyword argument is close to a parameter.
     """
     why = why_unfit(function, arguments, options)
     if why is None:
         return None
     error, names = why
     text = signature_text(function, owners)
-    fix = _remedy(called, names[owners:], options) or _shortest_call(called, function, owners)
+    fix = _remedy(called, names[owners:], options) or otherwise
+    fix = fix or _shortest_call(called, function, owners)
     return ElementTypeError(f"{called}: {error}", found=called + text, fix=fix)
 
 

@@ -6,6 +6,7 @@ For example:
     H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
 """
 
+from functools import partial as _partial
 from types import FunctionType as _FunctionType
 from typing import TYPE_CHECKING
 
@@ -70,7 +71,12 @@ from poplite.named.layout import (
     row_major as row_major,
 )
 from poplite.named.lifting import nmap as nmap
-from poplite.named.op import Op as Op, absent_name as _absent_function, metadata as metadata
+from poplite.named.op import (
+    Op as Op,
+    absent_name as _absent_function,
+    metadata as metadata,
+    unfit_call as _unfit_call,
+)
 from poplite.named.reducing import (
     L1_norm as L1_norm,
     L2_norm as L2_norm,
@@ -134,7 +140,9 @@ from poplite.public import checked_call as _checked_call, names_of
 __all__ = names_of(globals())
 for _name in __all__:
     if isinstance(globals()[_name], _FunctionType):
-        globals()[_name] = _checked_call(globals()[_name], f"ng.{_name}")
+        globals()[_name] = _checked_call(
+            globals()[_name], f"ng.{_name}", _partial(_unfit_call, f"ng.{_name}")
+        )
 if not TYPE_CHECKING:  # a type checker reports unknown names
 
     def __getattr__(name: str) -> object:

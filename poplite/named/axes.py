@@ -760,6 +760,8 @@ def missing(what: str, axis: object, axes: Axes, of: str = "") -> AxisError:
         fix = known
         if isinstance(axis, str) and axis in axes.names:
             fix = f"the axis itself: axes.find({axis!r}) of {axes}"
+        elif isinstance(axis, int) and -len(axes.items) <= axis < len(axes.items):
+            fix = f"{axes.names[axis]}, as {known}"
         return AxisError(f"{what}: {clipped(axis)} is not an axis", found=of_type(axis), fix=fix)
     twin = next((each for each in axes if each.name == axis.name), None)
     if twin is not None:

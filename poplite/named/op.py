@@ -10,6 +10,7 @@ A node is pure: its value is determined where a computation reads it.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,8 +22,9 @@ from poplite.errors import AbsentMember, AxisError, ElementTypeError, did_you_me
 from poplite.expr.build import NUMPYS_REDUCTIONS
 from poplite.expr.operand import Equality, is_value, not_compared
 from poplite.expr.tree import ElementClass
-from poplite.named.axes import Axes
+from poplite.named.axes import Axes, Axis
 from poplite.named.changed_axes import spelled
+from poplite.public import OF_DIMENSIONS, misfit
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, of_type
 from poplite.types import FLOAT
@@ -418,7 +420,7 @@ def as_op(value: Any, what: str) -> Op:
         raise AxisError(
             f"{what}: an array of shape {shape} has no axes",
             found=of_type(value),
-            fix=f"ng.constant(array, [{axes_for(shape)}])",
+            fix=f"ng.constant(array, [{axes_for(shape)}]), for {_lengths_text(shape)}",
         )
     if isinstance(value, Equality):
         raise value.refused(what)
@@ -574,6 +576,90 @@ def absent_name(package: str, name: str) -> AttributeError:
         return AbsentMember(f"poplite has no named.{name}", fix=fix)
     text = f"module '{package}' has no attribute '{name}'"
     return AttributeError(text, name=name, obj=sys.modules[package])
+
+
+def _lengths_text(shape: tuple[int, ...]) -> str:
+    lengths = ", ".join(f"{size:,}" for size in shape)
+    return f"an axis of length {lengths}" if len(shape) == 1 else f"axes of lengths {lengths}"
+
+
+def unfit_call(
+    called: str,
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    options: Mapping[str, Any],
+) -> ElementTypeError | None:
+    """Return the error for arguments that do not fit a function; its remedy names the user's axes.
+
+    >>> from poplite.named.axes import make_axis
+    >>> from poplite.named.reducing import sum
+    >>> from poplite.named.tensors import placeholder
+    >>> x = placeholder([make_axis(3, "H"), make_axis(4, "W")])
+    >>> unfit_call("ng.sum", sum, (x,), {"axis": -1}).fix
+    'ng.sum(..., reduction_axes=[W])'
+    """
+    axes = next((each.axes for each in arguments if isinstance(each, Op)), Axes())
+    takes_one = "axis" in inspect.signature(function).parameters
+    given = {
+        name: _axes_text(value, axes, takes_one) if name in OF_DIMENSIONS else value
+        for name, value in options.items()
+    }
+    whole = _whole_call(called, function, arguments, given, axes)
+    return misfit(called, function, arguments, given, otherwise=whole)
+
+
+class _Text(str):
+    """Text that messages show without quotation marks."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _axes_text(value: object, axes: Axes, takes_one: bool) -> object:
+    """Return an argument for dimensions as the text of axes; without axes, as it is.
+
+    For an argument that means none of the axes the text is that of the last one, as an example.
+    """
+    if not axes.items:
+        return value
+    listed = value if isinstance(value, list | tuple) else [value]
+    names = []
+    for each in listed:
+        if isinstance(each, int) and -len(axes) <= each < len(axes):
+            each = axes[each]
+        name = each if isinstance(each, str) else getattr(each, "name", "")
+        if not isinstance(each, Axis | str) or name not in axes.names:
+            names = list(axes.names[-1:])
+            break
+        names.append(name)
+    text = ", ".join(names)
+    return _Text(text if takes_one and len(names) == 1 else f"[{text}]")
+
+
+def _whole_call(
+    called: str,
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    options: Mapping[str, Any],
+    axes: Axes,
+) -> str:
+    """Return the shortest call with the given arguments, as text; "" if one has no parameter."""
+    signature = inspect.signature(function)
+    try:
+        given = signature.bind_partial(*arguments, **options).arguments
+    except TypeError:
+        return ""
+    texts = []
+    for name, each in signature.parameters.items():
+        if name in given:
+            value = given[name]
+            texts.append(spelled(value, name) if isinstance(value, Op) else clipped(value))
+        elif each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD:
+            own = {"axis": axes.names[-1:], "axes": [f"[{axes.names[-1]}]"] if axes.items else []}
+            texts.append((own.get(name) or [name])[0])
+    return f"{called}({', '.join(texts)})"
 
 
 def _filled(text: str, x: str, axes: Sequence[str]) -> str:

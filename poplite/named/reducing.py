@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from poplite.errors import AxisError, ElementTypeError, TensorCreationError
+from poplite.errors import AxisError, ElementTypeError, MissingAxisError, TensorCreationError
 from poplite.expr.operations import kind_of
 from poplite.expr.tree import ElementClass
 from poplite.named.axes import Axes, AxesLike, Axis, AxisRoot, check_lengths, chosen, some
@@ -516,6 +516,13 @@ def take(table: Any, indices: Any, axis: Axis) -> Op:
     <take (N:3, D:8) FLOAT>
     """
     rows, numbers = as_op(table, "take"), as_op(indices, "take")
+    if isinstance(axis, Axis) and axis in numbers.axes and axis not in rows.axes:
+        one, other = spelled(numbers, "table"), spelled(rows, "indices")
+        raise MissingAxisError(
+            f"take: no axis '{axis.name}' in the table, but in the indices",
+            found=texts_of((rows, numbers)),
+            fix=f"ng.take({one}, {other}, {axis.name}): the table is the first argument",
+        )
     own = only_axis(chosen(axis, rows.axes, "take"), "take")
     if isinstance(numbers, NumberOp):
         return sliced_op(rows, {own: numbers.value})

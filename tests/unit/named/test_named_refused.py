@@ -414,6 +414,34 @@ REFUSED: list[tuple[Call, type[Exception], str, str]] = [
     (lambda: ng.sum(x, "H"), AxisError, "sum: 'H' is not an axis", "axes.find('H') of (H:3, W:4)"),
     (lambda: ng.sum(x, ["H"]), AxisError, "sum: 'H' is not an axis", "axes.find('H')"),
     (lambda: ng.softmax(x, 1), AxisError, "softmax: 1 is not an axis", "the axes are (H:3, W:4)"),  # type: ignore[arg-type]
+    (
+        lambda: ng.sum(x, axis=1),
+        ElementTypeError,
+        "ng.sum: got an",
+        "ng.sum(..., reduction_axes=[W])",
+    ),  # type: ignore[call-arg]
+    (lambda: ng.max(x, dims=[0, 1]), ElementTypeError, "ng.max: got", "reduction_axes=[H, W])"),  # type: ignore[call-arg]
+    (
+        lambda: ng.sum(x, axis=2),
+        ElementTypeError,
+        "ng.sum: got an",
+        "ng.sum(..., reduction_axes=[W])",
+    ),  # type: ignore[call-arg]
+    (lambda: ng.sum(x, 0), AxisError, "sum: 0 is not an axis", "H, as the axes are (H:3, W:4)"),  # type: ignore[arg-type]
+    (lambda: ng.take(x), ElementTypeError, "ng.take: missing", "ng.take(x, indices, W)"),  # type: ignore[call-arg]
+    (lambda: ng.take(x, i, dim=0), ElementTypeError, "ng.take: missing", "ng.take(..., axis=H)"),  # type: ignore[call-arg]
+    (
+        lambda: ng.take(i, x, W),
+        MissingAxisError,
+        "take: no axis 'W' in the table",
+        "ng.take(x, i, W): the table",
+    ),
+    (
+        lambda: ng.take(x, [0, 1], W),
+        AxisError,
+        "take: an array of shape (2,) has",
+        "an axis of length 2",
+    ),
     (lambda: ng.constant([1, 2]), AxisError, "constant: an array of shape (2,) with 0 axes", "[H"),
     (
         lambda: x[None],
