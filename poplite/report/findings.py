@@ -33,6 +33,9 @@ tile with too little memory."""
 MOST = 10
 """Most findings that are printed."""
 
+GAINS = "cycles of the following are computed: what the remedy would save"
+"""What the numbers of findings are."""
+
 NAME = 40
 """Maximum number of characters of a name in a table."""
 
@@ -143,7 +146,10 @@ def insights_text(insights: Insights) -> list[str]:
     if (fullest := insights.fullest) is not None:
         mean = f"{fullest.mean:,.1f} B on average"
         lines.append(f"fullest: tile {fullest.tile:,} holds {fullest.most:,} B; {mean}")
-    lines += [each.text for each in insights.findings[:MOST]]
+    shown = insights.findings[:MOST]
+    if any(each.kind not in ("guessed", "out of memory") for each in shown):
+        lines.append(GAINS)
+    lines += [each.text for each in shown]
     if (more := len(insights.findings) - MOST) > 0:
         lines.append(f"... {more:,} more")
     return lines or ["none"]
@@ -196,7 +202,9 @@ def _moves(finding: Finding) -> str:
     if finding.pieces:
         words += f", in {amount(finding.pieces, 'piece')}"
     if finding.link_bytes_per_cycle:
-        speed = f"{finding.bytes_per_cycle:,.1f} of {finding.link_bytes_per_cycle:,.1f} B a cycle"
+        speed = (
+            f"{finding.bytes_per_cycle:,.1f} of the {finding.link_bytes_per_cycle:,.1f} B a cycle"
+        )
         words += f", at {speed} that a link carries"
     if finding.code_bytes:
         words += f"; its code takes {finding.code_bytes:,} B of a tile"

@@ -135,14 +135,11 @@ def _summary(report: Report) -> list[str]:
 
 def _shares(execution: Execution, whole: int) -> Iterator[str]:
     """Yield the activities of a tile on average and their shares of the time, the largest first."""
-    busy: dict[str, float] = {}
-    for kind, cycles in execution.phase_cycles().items():
-        busy[_PHASE_WORDS.get(kind, kind).removesuffix(" cycles")] = cycles
-    busy["sync"] = execution.sync_cycles
-    busy["waiting for other tiles"] = whole - sum(busy.values())
-    for name in sorted(busy, key=lambda name: -busy[name]):
-        if (share := _percent(busy[name], whole)) != "0.0%":
-            yield f"{name} {share}"
+    spent = execution.time_parts()
+    for part in sorted(spent, key=lambda part: -spent[part]):
+        if (share := _percent(spent[part], whole)) != "0.0%":
+            words = "waiting for other tiles" if part == "waiting" else part
+            yield f"{_PHASE_WORDS.get(part, words).removesuffix(' cycles')} {share}"
 
 
 def _percent(part: float, whole: int) -> str:

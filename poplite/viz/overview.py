@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from poplite.frozen import frozen
-from poplite.report.execution import PHASE_KINDS
+from poplite.report.execution import TimePart
 from poplite.report.findings import Finding
 from poplite.report.memory import peaks_of
 from poplite.report.report import Report
@@ -26,6 +26,7 @@ from poplite.viz.memory.kinds import LOOKS as KIND_LOOKS
 
 WIDTH, MARGIN, BAR = 760, 20, 22
 MOST_FINDINGS = 6
+_OF_WORKERS = {"work": PHASE_LOOKS["compute"].kind, "idle workers": "idle"}
 SENTENCE = 100
 """Characters of a line of a finding."""
 
@@ -68,12 +69,8 @@ def overview_of(report: Report) -> Overview:
     >>> overview_of(pl.Engine(graph, pl.Sequence()).report()).memory[0]
     OverviewPart(label='variables', kind='c0', size=2000)
     """
-    memory, execution = report.compilation.modelled, report.shown
-    busy = execution.phase_cycles()
-    time = [OverviewPart(PHASE_LOOKS[k].words, PHASE_LOOKS[k].kind, busy[k]) for k in PHASE_KINDS]
-    time.append(OverviewPart("sync", PHASE_LOOKS["sync"].kind, execution.sync_cycles))
-    waiting = (execution.cycles or 0) - sum(part.size for part in time)
-    time.append(OverviewPart("waiting for other tiles", "gaps", waiting))
+    memory, spent = report.compilation.modelled, report.shown.time_parts()
+    time = [OverviewPart(*_looks(part), cycles) for part, cycles in spent.items()]
     tile = None if memory is None else memory.including_gaps.worst_tile
     held = []
     if memory is not None and tile is not None:
@@ -90,6 +87,16 @@ def overview_of(report: Report) -> Overview:
         limit_bytes=report.compilation.target.tile_memory_bytes,
         note=report.run_note,
     )
+
+
+def _looks(part: TimePart) -> tuple[str, str]:
+    """Return the words of a part of time, and its class in SVG."""
+    if part in _OF_WORKERS:
+        return part, _OF_WORKERS[part]
+    if part == "waiting":
+        return "waiting for other tiles", "gaps"
+    assert part not in ("work", "idle workers")
+    return PHASE_LOOKS[part].words, PHASE_LOOKS[part].kind
 
 
 def draw_overview_svg(shown: Overview) -> SvgText:
@@ -128,7 +135,8 @@ def draw_overview_svg(shown: Overview) -> SvgText:
             y += 18
         y += 10
     if rows:
-        canvas.text(MARGIN, y + 10, "what to look at first", "line ink")
+        heading = "what to look at first; cycles are computed: what the remedy would save"
+        canvas.text(MARGIN, y + 10, heading, "line ink")
         y += 32
         for finding, sentence in rows:
             canvas.text(MARGIN + 44, y, f"{100 * finding.share:.1f}%", "line ink end")

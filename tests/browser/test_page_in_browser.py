@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
+from helpers.depth import thinned
 from helpers.random_reports import MARKUP, random_report
 from poplite.report.execution import between_syncs
 from poplite.tools.viz.load_report import load
@@ -581,3 +582,35 @@ def test_a_filter_stays_in_its_tab(opened: Open, path: Path) -> None:
     page.get_by_role("tab", name="Program").click()
     assert "weights to steps" in page.locator(".tree").inner_text()
     assert "q=" not in page.evaluate("location.hash")
+
+
+TIME_OF_TILE = """() => {
+  const heads = [...document.querySelectorAll("#side h3")];
+  const rows = heads.find((head) => head.innerText.startsWith("Its time")).nextSibling;
+  return [...rows.querySelectorAll("tr")].map((row) =>
+    [...row.querySelectorAll("td, th")].map((cell) => cell.innerText).filter((text) => text));
+}"""
+
+
+MADE = [case for case in CASES if case != "200 steps"]
+"""Reports whose cycles are those of their phases, not drawn."""
+
+
+@pytest.mark.parametrize("case", thinned(MADE, keep=["matvec", "bfs", "four IPUs"]))
+def test_the_parts_of_time_add_up(case: str, opened: Open, file_of: Callable[[str], Path]) -> None:
+    """On the overview, and of each of some tiles beside it."""
+    report = report_of(case)
+    if not report.shown.steps:
+        return
+    spent, whole = report.shown.time_parts(), report.shown.cycles or 0
+    page = opened(file_of(case), "#tab=overview").page
+    legend = page.locator("#view .legend").first.inner_text()
+    shares = [float(share) for share in re.findall(r"([\d.]+) %", legend)]
+    assert sum(shares) == pytest.approx(100, abs=0.06 * len(shares))
+    for part, words in (("work", "work"), ("idle workers", "idle workers")):
+        if spent[part] >= whole / 100:
+            assert re.search(rf"{words}\s+{100 * spent[part] / whole:.1f} %", legend)
+    for tile in {0, report.tiles // 2, report.tiles - 1}:
+        page = opened(file_of(case), f"#tab=memory&tile={tile}").page
+        cycles = [int(row[1].replace(",", "")) for row in page.evaluate(TIME_OF_TILE)]
+        assert sum(cycles) == pytest.approx(whole, abs=len(cycles))

@@ -83,7 +83,7 @@ def steps(report: pl.Report) -> list[Line]:
 def phases(report: pl.Report) -> list[Line]:
     """The shares of what tiles do on average."""
     names = {
-        "compute": "vertices compute",
+        "compute": "work",
         "copy": "copied on its tile",
         "exchange": "exchange in the IPU",
     }
@@ -91,6 +91,10 @@ def phases(report: pl.Report) -> list[Line]:
     for kind, words in names.items():
         ran = (phase for step in report.execution.steps for phase in step.phases)
         total = sum(phase.tile_cycles.total for phase in ran if phase.kind == kind)
+        if kind == "compute":
+            idle = total / report.tiles - report.execution.worker_cycles()
+            found.append(("idle workers", share(idle, cycles_of(report))))
+            total -= round(idle * report.tiles)
         found.append((words, share(total / report.tiles, cycles_of(report))))
     return found
 

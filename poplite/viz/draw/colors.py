@@ -25,6 +25,7 @@ ADDITIONAL = {
     "olive": ("#8f8f2b", "#a3a33c"),
     "other": ("#8b98a1", "#74828b"),
     "gaps": ("#dfe5e9", "#2c3840"),
+    "idle": ("#a9bdf2", "#5874b8"),
     "sync": ("#a9b4bb", "#5a6872"),
 }
 """Further classes, on a light and on a dark page; only pictures that use them declare them."""

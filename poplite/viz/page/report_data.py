@@ -15,6 +15,7 @@ import numpy as np
 
 from poplite.report.compilation import Compilation, Variable
 from poplite.report.execution import ExecutionStep, Phase, TilePairs, TypeCycles
+from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Program
 from poplite.report.report import Report
 from poplite.viz.page.pack import Arrays
@@ -101,11 +102,13 @@ def _types(found: Sequence[TypeCycles]) -> list[list[Any]]:
 
 def _phase(phase: Phase, arrays: Arrays, *, rough: int) -> dict[str, Any]:
     add = (arrays.add, arrays.add, arrays.add_rounded, arrays.add_roughly)[rough]
+    idle = PerTile.nothing(phase.tile_cycles.num_tiles) if phase.idle is None else phase.idle
     return {
         "kind": phase.kind,
         "cycles": phase.cycles,
         "sync": phase.sync,
         "busy": add(phase.tile_cycles.array()),
+        "idle": add(idle.array()),
         "received": add(phase.received.array()),
         "sent": add(phase.sent.array()),
         "copied": add(phase.copied.array()),

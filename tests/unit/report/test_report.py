@@ -623,7 +623,7 @@ def test_the_first_lines_tell_most(report: Report) -> None:
     assert str(report).splitlines()[:6] == [
         "Summary:",
         "  Total cycles:  680 (approx 0.7 microseconds)",
-        "  Spent on:      sync 39.7%, waiting for other tiles 34.2%, compute 17.6%, "
+        "  Spent on:      sync 39.7%, waiting for other tiles 34.2%, work 17.6%, "
         "IPU exchange 7.0%, on-tile copy 1.5%",
         "  Largest step:  blur, 72.1% of total",
         "  Vertex cycles: formula, guessed",

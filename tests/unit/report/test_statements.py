@@ -15,6 +15,7 @@ import pytest
 
 import poplite as pl
 from helpers.depth import thinned
+from helpers.view_page import ViewPage
 from poplite.report import Report
 from poplite.report.execution import ExecutionStep, Phase
 from poplite.report.findings import Finding, FindingKind
@@ -22,6 +23,7 @@ from poplite.report.trace import Trace
 from poplite.tools.viz.load_report import load
 from poplite.viz.exchange.traffic import traffic_of
 from poplite.viz.ops.scopes import ScopeCost, scope_tree
+from poplite.viz.overview import overview_of
 from poplite.viz.page.pack import Arrays
 from poplite.viz.page.report_data import report_data
 
@@ -350,6 +352,45 @@ def test_the_vertices_that_a_tile_has_too_many_of_are_named() -> None:
     line = first + text.index("        graph.add_vertex(step, Work, tile=5, x=x)\n")
     assert "for tile 5, as tiles have 37.5% of its work" in waiting.text
     assert re.search(rf"; it runs 12 Work \(\S+:{line} in worked\), tiles 0.8 on", waiting.text)
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_parts_of_time_add_up_to_all_cycles(name: str) -> None:
+    report = report_of(name)
+    spent, shown = report.shown.time_parts(), report.shown
+    assert sum(spent.values()) == pytest.approx(shown.cycles)
+    assert all(cycles >= 0 for cycles in spent.values())
+    assert spent["work"] + spent["idle workers"] == pytest.approx(shown.phase_cycles()["compute"])
+    ran = sum(step.kind == "execute" for step in shown.steps)
+    if ran and all(step.kind != "host" for step in shown.steps):
+        assert spent["work"] == pytest.approx(shown.worker_cycles())
+    parts = overview_of(report).time
+    assert sum(part.size for part in parts) == pytest.approx(shown.cycles)
+    for step in shown.steps:
+        for phase in step.phases:
+            if phase.idle is not None:
+                assert phase.kind == "compute"
+                assert (phase.idle.array() <= phase.tile_cycles.array()).all()
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_page_has_the_numbers_of_which_time_is_made_up(name: str) -> None:
+    """What a tile does, by the page's arrays, adds up to its busy cycles; as in derived.js."""
+    report = report_of(name)
+    shown = ViewPage(report.to_html())
+    (of,), tiles = shown.reports, report.tiles
+    spent: Counter[str] = Counter()
+    for step in of["steps"]:
+        for phase in step["phases"]:
+            busy, idle = (shown.array(phase[each], tiles) for each in ("busy", "idle"))
+            assert (idle <= busy).all()
+            spent[phase["kind"]] += (busy - idle).sum() / tiles
+            spent["idle workers"] += idle.sum() / tiles
+            spent["sync"] += phase["sync"]
+    expected = dict(report.shown.time_parts())
+    spent["waiting"] = of["cycles"] - sum(spent.values())
+    spent["work"] = spent.pop("compute", 0)
+    assert dict(spent) == pytest.approx({k: v for k, v in expected.items() if k in spent})
 
 
 @pytest.mark.parametrize("name", SHOWN)

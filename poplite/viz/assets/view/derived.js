@@ -61,7 +61,8 @@ function waiting(of, step) {
 
 const syncOf = (of, step) => phasesIn(of, step).reduce((total, phase) => total + phase.sync, 0);
 
-// Where time goes, by kind: of one tile, or (-1) of a tile on average.
+// Where time goes, by part: of one tile, or (-1) of a tile on average.  The parts add up to all
+// cycles; compute is the part of it in which workers had work.
 const timeOf = (of, tile, step) =>
   tile < 0
     ? once(of, `mean time ${step}`, () => timeParted(of, tile, step))
@@ -70,8 +71,9 @@ const timeOf = (of, tile, step) =>
 function timeParted(of, tile, step) {
   const found = {};
   const take = (numbers) => (tile < 0 ? sum(numbers) / numbers.length : numbers[tile]);
-  for (const kind of Object.keys(PHASES).slice(0, 5))
-    found[kind] = take(phaseSum(of, "busy", step, kind));
+  for (const part of PHASE_KINDS) found[part] = take(phaseSum(of, "busy", step, part));
+  found["idle workers"] = take(phaseSum(of, "idle", step));
+  found.compute -= found["idle workers"];
   found.waiting = take(waiting(of, step));
   found.sync = syncOf(of, step);
   return found;

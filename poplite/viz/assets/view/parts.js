@@ -106,7 +106,7 @@ const phaseLegend = (of) =>
     of.steps.length
       ? Object.keys(PHASES)
           .filter((kind) => timeOf(of, -1, -1)[kind] > 0)
-          .map((kind) => [PHASES[kind], 0, phaseColor(kind)])
+          .map((kind) => [partWords(kind), 0, phaseColor(kind)])
       : [],
   );
 
@@ -114,7 +114,7 @@ const phaseLegend = (of) =>
 function timeParts(time) {
   return Object.entries(time)
     .filter(([, cycles]) => cycles > 0)
-    .map(([kind, cycles]) => [PHASES[kind], cycles, phaseColor(kind)]);
+    .map(([kind, cycles]) => [partWords(kind), cycles, phaseColor(kind)]);
 }
 
 // Parts of memory, [group, bytes, colour]; `take` makes one number of those of all tiles.

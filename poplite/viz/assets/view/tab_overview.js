@@ -1,5 +1,7 @@
 // Overview: five numbers, where time and memory go, and what to look at first.
 
+const GAIN = "Cycles are computed: what the remedy would save.";
+
 const LOST_IN = { waiting: "waited", "copied on its tile": "copied", "idle workers": "compute" };
 
 function overview(of) {
@@ -24,7 +26,7 @@ function overview(of) {
   }
   if (!of.modelled) parts.push(notModelled());
   if (of.steps.length || of.findings.length)
-    parts.push(heading("What to look at first"), findings(of));
+    parts.push(heading("What to look at first"), remark(GAIN), findings(of));
   parts.push(el("div", { class: "columns" }, vertexClasses(of), machine(of)));
   return parts;
 }

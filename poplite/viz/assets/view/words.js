@@ -3,6 +3,7 @@
 
 const PHASES = {
   compute: "vertices compute",
+  "idle workers": "idle workers",
   copy: "copied on its tile",
   exchange: "exchange in the IPU",
   "global exchange": "exchange between IPUs",
@@ -10,6 +11,11 @@ const PHASES = {
   waiting: "waiting for other tiles",
   sync: "sync",
 };
+
+const PHASE_KINDS = ["compute", "copy", "exchange", "global exchange", "host exchange"];
+
+// A part of time: while vertices compute, workers work or are idle.
+const partWords = (part) => (part === "compute" ? "work" : PHASES[part]);
 
 // Groups of memory by the kinds of things in them; what is in none of them is "other".
 const GROUPS = Object.fromEntries(DATA.kinds);
