@@ -245,6 +245,30 @@ def test_pages_and_examples_use_what_is_public(path: Path) -> None:
     assert {(module, name) for module, name in used if name not in held.get(module, [])} == set()
 
 
+FOR_DEVELOPERS = ROOT / "docs" / "development.md"
+
+
+@pytest.mark.parametrize("path", sorted({*PAGES} - {FOR_DEVELOPERS}), ids=lambda path: path.name)
+def test_the_prose_of_pages_names_public_modules_only(path: Path) -> None:
+    """A page for developers may name others, and a command may run any module."""
+    text = re.sub(r"python -m \S+|\]\([^)]*\)", "", path.read_text())
+    dotted = re.findall(r"(?<![\w/.])poplite(?:\.\w+)+", text)
+    named = {tuple(each.rpartition(".")[::2]) for each in dotted}
+    held = {**HELD, "poplite": [*HELD["poplite"], *names_here()]}
+    unknown = {(module, name) for module, name in named if name not in held.get(module, [])}
+    of_classes = {each for each in unknown if _is_member(*each)}
+    assert {".".join(each) for each in unknown - of_classes} - {*HELD} == set()
+    assert re.findall(r"(?:poplite|simulator|tools|vertices)/\w[\w/]*\.py", text) == []
+
+
+def _is_member(owner: str, name: str) -> bool:
+    """Return whether a dotted name is a member of a public class or function."""
+    module, _, outer = owner.rpartition(".")
+    return outer in HELD.get(module, []) and hasattr(
+        getattr(importlib.import_module(module), outer), name
+    )
+
+
 # -- folders, links, packages ----------------------------------------------------------------------
 
 
