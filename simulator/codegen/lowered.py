@@ -40,6 +40,7 @@ from poplite.simulator.codegen.codecs import appears, exceeds
 from poplite.simulator.codegen.lane_operations import LanesType
 from poplite.types import UNSIGNED_LONGLONG
 from poplite.vertex.compute import DataFlow, check, compiled_form, flow_of
+from poplite.vertex.compute.arithmetic import OPERATORS_OF_FLOATS
 from poplite.vertex.compute.dialect import FUSED
 from poplite.vertex.compute.float_modes import (
     COMPARISONS,
@@ -60,24 +61,11 @@ STATUS = ir.IntType(32)
 
 _NAMES: dict[object, str] = {
     **{
-        getattr(operator, prefix + short): name
-        for short, name in (
-            ("add", "add"),
-            ("sub", "subtract"),
-            ("mul", "multiply"),
-            ("truediv", "divide"),
-            ("floordiv", "floor_divide"),
-            ("mod", "modulo"),
-            ("pow", "power"),
-        )
+        getattr(operator, prefix + row.pythons): row.name
+        for row in OPERATORS_OF_FLOATS
         for prefix in ("", "i")
+        if hasattr(operator, prefix + row.pythons)
     },
-    operator.lt: "less",
-    operator.le: "less_equal",
-    operator.gt: "greater",
-    operator.ge: "greater_equal",
-    operator.eq: "equal",
-    operator.ne: "not_equal",
     **{
         replacements.get(getattr(math, name), getattr(math, name)): name
         for name in FUNCTIONS | {"floor", "ceil"}

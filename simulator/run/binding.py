@@ -36,6 +36,7 @@ from poplite.simulator.run.touched import numbers_within
 from poplite.simulator.running import Progress, announcer
 from poplite.vertex.compute import FasterForm, FasterForms, remembered
 from poplite.vertex.compute.bounds import NUMBER_BITS, conditions
+from poplite.vertex.compute.dialect import OPERATIONS
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 ELEMENTS_PER_NS = 10
@@ -484,16 +485,8 @@ class _Numbers:
         return values[self._words(self._fields.index(node.attr), "start")].astype(np.int64)
 
 
-_OPERATIONS: Mapping[type[ast.operator | ast.cmpop], Any] = {
-    ast.Add: np.add,
-    ast.Sub: np.subtract,
-    ast.Mult: np.multiply,
-    ast.FloorDiv: np.floor_divide,
+_NUMPYS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.cmpop)
+_OPERATIONS: Mapping[type[ast.AST], Any] = {
+    **{node: getattr(np, name) for node, name in OPERATIONS.items() if issubclass(node, _NUMPYS)},
     ast.BitOr: np.logical_or,
-    ast.Lt: np.less,
-    ast.LtE: np.less_equal,
-    ast.Gt: np.greater,
-    ast.GtE: np.greater_equal,
-    ast.Eq: np.equal,
-    ast.NotEq: np.not_equal,
 }

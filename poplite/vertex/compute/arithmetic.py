@@ -32,7 +32,7 @@ import math
 import operator
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,6 +43,52 @@ from poplite.vertex.compute.mathematics import (
     KERNELS,
     fused_double,
     fused_single,
+)
+
+
+class Operator(NamedTuple):
+    """An operator: its name in `ast`, its symbol, its function here, and the one in `operator`."""
+
+    node: str
+    symbol: str
+    name: str
+    pythons: str
+
+
+def _operators(rows: str) -> list[Operator]:
+    return [Operator(*row.split()) for row in rows.strip().splitlines()]
+
+
+OPERATORS_OF_FLOATS = _operators(
+    """
+    Add       +   add            add
+    Sub       -   subtract       sub
+    Mult      *   multiply       mul
+    Div       /   divide         truediv
+    FloorDiv  //  floor_divide   floordiv
+    Mod       %   modulo         mod
+    Pow       **  power          pow
+    Lt        <   less           lt
+    LtE       <=  less_equal     le
+    Gt        >   greater        gt
+    GtE       >=  greater_equal  ge
+    Eq        ==  equal          eq
+    NotEq     !=  not_equal      ne
+    """
+)
+"""Operators of two numbers of any kind."""
+
+OPERATORS = OPERATORS_OF_FLOATS + _operators(
+    """
+    LShift    <<  left_shift     lshift
+    RShift    >>  right_shift    rshift
+    BitAnd    &   bit_and        and_
+    BitOr     |   bit_or         or_
+    BitXor    ^   bit_xor        xor
+    USub      -   negative       neg
+    UAdd      +   positive       pos
+    Invert    ~   invert         invert
+    """
 )
 
 

@@ -32,7 +32,7 @@ from poplite.errors import VertexCompileError, did_you_mean
 from poplite.frozen import frozen
 from poplite.source import SourceLocation
 from poplite.types import AS_CODES, BOOL, FLOAT, HALF, INTEGERS, ElementType
-from poplite.vertex.compute.arithmetic import INT_MAX, INT_MIN
+from poplite.vertex.compute.arithmetic import INT_MAX, INT_MIN, OPERATORS
 from poplite.vertex.compute.mathematics import KERNELS
 from poplite.vertex.compute.number_functions import BITS, fma
 from poplite.vertex.compute.source_text import DEEPEST, SHALLOWER, TOO_DEEP, SourceText
@@ -77,61 +77,26 @@ FUNCTIONS: Mapping[object, str] = {
 }
 """Functions of numbers, and the name of each in `poplite.vertex.compute.arithmetic`."""
 
-OPERATIONS: Mapping[type[ast.AST], str] = {
-    ast.Add: "add",
-    ast.Sub: "subtract",
-    ast.Mult: "multiply",
-    ast.Div: "divide",
-    ast.FloorDiv: "floor_divide",
-    ast.Mod: "modulo",
-    ast.Pow: "power",
-    ast.LShift: "left_shift",
-    ast.RShift: "right_shift",
-    ast.BitAnd: "bit_and",
-    ast.BitOr: "bit_or",
-    ast.BitXor: "bit_xor",
-    ast.USub: "negative",
-    ast.UAdd: "positive",
-    ast.Invert: "invert",
-    ast.Lt: "less",
-    ast.LtE: "less_equal",
-    ast.Gt: "greater",
-    ast.GtE: "greater_equal",
-    ast.Eq: "equal",
-    ast.NotEq: "not_equal",
-}
+OPERATIONS: Mapping[type[ast.AST], str] = {getattr(ast, row.node): row.name for row in OPERATORS}
 """Operators, and the name of each in `poplite.vertex.compute.arithmetic`."""
 
-BINARY: Mapping[type[ast.operator], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.MatMult: "@",
+FOLDED: Mapping[type[ast.AST], Callable[..., bool | int | float]] = {
+    getattr(ast, row.node): getattr(operator, row.pythons) for row in OPERATORS
 }
+"""Python's operations on literals."""
 
-UNARY: Mapping[type[ast.unaryop], str] = {
-    ast.USub: "-",
-    ast.UAdd: "+",
-    ast.Invert: "~",
-    ast.Not: "not",
-}
+
+def _symbols(kind: type[ast.AST]) -> dict[type[Any], str]:
+    nodes = [(getattr(ast, row.node), row.symbol) for row in OPERATORS]
+    return {node: symbol for node, symbol in nodes if issubclass(node, kind)}
+
+
+BINARY: Mapping[type[ast.operator], str] = {**_symbols(ast.operator), ast.MatMult: "@"}
+
+UNARY: Mapping[type[ast.unaryop], str] = {**_symbols(ast.unaryop), ast.Not: "not"}
 
 COMPARISONS: Mapping[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
+    **_symbols(ast.cmpop),
     ast.Is: "is",
     ast.IsNot: "is not",
     ast.In: "in",
@@ -380,23 +345,6 @@ def _check(scope: Scope, statement: ast.stmt) -> None:
             scope.refuse(node, "self is unknown here", "make it a method, or pass the numbers")
 
 
-FOLDED: Mapping[str, Callable[[Any, Any], bool | int | float]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": operator.pow,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-    "&": operator.and_,
-    "|": operator.or_,
-    "^": operator.xor,
-}
-"""Python's operations on two literals."""
-
-
 class _Fold(ast.NodeTransformer):
     """Evaluates arithmetic on literals with Python's unlimited ints.
 
@@ -432,7 +380,7 @@ class _Fold(ast.NodeTransformer):
         if symbol in LIMITS and not is_count(right, LIMITS[symbol]):
             return node
         try:
-            value = FOLDED[symbol](left.value, right.value)
+            value = FOLDED[type(node.op)](left.value, right.value)
         except (ArithmeticError, TypeError, KeyError):
             return node
         for part in (left.value, right.value, value):

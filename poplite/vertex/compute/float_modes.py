@@ -41,27 +41,13 @@ from poplite.machine.floating_point import (
 )
 from poplite.types import FLOAT, HALF, NAN_CODE, ElementType, QuarterFormat, QuarterMetadata, encode
 from poplite.vertex.compute import arithmetic
-from poplite.vertex.compute.arithmetic import Kind, Number, as_f32, kind_of
+from poplite.vertex.compute.arithmetic import OPERATORS_OF_FLOATS, Kind, Number, as_f32, kind_of
 from poplite.vertex.compute.mathematics import KERNELS
 
 # -- traps -----------------------------------------------------------------------------------------
 
 
-SYMBOLS = {
-    "add": "+",
-    "subtract": "-",
-    "multiply": "*",
-    "divide": "/",
-    "floor_divide": "//",
-    "modulo": "%",
-    "power": "**",
-    "less": "<",
-    "less_equal": "<=",
-    "greater": ">",
-    "greater_equal": ">=",
-    "equal": "==",
-    "not_equal": "!=",
-}
+SYMBOLS = {row.name: row.symbol for row in OPERATORS_OF_FLOATS}
 """Operations of two numbers that trap, and their symbols."""
 
 DIVISIONS = frozenset({"divide", "floor_divide"})

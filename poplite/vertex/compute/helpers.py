@@ -28,11 +28,10 @@ from __future__ import annotations
 
 import ast
 import inspect
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any, NoReturn, TypeGuard
+from typing import NoReturn, TypeGuard
 
 import numpy as np
 
@@ -40,9 +39,7 @@ from poplite.errors import did_you_mean
 from poplite.poplar.callable_values import number_or_text
 from poplite.vertex.compute import lanes
 from poplite.vertex.compute.dialect import (
-    BINARY,
     FOLDED,
-    UNARY,
     Scope,
     check_range,
     is_self,
@@ -56,12 +53,6 @@ from poplite.vertex.compute.source_text import read, why_no_text
 
 Constant = bool | int | float
 """A number fixed before `compute` runs."""
-
-_UNARY: Mapping[str, Callable[[Any], Constant]] = {
-    "-": operator.neg,
-    "+": operator.pos,
-    "~": operator.invert,
-}
 
 
 class Constants:
@@ -118,10 +109,9 @@ class Constants:
             case ast.Name() | ast.Attribute():
                 return self.named(node)
             case ast.UnaryOp(op=op, operand=operand):
-                return _apply(_UNARY[UNARY[type(op)]], self._evaluate(operand))
+                return _apply(FOLDED[type(op)], self._evaluate(operand))
             case ast.BinOp(left=left, op=op, right=right):
-                function = FOLDED[BINARY[type(op)]]
-                return _apply(function, self._evaluate(left), self._evaluate(right))
+                return _apply(FOLDED[type(op)], self._evaluate(left), self._evaluate(right))
         return None
 
 
