@@ -76,7 +76,8 @@ def lint(graph: Graph) -> list[Finding]:
 
     Returns:
         Findings, in the order of compute sets, vertices and lines, those of the user's classes
-        before those of poplite's; printed, each has the line, the fault and what to try.
+        before those of poplite's; printed, each has the user's line, the fault and what to try.
+        For a class of poplite there is one of each kind, at the line that added its vertices.
 
     Raises:
         ControlProgramError: if `graph` is not a graph.
@@ -98,16 +99,45 @@ def lint(graph: Graph) -> list[Finding]:
     check_graph(graph, "lint(graph)")
     of_user: dict[Finding, None] = {}
     of_poplite: dict[Finding, None] = {}
+    seen: set[type[Vertex]] = set()
     for compute_set in graph.compute_sets:
-        classes = dict.fromkeys(item.vertex_class for item in compute_set.vertices.items())
-        users = [cls for cls in classes if not cls.__module__.startswith(_OF_POPLITE)]
-        for cls in classes:
-            found = of_user if cls in users else of_poplite
-            found |= dict.fromkeys(emulated(cls))
+        classes: dict[type[Vertex], SourceLocation] = {}
+        for item in compute_set.vertices.items():
+            classes.setdefault(item.vertex_class, item.location)
+        users = [cls for cls in classes if not _is_of_poplite(cls)]
+        for cls, at in classes.items():
+            if cls in users:
+                of_user |= dict.fromkeys(emulated(cls))
+            elif cls not in seen:
+                of_poplite |= dict.fromkeys(_at_the_user(cls, compute_set, at))
+                seen.add(cls)
         if is_placed(graph, compute_set):
             found = of_user if users else of_poplite
             found |= dict.fromkeys(in_memory(graph, compute_set))
     return list(of_user | of_poplite)
+
+
+def _is_of_poplite(cls: type[Vertex]) -> bool:
+    return cls.__module__.startswith(_OF_POPLITE)
+
+
+def _at_the_user(
+    cls: type[Vertex], compute_set: ComputeSet, at: SourceLocation
+) -> Iterator[Finding]:
+    """Yield what a tile emulates in a class of poplite, which users cannot change, by kind."""
+    by_rule: dict[str, list[Finding]] = {}
+    for each in emulated(cls):
+        by_rule.setdefault(each.rule, []).append(each)
+    for rule, some in by_rule.items():
+        yield Finding(
+            rule,
+            f"compute set '{compute_set.name}'",
+            f"{cls.__name__}, a vertex class of poplite: {some[0].what}"
+            + (f", and {len(some) - 1:,} more" if len(some) > 1 else ""),
+            at,
+            some[0].found,
+            "add a vertex class of your own, with cpp, if the step takes much of the time there",
+        )
 
 
 def is_placed(graph: Graph, compute_set: ComputeSet) -> bool:
@@ -250,6 +280,8 @@ def _misaligned(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iter
 
 def _rearranged(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iterator[Finding]:
     """Yield the copies on tiles before or after the vertices run, as reports count them."""
+    is_own = any(not _is_of_poplite(family.cls) for family in table.families)
+    other_order = "connect elements in the order of memory, or " if is_own else ""
     for phases, when in zip(phases_of_compute_set(graph, table), ("before", "after"), strict=True):
         for phase in phases:
             for cause in phase.causes if phase.kind == "copy" else ():
@@ -263,8 +295,8 @@ def _rearranged(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iter
                     f"compute set copies {phase.copied.total:,} B on all tiles",
                     "declare an InOut, or connect other elements than those of its Outputs"
                     if cause.why == KEPT
-                    else "connect elements in the order of memory, or lay the tensor out as it is "
-                    "read; poplite-viz regions --field draws where they lie",
+                    else f"{other_order}lay the tensor out as it is read; poplite-viz regions "
+                    "--field draws where they lie",
                 )
 
 

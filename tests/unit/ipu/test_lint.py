@@ -330,6 +330,23 @@ def test_classes_of_the_user_come_first() -> None:
     )
 
 
+def test_a_class_of_poplite_has_one_finding_of_a_kind_at_the_line_of_the_user() -> None:
+    graph, prog = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    x = graph.add_variable(pl.FLOAT, (8, 12), "x", mapping="linear")
+    pl.ops.map(x @ x.T, program=prog)
+    pl.ops.map(pl.ops.mean(x, dims=0), program=prog)
+    found = pl.ipu.lint(graph)
+    assert found
+    assert {Path(each.at.file).name for each in found} == {"test_lint.py"}
+    assert all("poplite/" not in str(each) for each in found)
+    emulated_ones = [each for each in found if each.rule in ("double", "division")]
+    assert len({(each.rule, each.what.partition(",")[0]) for each in emulated_ones}) == len(
+        emulated_ones
+    )
+    assert any("AmpMatMul[FLOAT], a vertex class of poplite: " in each.what for each in found)
+    assert not any("connect elements" in each.fix for each in found)
+
+
 # -- objects of a compiler for 32 bits -------------------------------------------------------------
 # clang, of the package `ziglang` where that is installed, compiles codelets for a processor with
 # 32-bit words, and calls a function of software for each operation on doubles, and each division
