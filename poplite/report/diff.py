@@ -8,7 +8,8 @@
     cycles of steps:
       blur              200      96     -104   -52.0%
 
-Steps are matched by name, so the programs may be structured differently.  `steps_since` subtracts
+Steps are matched by name, and by line where a name has several, so the programs may be structured
+differently.  `steps_since` subtracts
 an earlier report of the same engine from a later one, for traces: step by step, and tile by tile.
 """
 
@@ -27,7 +28,7 @@ from poplite.report.execution import (
     TilePairs,
     TypeCycles,
 )
-from poplite.report.findings import NAME
+from poplite.report.findings import NAME, where
 from poplite.report.per_tile import PerTile
 from poplite.text import amount, shortened
 
@@ -95,10 +96,12 @@ class ReportDiff:
 
     Attributes:
         totals: cycles, bytes of the fullest tile and of all tiles, where they are modelled.
-        steps: cycles of steps of one name, those that changed most first.
-        phases: cycles that a tile was busy on average, by kind of phase, and that it waited.
+        steps: cycles of steps of one name, and of one line where a name has several; those that
+            changed most first.
+        phases: cycles that a tile spent on average in each of `Execution.time_parts`.
         memory: bytes of all tiles by category.
         runs: the runs that the cycles of each are from, such as "3 runs"; empty if both are equal.
+        fits: whether each fits its machine, in words; empty if both do or neither does.
     """
 
     totals: tuple[Change, ...]
@@ -106,6 +109,7 @@ class ReportDiff:
     phases: tuple[Change, ...]
     memory: tuple[Change, ...]
     runs: tuple[str, ...] = ()
+    fits: tuple[str, ...] = ()
 
     def sections(self) -> Mapping[str, tuple[Change, ...]]:
         """Return the changes by title; unchanged numbers are left out."""
@@ -117,17 +121,31 @@ class ReportDiff:
         return {name: tuple(c for c in changes if c.change) for name, changes in named.items()}
 
     def note(self, names: tuple[str, str] = ("before", "after")) -> str:
-        """Return a warning if the two are from different runs, else "".
+        """Return what else differs: whether they fit, and which runs they are from; "" if nothing.
 
         >>> ReportDiff((), (), (), (), ("1 run", "3 runs")).note()
         'unlike runs: before is of 1 run, after of 3 runs'
+        >>> ReportDiff((), (), (), (), (), ("fits", "does not fit")).note()
+        'before fits, after does not fit'
         """
-        if not self.runs:
-            return ""
-        of = zip(names, self.runs, strict=True)
-        return "unlike runs: " + ", ".join(
-            f"{name}{'' if number else ' is'} of {runs}" for number, (name, runs) in enumerate(of)
-        )
+        notes = []
+        if self.fits:
+            of = zip(names, self.fits, strict=True)
+            notes.append(", ".join(f"{name} {fits}" for name, fits in of))
+        if self.runs:
+            of = zip(names, self.runs, strict=True)
+            some = [f"{name}{'' if n else ' is'} of {runs}" for n, (name, runs) in enumerate(of)]
+            notes.append("unlike runs: " + ", ".join(some))
+        return "; ".join(notes)
+
+    def share(self, title: str, change: Change) -> float:
+        """Return a change of a section as a share of all cycles, or of the bytes of all tiles."""
+        is_cycles = title.startswith("cycles")
+        totals = {each.name: max(each.before, each.after) for each in self.totals}
+        whole = totals.get("cycles" if is_cycles else "all tiles, B", 0)
+        # Without a total, as of what is not modelled in both, the largest number is the whole.
+        some = self.sections()[title]
+        return change.change / (whole or max(max(each.before, each.after) for each in some) or 1)
 
     def text(
         self,
@@ -188,11 +206,25 @@ def diff_of(before: Report, after: Report) -> ReportDiff:
         memory = _changes(_totals(one), _totals(other))
     return ReportDiff(
         tuple(totals),
-        _changes(_steps(before), _steps(after)),
+        _changes(*_steps(before, after)),
         _changes(_phases(before), _phases(after)),
         memory,
         _unlike_runs(before, after),
+        _unlike_fits(before, after),
     )
+
+
+def _unlike_fits(before: Report, after: Report) -> tuple[str, ...]:
+    """Return whether each fits, in words, if only one of them does."""
+    found = []
+    for each in (before, after):
+        memory, limit = each.compilation.modelled, each.compilation.target.tile_memory_bytes
+        if memory is None:
+            return ()
+        over = memory.num_over(limit)
+        words = f"does not fit: {amount(over, 'tile')} over {limit:,} B"
+        found.append(words if over else "fits")
+    return tuple(found) if found.count("fits") == 1 else ()
 
 
 def _unlike_runs(before: Report, after: Report) -> tuple[str, ...]:
@@ -271,27 +303,46 @@ def execution_of(report: Report) -> Execution:
     return replace(report.execution, steps=steps, cycles=cycles)
 
 
-def _steps(report: Report) -> dict[str, int]:
-    return _summed((step.name, step.cycles) for step in report.places)
+def _steps(before: Report, after: Report) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the cycles of steps by what they are matched by.
+
+    Lines move when a file is edited: of one name, lines that only one report has are matched in
+    their order.
+    """
+    found: list[dict[str, dict[str, int]]] = [{}, {}]
+    for of, report in zip(found, (before, after), strict=True):
+        for step in report.places:
+            lines = of.setdefault(step.name, {})
+            lines[step.at] = lines.get(step.at, 0) + step.cycles
+    named: tuple[dict[str, int], dict[str, int]] = {}, {}
+    for name in dict.fromkeys([*found[0], *found[1]]):
+        lines, others = found[0].get(name, {}), found[1].get(name, {})
+        moved = [line for line in others if line not in lines]
+        gone = [line for line in lines if line not in others]
+        now = {**{line: line for line in others}, **dict(zip(moved, gone, strict=False))}
+        label = _labels(name, dict.fromkeys([*lines, *now.values()]))
+        named[0].update({label[line]: cycles for line, cycles in lines.items()})
+        named[1].update({label[now[line]]: cycles for line, cycles in others.items()})
+    return named
+
+
+def _labels(name: str, lines: Iterable[str]) -> dict[str, str]:
+    """Return what the steps of a name are called by line: as short as leaves them different."""
+    lines = list(lines)
+    if len(lines) == 1:
+        return {lines[0]: name}
+    own = {line: line.partition(", called at ")[0].rpartition("/")[2] for line in lines}
+    short = own if len(set(own.values())) == len(lines) else {line: line for line in lines}
+    return {line: name + where(short[line]) for line in lines}
 
 
 def _phases(report: Report) -> dict[str, int]:
-    execution = execution_of(report)
-    cycles: dict[str, int] = {"sync": execution.sync_cycles}
-    for kind, average in execution.phase_cycles().items():
-        cycles[kind] = round(average)
-    return cycles
+    parts = execution_of(report).time_parts()
+    return {part: round(average) for part, average in parts.items()}
 
 
 def _totals(memory: Memory) -> dict[str, int]:
     return {name: each.total for name, each in memory.categories().items()}
-
-
-def _summed(numbers: Iterable[tuple[str, int]]) -> dict[str, int]:
-    totals: dict[str, int] = {}
-    for name, number in numbers:
-        totals[name] = totals.get(name, 0) + number
-    return totals
 
 
 class _Table:

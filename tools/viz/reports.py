@@ -240,9 +240,9 @@ def diff_command(parser: argparse.ArgumentParser) -> None:
     the exit code is 3 when a check fails.
 
     NAME of --fail-if: cycles, fullest (bytes of the fullest tile), bytes (of all tiles), balance
-    (percent), a phase (compute, copy, exchange, 'global exchange', 'host exchange', sync),
-    step:NAME, kind:NAME (of memory). OP: > or <. AMOUNT: +5% or +1000 for a change, 600000 for the
-    later number.
+    (percent), a phase (compute, copy, exchange, 'global exchange', 'host exchange', sync), a part
+    of time (work, 'idle workers', waiting), step:NAME, kind:NAME (of memory). OP: > or <. AMOUNT:
+    +5% or +1000 for a change, 600000 for the later number.
     """
     for name, which in (("before", "A"), ("after", "B")):
         parser.add_argument(name, metavar=which, help=SAVED)

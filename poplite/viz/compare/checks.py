@@ -158,6 +158,8 @@ def numbers_of(report: Report) -> Mapping[str, float | None]:
     }
     phases = execution.phase_cycles()
     found |= {kind: phases[kind] if modelled else None for kind in PHASE_KINDS}
+    spent = execution.time_parts()
+    found |= {part: spent[part] if modelled else None for part in spent if part not in found}
     for step in execution.steps:
         name = f"step:{step.name}"
         found[name] = (found.get(name) or 0) + step.cycles

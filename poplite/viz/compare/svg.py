@@ -21,7 +21,9 @@ LESS, MORE = "c0", "c1"
 def draw_changes_svg(
     diff: ReportDiff, top: int, names: tuple[str, str], lines: Sequence[str] = ()
 ) -> SvgText:
-    """Draw what changed, and below it lines on that and checks; bars of one kind have one scale.
+    """Draw what changed, and below it lines on that and checks.
+
+    All bars have one scale: shares of all cycles, and of the bytes of all tiles.
 
     >>> diff = ReportDiff((), (Change("blur", 200, 96),), (), ())
     >>> picture = draw_changes_svg(diff, 5, ("base.json", "pr.json"))
@@ -46,11 +48,13 @@ def draw_changes_svg(
         canvas.text(left + HALF, y + 4, numbers, "line ink mid")
     if not sections:
         canvas.text(MARGIN, y + ROW + 4, "no change in steps, phases or memory", "line soft")
+    shares = {name: [diff.share(name, each) for each in some] for name, some in sections.items()}
+    most = max((abs(share) for some in shares.values() for share in some), default=1)
     for title, changes in sections.items():
         y += 2 * ROW
         canvas.text(MARGIN, y, title, "head ink")
         canvas.path(f"M{left + HALF} {y + 8}v{ROW * len(changes) + 2}", "rule")
-        y = _bars(canvas, changes, left, y)
+        y = _bars(canvas, changes, [HALF * abs(share) / most for share in shares[title]], left, y)
     y += ROW
     for line in lines:
         y += ROW
@@ -64,12 +68,12 @@ def _row(canvas: Canvas, change: Change, left: float, y: float) -> None:
     canvas.text(left + 2 * HALF + 8, y + 4, told, "line soft")
 
 
-def _bars(canvas: Canvas, changes: Sequence[Change], left: float, y: float) -> float:
-    scale = HALF / max(abs(change.change) for change in changes)
-    for change in changes:
+def _bars(
+    canvas: Canvas, changes: Sequence[Change], lengths: Sequence[float], left: float, y: float
+) -> float:
+    for change, length in zip(changes, lengths, strict=True):
         y += ROW
         _row(canvas, change, left, y)
-        length = abs(change.change) * scale
         begin = left + HALF - (length if change.change < 0 else 0)
         numbers = f"{change.before:,} -> {change.after:,}, {change.change:+,}"
         tip = f"{name_text(change.name)}: {numbers} ({change.percent})"

@@ -556,7 +556,7 @@ def test_changes_from_one_report_to_another(report: Report) -> None:
         ("z to y", 190),
         ("blur", -100),
     ]
-    assert {c.name: c.change for c in diff.phases if c.change} == {"compute": -120}
+    assert {c.name: c.change for c in diff.phases if c.change} == {"work": -120, "waiting": 20}
     assert {c.name: c.change for c in diff.memory if c.change} == {"variable": -800}
     assert repr(diff) == "<ReportDiff 3 steps changed>"
     lines = str(diff).splitlines()
