@@ -306,6 +306,8 @@ _AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 def _remove_left(path: str) -> None:
     """Remove a file unless a process still writes it."""
+    if not os.access(path, os.F_OK):  # the usual case, quicker than an exception
+        return
     try:
         number = os.open(path, os.O_RDWR | _AS_IT_IS)
     except OSError:  # it does not exist, or belongs to another user

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import chain, compress, islice, repeat
 from operator import attrgetter, index as whole_number
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -455,6 +455,15 @@ class TableCoder(Coder):
         return found
 
 
+class _Column(NamedTuple):
+    """A field of records: its default, and the JSON of that, are MISSING where it has none."""
+
+    name: str
+    get: Callable[[Any], Any]
+    usual: Any
+    default: Json
+
+
 class RecordCoder(Coder):
     """Dataclasses, by the saved fields of the constructor; defaults are omitted.
 
@@ -472,16 +481,15 @@ class RecordCoder(Coder):
         known = [field for field in taken if field.name in coders]
         self.parameters = {field.name: _default_of(field) for field in taken}
         self.needed = {name for name in coders if self.parameters[name] is None}
-        alike: dict[int, tuple[Coder, list[str]]] = {}
-        for name, coder in coders.items():
-            alike.setdefault(id(coder), (coder, []))[1].append(name)
-        self.alike = list(alike.values())
         self.lent = {field.name for field in known if field.metadata.get("lends")}
         nowhere = Writer()
-        self.usual = {f.name: f.default for f in known if f.default is not dataclasses.MISSING}
-        self.defaults = {
-            name: coders[name].encode(each, nowhere) for name, each in self.usual.items()
-        }
+        alike: dict[int, tuple[Coder, list[_Column]]] = {}
+        for field in known:
+            coder, usual = coders[field.name], field.default
+            data = usual if usual is dataclasses.MISSING else coder.encode(usual, nowhere)
+            column = _Column(field.name, attrgetter(field.name), usual, data)
+            alike.setdefault(id(coder), (coder, []))[1].append(column)
+        self.alike = list(alike.values())
         named = nowhere.arrays.parts() or nowhere.classes or nowhere.locations or nowhere.lines
         assert not named, "defaults are plain"
 
@@ -492,20 +500,21 @@ class RecordCoder(Coder):
     def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
         """Return many values as JSON."""
         found: list[dict[str, Json]] = [{} for _ in values]
-        for coder, names in self.alike if values else ():
+        for coder, columns in self.alike if values else ():
             parts, places = [], []
-            for name in names:
-                column, rows = list(map(attrgetter(name), values)), found
-                if name in self.defaults:
-                    differ = [part is not self.usual[name] for part in column]
+            for name, get, usual, default in columns:
+                column, rows = list(map(get, values)), found
+                if usual is not dataclasses.MISSING:
+                    differ = [part is not usual for part in column]
+                    if True not in differ:
+                        continue
                     column, rows = list(compress(column, differ)), list(compress(found, differ))
-                if set(map(type, column)) != {coder.as_is}:
+                if coder.as_is is None or set(map(type, column)) != {coder.as_is}:
                     self._check_kinds(name, coder, column)
                 parts += column
-                places.append((name, rows))
-            data: Iterator[Json] = iter(coder.encode_all(parts, to) if parts else [])
-            for name, rows in places:
-                default = self.defaults.get(name, dataclasses.MISSING)
+                places.append((name, rows, default))
+            data: Iterator[Json] = iter(coder.encode_all(parts, to) if parts else ())
+            for name, rows, default in places:
                 for row, each in zip(rows, data, strict=False):
                     if default is dataclasses.MISSING or each != default:
                         row[name] = each
@@ -520,39 +529,43 @@ class RecordCoder(Coder):
         """Return the values of many pieces of JSON."""
         if not data:
             return []
-        everywhere = self._check_names(data)
-        columns: dict[str, Iterable[Any]] = {
-            name: repeat(of.lent[name] if make is None else make(), len(data))
-            for name, make in self.parameters.items()
-            if name not in self.coders
-        }
-        for name, coder in self.coders.items():
-            make = self.parameters[name]
-            some = data if name in everywhere else [each for each in data if name in each]
-            with at(f".{name}"):
-                found = coder.decode_all([each[name] for each in some], of) if some else []
-            if make is not None and len(some) < len(data):
-                parts = iter(found)
-                found = [next(parts) if name in each else make() for each in data]
-            columns[name] = found
+        everywhere, somewhere = self._check_names(data)
+        columns: dict[str, Iterable[Any]] = {}
+        for name, make in self.parameters.items():
+            if name in somewhere:
+                columns[name] = self._column(name, data, of, name in everywhere)
+            elif make is not None:
+                columns[name] = [make() for _ in data]
+            else:
+                columns[name] = repeat(of.lent[name], len(data))
             if name in self.lent:
-                [of.lent[name]] = found
+                [of.lent[name]] = columns[name]
         try:
             return list(map(self.cls, *[columns[name] for name in self.parameters]))
         except PopliteError as error:  # from a class that checks its arguments
             raise Malformed(error.what) from error
 
-    def _check_names(self, data: Sequence[Json]) -> set[str]:
-        """Check the names of fields, and return those that all records have."""
-        everywhere = set(self.coders)
-        known: set[tuple[str, ...]] = set()
+    def _column(self, name: str, data: Sequence[Json], of: Reader, everywhere: bool) -> list[Any]:
+        """Return the values of a field, those of records that do not have it by default."""
+        some = data if everywhere else [each for each in data if name in each]
+        try:
+            found = self.coders[name].decode_all([each[name] for each in some], of)
+        except Malformed as error:
+            error.place.append(f".{name}")
+            raise
+        make = self.parameters[name]
+        if everywhere or make is None:
+            return found
+        parts = iter(found)
+        return [next(parts) if name in each else make() for each in data]
+
+    def _check_names(self, data: Sequence[Json]) -> tuple[set[str], set[str]]:
+        """Check the names of fields; return those that all records have, and those that some do."""
         for each in data:
             if type(each) is not dict:
                 raise Malformed(f"{shown(each)} is not a valid {self.name}")
-            names = tuple(each)
-            if names in known:
-                continue
-            known.add(names)
+        kinds = {tuple(each): each for each in data}
+        for each in kinds.values():
             if not each.keys() <= self.coders.keys():
                 raise Malformed(f"{shown(each)} is not a valid {self.name}")
             if not self.needed <= each.keys():
@@ -560,8 +573,8 @@ class RecordCoder(Coder):
                 raise Malformed(
                     f"{shown(each)} is not a valid {self.name}: a {self.name} has no {missing!r}"
                 )
-            everywhere &= each.keys()
-        return everywhere
+        somewhere = set().union(*kinds)
+        return somewhere.intersection(*kinds), somewhere
 
 
 class EitherCoder(Coder):
@@ -578,7 +591,10 @@ class EitherCoder(Coder):
         return (value is None and self.optional) or self._of(value) is not None
 
     def _of(self, value: Any) -> Coder | None:
-        return next((option for option in self.options.values() if option.fits(value)), None)
+        for option in self.options.values():
+            if option.fits(value):
+                return option
+        return None
 
     def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
         """Return many values as JSON."""

@@ -27,7 +27,7 @@ from __future__ import annotations
 import math
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
-from itertools import chain, compress, pairwise
+from itertools import accumulate, chain, compress, pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -66,6 +66,8 @@ MOST = 2**63
 
 PACKED = {"uint8": 0xFF, "uint16": 0xFFFF, "uint32": 0xFFFFFFFF, "int64": MOST - 1}
 """Types of array elements, little-endian, and the greatest number of each."""
+
+_MOST_PACKED = np.array(list(PACKED.values()))
 
 LOOKS_A_CHARACTER = 256
 """Maximum number of array elements that are read for each character of a file: more than any file
@@ -122,7 +124,7 @@ class PerTileCoder(Coder):
         some = [_numbers_of(series[row]) for row in rows]
         parts = _Parts([each.offset for each in some])
         parts.add(np.array([each.base for each in some]))
-        low, high = parts.limits()
+        low, high = parts.least(), parts.most()
         if self.whole.start < 0:
             high = np.where(low < 0, MOST - 1, high)  # of a signed type
         packed = parts.packed(high, (parts.lengths > FEW) & (low < high))
@@ -161,16 +163,15 @@ class PerTileCoder(Coder):
     ) -> list[Series]:
         """Return numbers; a single one is repeated for all tiles."""
         refs, lists = _sorted_out(values)
-        arrays = [of.arrays.of_part(part) for part in _parts_of([values[row] for row in refs], of)]
-        written = [values[row] for row in lists]
-        ends = np.cumsum([0, *map(len, written)]).tolist()
-        numbers = _whole(list(chain.from_iterable(written)), written)
-        arrays += [numbers[begin:end] for begin, end in pairwise(ends)]
-        several = dict(zip(refs + lists, arrays, strict=True))
+        several = dict(zip(refs, _parts_of([values[row] for row in refs], of), strict=True))
+        written = _whole([values[row] for row in lists])
         found: list[Series] = []
         for row, (value, count) in enumerate(zip(values, counts, strict=True)):
             if row in several:
-                found.append(self._listed(several[row], count, value))
+                array = of.arrays.of_part(several[row])
+                found.append(self._listed(several[row][0], array, count, value))
+            elif type(value) is list:
+                found.append(self._listed("int64", next(written), count, value))
             elif type(value) is int:
                 found.append(constant(value, count))
                 if value not in self.whole:
@@ -179,10 +180,11 @@ class PerTileCoder(Coder):
                 raise Malformed(f"{clipped(value)} is not a valid list")
         return found
 
-    def _listed(self, array: npt.NDArray[np.integer[Any]], count: int, data: Json) -> Listed:
+    def _listed(
+        self, name: str, array: npt.NDArray[np.integer[Any]], count: int, data: Json
+    ) -> Listed:
         if len(array) != count:
             raise Malformed(f"{clipped(data)} is not a valid number for each tile")
-        name = array.dtype.name
         if count and (name == "int64" or self.whole.start > 0 or PACKED[name] >= self.whole.stop):
             self._check(int(array.min()), int(array.max()), data)
         return Listed(0, array)
@@ -246,11 +248,13 @@ class _Parts:
         begin = self.begin[number]
         return self.numbers[begin : begin + self.lengths[number]]
 
-    def limits(self) -> tuple[Int64, Int64]:
-        """Return the least and the greatest number of each array, int64[parts]."""
-        ends = (each.reduceat(self.numbers, self.begin) for each in (np.minimum, np.maximum))
-        low, high = (each.astype(np.int64) for each in ends)
-        return low, high
+    def least(self) -> Int64:
+        """Return the least number of each array, int64[parts]."""
+        return np.minimum.reduceat(self.numbers, self.begin).astype(np.int64)
+
+    def most(self) -> Int64:
+        """Return the greatest number of each array, int64[parts]."""
+        return np.maximum.reduceat(self.numbers, self.begin).astype(np.int64)
 
     def count(self, which: npt.NDArray[np.bool_]) -> Int64:
         """Return how many numbers of each array are chosen, int64[parts]."""
@@ -258,16 +262,14 @@ class _Parts:
 
     def packed(self, high: Int64, chosen: npt.NDArray[np.bool_]) -> dict[int, Packed]:
         """Return the chosen arrays, by number, in the narrowest types for numbers up to `high`."""
-        narrow = np.searchsorted(list(PACKED.values()), high)
-        found: dict[int, Packed] = {}
-        for kind, name in enumerate(PACKED):
-            own = np.flatnonzero((narrow == kind) & chosen)
-            if len(own):
-                numbers, begin = self.numbers.astype(name), self.begin[own]
-                ends = zip(begin.tolist(), (begin + self.lengths[own]).tolist(), strict=True)
-                arrays = [(name, numbers[at:end]) for at, end in ends]
-                found |= zip(own.tolist(), arrays, strict=True)
-        return found
+        own = chosen.nonzero()[0]
+        begin = self.begin[own]
+        ends = (begin + self.lengths[own]).tolist()
+        narrow = _MOST_PACKED.searchsorted(high[own]).tolist()
+        names = list(PACKED)
+        numbers = {kind: self.numbers.astype(names[kind]) for kind in set(narrow)}
+        some = zip(own.tolist(), narrow, begin.tolist(), ends, strict=True)
+        return {row: (names[kind], numbers[kind][at:end]) for row, kind, at, end in some}
 
 
 def _only(series: Series) -> int | None:
@@ -312,7 +314,7 @@ def _packed_distances(sets: Sequence[Any], rows: Sequence[int]) -> dict[int, Pac
     parts = _Parts([sets[row].distances for row in rows])
     starts = parts.numbers != 1
     starts[parts.begin] = True
-    found = parts.packed(parts.limits()[1], parts.count(starts) > FEW)
+    found = parts.packed(parts.most(), parts.count(starts) > FEW)
     return {rows[number]: packed for number, packed in found.items()}
 
 
@@ -322,20 +324,23 @@ def _add_ranges(
     """Find the ranges of sets, or their distances where there are many ranges."""
     some = [_numbers_of(sets[row]) for row in rows]
     parts = _Parts([each.offset for each in some])
-    parts.add(np.array([each.base for each in some]))
-    tiles, begin = parts.numbers, parts.begin
-    parts.numbers = tiles.copy()
-    parts.numbers[1:] -= tiles[:-1]
-    parts.numbers[begin] = tiles[begin]
+    offsets, begin = parts.numbers, parts.begin
+    base = np.array([each.base for each in some])
+    parts.numbers = np.empty(len(offsets), np.int64)
+    np.subtract(offsets[1:], offsets[:-1], out=parts.numbers[1:])
+    parts.numbers[begin] = offsets[begin] + base
     starts = parts.numbers != 1
     starts[begin] = True
     counts = parts.count(starts)
     few = counts <= FEW
-    packed = parts.packed(parts.limits()[1], ~few)
+    packed = parts.packed(parts.most(), ~few)
     arrays |= {rows[number]: each for number, each in packed.items()}
+    if len(packed) == len(rows):
+        return
     first = np.flatnonzero(starts)
-    last, chosen = np.append(first[1:], len(tiles)) - 1, np.repeat(few, counts)
-    ranges = np.stack([tiles[first[chosen]], tiles[last[chosen]]], axis=1)
+    last, chosen = np.append(first[1:], len(offsets)) - 1, np.repeat(few, counts)
+    of = np.repeat(np.arange(len(some)), counts)[chosen]
+    ranges = np.stack([offsets[first[chosen]], offsets[last[chosen]]], axis=1) + base[of, None]
     ends = np.cumsum([0, *counts[few]]).tolist()
     for number, (at, stop) in zip(np.flatnonzero(few).tolist(), pairwise(ends), strict=True):
         found[rows[number]] = ranges[at:stop].tolist()
@@ -352,13 +357,18 @@ MOST_FAR = 1 << 18
 
 def _sorted_out(values: Sequence[Json]) -> tuple[list[int], list[int]]:
     """Return the rows of references to arrays, and those of other lists."""
-    rows = [row for row, value in enumerate(values) if type(value) is list]
-    refs = [row for row in rows if values[row] and type(values[row][0]) is str]
-    return refs, sorted({*rows}.difference(refs))
+    refs: list[int] = []
+    lists: list[int] = []
+    for row, value in enumerate(values):
+        if type(value) is list:
+            (refs if value and type(value[0]) is str else lists).append(row)
+    return refs, lists
 
 
 def _parts_of(refs: Sequence[Json], of: Reader) -> list[tuple[str, int, int]]:
     """Return the type, first element and length of references to the tables."""
+    if not refs:
+        return []
     found = of.arrays.parts(refs, PACKED)
     of.looks -= sum([count for _, _, count in found])
     if of.looks < 0:
@@ -411,13 +421,19 @@ def _last_tiles(distances: Sequence[npt.NDArray[np.integer[Any]]]) -> list[int]:
     return last
 
 
-def _whole(numbers: list[Json], lists: Sequence[Json]) -> Int64:
-    """Return the integers of some lists."""
+def _whole(lists: Sequence[list[Json]]) -> Iterator[Int64]:
+    """Return the integers of each of some lists."""
+    if not lists:
+        return iter(())
+    numbers = list(chain.from_iterable(lists))
     if set(map(type, numbers)) <= {int}:
         try:
-            return np.array(numbers, np.int64)
+            array = np.array(numbers, np.int64)
         except OverflowError:
             pass
+        else:
+            ends = accumulate(map(len, lists), initial=0)
+            return (array[begin:end] for begin, end in pairwise(ends))
     raise Malformed(f"{clipped(lists[0])} is not a list of whole numbers")
 
 
