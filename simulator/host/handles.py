@@ -493,12 +493,13 @@ class RemoteRows:
         self, action: RowTransfer, replica: int, part: Bytes, where: Callable[[], str]
     ) -> Iterator[Callable[[], object]]:
         """Yield the check of a replica's offset, then the moves of its rows and of their states."""
-        rows = self.rows[replica]
+        rows, to_device = self.rows[replica], action.to_device
         block = view_of(action.block, part)
+        noted = self._moves_written(action, replica) if self.written else None
         if action.offset is None:
-            yield partial(np.copyto, *((block, rows[0]) if action.to_device else (rows[0], block)))
-            if self.written:
-                yield self._moves_written(action, replica, lambda: 0)
+            yield partial(np.copyto, *((block, rows[0]) if to_device else (rows[0], block)))
+            if noted is not None:
+                yield partial(noted, 0)
             return
         numbers = _live(action.offset, part)
         blocks = block.reshape(-1, rows.shape[1])
@@ -510,10 +511,12 @@ class RemoteRows:
                 raise self._outside(action, int(least if least < 0 else most), replica, where())
 
         def move() -> None:
-            if action.to_device:
+            if to_device:
                 np.take(rows, numbers(), axis=0, out=blocks, mode="clip")
             else:
                 rows[numbers()] = blocks
+            if noted is not None:
+                noted(numbers())
 
         # A single row takes a quarter of the time this way: `remote row` of benchmarks/host.py.
         row = 0
@@ -525,38 +528,36 @@ class RemoteRows:
                 raise self._outside(action, row, replica, where())
 
         def move_one() -> None:
-            if action.to_device:
+            if to_device:
                 block[:] = rows[row]
             else:
                 rows[row] = block
+            if noted is not None:
+                noted(row)
 
-        is_one = len(blocks) == 1
-        yield from (check_one, move_one) if is_one else (check, move)
-        if self.written:
-            yield self._moves_written(action, replica, (lambda: row) if is_one else numbers)
+        yield from (check_one, move_one) if len(blocks) == 1 else (check, move)
 
     def _moves_written(
-        self,
-        action: RowTransfer,
-        replica: int,
-        chosen: Callable[[], int] | Callable[[], npt.NDArray[Any]],
-    ) -> Callable[[], None]:
-        """Return the action that notes written elements once one row, or several, have moved."""
+        self, action: RowTransfer, replica: int
+    ) -> Callable[[int | npt.NDArray[Any]], None]:
+        """Return the function that notes written elements once one row, or several, have moved."""
         rows, element = self.written[replica], action.block.element_type
+        to_device = action.to_device
         count = action.block.num_elements
-        # Comparing bytes takes a tenth of the time of `all`.
+        # Comparing bytes takes a tenth of the time of `all`, storing them a third of `fill`.
         whole, bytes_of_whole = b"\1" * count, b"\1" * (count * element.size_bytes)
         shadow: npt.NDArray[np.uint8] | None = None  # of the bytes of the block
+        stored: memoryview  # the same bytes
 
-        def move() -> None:
-            nonlocal shadow
+        def move(moved: int | npt.NDArray[Any]) -> None:
+            nonlocal shadow, stored
             if self.watch is None:
                 return
             if shadow is None:
                 of_block = view_of(action.block, self.watch.parts[replica]).view(np.uint8)
                 shadow = of_block.reshape(-1, rows.shape[1], element.size_bytes)
-            moved = chosen()
-            if action.to_device:
+                stored = of_block.data
+            if to_device:
                 written = rows[moved]
                 is_whole = written.tobytes() == whole
             else:
@@ -564,10 +565,10 @@ class RemoteRows:
                 rows[moved] = is_whole or shadow.all(axis=2)
             if not is_whole:
                 self.watch.moved(action, replica, np.atleast_1d(moved).astype(np.int64))
-            if not action.to_device:
+            if not to_device:
                 return
             if is_whole:
-                shadow.fill(1)
+                stored[:] = bytes_of_whole
                 return
             written = written.reshape(*shadow.shape[:2], 1)
             is_lossy = bool((shadow > written).any())
