@@ -388,14 +388,15 @@ class CompiledProgram:
 
     def run_launches(self, code: Code) -> None:
         """Run a few launches, written as a program."""
-        size, launches = len(code.ops), code.ops.tobytes()
+        size = len(code.ops)
         if size not in self._inner:  # programs of one size take turns in one
             self._inner[size] = CompiledProgram(self._steps, code, np.zeros(size, np.int64))
         inner = self._inner[size]
-        if launches not in self._inner_ops:
-            inner._bind(code)
-            self._inner_ops[launches] = inner._ops.copy()
-        inner._code, inner._ops[...] = code, self._inner_ops[launches]
+        if inner._code is not code:
+            if (launches := code.ops.tobytes()) not in self._inner_ops:
+                inner._bind(code)
+                self._inner_ops[launches] = inner._ops.copy()
+            inner._code, inner._ops[...] = code, self._inner_ops[launches]
         self._steps.interpreted.remember(code)
         inner.run((), self._watch)
 

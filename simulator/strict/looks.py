@@ -236,7 +236,7 @@ class ElementTable:
         old, result, (first, second) = self.old, self.result, self.others
         move, put_other = partial(BoundKernel, kernels.move_values, *memory), kernels.put_other
         self.take_old, self.put_old = move(0, old, TAKEN), move(0, old, PUT)
-        self.take_result, self.put_result = move(1, result, TAKEN), move(1, result, PUT)
+        self.take_result, self.put_result = move(0, result, TAKEN), move(0, result, PUT)
         self.take_other = [move(1, each, TAKEN) for each in self.others]
         self._put_other = BoundKernel(put_other, *memory, *fills, PUT, old)
         self.put_in_holes = [

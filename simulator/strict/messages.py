@@ -46,7 +46,7 @@ class ProgramRow:
         """Return whether this is the same row of a program, called from the same rows."""
         return self.row == row and self.code is code and self.calls == tuple(calls)
 
-    @property
+    @cached_property
     def step(self) -> int:
         """Number of the lowered step that a LAUNCH runs."""
         return int(self.code.ops[self.row, 1])

@@ -230,11 +230,7 @@ class UnwrittenCopies:
         if not len(results):
             return
         last, size = self._passed_on.get(number), 1
-        is_same = last is not None and (
-            last.results is results
-            or (np.array_equal(last.results, results) and np.array_equal(last.holes, holes))
-        )
-        if last is None or not is_same:
+        if last is None or last.results is not results:
             step = self._executable.steps[number]
             assert isinstance(step, ComputeStep)
             last, size = PassedOn(number, step, results, holes), len(results) + len(holes)

@@ -392,7 +392,6 @@ class Replay:
         self.is_complete = not flags & INCOMPLETE
         self.is_lossy |= bool((flags | self._scatter()) & LOSSY)
         if self.runs_again:
-            self._table.put_old()  # holes that vertices only read
             self._table.put_result()
             self._set_returned(self._returned)
         if self._scatter.calls:
@@ -434,6 +433,8 @@ class Replay:
 
         Those that also take very long without the change may continue.
         """
+        if not self._loops.classes:
+            return False
         table, places = self._table, self._with_holes()
         while places and (place := self._loops.first_endless(places)) is not None:
             table.put_old()
@@ -541,13 +542,17 @@ class Replay:
         """Return which results hold unwritten elements, and which of these vertices read.
 
         Both are first bytes; for elements that vertices read, there is one for each edge.  Results
-        that keep their previous values are left out, except for those of Outputs.
+        that keep their previous values are left out, except for those of Outputs.  Equal ones are
+        the same arrays as those of the execution before.
         """
         if self._runs < 2:  # vertices did not run with other values
             return _NONE, _NONE
         seen = self._table.found.tobytes(), self._table.holes.tobytes()
         if self._passed is None or self._passed[0] != seen:  # most executions are as the one before
-            self._passed = seen, self._newly_passed_on()
+            found = self._newly_passed_on()
+            if self._passed is not None and all(map(np.array_equal, found, self._passed[1])):
+                found = self._passed[1]
+            self._passed = seen, found
         return self._passed[1]
 
     def _newly_passed_on(self) -> tuple[Int64, Int64]:
