@@ -1,32 +1,33 @@
 """Drawings of graphs, programs and mappings, as text, SVG and pages of their own.
 
-A picture is made in two separate steps: its data is gathered, then drawn; drawing computes
-nothing.  Each picture has a folder, or a module where it is small::
+A picture is made in two separate steps, each a function in one file: its data is gathered from a
+report, and from the data a `Picture` is made, which is `marks`; `paint_text` and `paint_svg` paint
+marks, and nothing else does.  Roles and their colours are in `colours`::
 
-    picture     gathered by                               drawn by
-    tiles       load, vertex_counts, quantities           tile_map, page
-    memory      memory_bars                               text, svg
-    one_tile    tile_contents                             text, svg
-    liveness    live_steps                                text, svg
-    tensor      selection, ownership, interval_table,     text, svg, page
-                flat_page
-    program     labels, tree                              text, svg
-    dataflow    links, nodes, fold, graph                 text, dot, svg
-    summary     one module gathers and draws
+    picture     data                  marks
+    memory      memory_bars           memory_picture
+    steps       step_list             steps_picture
+    timeline    timeline_of           timeline_picture
+    tile_map    quantity_map,         tile_map_picture
+                map_of_load
 
-`draw` holds what all of them are made of: words with units, columns, colours, the terminal,
-SVG, PNG, HTML, JSON, and layouts.  `forms` lists the forms of each picture, and three doors lead
-to it: `pictures` and `memory_pictures` have the functions that users call and that are listed here,
+Pictures that are not made of marks so far have a folder each, whose `text` and `svg` draw the data
+of its other modules: one_tile, liveness, tensor, regions, program, dataflow, exchange, ops, compare
+and sweep; summary and overview gather and draw in one module.
+
+`draw` holds what all of them are made of: words with units, columns, the terminal, SVG, PNG, HTML,
+JSON, and layouts.  `painters` and `forms` list the forms of each picture, and three doors lead to
+it: `pictures` and `memory_pictures` have the functions that users call and that are listed here,
 `notebook` draws what a notebook shows (`poplite.display` calls it), and `poplite.tools.viz` is the
 command line.
 
-Imports go one way: `draw`, `memory`, `steps`, the other pictures of reports with `tiles`, `tensor`
-and `program`, then `dataflow`, `summary`, `forms`, and `notebook` and `pictures`.
-Nothing below imports a module of this package.
+Imports go one way: colours, `draw`, marks, painters, pictures of reports, `tensor` and `program`,
+then `dataflow`, `summary`, `forms`, and `notebook` and `pictures`.  Nothing below imports a module
+of this package.
 
-Positions follow from the data (tile number, element index, program order); the dataflow
-graph alone has a layout of its own (`draw.layered_layout`), and a better one where Graphviz
-is installed (`draw.graphviz_layout`).
+Positions follow from the data (tile number, element index, program order); the dataflow graph alone
+has a layout of its own (`draw.layered_layout`), and a better one where Graphviz is installed
+(`draw.graphviz_layout`).
 """
 
 from poplite.public import names_of

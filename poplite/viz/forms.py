@@ -4,19 +4,13 @@ Users' functions (`pictures`), notebooks (`notebook`) and the command (`poplite.
 gather the data of a picture and have it drawn by what these functions return::
 
     gathered by     data          drawn as
-    tile_load       TileLoad      tiles_forms
-    vertices_map    TileMap       map_forms
-    quantity_map    TileMap       quantity_forms
     ownership_of    Ownership     tensor_forms
     frames_of       RegionFrames  regions_forms
     summary_of      Summary       summary_forms
     program_tree    ProgramTree   program_forms
-    memory_bars     MemoryBars    memory_forms
     live_steps      LiveSteps     liveness_forms
     tile_contents   TileContents  tile_forms
     dataflow_of     Dataflow      dataflow_forms
-    step_list       StepList      steps_forms
-    timeline_of     Timeline      timeline_forms
     traffic_of      Traffic       exchange_forms
     scope_tree      ScopeTree     ops_forms
     sweep_grid      SweepGrid     sweep_forms
@@ -24,30 +18,24 @@ gather the data of a picture and have it drawn by what these functions return::
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
-from poplite.frozen import frozen
 from poplite.viz.dataflow.graph import Dataflow, dataflow_json
 from poplite.viz.dataflow.svg import draw_dataflow_svg
 from poplite.viz.dataflow.text import draw_dataflow_text
-from poplite.viz.draw.svg import SvgText
-from poplite.viz.draw.terminal import Style
 from poplite.viz.exchange.svg import draw_exchange_svg
 from poplite.viz.exchange.text import draw_exchange_text
 from poplite.viz.exchange.traffic import Traffic, traffic_json
 from poplite.viz.liveness.live_steps import LiveSteps, liveness_csv, liveness_json
 from poplite.viz.liveness.svg import draw_liveness_svg
 from poplite.viz.liveness.text import draw_liveness_text
-from poplite.viz.memory.memory_bars import MemoryBars, memory_csv, memory_json
-from poplite.viz.memory.svg import draw_memory_svg
-from poplite.viz.memory.text import draw_memory_text
 from poplite.viz.one_tile.svg import draw_tile_svg
 from poplite.viz.one_tile.text import draw_tile_text
 from poplite.viz.one_tile.tile_contents import TileContents, tile_json
 from poplite.viz.ops.scopes import ScopeTree, scopes_json
 from poplite.viz.ops.svg import draw_scopes_svg
 from poplite.viz.ops.text import draw_scopes_text, scopes_csv
+from poplite.viz.painters import Forms
 from poplite.viz.program.svg import draw_program_svg
 from poplite.viz.program.text import draw_program_text
 from poplite.viz.program.tree import ProgramTree, program_json
@@ -55,11 +43,6 @@ from poplite.viz.regions.frames import RegionFrames, regions_json
 from poplite.viz.regions.page import regions_page
 from poplite.viz.regions.svg import draw_regions_svg
 from poplite.viz.regions.text import draw_regions_text
-from poplite.viz.steps.step_list import StepList, steps_json
-from poplite.viz.steps.svg import draw_steps_svg, draw_timeline_svg
-from poplite.viz.steps.text import draw_steps_text
-from poplite.viz.steps.timeline import Timeline, timeline_json
-from poplite.viz.steps.timeline_text import draw_timeline_text
 from poplite.viz.summary import Summary, draw_summary_svg, draw_summary_text, summary_json
 from poplite.viz.sweep.grid import SweepGrid, sweep_csv, sweep_json
 from poplite.viz.sweep.svg import draw_sweep_svg
@@ -68,53 +51,6 @@ from poplite.viz.tensor.ownership import Ownership, tensor_json
 from poplite.viz.tensor.page import tensor_page
 from poplite.viz.tensor.svg import draw_tensor_svg
 from poplite.viz.tensor.text import draw_tensor_text
-from poplite.viz.tiles.load_map import map_of_load, tiles_json
-from poplite.viz.tiles.page import tiles_page
-from poplite.viz.tiles.quantities import Quantity, quantity_json, quantity_page
-from poplite.viz.tiles.shades import Scale
-from poplite.viz.tiles.tile_load import TileLoad
-from poplite.viz.tiles.tile_map import TileMap, draw_map_svg, draw_map_text
-
-
-@frozen
-class Forms:
-    """The forms of one picture; each is drawn when it is called.
-
-    Attributes:
-        page: takes the command that writes the page, "" if none does.
-    """
-
-    text: Callable[[Style], str]
-    svg: Callable[[], SvgText]
-    json: Callable[[], str] | None = None
-    page: Callable[[str], str] | None = None
-    csv: Callable[[], str] | None = None
-
-
-def tiles_forms(load: TileLoad, *, scale: Scale | None = None, tiles: range | None = None) -> Forms:
-    """Return the forms of what tiles need, or of what variables take on them."""
-    drawn = map_of_load(load, scale=scale, tiles=tiles)
-    return Forms(
-        partial(draw_map_text, drawn),
-        partial(draw_map_svg, drawn),
-        partial(tiles_json, load),
-        partial(tiles_page, load, drawn),
-    )
-
-
-def map_forms(tiles: TileMap) -> Forms:
-    """Return the forms of any other tile map; its data is part of a larger JSON text."""
-    return Forms(partial(draw_map_text, tiles), partial(draw_map_svg, tiles))
-
-
-def quantity_forms(tiles: TileMap, by: Quantity) -> Forms:
-    """Return the forms of a tile map of a report."""
-    return Forms(
-        partial(draw_map_text, tiles),
-        partial(draw_map_svg, tiles),
-        partial(quantity_json, tiles, by),
-        partial(quantity_page, tiles, by),
-    )
 
 
 def tensor_forms(owned: Ownership) -> Forms:
@@ -155,16 +91,6 @@ def program_forms(tree: ProgramTree, *, counts: bool) -> Forms:
     )
 
 
-def memory_forms(bars: MemoryBars, top: int) -> Forms:
-    """Return the forms of what every tile needs, with the `top` largest things of the fullest."""
-    return Forms(
-        partial(draw_memory_text, bars, top=top),
-        partial(draw_memory_svg, bars, top=top),
-        partial(memory_json, bars),
-        csv=partial(memory_csv, bars),
-    )
-
-
 def liveness_forms(live: LiveSteps) -> Forms:
     """Return the forms of what a tile needs, step by step."""
     return Forms(
@@ -188,24 +114,6 @@ def dataflow_forms(flow: Dataflow) -> Forms:
         partial(draw_dataflow_text, flow),
         partial(draw_dataflow_svg, flow),
         partial(dataflow_json, flow),
-    )
-
-
-def steps_forms(steps: StepList) -> Forms:
-    """Return the forms of what steps took."""
-    return Forms(
-        partial(draw_steps_text, steps),
-        partial(draw_steps_svg, steps),
-        partial(steps_json, steps),
-    )
-
-
-def timeline_forms(timeline: Timeline) -> Forms:
-    """Return the forms of all tiles in time."""
-    return Forms(
-        partial(draw_timeline_text, timeline),
-        partial(draw_timeline_svg, timeline),
-        partial(timeline_json, timeline),
     )
 
 

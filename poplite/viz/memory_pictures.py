@@ -15,12 +15,11 @@ from poplite.errors import annotated, instance_of, one_of
 from poplite.report import Report
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import Style
-from poplite.viz.forms import liveness_forms, memory_forms, quantity_forms, tile_forms
+from poplite.viz.forms import liveness_forms, tile_forms
 from poplite.viz.liveness.live_steps import WORST, live_steps
-from poplite.viz.memory.memory_bars import Sort, Stack, memory_bars
+from poplite.viz.memory import Sort, Stack, memory_bars, memory_forms
 from poplite.viz.one_tile.tile_contents import tile_contents
-from poplite.viz.tiles.quantities import Quantity, quantity_map
-from poplite.viz.tiles.shades import Scale
+from poplite.viz.tile_map import Quantity, Scale, quantity_forms, quantity_map
 
 TOP = 10
 """Things of the fullest tile that are listed, unless more are asked for."""

@@ -18,11 +18,11 @@ from poplite.report.findings import Finding
 from poplite.report.memory import peaks_of
 from poplite.report.report import Report
 from poplite.viz.draw.columns import folded
+from poplite.viz.draw.kinds import LOOKS as KIND_LOOKS
 from poplite.viz.draw.legend import draw_legend, entry_width
 from poplite.viz.draw.phases import LOOKS as PHASE_LOOKS
 from poplite.viz.draw.svg import Canvas, SvgText
 from poplite.viz.draw.units import name_text, size_text
-from poplite.viz.memory.kinds import LOOKS as KIND_LOOKS
 
 WIDTH, MARGIN, BAR = 760, 20, 22
 MOST_FINDINGS = 6

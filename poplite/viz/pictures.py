@@ -25,22 +25,14 @@ from poplite.viz.dataflow.fold import HOPS, MAX_NODES, Excerpt
 from poplite.viz.dataflow.graph import dataflow_of
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import Style
-from poplite.viz.forms import (
-    dataflow_forms,
-    program_forms,
-    summary_forms,
-    tensor_forms,
-    tiles_forms,
-)
+from poplite.viz.forms import dataflow_forms, program_forms, summary_forms, tensor_forms
 from poplite.viz.program.tree import MOST_LINES, program_tree
 from poplite.viz.summary import summary_of
 from poplite.viz.tensor.ownership import ownership_of
 from poplite.viz.tensor.page import tensor_page
 from poplite.viz.tensor.selection import Index
-from poplite.viz.tiles.load_map import map_of_load
-from poplite.viz.tiles.modelled import judged_load
-from poplite.viz.tiles.page import tiles_page
-from poplite.viz.tiles.tile_load import TileLoad, tile_load
+from poplite.viz.tile_load import TileLoad, judged_load, tile_load
+from poplite.viz.tile_map import map_of_load, tiles_forms, tiles_page
 
 View = str | Index | tuple[Index, ...]
 """Part of a tensor: what `t[...]` takes, or the same as text."""

@@ -22,9 +22,8 @@ from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import size_text
 from poplite.viz.program.labels import many, runs_text
 from poplite.viz.program.tree import runs_of
-from poplite.viz.tiles.modelled import kinds_on, modelled
-from poplite.viz.tiles.tile_load import tile_load
-from poplite.viz.tiles.vertex_counts import class_counts, classes_text, num_edges
+from poplite.viz.tile_load import kinds_on, modelled, tile_load
+from poplite.viz.vertex_counts import class_counts, classes_text, num_edges
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph

@@ -18,7 +18,7 @@ from helpers.random_reports import MARKUP, random_report
 from poplite.report.execution import between_syncs
 from poplite.tools.viz.load_report import load
 from poplite.viz.page import report_page
-from poplite.viz.tiles.quantities import quantity_map
+from poplite.viz.tile_map import quantity_map
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -23,7 +23,7 @@ from poplite.report.execution import BetweenRanks
 from poplite.tools.viz.load_report import load
 from poplite.viz.dataflow.of_report import dataflow_of_report
 from poplite.viz.page import report_page
-from poplite.viz.tiles.quantities import quantity_map
+from poplite.viz.tile_map import quantity_map
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -19,7 +19,7 @@ from poplite.report import Report
 from poplite.report.memory import Held
 from poplite.tools.viz import main
 from poplite.tools.viz.load_report import load
-from poplite.viz.tiles.quantities import quantity_map
+from poplite.viz.tile_map import quantity_map
 
 Lines = Callable[[Report], Iterable[Line]]
 

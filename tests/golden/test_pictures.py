@@ -52,31 +52,21 @@ from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.terminal import Style
 from poplite.viz.exchange.traffic import traffic_json, traffic_of
-from poplite.viz.forms import (
-    Forms,
-    exchange_forms,
-    liveness_forms,
-    memory_forms,
-    ops_forms,
-    quantity_forms,
-    regions_forms,
-    steps_forms,
-    tile_forms,
-    timeline_forms,
-)
+from poplite.viz.forms import exchange_forms, liveness_forms, ops_forms, regions_forms, tile_forms
 from poplite.viz.liveness.live_steps import live_steps
-from poplite.viz.memory.memory_bars import memory_bars
+from poplite.viz.memory import memory_bars, memory_forms
 from poplite.viz.one_tile.tile_contents import tile_contents
 from poplite.viz.ops.scopes import scope_tree, scopes_json
 from poplite.viz.ops.text import scopes_csv
+from poplite.viz.painters import Forms
 from poplite.viz.program.tree import program_json, program_tree
 from poplite.viz.regions.field import frames_of_field
 from poplite.viz.regions.frames import RegionFrames, frames_of, regions_json
 from poplite.viz.regions.operations import read_operation
-from poplite.viz.steps.step_list import step_list, steps_json
-from poplite.viz.steps.timeline import timeline_json, timeline_of
+from poplite.viz.steps import step_list, steps_forms, steps_json
 from poplite.viz.summary import summary_json, summary_of
-from poplite.viz.tiles.quantities import quantity_map
+from poplite.viz.tile_map import quantity_forms, quantity_map
+from poplite.viz.timeline import timeline_forms, timeline_json, timeline_of
 
 HERE = Path(__file__).parent
 

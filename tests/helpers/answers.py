@@ -10,7 +10,7 @@ import numpy as np
 
 from poplite.report import Report
 from poplite.report.memory import Held
-from poplite.viz.tiles.quantities import quantity_map
+from poplite.viz.tile_map import quantity_map
 
 Line = tuple[str, ...]
 """Words and numbers that stand on one line, in their order."""

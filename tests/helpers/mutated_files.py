@@ -36,38 +36,33 @@ from poplite.viz.dataflow.of_report import dataflow_of_report
 from poplite.viz.draw.terminal import Style
 from poplite.viz.exchange.traffic import traffic_of
 from poplite.viz.forms import (
-    Forms,
     dataflow_forms,
     exchange_forms,
     liveness_forms,
-    memory_forms,
     ops_forms,
     program_forms,
-    quantity_forms,
-    steps_forms,
     summary_forms,
     tensor_forms,
     tile_forms,
-    tiles_forms,
-    timeline_forms,
 )
 from poplite.viz.liveness.live_steps import live_steps
-from poplite.viz.memory.memory_bars import STACKS, Stack, memory_bars
+from poplite.viz.memory import STACKS, Stack, memory_bars, memory_forms
 from poplite.viz.notebook import html
 from poplite.viz.one_tile.tile_contents import tile_contents
 from poplite.viz.ops.scopes import scope_tree
 from poplite.viz.page import report_page
 from poplite.viz.page.pack import Arrays
 from poplite.viz.page.report_data import report_data
+from poplite.viz.painters import Forms
 from poplite.viz.program.of_report import saved_programs
 from poplite.viz.program.tree import program_tree
 from poplite.viz.saved_summary import summary_of_report
-from poplite.viz.steps.step_list import step_list
-from poplite.viz.steps.timeline import timeline_of
+from poplite.viz.steps import step_list, steps_forms
 from poplite.viz.tensor.of_report import graph_of_variables
 from poplite.viz.tensor.ownership import ownership_of
-from poplite.viz.tiles.quantities import WORDS, Quantity, quantity_map
-from poplite.viz.tiles.tile_load import tile_load
+from poplite.viz.tile_load import tile_load
+from poplite.viz.tile_map import WORDS, Quantity, quantity_forms, quantity_map, tiles_forms
+from poplite.viz.timeline import timeline_forms, timeline_of
 
 NUMBERS = (0, 1, -1, 2, 7, 64, 1 << 12, 1 << 31, 1 << 32, -(1 << 31), 1 << 62, (1 << 63) - 1)
 """Replacements of numbers, besides their neighbours."""

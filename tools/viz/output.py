@@ -21,7 +21,7 @@ from poplite.viz.draw.terminal import Style
 
 if TYPE_CHECKING:
     from poplite.viz.draw.svg import SvgText
-    from poplite.viz.forms import Forms
+    from poplite.viz.painters import Forms
 
 SUFFIXES = {
     ".txt": "txt",

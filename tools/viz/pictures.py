@@ -23,7 +23,7 @@ from poplite.tools.viz.flags import (
 if TYPE_CHECKING:
     from poplite.report import Report
     from poplite.tools.viz.output import Destination
-    from poplite.viz.forms import Forms
+    from poplite.viz.painters import Forms
 
 STACKS = ("kind", "variable", "live")
 MEMORY_SORTS = ("tile", "size")
@@ -67,8 +67,7 @@ def memory_command(parser: argparse.ArgumentParser) -> None:
 
 
 def _memory(report: Report, arguments: argparse.Namespace) -> Forms:
-    from poplite.viz.forms import memory_forms
-    from poplite.viz.memory.memory_bars import memory_bars
+    from poplite.viz.memory import memory_bars, memory_forms
 
     bars = memory_bars(report, stack=arguments.stack, sort=arguments.sort)
     return memory_forms(bars, arguments.top)
@@ -145,9 +144,8 @@ def steps_command(parser: argparse.ArgumentParser) -> None:
 
 
 def _steps(report: Report, arguments: argparse.Namespace) -> Forms:
-    from poplite.viz.forms import steps_forms, timeline_forms
-    from poplite.viz.steps.step_list import step_list
-    from poplite.viz.steps.timeline import timeline_of
+    from poplite.viz.steps import step_list, steps_forms
+    from poplite.viz.timeline import timeline_forms, timeline_of
 
     step, match = arguments.step, arguments.match
     if arguments.timeline:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from poplite.graph.graph import Graph
     from poplite.tools.viz.output import Destination
     from poplite.viz.regions.frames import RegionFrames
-    from poplite.viz.tiles.quantities import Quantity
-    from poplite.viz.tiles.tile_load import TileLoad
+    from poplite.viz.tile_load import TileLoad
+    from poplite.viz.tile_map import Quantity
 
 # -- tiles -----------------------------------------------------------------------------------------
 
@@ -78,7 +78,7 @@ def _tiles(arguments: argparse.Namespace, out: Destination) -> None:
         _refuse(arguments, ("step", "scale", "tiles", "execute"), "leave --variable out")
     else:
         _refuse(arguments, ("step", "execute"), "--by cycles, or another quantity of what runs")
-    from poplite.viz.forms import tiles_forms
+    from poplite.viz.tile_map import tiles_forms
 
     forms = tiles_forms(
         _load(arguments, is_saved=is_saved), scale=arguments.scale, tiles=arguments.tiles
@@ -89,8 +89,7 @@ def _tiles(arguments: argparse.Namespace, out: Destination) -> None:
 
 def _load(arguments: argparse.Namespace, *, is_saved: bool) -> TileLoad:
     """Return the memory of the tiles of a target, or of variables of a target or file."""
-    from poplite.viz.tiles.modelled import judged_load
-    from poplite.viz.tiles.tile_load import tile_load
+    from poplite.viz.tile_load import judged_load, tile_load
 
     if is_saved:
         from poplite.tools.viz.load_report import load_variables
@@ -109,8 +108,7 @@ def _load(arguments: argparse.Namespace, *, is_saved: bool) -> TileLoad:
 def _draw_quantity(arguments: argparse.Namespace, out: Destination) -> None:
     """Draw a quantity of a report for every tile."""
     from poplite.tools.viz.load_report import load_report
-    from poplite.viz.forms import quantity_forms
-    from poplite.viz.tiles.quantities import quantity_map
+    from poplite.viz.tile_map import quantity_forms, quantity_map
 
     _refuse(arguments, ("variable",), "leave --by out")
     by: Quantity = arguments.by or "memory"

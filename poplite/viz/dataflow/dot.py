@@ -19,9 +19,9 @@ from poplite.errors import ControlProgramError
 from poplite.program import Program, Sequence
 from poplite.program.base import checked
 from poplite.text import clipped, items_or_none, of_type
+from poplite.viz.colours import CATEGORIES, CATEGORY_INK, KINDS, LIGHT
 from poplite.viz.dataflow.graph import Dataflow, dataflow_of
 from poplite.viz.dataflow.nodes import LOOKS_AS, Node
-from poplite.viz.draw.colors import CATEGORIES, CATEGORY_INK, KINDS, LIGHT
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph

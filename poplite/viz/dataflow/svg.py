@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import NamedTuple
 
+from poplite.viz.colours import KINDS
 from poplite.viz.dataflow.graph import Dataflow, Edge
 from poplite.viz.dataflow.nodes import LOOKS_AS, Node
-from poplite.viz.draw.colors import KINDS
 from poplite.viz.draw.columns import cut
 from poplite.viz.draw.layered_layout import GAP, LayeredLayout, LayoutLink, layered
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, number, text_width

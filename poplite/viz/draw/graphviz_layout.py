@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 FORMATS = ("svg", "png", "pdf")
 
 
-class Picture(NamedTuple):
+class GraphvizForm(NamedTuple):
     """The bytes of a picture's file, or the reason why there is none."""
 
     content: bytes | None
     reason: str
 
 
-def graphviz_picture(dot: str, form: str) -> Picture:
+def graphviz_picture(dot: str, form: str) -> GraphvizForm:
     """Draw DOT text with the first Graphviz that can; `form` is one of `FORMATS`.
 
     A Graphviz that fails is treated like one that is missing.
@@ -35,10 +35,10 @@ def graphviz_picture(dot: str, form: str) -> Picture:
     reasons = []
     for name, draw in graphviz_links():
         try:
-            return Picture(draw(dot, form), "")
+            return GraphvizForm(draw(dot, form), "")
         except Exception as error:  # whatever a broken installation raises is reported
             reasons.append(f"{name} failed: {_first_line(error)}")
-    return Picture(None, "; ".join(reasons) or "no Graphviz found")
+    return GraphvizForm(None, "; ".join(reasons) or "no Graphviz found")
 
 
 def graphviz_links() -> Iterator[tuple[str, Callable[[str, str], bytes]]]:

@@ -23,7 +23,7 @@ from html import escape
 from importlib.resources import files
 
 from poplite.text import amount
-from poplite.viz.draw.colors import DARK, LIGHT
+from poplite.viz.colours import DARK, LIGHT
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.units import name_text
 

@@ -8,45 +8,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Literal, TypeAlias
+from collections.abc import Collection
 
-from poplite.frozen import frozen
-from poplite.report.execution import PhaseKind
+from poplite.viz.colours import PHASES, Part
 from poplite.viz.draw.legend import fitted_lines
 from poplite.viz.draw.terminal import Style
 
-Part: TypeAlias = PhaseKind | Literal["sync"]
-"""What a tile does at some time: a phase, or nothing until all tiles meet."""
-
-
-@frozen
-class Look:
-    """How a phase looks.
-
-    Attributes:
-        words: what it is called.
-        mark: its character.
-        plain: its character where only ASCII can be written.
-        kind: its class in SVG.
-        category: its colour in a terminal, by number; None for faint.
-    """
-
-    words: str
-    mark: str
-    plain: str
-    kind: str
-    category: int | None
-
-
-LOOKS: Mapping[Part, Look] = {
-    "compute": Look("compute", "█", "#", "c0", 0),
-    "copy": Look("copied on its tile", "▓", "%", "c1", 1),
-    "exchange": Look("exchange", "▒", "=", "c2", 2),
-    "global exchange": Look("between IPUs", "░", "~", "c4", 4),
-    "host exchange": Look("from and to the host", "▚", "@", "c3", 3),
-    "sync": Look("sync", "·", ".", "sync", None),
-}
+LOOKS = PHASES
 
 
 def marked(part: Part, count: int, style: Style) -> str:
@@ -56,7 +24,7 @@ def marked(part: Part, count: int, style: Style) -> str:
     '%%%'
     """
     look = LOOKS[part]
-    text = (look.plain if style.ascii_only else look.mark) * count
+    text = look.character(ascii_only=style.ascii_only) * count
     return style.faint(text) if look.category is None else style.category(text, look.category)
 
 

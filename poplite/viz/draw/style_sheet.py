@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TypeAlias
 
-from poplite.viz.draw.colors import (
+from poplite.viz.colours import (
     ADDITIONAL,
     CATEGORIES,
     CATEGORY_INK,

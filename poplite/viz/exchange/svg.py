@@ -8,7 +8,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.report.execution import BetweenRanks
-from poplite.viz.draw.colors import RAMP, ramp_step
+from poplite.viz.colours import RAMP, ramp_step
 from poplite.viz.draw.columns import cut
 from poplite.viz.draw.scene import ASIDE
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, text_width

@@ -17,7 +17,7 @@ from poplite.frozen import frozen
 from poplite.report.execution import BetweenRanks, ExecutionStep, Phase
 from poplite.text import amount
 from poplite.viz.draw.json_text import json_text
-from poplite.viz.steps.step_list import chosen_steps, note_of
+from poplite.viz.names import chosen_steps, note_of
 
 if TYPE_CHECKING:
     from poplite.report import Report

@@ -21,7 +21,7 @@ from poplite.report.memory import KIND_NAMES, bytes_by_step, thing_kind
 from poplite.viz.draw.csv_text import csv_text
 from poplite.viz.draw.json_text import by_field, json_text
 from poplite.viz.draw.units import name_text, size_text
-from poplite.viz.memory.names import modelled_memory, short_name, tile_number, title_of
+from poplite.viz.names import modelled_memory, short_name, tile_number, title_of
 
 if TYPE_CHECKING:
     from poplite.arrays.intervals import Int64

@@ -6,11 +6,11 @@ The step that needs most is outlined.
 from __future__ import annotations
 
 from poplite.viz.draw.columns import cut
+from poplite.viz.draw.kinds import LOOKS
 from poplite.viz.draw.legend import draw_legend, entry_width
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, box, text_width
 from poplite.viz.draw.units import size_text
 from poplite.viz.liveness.live_steps import LiveRow, LiveSteps
-from poplite.viz.memory.kinds import LOOKS
 
 MARGIN = 20
 ROW, BAR = 20, 12

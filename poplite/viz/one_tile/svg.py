@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from poplite.viz.draw.columns import cut
+from poplite.viz.draw.kinds import LOOKS
 from poplite.viz.draw.legend import draw_legend
 from poplite.viz.draw.phases import LOOKS as PHASES
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, text_width
 from poplite.viz.draw.units import share_text, size_text
-from poplite.viz.memory.kinds import LOOKS
 from poplite.viz.one_tile.tile_contents import PlacedItem, TileContents, words_of
 
 MARGIN = 20

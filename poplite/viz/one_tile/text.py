@@ -10,10 +10,10 @@ from itertools import groupby
 
 from poplite.report.findings import where
 from poplite.viz.draw.columns import cells, table_lines, widest, wrapped
+from poplite.viz.draw.kinds import legend_lines, marked
 from poplite.viz.draw.phases import LOOKS, marked as marked_phase
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import share_text, size_text
-from poplite.viz.memory.kinds import legend_lines, marked
 from poplite.viz.one_tile.tile_contents import FREE, TileContents, words_of
 
 COLUMNS = (64, 32, 24)

@@ -22,17 +22,17 @@ from poplite.report.memory import NO_STEP, bytes_by_step, peaks_of, thing_kind
 from poplite.viz.draw.json_text import by_field, json_text
 from poplite.viz.draw.phases import LOOKS
 from poplite.viz.draw.units import name_text, share_text, size_text
-from poplite.viz.memory.names import (
+from poplite.viz.names import (
     form_of,
     full_title,
     modelled_memory,
     name_of,
+    note_of,
     number_of,
     place_of,
     places_of,
     tile_number,
 )
-from poplite.viz.steps.step_list import note_of
 
 if TYPE_CHECKING:
     from poplite.report import Report

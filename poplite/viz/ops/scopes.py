@@ -22,7 +22,7 @@ from poplite.report.execution import ExecutionStep
 from poplite.text import amount
 from poplite.viz.draw.json_text import by_field, json_text
 from poplite.viz.draw.units import parts_of_name
-from poplite.viz.steps.step_list import note_of
+from poplite.viz.names import note_of
 
 if TYPE_CHECKING:
     from poplite.report import Report

@@ -16,8 +16,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from poplite.report.memory import KIND_NAMES, KINDS
+from poplite.viz.colours import RAMP
 from poplite.viz.dataflow.of_report import report_svg
-from poplite.viz.draw.colors import RAMP
 from poplite.viz.draw.html import asset, escaped
 from poplite.viz.draw.units import name_text
 from poplite.viz.page.pack import Arrays

@@ -6,7 +6,7 @@ the right.  Whole names are in the tooltips.
 
 from __future__ import annotations
 
-from poplite.viz.draw.colors import KINDS
+from poplite.viz.colours import KINDS
 from poplite.viz.draw.columns import cut, filled
 from poplite.viz.draw.svg import Canvas, SvgText, number, text_width
 from poplite.viz.draw.units import name_text

@@ -15,7 +15,7 @@ import os
 from typing import TYPE_CHECKING
 
 from poplite.program.base import checked
-from poplite.viz.draw.colors import KINDS
+from poplite.viz.colours import KINDS
 from poplite.viz.draw.columns import cells, cut, filled, wrapped
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import name_text

@@ -23,7 +23,7 @@ import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.graph.tile_mapping import NO_TILE
-from poplite.viz.draw.colors import CATEGORIES, RAMP
+from poplite.viz.colours import CATEGORIES, RAMP
 from poplite.viz.draw.columns import cut
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, number, text_width
 from poplite.viz.draw.units import name_text

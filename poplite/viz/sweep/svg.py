@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from poplite.viz.draw.colors import ramp_step
+from poplite.viz.colours import ramp_step
 from poplite.viz.draw.columns import cut
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, text_width
 from poplite.viz.draw.units import name_text

@@ -19,7 +19,7 @@ from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
 from poplite.graph.tile_mapping import NO_TILE
 from poplite.text import amount
-from poplite.viz.draw.colors import CATEGORIES, RAMP
+from poplite.viz.colours import CATEGORIES, RAMP
 from poplite.viz.draw.columns import cut
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, box, text_width
 from poplite.viz.tensor.flat_page import (

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.viz.draw.colors import CATEGORIES
+from poplite.viz.colours import CATEGORIES
 from poplite.viz.tensor.flat_page import Rectangles
 
 

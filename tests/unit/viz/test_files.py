@@ -22,8 +22,8 @@ from poplite.errors import InvalidOption
 from poplite.files import check_folder, replacing, unfinished, write_bytes, write_text
 from poplite.tools.viz import main
 from poplite.viz import SvgText
+from poplite.viz.colours import LIGHT, RAMP
 from poplite.viz.draw import png
-from poplite.viz.draw.colors import LIGHT, RAMP
 from poplite.viz.draw.columns import cells, cut, filled, quoted, wrapped
 from poplite.viz.draw.path_lines import path_lines
 from poplite.viz.draw.svg import Canvas, box

@@ -21,33 +21,39 @@ from poplite.errors import InvalidOption, InvalidTileMapping, UnknownName
 from poplite.graph import Graph
 from poplite.program import Copy, Execute
 from poplite.viz import tensor_svg, tensor_text, tiles_svg, tiles_text
-from poplite.viz.draw.colors import OVER_LIMIT
+from poplite.viz.colours import OVER_LIMIT
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
-from poplite.viz.forms import memory_forms
 from poplite.viz.liveness.live_steps import live_steps, liveness_csv
 from poplite.viz.liveness.svg import draw_liveness_svg
 from poplite.viz.liveness.text import draw_liveness_text
-from poplite.viz.memory.memory_bars import (
+from poplite.viz.memory import (
     SORTS,
     STACKS,
     Stack,
     memory_bars,
     memory_csv,
+    memory_forms,
     memory_json,
+    memory_picture,
 )
-from poplite.viz.memory.svg import draw_memory_svg
-from poplite.viz.memory.text import draw_memory_text
 from poplite.viz.one_tile.svg import draw_tile_svg
 from poplite.viz.one_tile.text import draw_tile_text
 from poplite.viz.one_tile.tile_contents import tile_contents
 from poplite.viz.overview import draw_overview_svg, overview_of
-from poplite.viz.tiles.load_map import map_of_load
-from poplite.viz.tiles.modelled import judged_load
-from poplite.viz.tiles.quantities import QUANTITIES, Quantity, quantity_json, quantity_map
-from poplite.viz.tiles.tile_load import TileLoad, tile_load
-from poplite.viz.tiles.tile_map import TileMap, draw_map_svg, draw_map_text
+from poplite.viz.paint_svg import paint_svg
+from poplite.viz.paint_text import paint_text
+from poplite.viz.tile_load import TileLoad, judged_load, tile_load
+from poplite.viz.tile_map import (
+    QUANTITIES,
+    Quantity,
+    TileMap,
+    map_of_load,
+    quantity_json,
+    quantity_map,
+    tile_map_picture,
+)
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -90,8 +96,8 @@ def test_what_does_not_fit_is_said_and_drawn_beyond_the_limit() -> None:
     assert bars.heading == (
         "! memory: does not fit; tile 1: 2,712 B of 2,400 B, 113.0%, 312 B over, and 1 more tile"
     )
-    assert "│!!!!!!!!!!!!!!!!        " in draw_memory_text(bars, top=1)
-    picture = draw_memory_svg(bars, top=1)
+    assert "│!!!!!!!!!!!!!!!!        " in paint_text(memory_picture(bars, 1))
+    picture = paint_svg(memory_picture(bars, 1))
     assert 'class="over"><title>tile 1: 312 B over the limit</title>' in picture
     pixels = np.asarray(Image.open(io.BytesIO(picture.png())).convert("RGB"))
     over = (pixels == [int(OVER_LIMIT[k : k + 2], 16) for k in (1, 3, 5)]).all(axis=2)
@@ -112,15 +118,15 @@ def test_one_tile_and_the_overview_end_at_the_limit_too() -> None:
 
 def test_what_fits_has_nothing_over() -> None:
     bars = memory_bars(small_report())
-    assert "!" not in draw_memory_text(bars, top=1)
-    assert 'class="over' not in draw_memory_svg(bars, top=1)
+    assert "!" not in paint_text(memory_picture(bars, 1))
+    assert 'class="over' not in paint_svg(memory_picture(bars, 1))
 
 
 def test_many_tiles_are_few_shapes() -> None:
     bars = memory_bars(small_report(tiles=1470))
-    picture = draw_memory_svg(bars, top=3)
+    picture = paint_svg(memory_picture(bars, 3))
     assert len(picture) < 100_000
-    assert "each column is the fullest of 23 tiles" in draw_memory_text(bars, top=3)
+    assert "each column is the fullest of 23 tiles" in paint_text(memory_picture(bars, 3))
 
 
 def test_numbers_of_one_replica_are_called_that() -> None:
@@ -289,11 +295,11 @@ def bare(counted: TileLoad) -> TileMap:
 
 
 def draw_tiles_text(counted: TileLoad, style: Style = DEFAULT_STYLE) -> str:
-    return draw_map_text(bare(counted), style)
+    return paint_text(tile_map_picture(bare(counted)), style)
 
 
 def draw_tiles_svg(counted: TileLoad) -> SvgText:
-    return draw_map_svg(bare(counted))
+    return paint_svg(tile_map_picture(bare(counted)))
 
 
 @pytest.fixture
@@ -377,7 +383,7 @@ def test_over_the_limit_is_an_exclamation_mark() -> None:
     assert text.split("│")[1].endswith("!")
     assert text.split("│")[1].count("!") == 1
     assert "! 1 tile over its 12 B (2)" in text
-    text = draw_map_text(map_of_load(load(4, 16, 16, limit=12), tiles=range(1, 2)))
+    text = paint_text(tile_map_picture(map_of_load(load(4, 16, 16, limit=12), tiles=range(1, 2))))
     assert "of tiles 1 to 1\n16 B on 1 tile, mean 16 B\n! 1 tile over its 12 B (1)\n" in text
 
 

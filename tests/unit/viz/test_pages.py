@@ -18,6 +18,7 @@ from poplite import FLOAT, Target
 from poplite.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.viz import tensor_html, tiles_html
+from poplite.viz.colours import OVER_LIMIT
 from poplite.viz.compare.checks import Check, CheckOutcome, numbers_of, outcomes, parsed
 from poplite.viz.compare.forms import (
     Comparison,
@@ -27,7 +28,6 @@ from poplite.viz.compare.forms import (
     comparison_svg,
     comparison_text,
 )
-from poplite.viz.draw.colors import OVER_LIMIT
 from poplite.viz.draw.html import escaped
 from poplite.viz.draw.terminal import Style
 from poplite.viz.page import document, report_page

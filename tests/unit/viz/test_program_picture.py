@@ -38,8 +38,8 @@ from poplite.program import (
 from poplite.program.base import declared, part, reads, writes
 from poplite.tools.viz.load_target import load_target
 from poplite.viz import graph_text, program_svg, program_text, summary_text
+from poplite.viz.colours import KINDS
 from poplite.viz.dataflow.graph import dataflow_of
-from poplite.viz.draw.colors import KINDS
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.terminal import Style
 from poplite.viz.program.labels import MOST, label_of, leaf_kind

@@ -13,16 +13,15 @@ import pytest
 import poplite as pl
 from poplite.report.execution import BetweenRanks, Phase, between_syncs
 from poplite.report.per_tile import PerTile
-from poplite.viz.draw.phases import LOOKS
+from poplite.viz.colours import PHASES
 from poplite.viz.draw.terminal import Style
 from poplite.viz.exchange.svg import draw_exchange_svg
 from poplite.viz.exchange.text import draw_exchange_text
 from poplite.viz.exchange.traffic import traffic_json, traffic_of
-from poplite.viz.steps.step_list import SORTS, step_list, steps_json
-from poplite.viz.steps.svg import draw_steps_svg, draw_timeline_svg
-from poplite.viz.steps.text import draw_steps_text, shared
-from poplite.viz.steps.timeline import STATES, WAITING, timeline_json, timeline_of
-from poplite.viz.steps.timeline_text import draw_timeline_text
+from poplite.viz.paint_svg import paint_svg
+from poplite.viz.paint_text import paint_text, shared
+from poplite.viz.steps import SORTS, step_list, steps_json, steps_picture
+from poplite.viz.timeline import STATES, WAITING, timeline_json, timeline_of, timeline_picture
 
 # -- steps -----------------------------------------------------------------------------------------
 
@@ -111,8 +110,10 @@ def test_a_list_says_what_its_numbers_are_of(report: pl.Report) -> None:
     assert step_list(twice).heading.endswith(" cycles; in 2 runs")
     not_modelled = report_of(**{"debug.instrument": False})
     assert step_list(not_modelled).heading.startswith("steps: 0, 0 cycles; cycles are not modelled")
-    assert draw_timeline_text(timeline_of(not_modelled)) == draw_steps_text(step_list(not_modelled))
-    assert "not modelled" in draw_timeline_svg(timeline_of(not_modelled))
+    assert paint_text(timeline_picture(timeline_of(not_modelled))) == paint_text(
+        steps_picture(step_list(not_modelled))
+    )
+    assert "not modelled" in paint_svg(timeline_picture(timeline_of(not_modelled)))
 
 
 def test_of_a_program_that_did_not_run_it_is_told_what_one_run_takes() -> None:
@@ -136,8 +137,8 @@ def test_text_fits_its_columns(width: int, report: pl.Report) -> None:
     named = replace(report, execution=steps)
     for style in (Style(width=width), Style(width=width, ascii_only=True)):
         for text in (
-            draw_steps_text(step_list(named), style),
-            draw_timeline_text(timeline_of(named), style),
+            paint_text(steps_picture(step_list(named)), style),
+            paint_text(timeline_picture(timeline_of(named)), style),
         ):
             assert max(map(len, text.splitlines())) <= max(width, 60)
             assert text.isascii() or not style.ascii_only
@@ -151,9 +152,9 @@ def test_a_part_of_no_name_is_refused_with_the_names(report: pl.Report) -> None:
 
 
 def test_bars_have_one_scale(report: pl.Report) -> None:
-    marks = "".join(look.mark for look in LOOKS.values())
+    marks = "".join(look.mark for look in PHASES.values())
     steps = step_list(report)
-    lines = draw_steps_text(steps, Style(width=160)).splitlines()[3:5]
+    lines = paint_text(steps_picture(steps), Style(width=160)).splitlines()[3:5]
     lengths = [sum(line.count(mark) for mark in marks) for line in lines]
     first, second = (row.cycles for row in steps.rows)
     assert lengths[1] == pytest.approx(lengths[0] * second / first, abs=0.5)
@@ -268,14 +269,17 @@ def test_pictures_and_data_agree(report: pl.Report) -> None:
 def test_names_are_escaped(report: pl.Report) -> None:
     named = replace(report.execution.steps[0], name="<script>\x1b[1m\n&</script>")
     shown = replace(report, execution=replace(report.execution, steps=(named,)))
-    for picture in (draw_steps_svg(step_list(shown)), draw_timeline_svg(timeline_of(shown))):
+    for picture in (
+        paint_svg(steps_picture(step_list(shown))),
+        paint_svg(timeline_picture(timeline_of(shown))),
+    ):
         texts = [each.text or "" for each in ET.fromstring(picture).iter()]
         assert any("<script>\\x1b[1m\\n&</script>" in text for text in texts)
         assert "\x1b" not in picture
     wide = Style(width=160)
     for text in (
-        draw_steps_text(step_list(shown), wide),
-        draw_timeline_text(timeline_of(shown), wide),
+        paint_text(steps_picture(step_list(shown)), wide),
+        paint_text(timeline_picture(timeline_of(shown)), wide),
     ):
         assert "\x1b" not in text
         assert "<script>\\x1b[1m\\n&</script>" in text
@@ -287,13 +291,13 @@ def test_rows_keep_to_one_ipu_and_borders_are_drawn() -> None:
         "33-35"
     ]
     assert timeline.label(timeline.starts[10]) == "30-32"
-    text = draw_timeline_text(timeline, Style(ascii_only=True)).splitlines()
+    text = paint_text(timeline_picture(timeline), Style(ascii_only=True)).splitlines()
     (border,) = (number for number, line in enumerate(text) if line.startswith("IPU 1 |-----"))
     assert text[border - 1].startswith("30-32 |")
     assert text[border + 1].startswith("33-35 |")
-    assert "IPU 1 below" in draw_timeline_svg(timeline)
+    assert "IPU 1 below" in paint_svg(timeline_picture(timeline))
     one = timeline_of(report_of(40))
-    assert "IPU" not in draw_timeline_text(one) + draw_timeline_svg(one)
+    assert "IPU" not in paint_text(timeline_picture(one)) + paint_svg(timeline_picture(one))
 
 
 # -- exchange --------------------------------------------------------------------------------------

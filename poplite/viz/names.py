@@ -1,4 +1,4 @@
-"""Tiles, things and steps as pictures of memory name them, and as users choose them.
+"""Tiles, things and steps as pictures name them, and as users choose them.
 
 >>> from poplite.report.memory import MemoryStep
 >>> step = MemoryStep("main", "step 2 of 5: Execute 'blur'", "", 0, 0, 2)
@@ -12,12 +12,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from poplite.errors import InvalidOption, InvalidTileMapping, UnknownName, did_you_mean
+from poplite.report.execution import ExecutionStep
 from poplite.report.memory import Held, Memory, MemoryStep
-from poplite.text import clipped, integer_or_none
+from poplite.text import amount, clipped, integer_or_none
 from poplite.viz.draw.units import name_text, shape_text
 
 if TYPE_CHECKING:
     from poplite.report import Report
+
+NOT_MODELLED = "cycles are not modelled: the graph was compiled with debug.instrument=False"
 
 VARIABLES = ("variable", "constant")
 """Categories of what users named."""
@@ -88,6 +91,45 @@ def modelled_memory(report: Report) -> Memory:
             fix="leave that option out: Engine(graph, program)",
         )
     return memory
+
+
+def note_of(report: Report) -> str:
+    """Return what the numbers of a report are of, as it follows a heading."""
+    notes = []
+    if not report.instrumentation.is_modelled:
+        notes.append(NOT_MODELLED)
+    elif report.run_note:
+        notes.append(report.run_note)
+    if report.is_run and report.runs != 1:
+        notes.append(f"in {amount(report.runs, 'run')}")
+    if report.replicas > 1:
+        notes.append(f"of one of {report.replicas:,} replicas")
+    return "".join(f"; {note}" for note in notes)
+
+
+def chosen_steps(steps: Sequence[ExecutionStep], choice: str) -> list[ExecutionStep]:
+    """Return the steps of a number, of a range of numbers `3:7` with both ends, or of a name.
+
+    Raises UnknownName where there are none.
+    """
+    first, colon, last = choice.partition(":")
+    name = [step for step in steps if step.name == choice]
+    if name:
+        return name
+    if first.isdecimal() and (last.isdecimal() or not colon):
+        numbers = range(int(first), int(last or first) + 1)
+        if found := [step for step in steps if step.number in numbers]:
+            return found
+    known = list(dict.fromkeys(step.name for step in steps))
+    most = max((step.number for step in steps), default=0)
+    raise UnknownName(
+        f"there is no step {choice!r}{did_you_mean(choice, known)}",
+        at=None,
+        found=f"steps are numbered 1 to {most:,}" if steps else "there are no steps",
+        fix=f"--step {steps[0].number}, --step 1:{most}, or --step {steps[0].name!r}"
+        if steps
+        else "",
+    )
 
 
 def tile_number(tile: object, tiles: int) -> int:

@@ -19,7 +19,7 @@ from poplite.graph.tile_mapping import ranges
 from poplite.text import amount
 from poplite.viz.draw.columns import cut
 from poplite.viz.draw.units import name_text
-from poplite.viz.tiles.tile_map import TileMap
+from poplite.viz.tile_map import TileMap
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import ComputeSet

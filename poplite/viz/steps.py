@@ -9,7 +9,8 @@ tile proceeds by itself, and the slowest of them is what the step takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +20,25 @@ from poplite.errors import UnknownName, did_you_mean, listed
 from poplite.frozen import frozen
 from poplite.report.execution import ExecutionStep, between_syncs
 from poplite.text import amount
+from poplite.viz.colours import PHASES, Part
 from poplite.viz.draw.json_text import by_field, json_text
-from poplite.viz.draw.phases import Part
+from poplite.viz.draw.units import name_text, share_text
+from poplite.viz.marks import (
+    BarCell,
+    Gap,
+    Legend,
+    ListColumn,
+    Listing,
+    ListRow,
+    Mark,
+    Picture,
+    heading,
+)
+from poplite.viz.names import chosen_steps, note_of
+from poplite.viz.painters import Forms, forms_of
 
 if TYPE_CHECKING:
     from poplite.report import Report
-
-NOT_MODELLED = "cycles are not modelled: the graph was compiled with debug.instrument=False"
 
 
 @frozen
@@ -98,45 +111,6 @@ SORTS: dict[str, Callable[[StepRow], Any]] = {
 """How steps are sorted: by name of the order; equal ones stay in the order of the program."""
 
 
-def note_of(report: Report) -> str:
-    """Return what the numbers of a report are of, as it follows a heading."""
-    notes = []
-    if not report.instrumentation.is_modelled:
-        notes.append(NOT_MODELLED)
-    elif report.run_note:
-        notes.append(report.run_note)
-    if report.is_run and report.runs != 1:
-        notes.append(f"in {amount(report.runs, 'run')}")
-    if report.replicas > 1:
-        notes.append(f"of one of {report.replicas:,} replicas")
-    return "".join(f"; {note}" for note in notes)
-
-
-def chosen_steps(steps: Sequence[ExecutionStep], choice: str) -> list[ExecutionStep]:
-    """Return the steps of a number, of a range of numbers `3:7` with both ends, or of a name.
-
-    Raises UnknownName where there are none.
-    """
-    first, colon, last = choice.partition(":")
-    name = [step for step in steps if step.name == choice]
-    if name:
-        return name
-    if first.isdecimal() and (last.isdecimal() or not colon):
-        numbers = range(int(first), int(last or first) + 1)
-        if found := [step for step in steps if step.number in numbers]:
-            return found
-    known = list(dict.fromkeys(step.name for step in steps))
-    most = max((step.number for step in steps), default=0)
-    raise UnknownName(
-        f"there is no step {choice!r}{did_you_mean(choice, known)}",
-        at=None,
-        found=f"steps are numbered 1 to {most:,}" if steps else "there are no steps",
-        fix=f"--step {steps[0].number}, --step 1:{most}, or --step {steps[0].name!r}"
-        if steps
-        else "",
-    )
-
-
 def step_list(
     report: Report, *, step: str | None = None, match: str = "", sort: str = "cycles"
 ) -> StepList:
@@ -194,6 +168,75 @@ def _parts(step: ExecutionStep) -> Iterator[tuple[Part, int]]:
         for phase, cycles in zip(group, busy, strict=True):
             if cycles[slowest]:
                 yield phase.kind, int(cycles[slowest])
+
+
+# -- picture ---------------------------------------------------------------------------------------
+
+LONGEST_NAME = 44
+LEAST_BAR = 10
+
+COLUMNS = (
+    ListColumn("#"),
+    ListColumn("cycles"),
+    ListColumn("of all", spare=3),
+    ListColumn("times", spare=1),
+    ListColumn("balance", spare=2),
+    ListColumn("step", "name", most=LONGEST_NAME),
+    ListColumn("", "bar", least=LEAST_BAR),
+)
+
+
+def steps_forms(steps: StepList) -> Forms:
+    """Return the forms of what steps took."""
+    return forms_of(steps_picture(steps), partial(steps_json, steps))
+
+
+def steps_picture(steps: StepList) -> Picture:
+    """Return a row for each step, with a bar of its phases.
+
+    >>> steps_picture(StepList("", (), 0, 0)).title
+    'steps: 0, 0 cycles'
+    """
+    rows = (Gap(), *steps_marks(steps)) if steps.rows else ()
+    return Picture(steps.heading, (*heading(steps.heading), *rows))
+
+
+def steps_marks(steps: StepList) -> tuple[Mark, ...]:
+    """Return the listing of steps and what its colours mean."""
+    present = {part for row in steps.rows for part, _ in row.parts}
+    legend = Legend(tuple(role for part, role in PHASES.items() if part in present))
+    listing = Listing(COLUMNS, tuple(_list_row(steps, row) for row in steps.rows))
+    return (listing, *((Gap(), legend) if present else ()))
+
+
+def _list_row(steps: StepList, row: StepRow) -> ListRow:
+    numbers = (
+        f"{row.number}",
+        f"{row.cycles:,}",
+        share_text(row.share),
+        f"{row.executions:,}",
+        f"{100 * row.balance:.1f}%",
+    )
+    cells = (*numbers, name_text(steps.label(row)), _bar(row))
+    return ListRow(cells, tip=step_tip(steps, row))
+
+
+def _bar(row: StepRow) -> BarCell:
+    """Return the phases of a step as parts of its cycles: those that overlap take less."""
+    total = sum(cycles for _, cycles in row.parts)
+    return tuple((PHASES[kind], cycles * row.cycles / total) for kind, cycles in row.parts)
+
+
+def step_tip(steps: StepList, row: StepRow) -> str:
+    """Return all that is known of a step, on one line."""
+    parts = ", ".join(f"{PHASES[kind].words} {cycles:,}" for kind, cycles in row.parts)
+    at = f" ({row.at})" if row.at else ""
+    took = f"{amount(row.cycles, 'cycle')}, {amount(row.executions, 'time')}"
+    name = f"{row.number} {name_text(steps.label(row))}{at}"
+    return f"{name}: {took}; {parts}" if parts else f"{name}: {took}"
+
+
+# -- data ------------------------------------------------------------------------------------------
 
 
 def steps_data(steps: StepList) -> dict[str, object]:

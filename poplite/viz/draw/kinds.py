@@ -8,40 +8,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
-from poplite.frozen import frozen
-from poplite.report.memory import GAPS, KIND_NAMES, OTHER
+from poplite.report.memory import KIND_NAMES
+from poplite.viz.colours import MEMORY
 from poplite.viz.draw.legend import fitted_lines
 from poplite.viz.draw.terminal import Style
 
-
-@frozen
-class KindLook:
-    """How a kind of thing looks.
-
-    Attributes:
-        mark: its character.
-        kind: its class in SVG.
-        category: its colour in a terminal, by number; None for faint.
-    """
-
-    mark: str
-    kind: str
-    category: int | None
-
-
-LOOKS: Mapping[str, KindLook] = {
-    "variables": KindLook("v", "c0", 0),
-    "messages": KindLook("m", "c2", 2),
-    "rearranged copies": KindLook("r", "c1", 1),
-    "vertex state and lists": KindLook("s", "c4", 4),
-    "code": KindLook("c", "c3", 3),
-    "stacks": KindLook("k", "olive", 5),
-    OTHER: KindLook("o", "other", None),
-    GAPS: KindLook(".", "gaps", None),
-}
-"""By kind of thing; messages and rearranged copies have the colours of what fills them."""
+LOOKS = MEMORY
 
 
 def marked(name: str, count: int, style: Style) -> str:

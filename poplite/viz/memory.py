@@ -1,4 +1,4 @@
-"""What every tile needs, as bars: each in its own fullest step, from what it is made of.
+"""Memory: what every tile needs in its own fullest step, and what lies on the fullest tile.
 
 >>> import poplite as pl
 >>> graph = pl.Graph(pl.Target(tiles=2))
@@ -6,12 +6,13 @@
 >>> bars = memory_bars(pl.Engine(graph, pl.Sequence()).report())
 >>> bars.heading
 'memory: fits; fullest tile 1: 3,568 B of 638,976 B, 0.6%'
->>> [(part.name, part.sizes.tolist()) for part in bars.parts]
+>>> [(part.role.words, part.sizes.tolist()) for part in bars.parts]
 [('variables', [0, 400]), ('stacks', [3168, 3168])]
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -20,11 +21,23 @@ from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
 from poplite.report.memory import GAPS, NO_STEP, OTHER, Memory, Peaks, peaks_of, thing_kind
 from poplite.text import amount
+from poplite.viz.colours import MEMORY, Role, category_role
 from poplite.viz.draw.csv_text import csv_text
 from poplite.viz.draw.json_text import by_field, json_text
 from poplite.viz.draw.units import share_text, size_text
-from poplite.viz.memory.kinds import LOOKS
-from poplite.viz.memory.names import form_of, full_title, modelled_memory, name_of, place_of
+from poplite.viz.marks import (
+    BarPart,
+    Gap,
+    ListColumn,
+    Listing,
+    ListRow,
+    Picture,
+    StackedBars,
+    Words,
+    heading,
+)
+from poplite.viz.names import form_of, full_title, modelled_memory, name_of, place_of
+from poplite.viz.painters import Forms, forms_of
 
 if TYPE_CHECKING:
     from poplite.report import Report
@@ -39,23 +52,6 @@ COLORED = 5
 """Things that have a colour of their own where each is a part; the others are one part together."""
 
 ALWAYS, IN_STEP = "always live", "live in the fullest step"
-
-
-@frozen(eq=False)
-class BarPart:
-    """A part of the bars.
-
-    Attributes:
-        name: what it is.
-        kind: its class in SVG.
-        category: its colour in a terminal, by number; None for faint.
-        sizes: int64[tiles], its bytes on each tile.
-    """
-
-    name: str
-    kind: str
-    category: int | None
-    sizes: Int64
 
 
 @frozen
@@ -150,11 +146,6 @@ class MemoryBars:
         when = f", fullest in {self.when}" if self.when else ", where everything is always live"
         return f"on tile {self.tile:,}{when}"
 
-    def columns(self, most: int) -> list[Int64]:
-        """Return tiles of each column, in order, of which there are `most` at most."""
-        each = -(-len(self.order) // most)
-        return [self.order[first : first + each] for first in range(0, len(self.order), each)]
-
     def axis(self) -> tuple[str, str, str]:
         """Return what stands below the bars: left, in the middle, right."""
         if self.sort == "size":
@@ -190,10 +181,7 @@ def memory_bars(report: Report, *, stack: Stack = "kind", sort: Sort = "tile") -
 
 def _parts(peaks: Peaks, stack: Stack, tile: int) -> list[BarPart]:
     if stack == "kind":
-        return [
-            BarPart(name, LOOKS[name].kind, LOOKS[name].category, sizes)
-            for name, sizes in peaks.kinds().items()
-        ]
+        return [BarPart(MEMORY[name], sizes) for name, sizes in peaks.kinds().items()]
     if stack == "live":
         return _parts_by_time(peaks)
     return _parts_by_thing(peaks, tile)
@@ -204,9 +192,9 @@ def _parts_by_time(peaks: Peaks) -> list[BarPart]:
     always, beside = memory.always_live.array(), memory.not_always_live.array()
     gaps = memory.including_gaps.array() - always - beside
     parts = [
-        BarPart(ALWAYS, "c0", 0, always),
-        BarPart(IN_STEP, "c1", 1, beside),
-        BarPart(GAPS, LOOKS[GAPS].kind, LOOKS[GAPS].category, gaps),
+        BarPart(category_role(ALWAYS, 0), always),
+        BarPart(category_role(IN_STEP, 1), beside),
+        BarPart(MEMORY[GAPS], gaps),
     ]
     return [part for part in parts if part.sizes.any()]
 
@@ -218,12 +206,12 @@ def _parts_by_thing(peaks: Peaks, tile: int) -> list[BarPart]:
     held = [each for each in memory.held if each.steps is None or each.is_in(step)]
     largest = sorted(held, key=lambda each: -each.bytes[tile])[:COLORED]
     parts = [
-        BarPart(name_of(each), f"c{k}", k, peaks.bytes_of(each))
+        BarPart(category_role(name_of(each), k), peaks.bytes_of(each))
         for k, each in enumerate(each for each in largest if each.bytes[tile])
     ]
     for part in parts:
         left = left - part.sizes
-    others = BarPart("all others", LOOKS[OTHER].kind, None, left)
+    others = BarPart(Role("all others", "o", MEMORY[OTHER].kind), left)
     return [*parts, others] if left.any() else parts
 
 
@@ -243,6 +231,80 @@ def _things(memory: Memory, tile: int, step: int) -> list[Thing]:
     return sorted(found, key=lambda each: -each.bytes)
 
 
+# -- picture ---------------------------------------------------------------------------------------
+
+LONGEST_NAME = 70
+LONGEST_PART = 22
+"""Units that the name of a part has before columns are left out for it."""
+
+
+def memory_forms(bars: MemoryBars, top: int) -> Forms:
+    """Return the forms of what every tile needs, with the `top` largest things of the fullest."""
+    picture = memory_picture(bars, top)
+    return forms_of(picture, partial(memory_json, bars), csv=partial(memory_csv, bars))
+
+
+def memory_picture(bars: MemoryBars, top: int) -> Picture:
+    """Return a bar for each tile, then what lies on the fullest: parts, and the largest things."""
+    return Picture(
+        bars.heading,
+        (
+            *heading(bars.heading, bars.summary()),
+            Gap(),
+            StackedBars(bars.parts, bars.order, bars.axis(), bars.limit_bytes),
+            Gap(),
+            Words(bars.place(), "strong"),
+            _parts_listing(bars),
+            Gap(),
+            *_things_listing(bars, top),
+        ),
+    )
+
+
+def _parts_listing(bars: MemoryBars) -> Listing:
+    """Return a row for each part, as they lie upon each other in the bars."""
+    columns = (
+        ListColumn("bytes"),
+        ListColumn("share"),
+        ListColumn("mean of all", spare=1),
+        ListColumn("most on a tile", spare=2),
+        ListColumn("", "name", least=LONGEST_PART, most=LONGEST_NAME),
+        ListColumn("", "bar", most=20),
+    )
+    rows = []
+    for part in reversed(bars.parts):
+        size, most = int(part.sizes[bars.tile]), int(part.sizes.argmax())
+        share = share_text(size / int(bars.needed[bars.tile]))
+        mean = f"{round(float(part.sizes.mean())):,}"
+        numbers = (f"{size:,}", share, mean, f"{part.sizes[most]:,} ({most:,})")
+        bar = ((part.role.solid(), size),)
+        rows.append(ListRow((*numbers, part.role.words, bar), part.role))
+    return Listing(columns, tuple(rows))
+
+
+def _things_listing(bars: MemoryBars, top: int) -> tuple[Listing | Words, ...]:
+    columns = (
+        ListColumn("bytes"),
+        ListColumn("live"),
+        ListColumn("what lies there", "name", most=LONGEST_NAME),
+    )
+    rows = tuple(
+        ListRow(
+            (
+                f"{thing.bytes:,}",
+                "always" if thing.always else "then",
+                " ".join(filter(None, (thing.name, thing.form))),
+            ),
+            aside=f"({thing.place})" if thing.place else "",
+            tip=thing.at,
+        )
+        for thing in bars.things[:top]
+    )
+    size = size_text(sum(thing.bytes for thing in bars.things[top:]))
+    more = f"... {len(bars.things) - len(rows):,} more, {size} in all"
+    return Listing(columns, rows), *([Words(more, "soft")] if bars.things[top:] else [])
+
+
 # -- data ------------------------------------------------------------------------------------------
 
 
@@ -255,7 +317,7 @@ def memory_json(bars: MemoryBars) -> str:
         "needed_bytes": bars.needed.tolist(),
         "fullest_step": bars.step.tolist(),
         "stack": bars.stack,
-        "parts": [{"name": part.name, "bytes": part.sizes.tolist()} for part in bars.parts],
+        "parts": [{"name": part.role.words, "bytes": part.sizes.tolist()} for part in bars.parts],
         "fullest_tile": bars.tile,
         "on_fullest_tile": [by_field(thing) for thing in bars.things],
     }
@@ -264,7 +326,7 @@ def memory_json(bars: MemoryBars) -> str:
 
 def memory_csv(bars: MemoryBars) -> str:
     """Return a row for each tile, in the order of the bars."""
-    heading = ["tile", "needed bytes", "fullest step", *(part.name for part in bars.parts)]
+    heading = ["tile", "needed bytes", "fullest step", *(part.role.words for part in bars.parts)]
     columns = [bars.needed, bars.step, *(part.sizes for part in bars.parts)]
     rows = np.stack([bars.order, *(column[bars.order] for column in columns)], axis=1)
     return csv_text(heading, rows.tolist())

@@ -12,6 +12,7 @@ until the slowest has finished is waiting, which is blank.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,9 +22,19 @@ from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
 from poplite.report.execution import ExecutionStep, between_syncs
 from poplite.text import amount
+from poplite.viz.colours import PHASES, WAITING as WAITING_ROLE, Part, Role
 from poplite.viz.draw.json_text import json_text
-from poplite.viz.draw.phases import LOOKS, Part
-from poplite.viz.steps.step_list import StepList, step_list, steps_data
+from poplite.viz.draw.units import name_text
+from poplite.viz.marks import Gap, Legend, Picture, TimeLanes, heading
+from poplite.viz.painters import Forms, forms_of
+from poplite.viz.steps import (
+    StepList,
+    step_list,
+    step_tip,
+    steps_data,
+    steps_marks,
+    steps_picture,
+)
 
 if TYPE_CHECKING:
     from poplite.report import Report
@@ -34,7 +45,7 @@ ROWS = 32
 COLUMNS = 64
 """Stretches of time of the JSON form."""
 
-STATES: tuple[Part, ...] = tuple(LOOKS)
+STATES: tuple[Part, ...] = tuple(PHASES)
 """What a cell may show, by number; one more is waiting."""
 
 WAITING = len(STATES)
@@ -142,6 +153,11 @@ class Timeline:
         found: npt.NDArray[np.uint8] = area.argmax(axis=0).astype(np.uint8)
         return found
 
+    def present(self) -> tuple[Role, ...]:
+        """Return the roles of what tiles do at any time, in the order of all of them."""
+        found = {part for row in self.steps.rows for part, _ in row.parts}
+        return tuple(role for part, role in PHASES.items() if part in found)
+
     def _add(
         self, area: npt.NDArray[np.float64], edges: npt.NDArray[np.float64], a: Int64, b: Int64
     ) -> None:
@@ -188,6 +204,44 @@ def _stretches(step: ExecutionStep, begin: int) -> Iterator[Stretch]:
         stretch = Stretch(begin, group[0].sync, phases)
         yield stretch
         begin = stretch.end
+
+
+# -- picture ---------------------------------------------------------------------------------------
+
+
+def timeline_forms(timeline: Timeline) -> Forms:
+    """Return the forms of all tiles in time."""
+    return forms_of(timeline_picture(timeline), partial(timeline_json, timeline))
+
+
+def timeline_picture(timeline: Timeline) -> Picture:
+    """Return all tiles in time, and below them the listing of the steps."""
+    steps = timeline.steps
+    if not timeline.cycles:
+        return steps_picture(steps)
+    begun = zip(steps.rows, timeline.begins, strict=True)
+    lanes = TimeLanes(
+        labels=tuple(timeline.label(first) for first in timeline.starts),
+        states=timeline.cells,
+        roles=(*PHASES.values(), WAITING_ROLE),
+        length=timeline.cycles,
+        stretches=tuple(
+            (row.number, name_text(steps.label(row)), begin, step_tip(steps, row))
+            for row, begin in begun
+        ),
+        borders={
+            lane: f"IPU {timeline.ipu_at(first)}"
+            for lane, first in enumerate(timeline.starts)
+            if timeline.ipu_at(first)
+        },
+    )
+    listing, *_ = steps_marks(steps)
+    legend = Legend((*timeline.present(), WAITING_ROLE))
+    marks = (*heading(timeline.heading), Gap(), lanes, legend, Gap(), listing)
+    return Picture(timeline.heading, marks)
+
+
+# -- data ------------------------------------------------------------------------------------------
 
 
 def timeline_json(timeline: Timeline) -> str:

@@ -1,0 +1,159 @@
+"""Roles and their colours: what a mark of any picture stands for, and how it looks everywhere.
+
+A `Role` has the words of a legend, a character for text, one for ASCII, a class for SVG and a
+colour of a terminal.  Pictures name roles; painters alone know how one looks.
+
+>>> [role.words for role in PHASES.values()][:3]
+['compute', 'copied on its tile', 'exchange']
+>>> MEMORY["messages"].kind, MEMORY["messages"].mark
+('c2', 'm')
+
+Categories are Okabe and Ito's set, which most colour-blind readers can distinguish; its
+vermilion is kept for one thing, "over the limit".  Quantities take one ramp in equal steps of
+lightness (OKLCH, lightness 0.93 to 0.33, hue 150 to 272).  Its lowest step is the one nearest
+to the background: it runs from pale to deep on a light page and from deep to pale on a dark one.
+
+Source: Okabe and Ito, "Color Universal Design" (2008).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+from poplite.frozen import frozen
+from poplite.report.execution import PhaseKind
+from poplite.report.memory import GAPS, OTHER
+
+CATEGORIES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442")
+"""Okabe-Ito without vermilion and black."""
+
+CATEGORY_INK = ("#ffffff", "#1b1b1b", "#ffffff", "#1b1b1b", "#1b1b1b", "#1b1b1b")
+"""Readable text colour upon each category."""
+
+KINDS = {"compute": 0, "copy": 1, "control": 2, "host": 3, "variable": 4, "constant": 5}
+"""The category of each kind of thing in a program or graph, the same in every picture."""
+
+OVER_LIMIT = "#d55e00"
+
+ADDITIONAL = {
+    "olive": ("#8f8f2b", "#a3a33c"),
+    "other": ("#8b98a1", "#74828b"),
+    "gaps": ("#dfe5e9", "#2c3840"),
+    "idle": ("#a9bdf2", "#5874b8"),
+    "sync": ("#a9b4bb", "#5a6872"),
+}
+"""Further classes, on a light and on a dark page; only pictures that use them declare them."""
+
+RAMP = (
+    "#c4f3cd", "#90e8c8", "#58dac6", "#23cac7", "#00b7c7", "#00a3c4",
+    "#008ebd", "#0079b1", "#00659f", "#1d528b", "#284372", "#29335a",
+)  # fmt: skip
+"""Pale to deep, in equal steps of lightness."""
+
+RAMP_INK = ("#14323a",) * 6 + ("#ffffff",) * 6
+"""Readable text colour upon each step of the ramp."""
+
+LIGHT = {
+    "page": "#ffffff",
+    "ink": "#1f2933",
+    "soft": "#5b6770",
+    "line": "#c9d1d6",
+    "empty": "#f1f4f5",
+    "mark": "#111111",
+}
+DARK = {
+    "page": "#12181d",
+    "ink": "#e6ebee",
+    "soft": "#9aa8b1",
+    "line": "#3b4750",
+    "empty": "#1c252c",
+    "mark": "#ffffff",
+}
+
+
+@frozen
+class Role:
+    """What a mark stands for.
+
+    Attributes:
+        words: what a legend calls it.
+        mark: its character.
+        kind: its class in SVG, which `style_sheet` gives a colour.
+        category: its colour in a terminal, by number; None for faint.
+        ascii: its character where only ASCII can be written; empty: `mark`.
+    """
+
+    words: str
+    mark: str
+    kind: str
+    category: int | None = None
+    ascii: str = ""
+
+    def character(self, *, ascii_only: bool) -> str:
+        """Return what one cell of it is in text.
+
+        >>> PHASES["copy"].character(ascii_only=True)
+        '%'
+        """
+        return self.ascii or self.mark if ascii_only else self.mark
+
+    def solid(self) -> Role:
+        """Return the role as a full block in text, for bars beside which its words are written.
+
+        >>> MEMORY["code"].solid().mark
+        '█'
+        """
+        return replace(self, mark="█", ascii="#")
+
+
+Part: TypeAlias = PhaseKind | Literal["sync"]
+"""What a tile does at some time: a phase, or nothing until all tiles meet."""
+
+PHASES: Mapping[Part, Role] = {
+    "compute": Role("compute", "█", "c0", 0, "#"),
+    "copy": Role("copied on its tile", "▓", "c1", 1, "%"),
+    "exchange": Role("exchange", "▒", "c2", 2, "="),
+    "global exchange": Role("between IPUs", "░", "c4", 4, "~"),
+    "host exchange": Role("from and to the host", "▚", "c3", 3, "@"),
+    "sync": Role("sync", "·", "sync", None, "."),
+}
+
+WAITING = Role("waiting", " ", "none")
+"""A tile that has finished before others have."""
+
+MEMORY: Mapping[str, Role] = {
+    "variables": Role("variables", "v", "c0", 0),
+    "messages": Role("messages", "m", "c2", 2),
+    "rearranged copies": Role("rearranged copies", "r", "c1", 1),
+    "vertex state and lists": Role("vertex state and lists", "s", "c4", 4),
+    "code": Role("code", "c", "c3", 3),
+    "stacks": Role("stacks", "k", "olive", 5),
+    OTHER: Role(OTHER, "o", "other"),
+    GAPS: Role(GAPS, ".", "gaps"),
+}
+"""By kind of thing; messages and rearranged copies have the colours of what fills them."""
+
+
+def category_role(words: str, number: int) -> Role:
+    """Return the role of the thing of a number, where each has a colour of its own.
+
+    >>> category_role("'x'", 1).kind
+    'c1'
+    """
+    number %= len(CATEGORIES)
+    return Role(words, "█", f"c{number}", number, "#")
+
+
+def ramp_step(value: int, largest: int, base: int = 0) -> int:
+    """Return the position in `RAMP` of a value up to `largest`, which takes the last one.
+
+    The first one begins at `base`.
+
+    >>> ramp_step(1, 1200), ramp_step(100, 1200), ramp_step(101, 1200), ramp_step(1200, 1200)
+    (0, 0, 1, 11)
+    >>> ramp_step(1000, 1200, 1000), ramp_step(1100, 1200, 1000)
+    (0, 5)
+    """
+    return max(0, -(-(value - base) * len(RAMP) // (largest - base)) - 1)

@@ -1,0 +1,427 @@
+"""Marks: the parts that every picture is made of, before anybody paints them.
+
+A picture is made in two steps, each a function: from a report to plain data, and from these data to
+a `Picture`, which is marks from top to bottom.  Painters turn marks into text (`paint_text`), into
+SVG and with it PNG (`paint_svg`); a page holds the SVG, and its script draws marks of these names
+from the same data (`assets/view/plot.js`)::
+
+    Report --memory_bars()--> MemoryBars --memory_picture()--> Picture --> text, SVG, PNG, page
+
+A mark holds data at full resolution, a size of every tile for example, and nothing of any medium:
+neither columns nor pixels.  How much fits is known to painters alone, so they choose what stands
+for several: the largest one, or what most of them do.  Lengths that a picture asks for are in
+*units*, of which `WIDTH` are across: a unit is a cell of a terminal of 80 columns.
+
+    mark         shows                                         in text
+    Words        a heading, a line, a warning                  lines that are wrapped
+    Gap          nothing                                       an empty line
+    Legend       which colours stand for what                  characters and words
+    Listing      rows of numbers, names and bars               a table; columns give way
+    StackedBars  a size for each of many places, with a limit  bars of eighths of a cell
+    TileCells    a shade for each of many places, in lines     a map of eighths
+    ShadeScale   what shades mean                              a sentence
+    Histogram    how many places have how much                 a line of eighths
+    TimeLanes    what lanes do in time                         a character a cell
+    Matrix       a shade for each pair of row and column       four shades
+    Sketch       shapes in places of their own                 lines that come with it
+
+>>> Picture("tiles: 4", (Words("tiles: 4", "head"), Gap())).marks[0].warns
+False
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.arrays.intervals import Int64
+from poplite.frozen import frozen
+from poplite.viz.colours import RAMP, Role, ramp_step
+from poplite.viz.draw.svg import Canvas
+from poplite.viz.draw.terminal import Style
+from poplite.viz.draw.units import size_text
+
+WIDTH = 80
+"""Units across."""
+
+Tone: TypeAlias = Literal["head", "strong", "plain", "note", "soft"]
+"""How a line of words is said: headings of pictures and of parts, lines, what is said beside."""
+
+
+@frozen
+class Words:
+    """A line of words; it warns where it begins with an exclamation mark.
+
+    Attributes:
+        text: the words, which text breaks into as many lines as it takes.
+        tone: how they are said.
+        tip: what more there is to say where a pointer rests.
+    """
+
+    text: str
+    tone: Tone = "plain"
+    tip: str = ""
+
+    @property
+    def warns(self) -> bool:
+        """Whether these words are a warning."""
+        return self.text.startswith("!")
+
+
+@frozen
+class Gap:
+    """Room between two parts of a picture."""
+
+
+@frozen
+class Legend:
+    """What colours stand for."""
+
+    roles: tuple[Role, ...]
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+BarCell: TypeAlias = "tuple[tuple[Role, float], ...]"
+"""A bar in a row: its parts from left to right, each with its size."""
+
+
+def bar_of(cell: str | BarCell) -> BarCell:
+    """Return the parts of a bar; none of a text."""
+    return () if isinstance(cell, str) else cell
+
+
+@frozen
+class ListColumn:
+    """A column of a listing.
+
+    Attributes:
+        title: what stands above it.
+        form: "number" stands to the right and is never cut; "name" is cut in its middle where
+            there is no room; "bar" takes the room that is left.
+        spare: where there is no room, which numbers are left out first, from 1; 0: never.
+        least: units that a bar has at least, for which names are cut; 0: it is left out instead.
+            Units that a name has before numbers are left out for it; 0: a few.
+        most: units that a name or a bar has at most; 0: as many as there are.
+        whole: the size of a whole bar; None: the largest of the rows.
+        track: whether the whole of a bar is shown behind it.
+    """
+
+    title: str
+    form: Literal["number", "name", "bar"] = "number"
+    spare: int = 0
+    least: int = 0
+    most: int = 0
+    whole: float | None = None
+    track: bool = False
+
+
+@frozen
+class ListRow:
+    """A row of a listing.
+
+    Attributes:
+        cells: for each column its text, or the parts of its bar.
+        role: what the row stands for, shown as a square before its name; None without.
+        aside: what follows the last name softly, where there is room.
+        level: how deep the row is, in a tree.
+        tone: "soft" for what matters less, "strong" for the row to look at.
+        tip: all that is known, where a pointer rests.
+    """
+
+    cells: tuple[str | BarCell, ...]
+    role: Role | None = None
+    aside: str = ""
+    level: int = 0
+    tone: Tone = "plain"
+    tip: str = ""
+
+
+@frozen
+class Listing:
+    """Rows of numbers, names and bars, all bars of a column to one scale.
+
+    Attributes:
+        columns: what stands in the cells of a row.
+        rows: the rows.
+        most: rows that are shown in a terminal unless all are asked for.
+        has_titles: whether the titles of columns are shown.
+    """
+
+    columns: tuple[ListColumn, ...]
+    rows: tuple[ListRow, ...]
+    most: int | None = None
+    has_titles: bool = True
+
+    def wholes(self) -> list[float]:
+        """Return the size of a whole bar of each column, at least 1; 1 for other columns."""
+        found = []
+        for k, column in enumerate(self.columns):
+            sizes = [sum(size for _, size in bar_of(row.cells[k])) for row in self.rows]
+            found.append(column.whole or max([*sizes, 1]))
+        return found
+
+
+# -- places ----------------------------------------------------------------------------------------
+
+
+@frozen(eq=False)
+class BarPart:
+    """A part of stacked bars, from below.
+
+    Attributes:
+        role: what it stands for.
+        sizes: int64[places].
+    """
+
+    role: Role
+    sizes: Int64
+
+
+@frozen(eq=False)
+class StackedBars:
+    """A bar for each place, mostly a tile; where several share a column, the fullest is shown.
+
+    Attributes:
+        parts: what bars are made of, from below.
+        order: int64[places], the places from left to right.
+        axis: what stands below: left, in the middle, right.
+        limit: what a place may have; None without.
+        noun: what a place is.
+        unit: how a size is written.
+        lines: height in lines of text.
+    """
+
+    parts: tuple[BarPart, ...]
+    order: Int64
+    axis: tuple[str, str, str]
+    limit: int | None = None
+    noun: str = "tile"
+    unit: Callable[[int], str] = size_text
+    lines: int = 4
+
+    def totals(self) -> Int64:
+        """Return the size of each bar, by the number of its place."""
+        total: Int64 = np.sum([part.sizes for part in self.parts], axis=0, dtype=np.int64)
+        return total
+
+    def fullest(self, columns: int) -> tuple[Int64, int]:
+        """Return the fullest place of each column, in order, and how many places each has.
+
+        There are `columns` of them at most.
+        """
+        each = -(-len(self.order) // columns)
+        totals = self.totals()[self.order]
+        firsts = range(0, len(self.order), each)
+        shown = [first + int(totals[first : first + each].argmax()) for first in firsts]
+        return self.order[shown], each
+
+
+@frozen(eq=False)
+class Shades:
+    """How quantities become shades.
+
+    Attributes:
+        largest: the quantity of the deepest shade.
+        base: the quantity at which shades begin; nothing, which is blank, is below it.
+        unit: how a quantity is written.
+        limit: what a place may have, as words; empty without.
+    """
+
+    largest: int
+    base: int = 0
+    unit: Callable[[int], str] = size_text
+    limit: str = ""
+
+    def kind(self, value: int, *, over: bool = False) -> str:
+        """Return the class in SVG of a quantity.
+
+        >>> Shades(1200).kind(101), Shades(1200).kind(0), Shades(1200).kind(1300, over=True)
+        ('q1', 'none', 'over')
+        """
+        if over or not value:
+            return "over" if over else "none"
+        return f"q{ramp_step(value, self.largest, self.base)}"
+
+    def lowest(self) -> tuple[int, int]:
+        """Return the lowest quantity that a scale names, and its step: few numbers take few."""
+        low = self.base or max(1, self.largest // len(RAMP))
+        return low, ramp_step(low, self.largest, self.base) if self.largest else 0
+
+
+@frozen(eq=False)
+class TileCells:
+    """A shade for each of many places, in lines that are wrapped.
+
+    Attributes:
+        values: int64[places].
+        over: bool[places], whether it is more than a place may have.
+        tips: what there is to say about each place, after its number.
+        shades: how quantities become shades.
+        first: number of the first place.
+        groups: how many equal groups begin lines of their own, under captions such as "IPU 1".
+        noun: what a place is.
+    """
+
+    values: Int64
+    over: npt.NDArray[np.bool_]
+    tips: Sequence[str]
+    shades: Shades
+    first: int = 0
+    groups: int = 1
+    noun: str = "tile"
+
+    def lines(self, across: int) -> list[tuple[int, int, int]]:
+        """Return group, first place and one past the last of each line of at most `across`.
+
+        >>> TileCells(np.arange(6), np.arange(6) > 9, [""] * 6, Shades(5), groups=2).lines(2)
+        [(0, 0, 2), (0, 2, 3), (1, 3, 5), (1, 5, 6)]
+        """
+        each = len(self.values) // self.groups
+        return [
+            (group, first, min(first + across, group * each + each))
+            for group in range(self.groups)
+            for first in range(group * each, group * each + each, across)
+        ]
+
+    def caption(self, group: int, first: int) -> str:
+        """Return what stands above a line: its group, where there are several and it begins one."""
+        begins = self.groups > 1 and first == group * (len(self.values) // self.groups)
+        return f"IPU {group}" if begins else ""
+
+
+@frozen(eq=False)
+class ShadeScale:
+    """What shades mean."""
+
+    shades: Shades
+
+
+@frozen(eq=False)
+class Histogram:
+    """How many places have how much.
+
+    Attributes:
+        values: int64[places].
+        shades: how quantities become shades.
+        noun: what a place is.
+    """
+
+    values: Int64
+    shades: Shades
+    noun: str = "tile"
+
+    def bins(self, count: int) -> list[int]:
+        """Return how many places have how much, from the least to the most in as many parts.
+
+        >>> Histogram(np.array([4, 4, 5, 8]), Shades(8)).bins(2)
+        [3, 1]
+        """
+        least, most = int(self.values.min()), int(self.values.max(initial=0))
+        # Numbers are counted from the least, as floats tell few bits.
+        counts, _ = np.histogram(self.values - least, count, (0, max(most, 1) - least))
+        return [int(each) for each in counts]
+
+
+@frozen(eq=False)
+class TimeLanes:
+    """What lanes, mostly blocks of tiles, do in time.
+
+    Attributes:
+        labels: of the lanes, from above.
+        states: from a number of columns to uint8[lanes, columns], what most of each cell does, as a
+            number in `roles`.
+        roles: what there is to do; the last is blank.
+        length: how long it takes.
+        stretches: number, name, begin and tip of what follows each other in time, above the lanes.
+        borders: captions of lanes that stand below a border, by lane.
+        noun: what lanes are.
+        unit: what time is counted in.
+    """
+
+    labels: tuple[str, ...]
+    states: Callable[[int], npt.NDArray[np.uint8]]
+    roles: tuple[Role, ...]
+    length: int
+    stretches: tuple[tuple[int, str, int, str], ...]
+    borders: dict[int, str]
+    noun: str = "tiles"
+    unit: str = "cycles"
+
+
+@frozen(eq=False)
+class Matrix:
+    """A shade for each pair of a row and a column.
+
+    Attributes:
+        rows: names of the rows, from above.
+        columns: names of the columns.
+        values: int64[rows, columns]; nothing is blank.
+        shades: how quantities become shades.
+        tip: what there is to say about a row and a column.
+        chosen: a row and a column that are framed.
+    """
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: Int64
+    shades: Shades
+    tip: Callable[[int, int], str]
+    chosen: tuple[int, int] | None = None
+
+
+@frozen(eq=False)
+class Sketch:
+    """Shapes in places of their own, for what no other mark shows: graphs, ribbons, addresses.
+
+    Attributes:
+        width: of the shapes in pixels.
+        height: likewise.
+        shapes: adds them to a canvas, with the corner of the sketch at a place.
+        lines: the same as text, in a style.
+    """
+
+    width: float
+    height: float
+    shapes: Callable[[Canvas, float, float], None]
+    lines: Callable[[Style], list[str]]
+
+
+Mark: TypeAlias = (
+    Words
+    | Gap
+    | Legend
+    | Listing
+    | StackedBars
+    | TileCells
+    | ShadeScale
+    | Histogram
+    | TimeLanes
+    | Matrix
+    | Sketch
+)
+
+
+@frozen(eq=False)
+class Picture:
+    """What is painted.
+
+    Attributes:
+        title: what it shows, for readers who do not see it.
+        marks: from top to bottom.
+    """
+
+    title: str
+    marks: tuple[Mark, ...]
+
+
+def heading(text: str, *notes: str) -> tuple[Words, ...]:
+    """Return the heading of a picture, and lines below it.
+
+    >>> [each.tone for each in heading("tiles: 4", "16 B")]
+    ['head', 'note']
+    """
+    return Words(text, "head"), *(Words(note, "note") for note in notes)

@@ -1,0 +1,520 @@
+"""Pictures as SVG, and by its shapes as PNG.
+
+Marks are painted from top to bottom, each as wide as the picture or as it needs; the picture is as
+large as what was painted.  Where places are narrower than `SEPARATE` allows, bars are areas without
+gaps and tips: a few lines for any number of tiles.
+
+>>> paint_svg(Picture("tiles: 4", (Words("tiles: 4", "head"),)))[:4]
+'<svg'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import singledispatch
+from itertools import groupby
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.text import amount
+from poplite.viz.colours import RAMP
+from poplite.viz.draw.columns import cut, wrapped
+from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, box, number, text_width
+from poplite.viz.marks import (
+    WIDTH,
+    BarCell,
+    Gap,
+    Histogram,
+    Legend,
+    ListColumn,
+    Listing,
+    ListRow,
+    Mark,
+    Matrix,
+    Picture,
+    ShadeScale,
+    Sketch,
+    StackedBars,
+    TileCells,
+    TimeLanes,
+    Tone,
+    Words,
+    bar_of,
+)
+
+MARGIN, ROW, GAP = 20, 20, 16
+WIDE = 768
+"""Pixels across, but for margins and for labels on the left."""
+
+UNIT = WIDE / WIDTH
+
+LONGEST_LINE = 120
+"""Cells of a line of words."""
+
+MOST_ROWS = 300
+"""Most rows of a listing; the JSON has all."""
+
+LEAST_BAR = 420
+"""Pixels of the whole of a bar in a listing, unless it is to be shorter."""
+
+HIGH = 55
+"""Pixels of bars for a line of text."""
+
+SEPARATE = 128
+"""Most places whose bars stand apart, with tips."""
+
+LEAST_SHARE = 0.5
+"""Share of the limit from which on the fullest place is drawn against all of it."""
+
+DASH = 5
+NUMBERED_SIDE = 30
+"""Side of a square, in pixels, from which its number is written into it."""
+
+HISTOGRAM, HISTOGRAM_HIGH = 32, 40
+MATRIX = 512
+
+TONES: dict[Tone, str] = {
+    "head": "head ink",
+    "strong": "line ink",
+    "plain": "line ink",
+    "note": "line soft",
+    "soft": "line soft",
+}
+
+
+def paint_svg(picture: Picture) -> SvgText:
+    """Paint a picture as SVG."""
+    pen = Pen(picture.title)
+    for mark in picture.marks:
+        paint_mark(mark, pen)
+    return pen.picture()
+
+
+class Pen:
+    """Where the next mark is painted.
+
+    Attributes:
+        canvas: what is painted on.
+        y: the top of the next mark.
+    """
+
+    def __init__(self, title: str) -> None:
+        self.canvas = Canvas(0, 0, title=title)
+        self.y: float = MARGIN
+        self._right: float = 0
+
+    def reach(self, x: float) -> None:
+        """Make the picture so wide that it holds what ends at `x`."""
+        self._right = max(self._right, x)
+
+    def picture(self) -> SvgText:
+        """Return what was painted."""
+        self.canvas.width = max(round(self._right) + MARGIN, 320)
+        self.canvas.height = max(round(self.y) + MARGIN, 40)
+        return self.canvas.text_of()
+
+
+@singledispatch
+def paint_mark(mark: Mark, pen: Pen) -> None:
+    """Paint a mark, and move the pen below it."""
+    raise NotImplementedError(type(mark).__name__)
+
+
+@paint_mark.register
+def _words(words: Words, pen: Pen) -> None:
+    kind = "line ink" if words.warns and words.tone != "head" else TONES[words.tone]
+    is_head = words.tone == "head"
+    lines = [cut(words.text, LONGEST_HEADING)] if is_head else wrapped(words.text, LONGEST_LINE)
+    for line in lines:
+        pen.canvas.text(MARGIN, pen.y + 14, line, kind, tip=words.tip)
+        pen.reach(MARGIN + text_width(line, 16 if is_head else 12))
+        pen.y += ROW
+
+
+@paint_mark.register
+def _gap(_: Gap, pen: Pen) -> None:
+    pen.y += GAP
+
+
+@paint_mark.register
+def _sketch(sketch: Sketch, pen: Pen) -> None:
+    sketch.shapes(pen.canvas, MARGIN, pen.y)
+    pen.reach(MARGIN + sketch.width)
+    pen.y += sketch.height
+
+
+@paint_mark.register
+def _legend(legend: Legend, pen: Pen) -> None:
+    x: float = MARGIN
+    for role in legend.roles:
+        wide = 17 + text_width(role.words, 11) + 14
+        if x > MARGIN and x + wide > MARGIN + WIDE:
+            x, pen.y = MARGIN, pen.y + ROW
+        pen.canvas.rect(x, pen.y + 4, 12, 12, role.kind)
+        pen.canvas.text(x + 17, pen.y + 14, role.words, "soft")
+        x += wide
+        pen.reach(x - 14)
+    pen.y += ROW
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+
+@paint_mark.register
+def _listing(listing: Listing, pen: Pen) -> None:
+    rows = listing.rows[:MOST_ROWS]
+    if not rows:
+        return
+    table = _Table(listing, rows)
+    pen.reach(table.right)
+    if listing.has_titles:
+        titles = tuple("" if c.form == "bar" else c.title for c in listing.columns)
+        table.paint(ListRow(titles, tone="soft"), pen)
+    for row in rows:
+        table.paint(row, pen)
+    if more := len(listing.rows) - len(rows):
+        pen.canvas.text(MARGIN, pen.y + 14, f"... {more:,} more", "line soft")
+        pen.y += ROW
+
+
+class _Table:
+    """Where the columns of a listing stand."""
+
+    def __init__(self, listing: Listing, rows: Sequence[ListRow]) -> None:
+        self.columns, self.wholes = listing.columns, listing.wholes()
+        self.has_roles = any(row.role for row in rows)
+        names = [k for k, column in enumerate(self.columns) if column.form == "name"]
+        self.last = max(names, default=-1)
+        self.wide = [self._width(k, column, rows) for k, column in enumerate(self.columns)]
+        bars = [k for k, column in enumerate(self.columns) if column.form == "bar"]
+        room = WIDE - sum(self.wide) - GAP * (len(self.wide) - 1)
+        for k in bars:
+            most = (self.columns[k].most or WIDTH) * UNIT
+            self.wide[k] = min(most, max(room / len(bars), LEAST_BAR))
+        self.right = MARGIN + sum(self.wide) + GAP * (len(self.wide) - 1)
+
+    def _width(self, k: int, column: ListColumn, rows: Sequence[ListRow]) -> float:
+        if column.form == "bar":
+            return 0
+        wide = [text_width(column.title, 12)]
+        for row in rows:
+            aside = f"  {row.aside}" if k == self.last and row.aside else ""
+            wide.append(text_width(cut(str(row.cells[k]), column.most or WIDTH) + aside, 12))
+            wide[-1] += 16 * row.level if k == self.last else 0
+        return max(wide) + (16 if k == self.last and self.has_roles else 0)
+
+    def paint(self, row: ListRow, pen: Pen) -> None:
+        """Paint a row, and move the pen below it."""
+        x, y = float(MARGIN), pen.y + 14
+        ink = "line soft" if row.tone == "soft" else "line ink"
+        for k, (column, wide) in enumerate(zip(self.columns, self.wide, strict=True)):
+            cell = row.cells[k]
+            if column.form == "bar":
+                self._bar(row, k, x, pen)
+            elif column.form == "number":
+                pen.canvas.text(x + wide, y, str(cell), f"{ink} end")
+            else:
+                self._name(row, k, x, pen)
+            x += wide + GAP
+        pen.y += ROW
+
+    def _name(self, row: ListRow, k: int, x: float, pen: Pen) -> None:
+        ink, aside = "line soft" if row.tone == "soft" else "line ink", ""
+        if k == self.last:
+            aside = row.aside
+            x += 16 * row.level
+            if row.role:
+                pen.canvas.rect(x, pen.y + 5, 10, 10, row.role.kind)
+            x += 16 if self.has_roles else 0
+        text = cut(str(row.cells[k]), self.columns[k].most or WIDTH)
+        pen.canvas.text(x, pen.y + 14, text, ink, aside=aside, tip=row.tip)
+
+    def _bar(self, row: ListRow, k: int, x: float, pen: Pen) -> None:
+        parts: BarCell = bar_of(row.cells[k])
+        if self.columns[k].track and not isinstance(row.cells[k], str):
+            pen.canvas.rect(x, pen.y + 3, self.wide[k], 14, "none")
+        begin = x
+        for role, size in parts:
+            length = self.wide[k] * size / self.wholes[k]
+            if size:
+                pen.canvas.rect(x, pen.y + 3, length, 14, role.kind, tip=row.tip)
+            x += length
+        if row.tone == "strong" and parts:
+            pen.canvas.path(box(begin, pen.y + 3, self.wide[k], 14), "mark")
+
+
+# -- bars of places --------------------------------------------------------------------------------
+
+
+@paint_mark.register
+def _bars(bars: StackedBars, pen: Pen) -> None:
+    totals, limit = bars.totals(), bars.limit
+    most = int(totals.max())
+    is_limited = limit is not None and most > LEAST_SHARE * limit
+    scale = max(most, limit or 0) if is_limited else max(most, 1)
+    shows_limit = limit is not None and limit < 0.95 * scale
+    labels = [bars.unit(scale), *([f"limit {bars.unit(limit or 0)}"] if shows_limit else [])]
+    left = round(MARGIN + 8 + max(text_width(label, 10) for label in labels))
+    top, high = pen.y + 6, HIGH * bars.lines
+    bottom = top + high
+    canvas = pen.canvas
+    canvas.rect(left, top, WIDE, high, "none")
+    for share in (0, 0.5, 1):
+        y = bottom - high * share
+        canvas.text(left - 8, y + 4, bars.unit(round(scale * share)), "small soft end")
+    frame = _Frame(left, bottom, high / scale, limit if is_limited else None)
+    shown, _ = bars.fullest(WIDE)
+    (_separate if len(shown) <= SEPARATE else _areas)(canvas, bars, shown, frame)
+    if limit is not None and limit <= scale:
+        y = bottom - frame.scale * limit
+        dashes = f"h{DASH}m{DASH} 0" * -(-WIDE // (2 * DASH))
+        canvas.path(f"M{number(left)} {number(y)}{dashes}", "mark")
+        if shows_limit:
+            canvas.text(left - 8, y + 4, labels[1], "small ink end")
+    for k, text in enumerate(bars.axis):
+        canvas.text(left + WIDE * k / 2, bottom + 16, text, f"small soft {('', 'mid', 'end')[k]}")
+    pen.reach(left + WIDE)
+    pen.y = bottom + 24
+
+
+class _Frame:
+    """Where bars stand: their left and lower edge, pixels for one of the size, and the limit."""
+
+    def __init__(self, left: float, bottom: float, scale: float, limit: int | None) -> None:
+        self.left, self.bottom, self.scale, self.limit = left, bottom, scale, limit
+
+
+def _separate(canvas: Canvas, bars: StackedBars, shown: Int64, frame: _Frame) -> None:
+    """Paint a bar for each place, with tips."""
+    side = WIDE / len(shown)
+    wide = side - min(2.0, side / 5)
+    totals = bars.totals()
+    for column, place in enumerate(shown.tolist()):
+        x, y = frame.left + column * side, frame.bottom
+        name = f"{bars.noun} {place}"
+        for part in bars.parts:
+            if size := int(part.sizes[place]):
+                y -= frame.scale * size
+                tip = f"{name}: {part.role.words} {bars.unit(size)}"
+                canvas.rect(x, y, wide, frame.scale * size, part.role.kind, tip=tip)
+        over = 0 if frame.limit is None else int(totals[place]) - frame.limit
+        if over > 0:
+            tip = f"{name}: {bars.unit(over)} over the limit"
+            canvas.rect(x, y, wide, frame.scale * over, "over", tip=tip)
+            if side >= 8:
+                canvas.text(x + wide / 2, y - 3, "!", "over mid")
+
+
+def _areas(canvas: Canvas, bars: StackedBars, shown: Int64, frame: _Frame) -> None:
+    """Paint the parts as areas, the whole of each below the next: a few lines for all places."""
+    side = WIDE / len(shown)
+    heights = np.cumsum([part.sizes[shown] for part in bars.parts], axis=0) * frame.scale
+    for part, high in reversed([*zip(bars.parts, heights, strict=True)]):
+        data = _stairs(high.round(1).tolist(), side, frame.left, frame.bottom)
+        canvas.path(data, f"{part.role.kind} flush")
+    if frame.limit is not None:
+        over = np.maximum(0, bars.totals()[shown] - frame.limit) * frame.scale
+        if over.any():
+            limit = frame.bottom - frame.scale * frame.limit
+            canvas.path(_stairs(over.round(1).tolist(), side, frame.left, limit), "over flush")
+
+
+def _stairs(heights: Sequence[float], side: float, left: float, bottom: float) -> str:
+    """Return path commands of an area: its columns are that high, equal ones in one piece."""
+    return "".join(
+        [f"M{number(left)} {number(bottom)}", *_steps(heights, side, left, bottom)]
+        + [f"V{number(bottom)}z"]
+    )
+
+
+def _steps(heights: Sequence[float], side: float, left: float, bottom: float) -> Iterator[str]:
+    before = 0.0
+    for k, height in enumerate(heights):
+        if height != before:
+            at = f"H{number(left + k * side)}" if k else ""
+            yield f"{at}V{number(bottom - height)}"
+        before = height
+    yield f"H{number(left + len(heights) * side)}"
+
+
+# -- shades ----------------------------------------------------------------------------------------
+
+
+@paint_mark.register
+def _tiles(tiles: TileCells, pen: Pen) -> None:
+    count = len(tiles.values)
+    across = _across(count // tiles.groups)
+    side = min(36, WIDE // across)
+    left = round(MARGIN + 8 + text_width(f"{tiles.first + count - 1:,}", 11))
+    canvas = pen.canvas
+    pen.y += 18
+    for column in range(0, across, 8 if across > 16 else 4):
+        canvas.text(left + column * side + side / 2, pen.y - 6, f"+{column}", "small soft mid")
+    for group, first, stop in tiles.lines(across):
+        if caption := tiles.caption(group, first):
+            pen.y += 24
+            canvas.text(left, pen.y - 7, caption, "soft")
+        canvas.text(left - 8, pen.y + side / 2 + 3, f"{tiles.first + first:,}", "soft end")
+        _squares(canvas, tiles, range(first, stop), side, left, pen.y)
+        pen.y += side
+    pen.reach(left + across * side)
+
+
+def _across(tiles: int) -> int:
+    """Return how many places stand on a line."""
+    if tiles <= 16:
+        return tiles
+    return 16 if tiles <= 256 else 32 if tiles <= 1024 else 64
+
+
+def _squares(
+    canvas: Canvas, tiles: TileCells, row: range, side: int, left: float, y: float
+) -> None:
+    gap = 1 if side < 20 else 2
+    for place in row:
+        value, over = int(tiles.values[place]), bool(tiles.over[place])
+        name = f"{tiles.first + place}"
+        x, kind = left + (place - row.start) * side, tiles.shades.kind(value, over=over)
+        tip = f"{tiles.noun} {name}: {tiles.tips[place]}"
+        canvas.rect(x, y, side - gap, side - gap, kind, tip=tip)
+        if over or side >= NUMBERED_SIDE:
+            label = (name if side >= NUMBERED_SIDE else "") + "!" * over
+            ink = "bang" if over else f"i{kind[1:]}" if value else "soft"
+            canvas.text(x + (side - gap) / 2, y + side / 2 + 3, label, f"{ink} mid")
+
+
+@paint_mark.register
+def _scale(scale: ShadeScale, pen: Pen) -> None:
+    shades, canvas, y = scale.shades, pen.canvas, pen.y + 4
+    unit, step = shades.unit, 18
+    canvas.rect(MARGIN, y, 12, 12, "none")
+    canvas.text(MARGIN + 17, y + 10, unit(0), "soft")
+    left = MARGIN + 25 + round(text_width(unit(0), 11))
+    low, first = shades.lowest()
+    right: float = left + (len(RAMP) - first) * step
+    if shades.largest:
+        for k in range(first, len(RAMP)):
+            canvas.rect(left + (k - first) * step, y, step, 12, f"q{k}")
+        label = f"up to {unit(low)}" if first == 0 and not shades.base else unit(low)
+        canvas.text(left, y + 26, label, "soft")
+        if low < shades.largest:
+            right = max(right, left + text_width(f"{label}  {unit(shades.largest)}", 11))
+            canvas.text(right, y + 26, unit(shades.largest), "soft end")
+    if shades.limit:
+        canvas.rect(right + 24, y, 12, 12, "over")
+        canvas.text(right + 30, y + 10, "!", "bang mid")
+        canvas.text(right + 41, y + 10, f"over {shades.limit}", "soft")
+        right += 41 + text_width(f"over {shades.limit}", 11)
+    pen.reach(right)
+    pen.y = y + 30
+
+
+@paint_mark.register
+def _histogram(histogram: Histogram, pen: Pen) -> None:
+    values, shades, canvas = histogram.values, histogram.shades, pen.canvas
+    counts, least, most = histogram.bins(HISTOGRAM), int(values.min()), int(values.max())
+    highest, side = max(counts), 12
+    noun, unit = histogram.noun, shades.unit
+    canvas.open("aside")  # of no place: Home and End in a page go past it
+    said = f"{noun}s by quantity; the highest bar is {amount(highest, noun)}"
+    canvas.text(MARGIN, pen.y + 20, said, "soft")
+    bottom = pen.y + 32 + HISTOGRAM_HIGH
+    for k, count in enumerate(counts):
+        middle = least + (most - least) * (2 * k + 1) // (2 * HISTOGRAM)
+        kind = shades.kind(middle) if most > shades.base else "none"
+        high = max(HISTOGRAM_HIGH * count / highest, 1.5 if count else 0)
+        tip = f"{amount(count, noun)} near {unit(middle)}"
+        canvas.rect(MARGIN + k * side, bottom - high, side - 1, high, kind, tip=tip)
+    right = MARGIN + HISTOGRAM * side
+    canvas.text(MARGIN, bottom + 14, unit(least), "small soft")
+    canvas.text(right, bottom + 14, unit(most), "small soft end")
+    canvas.close()
+    pen.reach(max(right, MARGIN + text_width(said, 11)))
+    pen.y = bottom + 18
+
+
+@paint_mark.register
+def _matrix(matrix: Matrix, pen: Pen) -> None:
+    rows, columns, canvas = len(matrix.rows), len(matrix.columns), pen.canvas
+    side = max(2.0, min(24.0, MATRIX / max(rows, columns)))
+    every = 1 if side >= 20 else round(48 / side)
+    left = MARGIN + 8 + max(text_width(name, 10) for name in matrix.rows)
+    top = pen.y + 18
+    canvas.rect(left, top, columns * side, rows * side, "none")
+    for k in range(0, columns, every):
+        middle = left + k * side + side / 2
+        canvas.text(middle, top - 6, matrix.columns[k], "small soft mid")
+    for k in range(0, rows, every):
+        canvas.text(left - 6, top + (k + 0.5) * side + 4, matrix.rows[k], "small soft end")
+    for row, column in zip(*(axis.tolist() for axis in np.nonzero(matrix.values)), strict=True):
+        kind = matrix.shades.kind(int(matrix.values[row, column]))
+        at = left + column * side, top + row * side, side - 1, side - 1
+        canvas.rect(*at, kind, tip=matrix.tip(row, column))
+    if matrix.chosen is not None:
+        row, column = matrix.chosen
+        data = box(left + column * side, top + row * side, side - 1, side - 1)
+        canvas.path(data, "mark")
+    pen.reach(left + columns * side)
+    pen.y = top + rows * side
+
+
+# -- time ------------------------------------------------------------------------------------------
+
+
+@paint_mark.register
+def _lanes(lanes: TimeLanes, pen: Pen) -> None:
+    count, canvas = len(lanes.labels), pen.canvas
+    side = 12 if count > 8 else 20
+    left = round(MARGIN + 8 + max(text_width(label, 10) for label in lanes.labels))
+    top = pen.y + 22
+    _stretches(canvas, lanes, left, pen.y)
+    canvas.rect(left, top, WIDE, count * side, "none")
+    blank = len(lanes.roles) - 1
+    for x, y, length, high, state in _boxes(lanes.states(WIDE).tolist(), blank):
+        kind = f"{lanes.roles[state].kind} flush"
+        canvas.rect(left + x, top + y * side, length, high * side, kind)
+    for lane, caption in lanes.borders.items():
+        edge = top + lane * side
+        canvas.path(box(left - 6, edge - 0.5, WIDE + 6, 1), "mark")
+        canvas.text(left + WIDE, edge - 3, f"{caption} below", "halo small end")
+    for lane, label in enumerate(lanes.labels):
+        if side >= 20 or lane % 2 == 0:
+            canvas.text(left - 6, top + lane * side + side / 2 + 4, label, "small soft end")
+    pen.y = top + count * side + 15
+    canvas.text(left, pen.y, "0", "small soft")
+    canvas.text(left + WIDE / 2, pen.y, lanes.unit, "small soft mid")
+    canvas.text(left + WIDE, pen.y, f"{lanes.length:,}", "small soft end")
+    pen.reach(left + WIDE)
+    pen.y += 7
+
+
+def _stretches(canvas: Canvas, lanes: TimeLanes, left: float, y: float) -> None:
+    """Paint where each stretch begins and ends, above the lanes."""
+    ends = [*(begin for _, _, begin, _ in lanes.stretches[1:]), lanes.length]
+    for k, ((number_, name, begin, tip), end) in enumerate(zip(lanes.stretches, ends, strict=True)):
+        x, stop = (left + at * WIDE / lanes.length for at in (begin, end))
+        kind = f"q{2 + k % 2 * 3}"
+        canvas.rect(x, y, stop - x, 16, kind, tip=tip)
+        whole = f"{number_} {name}"
+        for text in (whole, cut(whole, 12), f"{number_}"):
+            if text_width(text, 11) + 8 < stop - x:
+                canvas.text(x + 4, y + 12, text, f"i{kind[1:]}")
+                break
+
+
+def _boxes(rows: list[list[int]], blank: int) -> Iterator[tuple[int, int, int, int, int]]:
+    """Yield rectangles of equal cells: column, row, columns, rows, state; none of what is blank."""
+    open_boxes: dict[tuple[int, int, int], int] = {}
+    for lane, row in enumerate([*rows, []]):
+        runs, at = set(), 0
+        for state, run in groupby(row):
+            length = len(list(run))
+            if state != blank:
+                runs.add((at, length, state))
+            at += length
+        for closed in sorted(open_boxes.keys() - runs):
+            first = open_boxes.pop(closed)
+            yield closed[0], first, closed[1], lane - first, closed[2]
+        for begun in runs:
+            open_boxes.setdefault(begun, lane)

@@ -1,0 +1,444 @@
+"""Pictures as text, for terminals of any width from 40 columns on.
+
+    memory: fits; fullest tile 1: 2,712 B of 4,096 B, 66.2%
+
+     4,096 B │            │
+     2,048 B │▇▇▇▇▇▇▃▃▃   │
+
+Numbers are never cut: columns of a listing give way in the order that they say, then names are cut
+in their middles.  Without colours everything can still be told apart, and in ASCII as well.
+
+>>> print(paint_text(Picture("", (Words("tiles: 4"), Legend((PHASES["copy"],))))), end="")
+tiles: 4
+▓ copied on its tile
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import singledispatch
+from itertools import groupby
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from poplite.arrays.intervals import Int64
+from poplite.text import amount
+from poplite.viz.colours import PHASES as PHASES, Role
+from poplite.viz.draw.columns import LEAST_NAME, cells, cut, fitting, widest, wrapped
+from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
+from poplite.viz.marks import (
+    WIDTH,
+    BarCell,
+    Gap,
+    Histogram,
+    Legend,
+    Listing,
+    ListRow,
+    Mark,
+    Matrix,
+    Picture,
+    Shades,
+    ShadeScale,
+    Sketch,
+    StackedBars,
+    TileCells,
+    TimeLanes,
+    Words,
+    bar_of,
+)
+
+EIGHTHS, ASCII_EIGHTHS = " ▁▂▃▄▅▆▇█", " .:-=+*%#"
+FILLS, ASCII_FILLS = " ▁▂▃▄▅▆▇█", " ..::==##"
+"""The same for bars, whose ASCII needs to look like a level and not like a shade."""
+
+QUARTERS, ASCII_QUARTERS = " ░▒▓█", " .+%#"
+
+COLUMNS = (64, 32, 24, 16)
+"""Cells across of bars and maps; the most that fit."""
+
+WIDEST_BAR = 8
+"""Cells of the bar of one place."""
+
+LEAST_SHARE = 0.5
+"""Share of the limit from which on the fullest place is drawn against all of it."""
+
+HISTOGRAM = (32, 16)
+"""Bars of a histogram; the most that fit."""
+
+_Number = TypeVar("_Number", int, npt.NDArray[np.int64])
+
+
+def paint_text(picture: Picture, style: Style = DEFAULT_STYLE) -> str:
+    """Paint a picture as lines of text, each ended by a newline."""
+    lines = [line.rstrip() for mark in picture.marks for line in painted_lines(mark, style)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+@singledispatch
+def painted_lines(mark: Mark, style: Style) -> Iterable[str]:
+    """Return the lines of a mark."""
+    raise NotImplementedError(type(mark).__name__)
+
+
+@painted_lines.register
+def _words(words: Words, style: Style) -> list[str]:
+    paints: dict[str, Callable[[str], str]] = {
+        "head": style.bold,
+        "strong": style.bold,
+        "soft": style.faint,
+    }
+    paint = style.warning if words.warns else paints.get(words.tone, str)
+    return [paint(line) for line in wrapped(words.text, style.columns)]
+
+
+@painted_lines.register
+def _gap(_: Gap, style: Style) -> list[str]:
+    return [""]
+
+
+@painted_lines.register
+def _sketch(sketch: Sketch, style: Style) -> list[str]:
+    return sketch.lines(style)
+
+
+@painted_lines.register
+def _legend(legend: Legend, style: Style) -> list[str]:
+    lines, used = [""], 0
+    for role in legend.roles:
+        character = role.character(ascii_only=style.ascii_only)
+        mark = "blank" if character == " " else painted(character, role, style)
+        room = cells(character if character != " " else mark) + 1 + cells(role.words)
+        if used and used + 2 + room > style.columns:
+            lines.append("")
+            used = 0
+        lines[-1] += f"{'  ' * bool(used)}{mark} {role.words}"
+        used += room + 2 * bool(used)
+    return lines
+
+
+def painted(text: str, role: Role, style: Style) -> str:
+    """Return text in the colour of a role."""
+    return style.faint(text) if role.category is None else style.category(text, role.category)
+
+
+def wall(style: Style) -> str:
+    """Return what frames a line of cells."""
+    return style.faint("|" if style.ascii_only else "│")
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+
+@painted_lines.register
+def _listing(listing: Listing, style: Style) -> Iterator[str]:
+    shown = listing.rows if style.full or listing.most is None else listing.rows[: listing.most]
+    table = _Table(listing, shown, style)
+    if listing.has_titles:
+        titles = ListRow(tuple("" if c.form == "bar" else c.title for c in listing.columns))
+        yield style.faint(table.line(titles).rstrip())
+    for row in shown:
+        line = table.line(row)
+        paint = {"soft": style.faint, "strong": style.bold}.get(row.tone, str)
+        yield paint(line.rstrip())
+    if more := len(listing.rows) - len(shown):
+        yield style.faint(f"... {more:,} more")
+
+
+class _Table:
+    """Which columns of a listing fit, and how wide each is."""
+
+    def __init__(self, listing: Listing, rows: Sequence[ListRow], style: Style) -> None:
+        self.columns, self.style, self.wholes = listing.columns, style, listing.wholes()
+        self.room = style.columns
+        self.last = max(self._of("name"), default=-1)
+        self.wide = [self._widest(k, listing, rows) for k in range(len(self.columns))]
+        least = sum(c.least + 2 for c in self.columns if c.form == "bar" and c.least) - 2
+        least += sum(self._least(k) + 2 for k in self._of("name"))
+        numbers = self._of("number")
+        spared = sorted((k for k in numbers if self.columns[k].spare), key=self._spare)
+        kept = fitting(
+            [self.wide[k] for k in numbers], self.room - least, [numbers.index(k) for k in spared]
+        )
+        self.kept = {numbers[k] for k in kept} | {*self._of("name")}
+        self.room -= sum(self.wide[k] + 2 for k in self.kept & {*numbers})
+        self._narrow_names()
+        self._fit_bars()
+
+    def _of(self, form: str) -> list[int]:
+        return [k for k, column in enumerate(self.columns) if column.form == form]
+
+    def _spare(self, column: int) -> int:
+        return self.columns[column].spare
+
+    def _least(self, name: int) -> int:
+        """Return the cells that a name has before numbers are left out for it."""
+        return min(self.wide[name], self.columns[name].least or LEAST_NAME)
+
+    def _widest(self, k: int, listing: Listing, rows: Sequence[ListRow]) -> int:
+        """Return the cells that a column of texts asks for."""
+        column = self.columns[k]
+        if column.form == "bar":
+            return 0
+        title = [cells(column.title)] if listing.has_titles else []
+        step = 2 if k == self.last else 0
+        texts = [cells(str(row.cells[k])) + step * row.level for row in rows]
+        return min(max([*title, *texts], default=0), column.most or WIDTH)
+
+    def _narrow_names(self) -> None:
+        """Cut the longest names where bars need room: to three fifths, if bars are asked for."""
+        names, bars = self._of("name"), self._of("bar")
+        least = sum(self.columns[k].least + 2 for k in bars if self.columns[k].least)
+        room = self.room - 2 * (len(names) - 1) - least
+        if least:
+            room = min(room, max(LEAST_NAME * len(names), (self.room - 2) * 3 // 5))
+        for left, k in enumerate(sorted(names, key=lambda k: self.wide[k])):
+            share = max(LEAST_NAME, room // (len(names) - left))
+            self.wide[k] = min(self.wide[k], share)
+            room -= self.wide[k]
+
+    def _fit_bars(self) -> None:
+        """Give bars what is left."""
+        bars = self._of("bar")
+        room = self.room - sum(self.wide[k] + 2 for k in self._of("name"))
+        for k in bars:
+            self.wide[k] = max(0, min(self.columns[k].most or room, room // len(bars)))
+            self.kept |= {k} if self.wide[k] else set()
+
+    def line(self, row: ListRow) -> str:
+        """Return a row as a line, with what follows its last name where that fits."""
+        parts = [self._cell(k, row) for k in sorted(self.kept)]
+        return "  ".join(parts)
+
+    def _cell(self, k: int, row: ListRow) -> str:
+        column, cell, wide = self.columns[k], row.cells[k], self.wide[k]
+        if column.form == "bar":
+            return _bar(bar_of(cell), wide, self.wholes[k], self.style)
+        if column.form == "number":
+            return f"{'':>{wide - cells(str(cell))}}{cell}"
+        indent = "  " * row.level if k == self.last else ""
+        shown = f"{indent}{cut(str(cell), max(LEAST_NAME, wide - len(indent)))}"
+        if k == self.last and row.aside:
+            room = self.room - cells(shown) if k == len(self.columns) - 1 else wide - cells(shown)
+            if cells(row.aside) + 2 <= room:
+                return f"{shown}  {self.style.faint(row.aside)}"
+        return shown + " " * (wide - cells(shown))
+
+
+def _bar(parts: BarCell, room: int, whole: float, style: Style) -> str:
+    """Return a bar, each part as near to its size as whole cells can be; none is lost at all."""
+    total = sum(size for _, size in parts)
+    length = max(round(room * total / whole), 1) if total else 0
+    sizes: dict[str, float] = {}
+    for role, size in parts:
+        sizes[role.words] = sizes.get(role.words, 0) + size
+    roles = {role.words: role for role, _ in parts}
+    counts = shared([round(size) for size in sizes.values()], length)
+    drawn = "".join(
+        painted(roles[words].character(ascii_only=style.ascii_only) * count, roles[words], style)
+        for words, count in zip(sizes, counts, strict=True)
+    )
+    return drawn + " " * (room - sum(counts))
+
+
+def shared(numbers: Sequence[int], whole: int) -> list[int]:
+    """Return whole numbers that add up to `whole`, in proportion to these.
+
+    >>> shared([1000, 900, 5640], 3), shared([1, 1], 3), shared([0, 0], 0)
+    ([1, 0, 2], [2, 1], [0, 0])
+    """
+    total = sum(numbers)
+    if not total:
+        return [0] * len(numbers)
+    taken = [number * whole // total for number in numbers]
+    order = sorted(range(len(numbers)), key=lambda k: -(numbers[k] * whole % total))
+    for k in order[: whole - sum(taken)]:
+        taken[k] += 1
+    return taken
+
+
+# -- bars of places --------------------------------------------------------------------------------
+
+
+@painted_lines.register
+def _bars(bars: StackedBars, style: Style) -> Iterator[str]:
+    grid = _BarGrid(bars, style)
+    for row in grid.labels:
+        if grid.scale == grid.limit and row == bars.lines:
+            rule = ("-" if style.ascii_only else "╌") * grid.length
+            yield grid.framed("limit", style.faint(rule))
+        yield grid.line(row)
+    left, middle, right = bars.axis
+    room = max(len(middle) + 2, grid.length - len(left) - len(right))
+    yield grid.below(f"{left}{middle:^{room}}{right}")
+    if grid.each > 1:
+        yield grid.below(f"each column is the fullest of {amount(grid.each, bars.noun)}")
+
+
+class _BarGrid:
+    """Where bars are: rows of sizes, and columns of places."""
+
+    def __init__(self, bars: StackedBars, style: Style) -> None:
+        totals, high = bars.totals(), bars.lines
+        most, self.limit, self.style, self.high = int(totals.max()), bars.limit, style, high
+        is_limited = self.limit is not None and most > LEAST_SHARE * self.limit
+        self.scale = self.limit if self.limit and is_limited else max(most, 1)
+        over = max(0, most - self.scale)
+        self.above = min(high, -(-over * high // self.scale))
+        rows = range(high + self.above, 0, -1)
+        self.labels = {row: bars.unit(self.scale * row // high) for row in rows}
+        if (top := high + self.above) > high and most * high > self.scale * top:
+            self.labels[top] = bars.unit(most)  # the highest bars are cut
+        self.indent = max(map(len, self.labels.values())) + 2
+        room = style.columns - self.indent - 2
+        shown, self.each = bars.fullest(widest(COLUMNS, room))
+        self.across = min(WIDEST_BAR, min(COLUMNS[0], room) // len(shown))
+        self.sizes = [int(each) for each in totals[shown]]
+
+    @property
+    def length(self) -> int:
+        """Cells of a line of bars."""
+        return self.across * len(self.sizes)
+
+    def line(self, row: int) -> str:
+        """Return a line of bars; row 1 is the lowest."""
+        drawn = "".join(self._cell(size, row) * self.across for size in self.sizes)
+        return self.framed(self.labels[row], self.style.shade(drawn))
+
+    def framed(self, label: str, drawn: str) -> str:
+        """Return a line between walls, behind its label."""
+        edge = wall(self.style)
+        return f"{self.style.faint(label.rjust(self.indent - 1))} {edge}{drawn}{edge}"
+
+    def below(self, text: str) -> str:
+        """Return a line below the bars."""
+        indent = max(0, min(self.indent + 1, self.style.columns - len(text)))
+        return self.style.faint(f"{'':>{indent}}{text}")
+
+    def _cell(self, size: int, row: int) -> str:
+        if row > self.high:
+            return "!" if size > self.scale and size * self.high > self.scale * (row - 1) else " "
+        filled = -(-size * self.high * 8 // self.scale) - (row - 1) * 8
+        return (ASCII_FILLS if self.style.ascii_only else FILLS)[min(8, max(0, filled))]
+
+
+# -- shades ----------------------------------------------------------------------------------------
+
+
+def _ramp(style: Style) -> str:
+    return ASCII_EIGHTHS if style.ascii_only else EIGHTHS
+
+
+def _level(value: _Number, largest: int, ramp: str, base: int = 0) -> _Number:
+    """Return which character of a ramp stands for a value; the first one is for 0 alone."""
+    level: _Number = -(-(value - base) * (len(ramp) - 1) // (largest - base))
+    return np.maximum(level, 1) if base else level
+
+
+def _shaded(values: Int64, shades: Shades, ramp: str) -> npt.NDArray[np.str_]:
+    marks = np.array(list(ramp))[_level(values, max(1, shades.largest), ramp, shades.base)]
+    return np.where(values == 0, " ", marks)
+
+
+@painted_lines.register
+def _tiles(tiles: TileCells, style: Style) -> Iterator[str]:
+    last = tiles.first + len(tiles.values) - 1
+    side = max(3, len(f"{last:,}"))
+    across = next(n for n in COLUMNS[:2] if n <= style.columns - side - 3)
+    marks = _shaded(tiles.values, tiles.shades, _ramp(style))
+    drawn = "".join(np.where(tiles.over, "!", marks))
+    for group, first, stop in tiles.lines(across):
+        if caption := tiles.caption(group, first):
+            yield style.faint(caption)
+        label = style.faint(f"{tiles.first + first:>{side},}")
+        yield f"{label} {wall(style)}{style.shade(drawn[first:stop])}{wall(style)}"
+
+
+@painted_lines.register
+def _scale(scale: ShadeScale, style: Style) -> list[str]:
+    shades, ramp = scale.shades, _ramp(style)
+    largest, unit = shades.largest, shades.unit
+    over = [f"! over {shades.limit}"] if shades.limit else []
+    if not largest:
+        said = f"scale: blank {unit(0)}"
+    elif shades.base:
+        parts = [f"{ramp[1]} from {unit(shades.base)}", f"{ramp[-1]} up to {unit(largest)}", *over]
+        said = f"scale from the least: {', '.join(parts)}"
+    else:
+        first = max(1, largest // (len(ramp) - 1))
+        low = [f"{ramp[_level(first, largest, ramp)]} up to {unit(first)}"]
+        parts = [f"blank {unit(0)}", *(low if first < largest else ())]
+        said = f"scale: {', '.join([*parts, f'{ramp[-1]} up to {unit(largest)}', *over])}"
+    return [style.faint(line) for line in wrapped(said, style.columns)]
+
+
+@painted_lines.register
+def _histogram(histogram: Histogram, style: Style) -> list[str]:
+    values, unit, noun = histogram.values, histogram.shades.unit, histogram.noun
+    least, most = (unit(int(each)) for each in (values.min(), values.max()))
+    if least == most:
+        return [style.faint(f"all {noun}s: {least}")]
+    room = style.columns - len(f"{noun}s: {least} || {most}")
+    counts = histogram.bins(widest(HISTOGRAM, room))
+    highest, ramp = max(counts), _ramp(style)
+    bars = "".join(ramp[_level(count, highest, ramp)] for count in counts)
+    drawn = f"{wall(style)}{style.shade(bars)}{wall(style)}"
+    most_places = f"the highest bar is {amount(highest, noun)}"
+    if room < HISTOGRAM[1]:
+        below = wrapped(f"from {least} to {most}; {most_places}", style.columns)
+        return [f"{style.faint(f'{noun}s:')} {drawn}", *map(style.faint, below)]
+    indent = min(len(f"{noun}s: {least} |"), style.columns - len(most_places))
+    line = f"{style.faint(f'{noun}s:')} {least} {drawn} {most}"
+    return [line, style.faint(f"{'':>{indent}}{most_places}")]
+
+
+@painted_lines.register
+def _matrix(matrix: Matrix, style: Style) -> Iterator[str]:
+    ramp = ASCII_QUARTERS if style.ascii_only else QUARTERS
+    side = max(cells(name) for name in matrix.rows)
+    each = 2 if side + 3 + 2 * len(matrix.columns) <= style.columns else 1
+    for name, values in zip(matrix.rows, matrix.values, strict=True):
+        marks = _shaded(values, matrix.shades, ramp)
+        drawn = "".join(str(mark) * each for mark in marks)
+        label = style.faint(f"{'':>{side - cells(name)}}{name}")
+        yield f"{label} {wall(style)}{style.shade(drawn)}{wall(style)}"
+
+
+# -- time ------------------------------------------------------------------------------------------
+
+
+@painted_lines.register
+def _lanes(lanes: TimeLanes, style: Style) -> Iterator[str]:
+    side = max(len("steps"), *map(len, (lanes.noun, *lanes.labels, *lanes.borders.values())))
+    room, edge = style.columns - side - 3, wall(style)
+    yield style.faint(f"{'steps':>{side}}  {_numbers(lanes, room)}".rstrip())
+    dash = "-" if style.ascii_only else "─"
+    for number, (label, row) in enumerate(
+        zip(lanes.labels, lanes.states(room).tolist(), strict=True)
+    ):
+        if number in lanes.borders:
+            bar = "|" if style.ascii_only else "│"
+            yield style.faint(f"{lanes.borders[number]:>{side}} {bar}{dash * room}{bar}")
+        drawn = "".join(
+            painted(
+                lanes.roles[state].character(ascii_only=style.ascii_only) * len(list(run)),
+                lanes.roles[state],
+                style,
+            )
+            for state, run in groupby(row)
+        )
+        yield f"{style.faint(f'{label:>{side}}')} {edge}{drawn}{edge}"
+    end = f"{lanes.length:,}"
+    axis = f"0{lanes.unit:^{max(0, room - 1 - len(end))}}{end}"
+    yield style.faint(f"{lanes.noun:>{side}}  {axis}")
+
+
+def _numbers(lanes: TimeLanes, columns: int) -> str:
+    """Return the numbers of stretches where they begin, as far as there is room."""
+    line = ""
+    for number, _, begin, _ in lanes.stretches:
+        at, text = begin * columns // lanes.length, f"{number}"
+        if (not line or at > len(line)) and at + len(text) <= columns:
+            line = f"{line:<{at}}{text}"
+    return line

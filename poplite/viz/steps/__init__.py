@@ -1,1 +1,0 @@
-"""Pictures of steps: a row each, and all tiles in time."""

@@ -1,0 +1,259 @@
+"""Painters: every mark in every width, what gives way, and what stands for several."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from poplite.viz.colours import MEMORY, PHASES, WAITING, Role, category_role
+from poplite.viz.draw.columns import cells
+from poplite.viz.draw.terminal import Style
+from poplite.viz.marks import (
+    BarPart,
+    Gap,
+    Histogram,
+    Legend,
+    ListColumn,
+    Listing,
+    ListRow,
+    Mark,
+    Matrix,
+    Picture,
+    Shades,
+    ShadeScale,
+    Sketch,
+    StackedBars,
+    TileCells,
+    TimeLanes,
+    Words,
+    heading,
+)
+from poplite.viz.paint_svg import paint_svg
+from poplite.viz.paint_text import paint_text
+
+COMPUTE, COPY = PHASES["compute"], PHASES["copy"]
+NAME = "model/block4/attention/scores <b>\n"
+
+
+def listing(**row: object) -> Listing:
+    """Three rows of numbers, a name and a bar."""
+    columns = (
+        ListColumn("#"),
+        ListColumn("cycles"),
+        ListColumn("times", spare=1),
+        ListColumn("balance", spare=2),
+        ListColumn("step", "name", most=40),
+        ListColumn("", "bar", least=10),
+    )
+    first = ListRow(("1", "37,116", "6", "53.6%", "turn", ((COMPUTE, 30), (COPY, 10))))
+    second = ListRow(("2", "9,279", "60", "9.6%", "a long name" * 4, ((COPY, 10),)), tip="all")
+    third = ListRow(("3", "0", "0", "0.0%", "nothing", ()), tone="soft")
+    return Listing(columns, (replace(first, **row), second, third))  # type: ignore[arg-type]
+
+
+def bars(tiles: int = 6, limit: int | None = 100) -> StackedBars:
+    """Tiles that need more the higher their number, with one far above all."""
+    sizes = np.arange(tiles)
+    sizes[tiles // 2] = max(150, 2 * tiles)
+    parts = BarPart(MEMORY["code"], sizes), BarPart(MEMORY["stacks"], sizes * 0 + 5)
+    return StackedBars(parts, np.arange(tiles), ("0", "tile", f"{tiles - 1}"), limit)
+
+
+def lanes() -> TimeLanes:
+    """Two lanes of two states, the second one blank."""
+    return TimeLanes(
+        ("0-3", "4-7"),
+        lambda columns: np.array([[0] * columns, [1] * columns], np.uint8),
+        (COMPUTE, WAITING),
+        90,
+        ((1, "turn", 0, "turn: all"), (2, "few", 45, "")),
+        {1: "IPU 1"},
+    )
+
+
+SHADES = Shades(90, unit=lambda size: f"{size} B", limit="80 B")
+VALUES = np.array([0, 1, 45, 90])
+OVER = VALUES > 80
+
+MARKS: dict[str, Mark] = {
+    "words": Words("a line of words that is longer than forty columns are, and so is broken"),
+    "gap": Gap(),
+    "legend": Legend((*PHASES.values(), WAITING)),
+    "listing": listing(),
+    "bars": bars(),
+    "many bars": bars(1472),
+    "cells": TileCells(VALUES, OVER, [""] * 4, SHADES),
+    "groups": TileCells(np.arange(144), np.arange(144) < 0, [""] * 144, Shades(143), groups=2),
+    "scale": ShadeScale(SHADES),
+    "histogram": Histogram(VALUES, SHADES),
+    "lanes": lanes(),
+    "matrix": Matrix(
+        ("0", "1"),
+        ("0", "1"),
+        np.array([[0, 3], [90, 0]]),
+        SHADES,
+        lambda row, column: f"{row} from {column}",
+        chosen=(1, 0),
+    ),
+    "sketch": Sketch(
+        40, 20, lambda canvas, x, y: canvas.rect(x, y, 40, 20, "c0"), lambda style: ["a box"]
+    ),
+}
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 160])
+@pytest.mark.parametrize("name", MARKS)
+def test_every_mark_fits_every_width(name: str, width: int) -> None:
+    picture = Picture(name, (MARKS[name],))
+    for ascii_only in (False, True):
+        text = paint_text(picture, Style(width=width, ascii_only=ascii_only))
+        assert max(map(cells, text.splitlines())) <= width
+        assert text.isascii() or not ascii_only
+        colored = paint_text(picture, Style(width=width, ascii_only=ascii_only, color=True))
+        plain = re.sub(r"\x1b\[[\d;]*m", "", colored)
+        assert [line.rstrip() for line in plain.splitlines()] == text.splitlines()
+
+
+@pytest.mark.parametrize("name", MARKS)
+def test_every_mark_is_inside_of_its_picture(name: str) -> None:
+    root = ET.fromstring(paint_svg(Picture(name, (MARKS[name],))))
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+    for each in root.iter("{http://www.w3.org/2000/svg}rect"):
+        if "x" in each.attrib:
+            assert float(each.attrib["x"]) >= 0
+            assert float(each.attrib["x"]) + float(each.attrib["width"]) <= width
+            assert float(each.attrib["y"]) + float(each.attrib["height"]) <= height
+
+
+def test_marks_follow_each_other_downwards() -> None:
+    picture = Picture("all", (*heading("all", "of them"), *MARKS.values()))
+    alone = [paint_svg(Picture("", (mark,))) for mark in picture.marks]
+    heights = [float(ET.fromstring(each).attrib["height"]) - 40 for each in alone]
+    assert float(ET.fromstring(paint_svg(picture)).attrib["height"]) == pytest.approx(
+        40 + sum(heights), abs=len(heights)
+    )
+    assert paint_svg(picture).png()[1:4] == b"PNG"
+    assert paint_svg(picture) == paint_svg(picture)
+
+
+def test_names_are_escaped_and_pictures_named() -> None:
+    picture = Picture(NAME, (Words(NAME, tip=NAME), listing(aside="<b>")))
+    root = ET.fromstring(paint_svg(picture))
+    assert root.attrib["aria-label"].startswith("model/block4/attention/scores <b>")
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+
+def titles(width: int) -> str:
+    return paint_text(Picture("", (listing(),)), Style(width=width)).splitlines()[0]
+
+
+def test_columns_give_way_in_their_order() -> None:
+    assert titles(80).split() == ["#", "cycles", "times", "balance", "step"]
+    assert titles(42).split() == ["#", "cycles", "balance", "step"]
+    wide = listing(cells=("1", "1,234,567,116", "6", "53.6%", "turn", ()))
+    assert "balance" not in paint_text(Picture("", (wide,)), Style(width=40))
+    assert "1,234,567,116" in paint_text(Picture("", (wide,)), Style(width=40))
+
+
+def test_bars_of_a_column_have_one_scale_and_none_is_lost() -> None:
+    text = paint_text(Picture("", (listing(),)), Style(width=120))
+    first, second, third = text.splitlines()[1:]
+    assert first.count("█") == pytest.approx(3 * first.count("▓"), abs=2)
+    assert second.count("▓") == pytest.approx((first.count("█") + first.count("▓")) / 4, abs=1)
+    assert third.endswith("nothing")
+    tiny = listing(cells=("1", "1", "1", "1", "turn", ((COMPUTE, 9_000_000),)))
+    assert paint_text(Picture("", (tiny,))).splitlines()[2].endswith("▓")
+
+
+def test_the_longest_names_are_cut_first() -> None:
+    lines = paint_text(Picture("", (listing(),)), Style(width=60)).splitlines()
+    assert "turn" in lines[1]
+    assert "a long n...ong name" in lines[2] or "..." in lines[2]
+
+
+def test_what_is_said_beside_gives_way_to_the_name() -> None:
+    columns = (ListColumn("bytes"), ListColumn("what", "name"))
+    row = ListRow(("900", "message of Execute 'scale'"), aside="(net.py:12)")
+    picture = Picture("", (Listing(columns, (row,)),))
+    assert paint_text(picture).splitlines()[1].endswith("'scale'  (net.py:12)")
+    assert paint_text(picture, Style(width=40)).splitlines()[1].endswith("Execute 'scale'")
+    assert "(net.py:12)" in paint_svg(picture)
+
+
+def test_levels_are_indented() -> None:
+    rows = tuple(ListRow((f"{k}", "scope"), level=k) for k in range(3))
+    columns = (ListColumn("n"), ListColumn("scope", "name"))
+    lines = paint_text(Picture("", (Listing(columns, rows),))).splitlines()[1:]
+    assert [line.index("scope") for line in lines] == [3, 5, 7]
+
+
+def test_rows_beyond_the_most_are_counted_unless_all_are_asked_for() -> None:
+    columns = (ListColumn("n"), ListColumn("step", "name"))
+    rows = tuple(ListRow((f"{k}", f"step{k}")) for k in range(50))
+    picture = Picture("", (Listing(columns, rows, most=40),))
+    assert paint_text(picture).splitlines()[-1] == "... 10 more"
+    assert paint_text(picture, Style(full=True)).splitlines()[-1].endswith("step49")
+    many = Picture("", (Listing(columns, rows * 10),))
+    assert "... 200 more" in paint_svg(many)
+
+
+def test_the_row_to_look_at_is_framed() -> None:
+    assert 'class="mark"' in paint_svg(Picture("", (listing(tone="strong"),)))
+    assert 'class="mark"' not in paint_svg(Picture("", (listing(),)))
+
+
+# -- places ----------------------------------------------------------------------------------------
+
+
+def test_the_fullest_place_stands_for_its_column() -> None:
+    many = bars(1472)
+    shown, each = many.fullest(64)
+    assert (len(shown), each) == (64, 23)
+    assert 736 in shown
+    sparse = replace(many, order=np.argsort(-many.totals(), kind="stable"))
+    assert int(sparse.totals()[sparse.fullest(64)[0][0]]) == int(sparse.totals().max())
+    assert "each column is the fullest of 23 tiles" in paint_text(Picture("", (many,)))
+
+
+def test_what_is_over_the_limit_is_drawn_beyond_it() -> None:
+    text = paint_text(Picture("", (bars(),)))
+    assert "!!!!!!!!" in text
+    assert "limit" in text
+    assert "tile 3: 55 B over the limit" in paint_svg(Picture("", (bars(),)))
+    assert "over flush" in paint_svg(Picture("", (bars(1472, limit=1000),)))
+    free = replace(bars(), limit=None)
+    assert "!" not in paint_text(Picture("", (free,)))
+    assert 'class="over' not in paint_svg(Picture("", (free,)))
+
+
+def test_a_bar_of_one_place_is_seen_in_a_histogram() -> None:
+    values = np.full(1000, 5)
+    values[0] = 900
+    picture = paint_svg(Picture("", (Histogram(values, Shades(900)),)))
+    (alone,) = re.findall(r'<rect[^>]*height="([\d.]+)"[^>]*><title>1 tile near', picture)
+    assert float(alone) >= 1.5
+
+
+# -- roles -----------------------------------------------------------------------------------------
+
+
+def test_roles_look_different_wherever_they_are_shown_together() -> None:
+    for roles in (PHASES, MEMORY):
+        for look in ("words", "mark", "kind"):
+            assert len({getattr(role, look) for role in roles.values()}) == len(roles)
+        plain = {role.character(ascii_only=True) for role in roles.values()}
+        assert len(plain) == len(roles)
+        assert all(each.isascii() for each in plain)
+
+
+def test_a_legend_names_the_characters_that_are_drawn() -> None:
+    text = paint_text(Picture("", (Legend((COMPUTE, WAITING)),)))
+    assert text == "█ compute  blank waiting\n"
+    assert category_role("'x'", 7).kind == category_role("'y'", 1).kind
+    assert Role("x", "▓", "c0").character(ascii_only=False) == "▓"
