@@ -44,6 +44,7 @@ from poplite.report.program_tree import (
     counts_as_compiled,
 )
 from poplite.text import amount
+from poplite.walks import bottom_up
 
 if TYPE_CHECKING:
     from poplite.executable.executable import Executable
@@ -301,14 +302,7 @@ class ControlFlow:
 
 def _callees_first(calls: Mapping[int, tuple[int, Mapping[int, int]]]) -> list[int]:
     """Return the sections that the program reaches, each after those that it calls."""
-    found: dict[int, None] = {}
-    pending = [0]
-    while pending:
-        missing = [begin for begin in calls[pending[-1]][1] if begin not in found]
-        pending += missing
-        if not missing:
-            found[pending.pop()] = None
-    return list(found)
+    return list(bottom_up([0], lambda begin: [*calls[begin][1]]))
 
 
 # -- trees -----------------------------------------------------------------------------------------
@@ -365,13 +359,8 @@ class _Tree:
         called: dict[int, dict[int, None]] = {}
         for row, begin in zip(calls.tolist(), self._code.ops[calls, 1].tolist(), strict=True):
             called.setdefault(self._flow.end_of(row), {})[begin] = None
-        pending = [0]
-        while pending:  # callees are read before a function
-            own = called.get(self._flow.end_of(pending[-1]), {})
-            unread = [begin for begin in own if begin not in self._functions]
-            pending += unread
-            if not unread and (begin := pending.pop()) not in self._functions:
-                self._functions[begin] = self._section(begin)
+        for begin in bottom_up([0], lambda begin: [*called.get(self._flow.end_of(begin), ())]):
+            self._functions[begin] = self._section(begin)
         return _counted(replace(self._functions[0], name=name), self._times)
 
     def _section(self, begin: int) -> Program:

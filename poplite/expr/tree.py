@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from poplite.errors import ElementTypeError, not_called
@@ -23,6 +24,7 @@ from poplite.poplar.callable_values import CalledInt, CalledShape
 from poplite.source import SourceLocation, here
 from poplite.text import clipped_text
 from poplite.types import ElementType, type_text
+from poplite.walks import top_down
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,7 +105,7 @@ class Expr(Operand):
     def leaves(self) -> tuple[Operand, ...]:
         """The tensors that it reads, each once, in the order of the formula."""
         found: dict[int, Operand] = {}
-        for node in new_parts(self, set()):
+        for node in new_parts(self):
             if isinstance(node, Leaf):
                 found.setdefault(id(node.tensor), node.tensor)
         return tuple(found.values())
@@ -345,19 +347,13 @@ class ViewExpr(Expr):
         self.how = how
 
 
-def new_parts(expr: Expr, seen: set[Expr]) -> Iterator[Expr]:
-    """Yield an expression and its parts, as in the formula, except for those in `seen`.
+OPERANDS = attrgetter("operands")
+"""What is below an expression, for walks."""
 
-    Parts may be shared, and so may their own parts.
-    """
-    waiting = [expr]
-    while waiting:
-        node = waiting.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        yield node
-        waiting += reversed(node.operands)
+
+def new_parts(expr: Expr, seen: set[Expr] | None = None) -> Iterator[Expr]:
+    """Yield an expression and its parts, as in the formula, except for those in `seen`."""
+    return top_down([expr], OPERANDS, seen=seen)
 
 
 # -- views -----------------------------------------------------------------------------------------

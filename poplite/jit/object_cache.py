@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from poplite.errors import CacheWarning, FileLoadError, warn
+from poplite.walks import top_down
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -379,14 +380,7 @@ def modules_behind(*roots: str) -> list[str]:
     >>> "poplite.source" in modules_behind("poplite.jit.object_cache")  # poplite.errors imports it
     True
     """
-    found: set[str] = set()
-    waiting = list(roots)
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting += _read(name)[1]
-    return sorted(found)
+    return sorted(top_down(roots, lambda name: _read(name)[1]))
 
 
 @cache

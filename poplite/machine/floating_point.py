@@ -40,6 +40,7 @@ from poplite.errors import (
 from poplite.frozen import frozen
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import SCALES, QuarterFormat, QuarterMetadata, decode, encode, unmasked
+from poplite.walks import top_down
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -111,13 +112,9 @@ def reachable(initial: int, steps: Iterable[tuple[int, int]]) -> tuple[int, ...]
     >>> reachable(0, [(STORES, STOCHASTIC), (STOCHASTIC, 0)])
     (0, 8)
     """
-    changes, found, waiting = dict.fromkeys(steps), {initial}, [initial]
-    while waiting:
-        mode = waiting.pop()
-        new = {mode & ~clear | set_ for clear, set_ in changes} - found
-        found |= new
-        waiting += new
-    return initial, *sorted(found - {initial})
+    changes = dict.fromkeys(steps)
+    found = top_down([initial], lambda mode: [mode & ~clear | set_ for clear, set_ in changes])
+    return initial, *sorted({*found} - {initial})
 
 
 # -- conversion at the boundary to the host --------------------------------------------------------

@@ -14,6 +14,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
@@ -28,6 +29,7 @@ from poplite.public import OF_DIMENSIONS, misfit
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, of_type
 from poplite.types import FLOAT
+from poplite.walks import bottom_up
 
 if TYPE_CHECKING:
     from poplite.named.description import TensorDescription
@@ -448,18 +450,7 @@ def texts_of(operands: Iterable[Op]) -> str:
 
 def nodes_below(roots: list[Op] | tuple[Op, ...]) -> list[Op]:
     """Return the nodes from which roots are computed, and the roots, each after its operands."""
-    found: list[Op] = []
-    seen: set[int] = set()
-    waiting: list[tuple[Op, bool]] = [(root, False) for root in reversed(roots)]
-    while waiting:
-        node, is_done = waiting.pop()
-        if is_done:
-            found.append(node)
-        elif id(node) not in seen:
-            seen.add(id(node))
-            waiting.append((node, True))
-            waiting += [(each, False) for each in reversed(node.args)]
-    return found
+    return list(bottom_up(roots, attrgetter("args")))
 
 
 LABELS: list[Mapping[str, str]] = []

@@ -47,6 +47,7 @@ from poplite.ops.fuse.storing import with_operands
 from poplite.program import Execute
 from poplite.program.recording import innermost
 from poplite.view.aliases import ViewIndex
+from poplite.walks import top_down
 
 if TYPE_CHECKING:
     from poplite.named.transformer import Transformer
@@ -294,18 +295,10 @@ def _front(value: Expr, seen: set[Expr]) -> dict[Expr, None]:
 
     These parts are not elementwise operations.
     """
-    found: dict[Expr, None] = {}
-    waiting = [value]
-    while waiting:
-        node = waiting.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if isinstance(node, Applied):
-            waiting += reversed(node.operands)
-        elif node.operands:
-            found[node] = None
-    return found
+    nodes = top_down(
+        [value], lambda node: node.operands if isinstance(node, Applied) else (), seen=seen
+    )
+    return dict.fromkeys(n for n in nodes if n.operands and not isinstance(n, Applied))
 
 
 def _replaced(values: Sequence[Expr], by: Mapping[Expr, Expr]) -> list[Expr]:

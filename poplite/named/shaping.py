@@ -52,6 +52,7 @@ from poplite.named.tensors import TensorOp
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, of_type
 from poplite.types import BOOL, FLOAT, INT
+from poplite.walks import bottom_up
 
 
 class Broadcast(Op):
@@ -649,23 +650,16 @@ def view_description(op: Op, allocation: Callable[[Op], TensorDescription]) -> T
         op: the operation.
         allocation: returns the description of a tensor with its own storage.
     """
-    found: dict[int, TensorDescription] = {}
-    waiting = [op]
-    while waiting:
-        node = waiting[-1]
+    found: dict[Op, TensorDescription] = {}
+    for node in bottom_up([op], lambda node: () if _step_of(node) is None else node.args):
         step = _step_of(node)
         if step is None:
-            found[id(node)] = allocation(node)
+            found[node] = allocation(node)
         else:
-            left = [each for each in node.args if id(each) not in found]
-            if left:
-                waiting += left
-                continue
-            first, *more = (found[id(each)] for each in node.args)
-            made = found[id(node)] = first.seen(node.axes, step, *more)
+            first, *more = (found[each] for each in node.args)
+            made = found[node] = first.seen(node.axes, step, *more)
             made.name, made.line = node.name, node.line
-        waiting.pop()
-    return found[id(op)]
+    return found[op]
 
 
 def _allocation(op: Op) -> TensorDescription:

@@ -33,6 +33,7 @@ from poplite.named.reducing import DotProduct, Extreme, Reduce, Softmax
 from poplite.named.shaping import Broadcast, Regrouped, Relabelled, Slice
 from poplite.named.tensors import Gradient, TensorOp, axis_blocks, check_by_axes
 from poplite.text import amount, clipped, integer_or_none, of_type
+from poplite.walks import bottom_up
 
 
 class Choice(NamedTuple):
@@ -97,24 +98,20 @@ class Votes:
 
     def _bases(self, op: Op, root: AxisRoot) -> Bases:
         """Return the tensors from which an operation is computed elementwise."""
-        waiting = [(op, root)]
-        while waiting:
-            node, own = waiting[-1]
-            if (node, own) in self._known:
-                waiting.pop()
+        known = self._known
+        for node, own in bottom_up(
+            [(op, root)], lambda part: () if part in known else _read(*part)
+        ):
+            if (node, own) in known:
                 continue
             read = _read(node, own)
-            new = [each for each in read if each not in self._known]
-            if new:
-                waiting += new
-                continue
             found: Bases = {(node, own): None} if isinstance(node, TensorOp) else {}
             if len(read) == 1:
-                found = self._known[read[0]]
+                found = known[read[0]]
             else:
                 for each in read:
-                    found |= self._known[each]
-            self._known[node, own] = found
+                    found |= known[each]
+            known[node, own] = found
         return self._known[op, root]
 
     def like(self, op: Op) -> TensorOp | None:

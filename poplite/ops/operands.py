@@ -51,6 +51,7 @@ from poplite.program.control import check_graph
 from poplite.program.recording import graph_for, innermost, target
 from poplite.text import clipped, clipped_text, integer_or_none, of_type
 from poplite.types import FLOAT, HALF, INT, INTEGERS, SHORT, UNSIGNED_INT, type_text
+from poplite.walks import bottom_up, top_down
 
 Given = Tensor | Expr
 """An operand as given: a tensor, or an expression that is stored first."""
@@ -354,26 +355,16 @@ def bind(expr: Expr, values: Sequence[object], what: str) -> Expr:
         plain = [each.value if isinstance(each, Weak) else each for each in operands]
         return apply(node.operation.name, *plain)
 
-    waiting: list[tuple[Expr, bool]] = [(expr, False)]
-    while waiting:
-        node, is_done = waiting.pop()
-        if is_done:
-            made[node] = made_of(node)
-        elif node not in made:
-            waiting.append((node, True))
-            if node.is_open:
-                waiting += [(each, False) for each in reversed(node.operands)]
+    for node in bottom_up([expr], _open_operands):
+        made[node] = made_of(node)
     return made[expr]
+
+
+def _open_operands(node: Expr) -> Sequence[Expr]:
+    return node.operands if node.is_open else ()
 
 
 def number_of_arguments(expr: Expr) -> int:
     """Return how many tensors the arguments of an expression need."""
-    found, seen, waiting = 0, {expr}, [expr]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Argument):
-            found = max(found, node.number + 1)
-        new = [each for each in node.operands if each.is_open and each not in seen]
-        seen.update(new)
-        waiting += new
-    return found
+    nodes = top_down([expr], _open_operands)
+    return max((node.number + 1 for node in nodes if isinstance(node, Argument)), default=0)

@@ -48,6 +48,7 @@ from poplite.poplar.spelling import binder_of
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, fitted, items_or_none, of_type, printable
 from poplite.types import BOOL, INT, UNSIGNED_INT
+from poplite.walks import bottom_up
 
 NUMBERS = INT, UNSIGNED_INT
 """Element types that can control a Switch."""
@@ -642,20 +643,7 @@ def children_first(program: Program) -> Iterator[Program]:
     >>> list(children_first(Sequence(part := Repeat(2, Program()), part)))
     [<Program empty>, <Repeat 2 times, 0 steps>, <Sequence 0 steps>]
     """
-    seen: set[int] = set()
-    pending = [(program, False)]
-    while pending:
-        node, below_done = pending.pop()
-        if below_done:
-            yield node
-        elif id(node) not in seen:
-            seen.add(id(node))
-            below = node.children
-            if below:
-                pending.append((node, True))
-                pending.extend([(child, False) for child in reversed(below)])
-            else:
-                yield node
+    return bottom_up([program], attrgetter("children"))
 
 
 def _nodes(program: Program, once: bool) -> Iterator[tuple[int, Program]]:

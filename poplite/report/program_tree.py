@@ -19,12 +19,14 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from poplite.codec.loading import Malformed
 from poplite.errors import UnknownName, did_you_mean
 from poplite.frozen import frozen
 from poplite.text import clipped, fitted
+from poplite.walks import bottom_up, top_down
 
 
 class ProgramType(enum.Enum):
@@ -83,14 +85,7 @@ class Program:
 
     def walk(self) -> Iterator[Program]:
         """Yield the program and all under it, in order; a function only at its first call."""
-        seen: set[int] = set()
-        pending = [self]
-        while pending:
-            program = pending.pop()
-            if id(program) not in seen:
-                seen.add(id(program))
-                yield program
-                pending.extend(reversed(program.children))
+        return top_down([self], attrgetter("children"), key=id)
 
     def __eq__(self, other: object) -> bool:
         return nodes_of(self) == nodes_of(other) if isinstance(other, Program) else NotImplemented
@@ -210,16 +205,7 @@ def are_decided_by_data(trees: Iterable[Program]) -> bool:
 
 def children_first(tree: Program) -> Iterator[Program]:
     """Yield each program of a tree once, after those under it."""
-    seen: set[int] = set()
-    pending = [(tree, False)]
-    while pending:
-        node, is_done = pending.pop()
-        if is_done:
-            yield node
-        elif id(node) not in seen:
-            seen.add(id(node))
-            pending.append((node, True))
-            pending.extend((child, False) for child in reversed(node.children))
+    return bottom_up([tree], attrgetter("children"), key=id)
 
 
 class ProgramVisitor:

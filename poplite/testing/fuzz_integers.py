@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import count, repeat
+from operator import attrgetter
 from random import Random
 from typing import Any, NamedTuple
 
@@ -34,6 +35,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.simulator.engine import Engine
 from poplite.types import BOOL, CHAR, FLOAT, INTEGERS, UNSIGNED_LONGLONG, ElementType
+from poplite.walks import bottom_up
 
 Values = npt.NDArray[np.object_]
 """Python integers or bools."""
@@ -224,17 +226,7 @@ def _node(
 
 def in_order(root: DrawnNode) -> list[DrawnNode]:
     """Return the operations of an expression, each once and after its operands."""
-    found: dict[DrawnNode, None] = {}
-
-    def visit(node: DrawnNode) -> None:
-        for each in node.operands:
-            if each not in found:
-                visit(each)
-        if node.operands:
-            found.setdefault(node)
-
-    visit(root)
-    return list(found)
+    return [node for node in bottom_up([root], attrgetter("operands")) if node.operands]
 
 
 def recorded(root: DrawnNode, is_fused: bool) -> Tensor:

@@ -52,6 +52,7 @@ from typing import Any
 
 from poplite.frozen import frozen
 from poplite.simulator.codegen.compute_code import DATA
+from poplite.walks import top_down
 
 SIZES = {"float": 4, "half": 2, "i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
 """Bytes of a number in memory, by LLVM type."""
@@ -235,13 +236,8 @@ def _predecessors(successors: Mapping[str, Sequence[str]]) -> dict[str, list[str
 def _body(
     header: str, latches: Mapping[str, Sequence[str]], successors: Mapping[str, Sequence[str]]
 ) -> frozenset[str]:
-    predecessors, body, pending = _predecessors(successors), {header}, list(latches[header])
-    while pending:
-        name = pending.pop()
-        if name not in body:
-            body.add(name)
-            pending += predecessors[name]
-    return frozenset(body)
+    predecessors, body = _predecessors(successors), {header}
+    return frozenset(top_down(latches[header], predecessors.__getitem__, seen=body)) | {header}
 
 
 # -- divisions -------------------------------------------------------------------------------------
@@ -354,14 +350,14 @@ def deciding(blocks: Sequence[BasicBlock], tables: Collection[str] = frozenset()
 
 def _pointed_to(load: Instruction, made: Mapping[str, Instruction]) -> set[str]:
     """Return the arguments into which an address may point."""
-    pending, found = list(load.operands[:1]), set[str]()
-    while pending:
-        name = pending.pop()
-        if name not in found:
-            found.add(name)
-            if (by := made.get(name)) is not None and by.opcode != "load":
-                pending += by.operands[:1] if by.opcode == "getelementptr" else by.operands
-    return found
+
+    def below(name: str) -> tuple[str, ...]:
+        by = made.get(name)
+        if by is None or by.opcode == "load":
+            return ()
+        return by.operands[:1] if by.opcode == "getelementptr" else by.operands
+
+    return set(top_down(load.operands[:1], below))
 
 
 # -- what loops cost -------------------------------------------------------------------------------
@@ -440,14 +436,8 @@ def _divided_for(
 
 def _reaches(names: frozenset[str], made: Mapping[str, Instruction]) -> set[str]:
     """Return names, and the names of all values from which they are computed."""
-    found: set[str] = set()
-    pending = list(names)
-    while pending:
-        name = pending.pop()
-        if name in made and name not in found:
-            found.add(name)
-            pending += made[name].operands
-    return found
+    below = {name: instruction.operands for name, instruction in made.items()}
+    return {*top_down([*names], lambda name: below.get(name, ()))} & below.keys()
 
 
 def _lengths_in(

@@ -20,9 +20,9 @@ from helpers.source_tree import ROOT, Import, imports_of, modules, statements_in
 from poplite.tools.code_lines import code_lines
 
 LAYERS = (
-    "public frozen source errors text poplar files display types | jit | arrays | machine | view"
-    " | vertex | codec expr | graph | vertices | program | report | cost | ops | executable"
-    " | compile | simulator | named | compat | ipu mpi | viz | testing | tools"
+    "public frozen source errors text walks poplar files display types | jit | arrays | machine"
+    " | view | vertex | codec expr | graph | vertices | program | report | cost | ops"
+    " | executable | compile | simulator | named | compat | ipu mpi | viz | testing | tools"
 )
 """A module imports only from its own layer, and from what stands before it."""
 
@@ -59,7 +59,7 @@ FOR_TYPES = "poplar.spellings"
 """A file that only type checkers read; it names the classes whose members it has."""
 
 LARGEST_ROOM = 25
-MOST_ENTRIES = 34
+MOST_ENTRIES = 35
 LONGEST_CODE = 600
 """Code lines of a file, as `poplite.tools.code_lines` counts them."""
 SHORT_BODY = 22

@@ -55,6 +55,7 @@ from poplite.vertex.fields import PLAIN
 from poplite.vertex.from_source import why_missing
 from poplite.vertex.vertex import RESERVED_NAMES, Field, MultiVertex, Vertex, field_of, has_compute
 from poplite.view import View
+from poplite.walks import top_down
 
 
 def vertex_class_of(value: object) -> type[Vertex]:
@@ -81,13 +82,8 @@ def has_codelet(value: object) -> bool:
 
 def classes_named(name: str) -> list[type[Vertex]]:
     """Return the vertex classes with a name that have been defined and still exist."""
-    pending, found = [Vertex], dict[type[Vertex], None]()
-    while pending:
-        below = pending.pop().__subclasses__()
-        pending += below
-        named = (cls for cls in below if cls.__name__ == name and why_missing(cls) is None)
-        found |= dict.fromkeys(named)
-    return list(found)
+    known = top_down(Vertex.__subclasses__(), type.__subclasses__)
+    return [cls for cls in known if cls.__name__ == name and why_missing(cls) is None]
 
 
 def _class_named(name: str) -> type[Vertex]:

@@ -21,6 +21,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.text import clipped_text
 from poplite.types import BOOL, FLOAT, HALF, LONGLONG, UNSIGNED_LONGLONG, ElementType
+from poplite.walks import bottom_up
 
 # -- recipes ---------------------------------------------------------------------------------------
 
@@ -301,19 +302,9 @@ def straight(root: Expr, stored: Mapping[Expr, Tensor]) -> Straight:
 
 def in_order(root: Expr, stored: Container[Expr]) -> list[Expr]:
     """Return the nodes of a tree, each once, after its operands; nothing below a stored node."""
-    found: list[Expr] = []
-    seen: set[Expr] = set()
-    waiting: list[tuple[Expr, bool]] = [(root, False)]
-    while waiting:
-        node, is_done = waiting.pop()
-        if is_done:
-            found.append(node)
-        elif node not in seen:
-            seen.add(node)
-            waiting.append((node, True))
-            if node is root or node not in stored:
-                waiting += [(each, False) for each in reversed(node.operands)]
-    return found
+    return list(
+        bottom_up([root], lambda node: node.operands if node is root or node not in stored else ())
+    )
 
 
 class WrittenLines(NamedTuple):

@@ -27,6 +27,7 @@ from poplite.arrays.series import digits_of
 from poplite.expr.build import apply, cast, power_by_squares
 from poplite.expr.operations import kind_of
 from poplite.expr.tree import (
+    OPERANDS,
     Applied,
     Contraction,
     Expr,
@@ -35,7 +36,6 @@ from poplite.expr.tree import (
     Number,
     Reduction,
     ViewExpr,
-    new_parts,
 )
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
@@ -47,6 +47,7 @@ from poplite.program import Execute, Program
 from poplite.program.recording import Recorder
 from poplite.source import SourceLocation
 from poplite.types import FLOAT, HALF
+from poplite.walks import bottom_up, top_down
 
 OWN_STEP = 2
 """Slots for each vector that is stored, besides computing it: an assumption, not a vertex's price.
@@ -251,34 +252,15 @@ def _own_slots(node: Applied) -> float:
 
 def all_parts(roots: Sequence[Expr]) -> list[Expr]:
     """Return expressions and their parts, each once."""
-    found: dict[Expr, None] = {}
-    for root in roots:
-        if root in found:
-            continue
-        found[root] = None
-        waiting = [root]
-        while waiting:
-            for each in waiting.pop().operands:
-                if each not in found:
-                    found[each] = None
-                    waiting.append(each)
-    return list(found)
+    return list(top_down(roots, OPERANDS))
 
 
 def interned(roots: Sequence[Expr]) -> list[Expr]:
     """Return expressions in which equal parts are one node, so that identity is equality."""
     made: dict[Expr, Expr] = {}
     known: dict[tuple[object, ...], Expr] = {}
-    waiting: list[tuple[Expr, bool]] = [(root, False) for root in reversed(roots)]
-    while waiting:
-        node, is_done = waiting.pop()
-        if node in made:
-            continue
-        if not is_done:
-            waiting.append((node, True))
-            waiting += [(each, False) for each in reversed(node.operands)]
-            continue
-        operands = tuple(made[each] for each in node.operands)
+    for node in bottom_up(roots, OPERANDS):
+        operands = tuple([made[each] for each in node.operands])
         key = (*_identity(node), *map(_operand_key, operands))
         if key not in known:
             known[key] = with_operands(node, operands)
@@ -319,17 +301,9 @@ def rebuilt(roots: Sequence[Expr], kind: type[Kind], changed: Callable[[Kind], E
     if not any([isinstance(each, kind) for each in all_parts(roots)]):
         return list(roots)
     made: dict[Expr, Expr] = {}
-    waiting = [(root, False) for root in reversed(roots)]
-    while waiting:
-        node, is_done = waiting.pop()
-        if node in made:
-            continue
-        if is_done:
-            same = with_operands(node, tuple([made[each] for each in node.operands]))
-            made[node] = changed(same) if isinstance(same, kind) else same
-        else:
-            waiting.append((node, True))
-            waiting += [(each, False) for each in reversed(node.operands)]
+    for node in bottom_up(roots, OPERANDS):
+        same = with_operands(node, tuple([made[each] for each in node.operands]))
+        made[node] = changed(same) if isinstance(same, kind) else same
     return [made[root] for root in roots]
 
 
@@ -477,16 +451,8 @@ def _repeated(leaves: Sequence[Expr], dims: Sequence[int]) -> dict[int, Dimensio
 
 def _leaves(root: Expr) -> list[Expr]:
     """Return the operands of an expression, tensors and stored parts."""
-    found: list[Expr] = []
-    seen, waiting = {root}, [root]
-    while waiting:
-        node = waiting.pop()
-        if not isinstance(node, Applied):
-            found.append(node)
-            continue
-        waiting += [each for each in node.operands if each not in seen]
-        seen.update(node.operands)
-    return found
+    nodes = top_down([root], lambda node: node.operands if isinstance(node, Applied) else ())
+    return [node for node in nodes if not isinstance(node, Applied)]
 
 
 def _common(leaves: Sequence[Expr], d: int) -> DimensionParts:
@@ -556,27 +522,26 @@ MOST_STORED = 256
 
 def split_positions(mappings: Mappings, roots: Sequence[Expr]) -> list[Expr]:
     """Return expressions whose reductions of tensors read long positions as two short tensors."""
-    seen: set[Expr] = set()
-    nodes = (node for root in roots for node in new_parts(root, seen))
-    if not any(isinstance(node, IotaExpr) and _is_long(node) for node in nodes):
+    if not any(isinstance(node, IotaExpr) and _is_long(node) for node in all_parts(roots)):
         return list(roots)
-    made: dict[tuple[Expr, bool], Expr] = {}
-    waiting = [(root, False, False) for root in reversed(roots)]
-    while waiting:
-        node, is_reduced, is_done = waiting.pop()
-        if (node, is_reduced) in made:
-            continue
-        below = is_reduced or (isinstance(node, Reduction) and _has_tensor(node.operands[0]))
-        if not is_done:
-            waiting.append((node, is_reduced, True))
-            waiting += [(each, below, False) for each in reversed(node.operands)]
-            continue
-        operands = tuple(made[each, below] for each in node.operands)
+    made: dict[_Part, Expr] = {}
+    for node, is_reduced in bottom_up([(root, False) for root in roots], _operands):
+        operands = tuple([made[each] for each in _operands((node, is_reduced))])
         if is_reduced and isinstance(node, IotaExpr) and _is_long(node):
             made[node, is_reduced] = _split(mappings, node)
         else:
             made[node, is_reduced] = with_operands(node, operands)
     return [made[root, False] for root in roots]
+
+
+_Part = tuple[Expr, bool]
+"""A part of an expression, and whether it is reduced."""
+
+
+def _operands(part: _Part) -> list[_Part]:
+    node, is_reduced = part
+    is_reduced |= isinstance(node, Reduction) and _has_tensor(node.operands[0])
+    return [(each, is_reduced) for each in node.operands]
 
 
 def _has_tensor(operand: Expr) -> bool:

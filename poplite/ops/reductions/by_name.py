@@ -15,7 +15,7 @@ from poplite.errors import ElementTypeError, TensorCreationError, did_you_mean
 from poplite.expr.build import apply, as_expr, cast, reduction
 from poplite.expr.operand import Operand
 from poplite.expr.operations import kind_of
-from poplite.expr.tree import Expr, Reduction, Weak, operation_name
+from poplite.expr.tree import Expr, Reduction, Weak, new_parts, operation_name
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.control import together
 from poplite.ops.record import map as stored
@@ -321,22 +321,10 @@ def _expr(entry: tuple[str, Operand, Dims] | Expr, number: int) -> Expr:
     if isinstance(entry, tuple) and len(entry) == 3:
         op, x, dims = entry
         return reduce(x, dims, op)
-    if isinstance(entry, Expr) and _has_reduction(entry):
+    if isinstance(entry, Expr) and any(isinstance(each, Reduction) for each in new_parts(entry)):
         return entry
     raise ElementTypeError(
         f"{_USAGE}: entry {number} is not a reduction",
         found=repr(entry) if isinstance(entry, Expr) else of_type(entry),
         fix=_FORMS,
     )
-
-
-def _has_reduction(expr: Expr) -> bool:
-    seen, waiting = {expr}, [expr]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Reduction):
-            return True
-        new = [each for each in node.operands if each not in seen]
-        seen.update(new)
-        waiting += new
-    return False

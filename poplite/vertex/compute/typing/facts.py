@@ -47,6 +47,7 @@ from poplite.vertex.compute.dialect import Scope
 from poplite.vertex.compute.helpers import Constant
 from poplite.vertex.compute.source_text import SourceText
 from poplite.vertex.vertex import Field, Vertex
+from poplite.walks import top_down
 
 # -- known values ----------------------------------------------------------------------------------
 
@@ -351,14 +352,7 @@ class Checked:
 
     def functions(self) -> Iterator[Checked]:
         """Yield this function and all that it calls, each once, in the order of the text."""
-        seen: dict[Checked, None] = {}
-        waiting = [self]
-        while waiting:
-            checked = waiting.pop()
-            if checked not in seen:
-                seen[checked] = None
-                waiting += reversed(in_order(checked.facts.helpers))
-        yield from seen
+        return top_down([self], lambda checked: in_order(checked.facts.helpers))
 
 
 def in_order(found: Mapping[N, T]) -> list[T]:
