@@ -62,7 +62,7 @@ class Cause:
         why: why it moves, in words.
         at: the user's line; empty without one.
         bytes: bytes moved in one execution.
-        pieces: contiguous pieces that they are moved in; 0 where that is not known.
+        pieces: in one execution, contiguous pieces that they are moved in; 0 where not known.
     """
 
     what: str
@@ -132,7 +132,8 @@ class Phase:
         idle: where vertices run, total of cycles that each tile's workers had nothing to do; None
             where they always had.  Of vertices that are counted while they run, only the sum over
             all tiles is known: it is divided among them by their cycles.
-        code_bytes: bytes of code by which the tile that has most of it sends and receives.
+        code_bytes: in one execution, bytes of code by which the tile that has most of it
+            sends and receives.
     """
 
     kind: PhaseKind
