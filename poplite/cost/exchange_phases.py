@@ -489,16 +489,25 @@ class _Sums:
 
 
 def _causes(found: Sequence[_Sums]) -> tuple[Cause, ...]:
-    """Return the largest causes, and the rest as one."""
-    order = sorted(found, key=lambda sums: -sums.bytes)
-    named = [sums.cause() for sums in order[:MOST_CAUSES]]
+    """Return the largest causes, and the rest as one; equal fields of one line are one cause."""
+    fields: dict[tuple[str, str, str], Cause] = {}
+    for cause in sorted([sums.cause() for sums in found], key=lambda cause: -cause.bytes):
+        key = cause.what, cause.why, cause.at
+        fields[key] = _joined(cause, [fields[key]]) if key in fields else cause
+    order = sorted(fields.values(), key=lambda cause: -cause.bytes)
     if others := order[MOST_CAUSES:]:
         what = f"each of {len(others):,} other fields" if len(others) > 1 else "another field"
-        total, pieces = (
-            sum(each) for each in zip(*((s.bytes, s.pieces) for s in others), strict=True)
-        )
-        named.append(Cause(what, others[0].why, "", total, pieces))
-    return tuple(named)
+        rest = _joined(Cause(what, others[0].why, "", 0), others)
+        return *order[:MOST_CAUSES], rest
+    return tuple(order)
+
+
+def _joined(cause: Cause, others: Sequence[Cause]) -> Cause:
+    """Return a cause with the bytes and pieces of others added."""
+    num_bytes, pieces = (
+        sum(each) for each in zip(*((c.bytes, c.pieces) for c in others), strict=True)
+    )
+    return replace(cause, bytes=cause.bytes + num_bytes, pieces=cause.pieces + pieces)
 
 
 def _add(total: Int64, tiles: Int64, num_bytes: Int64) -> None:

@@ -202,8 +202,10 @@ def _speeds(phase: Phase, target: Target) -> tuple[float, float]:
     if phase.kind == "host exchange":
         return phase.moved / phase.cycles, target.cost("host_bytes_per_cycle")
     if phase.kind == "exchange":
-        most = max(phase.received.most, phase.sent.most)
-        return most / phase.cycles, float(target.exchange_bytes_per_cycle)
+        most = max(phase.received.most, phase.sent.most) / phase.cycles
+        could = float(target.exchange_bytes_per_cycle)
+        # Two neighbours that receive the same words take those of two links.
+        return most, could if most <= could else 2 * could
     by_ipu = (each.array().reshape(target.ipus, -1).sum(1) for each in (phase.received, phase.sent))
     return max(int(each.max()) for each in by_ipu) / phase.cycles, bytes_per_cycle(target, 0, 1)
 

@@ -607,9 +607,9 @@ def test_the_parts_of_time_add_up(case: str, opened: Open, file_of: Callable[[st
     legend = page.locator("#view .legend").first.inner_text()
     shares = [float(share) for share in re.findall(r"([\d.]+) %", legend)]
     assert sum(shares) == pytest.approx(100, abs=0.06 * len(shares))
-    for part, words in (("work", "work"), ("idle workers", "idle workers")):
-        if spent[part] >= whole / 100:
-            assert re.search(rf"{words}\s+{100 * spent[part] / whole:.1f} %", legend)
+    for words, cycles in (("work", spent["work"]), ("idle workers", spent["idle workers"])):
+        if cycles >= whole / 100:
+            assert re.search(rf"{words}\s+{100 * cycles / whole:.1f} %", legend)
     for tile in {0, report.tiles // 2, report.tiles - 1}:
         page = opened(file_of(case), f"#tab=memory&tile={tile}").page
         cycles = [int(row[1].replace(",", "")) for row in page.evaluate(TIME_OF_TILE)]

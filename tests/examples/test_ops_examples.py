@@ -16,6 +16,7 @@ import poplite as pl
 from helpers.depth import deep, interpreted_everywhere, values_only
 from helpers.scripts import script
 from poplite import viz
+from poplite.report import Finding
 from poplite.tools import viz as viz_command
 
 # -- photo.py --------------------------------------------------------------------------------------
@@ -102,6 +103,25 @@ def test_vertices_are_six_a_tile_and_blocks_near_square(photo: ModuleType) -> No
     assert per_tile.min() == 11 * 16
     assert per_tile.max() == 12 * 16
     assert graph.tile_mapping(buffer).is_complete
+
+
+@deep
+def test_the_finding_of_uneven_rows_leads_to_the_grid_of_the_example(
+    photo: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cycles_and_findings() -> tuple[int, tuple[Finding, ...]]:
+        graph, program, _ = photo.build(np.zeros((427, 640, 4), np.float32), 1)
+        report = pl.Engine(graph, program, checks="fast").report()
+        return report.shown.cycles or 0, report.insights.findings
+
+    even, _ = cycles_and_findings()
+    chosen = pl.near_square_grid
+    monkeypatch.setattr(pl, "near_square_grid", lambda *sizes, workers: chosen(*sizes))
+    uneven, findings = cycles_and_findings()
+    assert even < 0.8 * uneven
+    assert findings[0].kind == "idle workers"
+    assert "pl.near_square_grid(..., workers=6)" in findings[0].remedy
+    assert findings[0].cycles == pytest.approx(uneven - even, rel=1 / 3)
 
 
 def test_a_wrong_bit_fails_loudly_and_writes_nothing(

@@ -19,6 +19,7 @@ from helpers.view_page import ViewPage
 from poplite.report import Report
 from poplite.report.execution import ExecutionStep, Phase
 from poplite.report.findings import Finding, FindingKind
+from poplite.report.remedies import REMEDIES
 from poplite.report.trace import Trace
 from poplite.tools.viz.load_report import load
 from poplite.viz.exchange.traffic import traffic_of
@@ -322,6 +323,11 @@ GAINS: dict[str, tuple[FindingKind, Callable[[], Report], Callable[[], Report]]]
         partial(worked, [[360]] * 16),
         partial(worked, [[60] * 6] * 16),
     ),
+    "rows are shared unevenly": (
+        "idle workers",
+        partial(worked, [[90, 90, 60, 60, 60, 60]] * 16),
+        partial(worked, [[70] * 6] * 16),
+    ),
     "two of six workers are idle": (
         "idle workers",
         partial(worked, [[90] * 4] * 16),
@@ -340,6 +346,39 @@ def test_doing_what_a_finding_says_gives_its_gain(case: str) -> None:
     assert first.cycles == pytest.approx(gain, rel=1 / 3)
     assert first.remedy in first.text
     assert all(each.share < 0.1 for each in after.insights.findings)
+
+
+def test_uneven_rows_have_a_remedy_of_their_own() -> None:
+    uneven, few = (
+        GAINS[case][1]().insights.findings[0]
+        for case in ("rows are shared unevenly", "two of six workers are idle")
+    )
+    assert (uneven.vertices, few.vertices) == (6, 4)
+    assert "the grid of `pl.near_square_grid(..., workers=6)`" in uneven.text
+    assert "more vertices a tile of equal work" in few.text
+
+
+def test_remedies_for_an_operation_are_what_its_user_can_do() -> None:
+    graph, program = pl.Graph(pl.Target(tiles=8)), pl.Sequence()
+    with graph.scope("net"):
+        x, y = (
+            graph.add_variable(pl.FLOAT, (48, 48), name, mapping="linear", initial_value=1)
+            for name in "xy"
+        )
+        z = graph.add_variable(pl.FLOAT, (48, 48), "z", mapping=3, initial_value=1)
+        pl.ops.map(pl.ops.sum(x.T * y + z, 1), program=program, name="sums")
+        pl.ops.map(pl.ops.matmul(x, y), program=program, name="product")
+    report = ran(graph, program)
+    own = set(REMEDIES.values())
+    kinds = set()
+    for finding in report.insights.findings:
+        step = report.shown.steps[finding.steps[0]]
+        assert step.operation
+        assert finding.remedy not in own
+        assert re.search("mapping|operands|plan", finding.remedy)
+        assert ("plan" in finding.remedy) == ("matmul" in step.name)
+        kinds.add(finding.kind)
+    assert {"exchange", "copied on its tile", "idle workers"} <= kinds
 
 
 def test_the_vertices_that_a_tile_has_too_many_of_are_named() -> None:
