@@ -9,11 +9,11 @@ vvvvvvvvmmsscckkkkkkkkkkkkk
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from poplite.frozen import frozen
-from poplite.report.execution import TimePart
+from poplite.report.execution import PHASE_KINDS, TimePart
 from poplite.report.findings import Finding
 from poplite.report.memory import peaks_of
 from poplite.report.report import Report
@@ -26,9 +26,17 @@ from poplite.viz.draw.units import name_text, size_text
 
 WIDTH, MARGIN, BAR = 760, 20, 22
 MOST_FINDINGS = 6
-_OF_WORKERS = {"work": PHASE_LOOKS["compute"].kind, "idle workers": "idle"}
 SENTENCE = 100
 """Characters of a line of a finding."""
+
+LOOKS: Mapping[TimePart, tuple[str, str]] = {
+    "work": ("work", PHASE_LOOKS["compute"].kind),
+    "idle workers": ("idle workers", "idle"),
+    "waiting": ("waiting for other tiles", "gaps"),
+    **{k: (PHASE_LOOKS[k].words, PHASE_LOOKS[k].kind) for k in PHASE_KINDS if k != "compute"},
+    "sync": (PHASE_LOOKS["sync"].words, PHASE_LOOKS["sync"].kind),
+}
+"""The words of each part of time, and its class in SVG."""
 
 
 class OverviewPart(NamedTuple):
@@ -70,7 +78,7 @@ def overview_of(report: Report) -> Overview:
     OverviewPart(label='variables', kind='c0', size=2000)
     """
     memory, spent = report.compilation.modelled, report.shown.time_parts()
-    time = [OverviewPart(*_looks(part), cycles) for part, cycles in spent.items()]
+    time = [OverviewPart(*LOOKS[part], cycles) for part, cycles in spent.items()]
     tile = None if memory is None else memory.including_gaps.worst_tile
     held = []
     if memory is not None and tile is not None:
@@ -87,16 +95,6 @@ def overview_of(report: Report) -> Overview:
         limit_bytes=report.compilation.target.tile_memory_bytes,
         note=report.run_note,
     )
-
-
-def _looks(part: TimePart) -> tuple[str, str]:
-    """Return the words of a part of time, and its class in SVG."""
-    if part in _OF_WORKERS:
-        return part, _OF_WORKERS[part]
-    if part == "waiting":
-        return "waiting for other tiles", "gaps"
-    assert part not in ("work", "idle workers")
-    return PHASE_LOOKS[part].words, PHASE_LOOKS[part].kind
 
 
 def draw_overview_svg(shown: Overview) -> SvgText:

@@ -612,5 +612,5 @@ def test_the_parts_of_time_add_up(case: str, opened: Open, file_of: Callable[[st
             assert re.search(rf"{words}\s+{100 * cycles / whole:.1f} %", legend)
     for tile in {0, report.tiles // 2, report.tiles - 1}:
         page = opened(file_of(case), f"#tab=memory&tile={tile}").page
-        cycles = [int(row[1].replace(",", "")) for row in page.evaluate(TIME_OF_TILE)]
-        assert sum(cycles) == pytest.approx(whole, abs=len(cycles))
+        shown = [int(row[1].replace(",", "")) for row in page.evaluate(TIME_OF_TILE)]
+        assert sum(shown) == pytest.approx(whole, abs=len(shown))

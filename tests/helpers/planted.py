@@ -113,8 +113,11 @@ class _Builder:
         by_step = {plan.at[name]: name for name in plan.faults if name in add}
         if "memory" in plan.faults:
             size = plan.table * plan.tiles
-            mapping = "linear" if "memory" in self.mended else plan.tile
-            self.graph.add_variable(pl.FLOAT, (size,), "table", mapping=mapping, initial_value=1)
+            table = self.graph.add_variable(pl.FLOAT, (size,), "table", initial_value=1)
+            if "memory" in self.mended:
+                pl.map_linearly(self.graph, table)
+            else:
+                self.graph.set_tile_mapping(table, plan.tile)
         for number in range(plan.steps):
             step = self.graph.add_compute_set(f"layer {number}")
             if number in by_step:

@@ -492,7 +492,7 @@ def test_no_worker_has_more_cells_than_in_the_grid_of_most_tiles(
 ) -> None:
     def slowest(grid: tuple[int, int]) -> int:
         parts = halo_blocks((rows, cols), grid, halo=0, workers=workers)
-        return max(math.prod(cut.stop - cut.start for cut in own) for _, own, _ in parts)
+        return max(int(math.prod(cut.stop - cut.start for cut in own)) for _, own, _ in parts)
 
     grid = near_square_grid(rows, cols, tiles, workers=workers)
     assert math.prod(grid) <= tiles

@@ -102,7 +102,7 @@ def test_each_finding_leads_to_its_tile_its_step_and_its_line(name: str) -> None
 
 
 PLACES = {
-    "memory": r'^ .*"table", mapping',
+    "memory": r'^ .*"table", initial_value',
     "overloaded": r"^ +self.graph.add_vertex\(step, Work, tile=plan.tile",
     "idle": r"^ +self.graph.add_vertices\(step, Work",
     "all-to-all": r"^ +self.graph.add_vertices\(step, Read, tile=self.all",
