@@ -223,7 +223,7 @@ def _of_step(number: int, step: ExecutionStep) -> Iterator[_Loss]:
             taken = longest - without + more
             if phase.kind != "compute":
                 yield from _moved(number, step, phase, taken)
-            elif step.kind == "execute" and phase.cycles:
+            elif step.kind == "execute" and phase.cycles and phase.tile_cycles.num_used:
                 yield from _computed(number, step, phase, taken)
 
 

@@ -343,6 +343,14 @@ def test_idle_workers_are_found() -> None:
     assert "(24.5%) in blur, 75.0% of the time of workers: more vertices a tile" in str(report)
 
 
+def test_cycles_without_busy_tiles_are_no_finding() -> None:
+    """A damaged file may have such a phase."""
+    without = [replace(phase, tile_cycles=tiles()) for phase in BLUR.phases]
+    report = report_of(replace(BLUR, phases=tuple(without), vertex_types=()))
+    found = {each.kind for each in report.insights.findings}
+    assert found.isdisjoint({"waiting", "idle workers"})
+
+
 def test_little_is_no_finding() -> None:
     def waits(report: Report) -> bool:
         return "waiting" in {each.kind for each in report.insights.findings}
