@@ -29,8 +29,13 @@ from poplite.report.memory import GAPS, OTHER
 CATEGORIES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442")
 """Okabe-Ito without vermilion and black."""
 
+DARK_CATEGORIES = ("#3d9be0", "#f0b429", "#1dbf90", "#dd94bf", "#7cc9f2", "#f0e442")
+"""The same on a dark page."""
+
 CATEGORY_INK = ("#ffffff", "#1b1b1b", "#ffffff", "#1b1b1b", "#1b1b1b", "#1b1b1b")
 """Readable text colour upon each category."""
+
+DARK_CATEGORY_INK = ("#06222f", "#06222f", *CATEGORY_INK[3:4] * 4)
 
 KINDS = {"compute": 0, "copy": 1, "control": 2, "host": 3, "variable": 4, "constant": 5}
 """The category of each kind of thing in a program or graph, the same in every picture."""
@@ -38,11 +43,12 @@ KINDS = {"compute": 0, "copy": 1, "control": 2, "host": 3, "variable": 4, "const
 OVER_LIMIT = "#d55e00"
 
 ADDITIONAL = {
-    "olive": ("#8f8f2b", "#a3a33c"),
-    "other": ("#8b98a1", "#74828b"),
+    "brown": ("#5c3d1e", "#8c564b"),
+    "other": ("#56626b", "#5c6a74"),
     "gaps": ("#dfe5e9", "#2c3840"),
+    "waiting": ("#dfe5e9", "#27323a"),
     "idle": ("#a9bdf2", "#5874b8"),
-    "sync": ("#a9b4bb", "#5a6872"),
+    "sync": ("#66737c", "#5a6872"),
 }
 """Further classes, on a light and on a dark page; only pictures that use them declare them."""
 
@@ -115,13 +121,25 @@ PHASES: Mapping[Part, Role] = {
     "compute": Role("compute", "█", "c0", 0, "#"),
     "copy": Role("copied on its tile", "▓", "c1", 1, "%"),
     "exchange": Role("exchange", "▒", "c2", 2, "="),
-    "global exchange": Role("between IPUs", "░", "c4", 4, "~"),
-    "host exchange": Role("from and to the host", "▚", "c3", 3, "@"),
+    "global exchange": Role("exchange between IPUs", "░", "c4", 4, "~"),
+    "host exchange": Role("exchange with the host", "▚", "c3", 3, "@"),
     "sync": Role("sync", "·", "sync", None, "."),
 }
 
-WAITING = Role("waiting", " ", "none")
+IDLE = Role("idle workers", "▔", "idle", ascii="-")
+"""What of the compute of a tile its workers have no work in."""
+
+WAITING = Role("waiting for other tiles", " ", "waiting")
 """A tile that has finished before others have."""
+
+TIME: Mapping[str, Role] = {
+    "compute": PHASES["compute"],
+    "idle workers": IDLE,
+    **{part: role for part, role in PHASES.items() if part not in ("compute", "sync")},
+    "waiting": WAITING,
+    "sync": PHASES["sync"],
+}
+"""All that the time of a tile is spent on."""
 
 MEMORY: Mapping[str, Role] = {
     "variables": Role("variables", "v", "c0", 0),
@@ -129,7 +147,7 @@ MEMORY: Mapping[str, Role] = {
     "rearranged copies": Role("rearranged copies", "r", "c1", 1),
     "vertex state and lists": Role("vertex state and lists", "s", "c4", 4),
     "code": Role("code", "c", "c3", 3),
-    "stacks": Role("stacks", "k", "olive", 5),
+    "stacks": Role("stacks", "k", "brown", 5),
     OTHER: Role(OTHER, "o", "other"),
     GAPS: Role(GAPS, ".", "gaps"),
 }
@@ -144,6 +162,28 @@ def category_role(words: str, number: int) -> Role:
     """
     number %= len(CATEGORIES)
     return Role(words, "█", f"c{number}", number, "#")
+
+
+def color_of(kind: str, *, dark: bool = False) -> str:
+    """Return the colour of a class, on a light or on a dark page.
+
+    >>> color_of("c1"), color_of("gaps", dark=True)
+    ('#e69f00', '#2c3840')
+    """
+    if kind in ADDITIONAL:
+        return ADDITIONAL[kind][dark]
+    return (DARK_CATEGORIES if dark else CATEGORIES)[int(kind[1:])]
+
+
+def ink_on(kind: str, *, dark: bool = False) -> str:
+    """Return a readable colour of text upon a class.
+
+    >>> ink_on("c0"), ink_on("brown", dark=True)
+    ('#ffffff', '#ffffff')
+    """
+    if kind in ADDITIONAL:
+        return "#ffffff" if dark or kind in ("brown", "other", "sync") else "#1b1b1b"
+    return (DARK_CATEGORY_INK if dark else CATEGORY_INK)[int(kind[1:])]
 
 
 def ramp_step(value: int, largest: int, base: int = 0) -> int:

@@ -469,7 +469,7 @@ def _lanes(lanes: TimeLanes, pen: Pen) -> None:
     left = round(MARGIN + 8 + max(text_width(label, 10) for label in lanes.labels))
     top = pen.y + 22
     _stretches(canvas, lanes, left, pen.y)
-    canvas.rect(left, top, WIDE, count * side, "none")
+    canvas.rect(left, top, WIDE, count * side, lanes.roles[-1].kind)
     blank = len(lanes.roles) - 1
     for x, y, length, high, state in _boxes(lanes.states(WIDE).tolist(), blank):
         kind = f"{lanes.roles[state].kind} flush"

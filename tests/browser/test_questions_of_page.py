@@ -85,7 +85,7 @@ def phases(report: pl.Report) -> list[Line]:
     names = {
         "compute": "work",
         "copy": "copied on its tile",
-        "exchange": "exchange in the IPU",
+        "exchange": "exchange",
     }
     found: list[Line] = []
     for kind, words in names.items():

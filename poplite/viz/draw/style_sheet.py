@@ -15,12 +15,13 @@ from typing import TypeAlias
 from poplite.viz.colours import (
     ADDITIONAL,
     CATEGORIES,
-    CATEGORY_INK,
     DARK,
     LIGHT,
     OVER_LIMIT,
     RAMP,
     RAMP_INK,
+    color_of,
+    ink_on,
 )
 
 FONT = "ui-sans-serif,system-ui,'Segoe UI',Roboto,'Helvetica Neue',Arial,'DejaVu Sans',sans-serif"
@@ -29,8 +30,10 @@ Rules: TypeAlias = list[tuple[str, str]]
 """Selectors and their declarations, in the order of the sheet: later ones win."""
 
 
-def _themed(colors: dict[str, str], ramp: tuple[str, ...], ramp_ink: tuple[str, ...]) -> Rules:
+def _themed(*, dark: bool) -> Rules:
     """Return the rules that differ between a light and a dark page."""
+    colors = DARK if dark else LIGHT
+    ramp, ramp_ink = (each[::-1] if dark else each for each in (RAMP, RAMP_INK))
     rules = [
         (".page", f"fill:{colors['page']}"),
         (".veil", f"fill:{colors['page']}"),
@@ -46,12 +49,15 @@ def _themed(colors: dict[str, str], ramp: tuple[str, ...], ramp_ink: tuple[str, 
     ]
     rules += [(f".q{step}", f"fill:{color}") for step, color in enumerate(ramp)]
     rules += [(f".i{step}", f"fill:{color}") for step, color in enumerate(ramp_ink)]
+    for k in range(len(CATEGORIES)):
+        rules.append((f".c{k}", f"fill:{color_of(f'c{k}', dark=dark)}"))
+        rules.append((f".k{k}", f"fill:{ink_on(f'c{k}', dark=dark)}"))
     return rules
 
 
 def _fixed() -> Rules:
     """Return the rules that hold on every page."""
-    rules = [
+    return [
         ("text", f"font-family:{FONT};font-size:11px"),
         (".head", "font-size:15px;font-weight:600"),
         (".line", "font-size:12px"),
@@ -69,9 +75,6 @@ def _fixed() -> Rules:
         (".hatch", "stroke-width:1.2"),
         (".veil", "fill-opacity:.72;fill-rule:evenodd;pointer-events:none"),
     ]
-    rules += [(f".c{k}", f"fill:{color}") for k, color in enumerate(CATEGORIES)]
-    rules += [(f".k{k}", f"fill:{color}") for k, color in enumerate(CATEGORY_INK)]
-    return rules
 
 
 FAINT = {"ribbon": ".4", "haze": ".12"}
@@ -83,13 +86,13 @@ def _css(rules: Rules) -> str:
     return "".join(f".poplite {selector}{{{declared}}}\n" for selector, declared in rules)
 
 
-_LIGHT = _themed(LIGHT, RAMP, RAMP_INK)
+_LIGHT = _themed(dark=False)
 
 STYLE = (
     _css(_LIGHT)
     + _css(_fixed())
     + "@media (prefers-color-scheme:dark){\n"
-    + _css(_themed(DARK, RAMP[::-1], RAMP_INK[::-1]))
+    + _css(_themed(dark=True))
     + "}\n"
 )
 """The style sheet of every picture, for light and dark pages."""

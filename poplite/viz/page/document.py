@@ -16,7 +16,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from poplite.report.memory import KIND_NAMES, KINDS
-from poplite.viz.colours import RAMP
+from poplite.viz.colours import MEMORY, RAMP, TIME, color_of, ink_on
 from poplite.viz.dataflow.of_report import report_svg
 from poplite.viz.draw.html import asset, escaped
 from poplite.viz.draw.units import name_text
@@ -95,7 +95,7 @@ def report_page(
     text = str(report) if before is None else f"{before.diff(report)}\n\n{report}"
     parts = {
         "TITLE": escaped(title),
-        "STYLE": asset("view/view.css"),
+        "STYLE": role_colors() + asset("view/view.css"),
         "TEXT": escaped(name_text_of_lines(text)),
         "DATA": json_in_page(shown),
         "BLOCK": block,
@@ -116,6 +116,26 @@ def script() -> str:
     return f'"use strict";\n(() => {{\n{parts}}})();\n//# sourceURL=poplite-report.js\n'
 
 
+def role_colors() -> str:
+    """Return the colours of roles on a light and on a dark page, as variables of CSS.
+
+    >>> role_colors().splitlines()[1]
+    '  --phase-compute: #0072b2;'
+    """
+    lines = []
+    for dark, page in enumerate((":root", ':root[data-theme="dark"]')):
+        lines.append(f"{page} {{")
+        for part, role in TIME.items():
+            name = part.replace(" ", "-")
+            lines.append(f"  --phase-{name}: {color_of(role.kind, dark=bool(dark))};")
+        for number, name in enumerate(KIND_NAMES):
+            kind = MEMORY[name].kind
+            lines.append(f"  --memory-{number}: {color_of(kind, dark=bool(dark))};")
+            lines.append(f"  --on-memory-{number}: {ink_on(kind, dark=bool(dark))};")
+        lines.append("}")
+    return "".join(f"{line}\n" for line in lines)
+
+
 def _shown(
     report: Report,
     before: Report | None,
@@ -126,6 +146,7 @@ def _shown(
 ) -> dict[str, Any]:
     groups = {name: [c for c, kind in KINDS.items() if kind == name] for name in KIND_NAMES}
     shown: dict[str, Any] = {"ramp": list(RAMP), "kinds": [*groups.items()]}
+    shown["time"] = [[part, role.words] for part, role in TIME.items()]
     reports = [report] if before is None else [before, report]
     shown["reports"] = [report_data(each, arrays, rough=rough) for each in reports]
     if before is not None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
-from poplite.viz.colours import MEMORY, PHASES, WAITING, Role, category_role
+from poplite.viz.colours import MEMORY, PHASES, WAITING, Role, category_role, color_of
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.terminal import Style
 from poplite.viz.marks import (
@@ -252,8 +254,40 @@ def test_roles_look_different_wherever_they_are_shown_together() -> None:
         assert all(each.isascii() for each in plain)
 
 
+SEEN_BY: dict[str, npt.ArrayLike] = {
+    "all colours": np.eye(3),
+    "no green": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+    "no red": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "no blue": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
+}
+"""What readers see of linear red, green and blue (Machado, Oliveira and Fernandes 2009)."""
+
+TO_XYZ = np.array([[0.434, 0.376, 0.190], [0.213, 0.715, 0.072], [0.018, 0.109, 0.873]])
+
+
+def lab(color: str, seen: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return a colour as a reader sees it, in CIELAB."""
+    parts = np.array([int(color[k : k + 2], 16) for k in (1, 3, 5)]) / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    xyz = TO_XYZ @ np.clip(np.array(seen) @ linear, 0, 1)
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("reader", SEEN_BY)
+def test_colours_of_roles_are_told_apart_by_every_reader(reader: str, dark: bool) -> None:
+    for roles in ({**PHASES, "waiting": WAITING}, MEMORY):
+        seen = {
+            name: lab(color_of(role.kind, dark=dark), SEEN_BY[reader])
+            for name, role in roles.items()
+        }
+        for one, other in combinations(seen, 2):
+            assert np.linalg.norm(seen[one] - seen[other]) > 12, (one, other)
+
+
 def test_a_legend_names_the_characters_that_are_drawn() -> None:
     text = paint_text(Picture("", (Legend((COMPUTE, WAITING)),)))
-    assert text == "█ compute  blank waiting\n"
+    assert text == "█ compute  blank waiting for other tiles\n"
     assert category_role("'x'", 7).kind == category_role("'y'", 1).kind
     assert Role("x", "▓", "c0").character(ascii_only=False) == "▓"

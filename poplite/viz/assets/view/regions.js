@@ -10,7 +10,8 @@ const ON_TILE_COLORS = [
   "on-memory-0",
   "on-memory-2",
   "on-memory-1",
-  ...Array(3).fill("on-memory-3"),
+  ...Array(2).fill("on-memory-3"),
+  "on-memory-5",
 ];
 
 // Pieces of a variable, each on one tile: where they begin, and the tile, -1 for none.

@@ -1,16 +1,8 @@
 // Numbers and names as words, and elements of the page.
 // Numbers are written by hand: toLocaleString depends on the reader's place, and is slow.
 
-const PHASES = {
-  compute: "vertices compute",
-  "idle workers": "idle workers",
-  copy: "copied on its tile",
-  exchange: "exchange in the IPU",
-  "global exchange": "exchange between IPUs",
-  "host exchange": "exchange with the host",
-  waiting: "waiting for other tiles",
-  sync: "sync",
-};
+// What time is spent on, by kind, as all pictures call it.
+const PHASES = Object.fromEntries(DATA.time);
 
 const PHASE_KINDS = ["compute", "copy", "exchange", "global exchange", "host exchange"];
 
