@@ -105,6 +105,15 @@ class Role:
         """
         return self.ascii or self.mark if ascii_only else self.mark
 
+    @property
+    def ink(self) -> str:
+        """The class in SVG of text upon it.
+
+        >>> MEMORY["code"].ink, MEMORY["stacks"].ink
+        ('k3', 'on-brown')
+        """
+        return f"k{self.kind[1:]}" if self.kind[1:].isdecimal() else f"on-{self.kind}"
+
     def solid(self) -> Role:
         """Return the role as a full block in text, for bars beside which its words are written.
 

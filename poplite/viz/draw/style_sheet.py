@@ -115,6 +115,11 @@ def _added(kinds: Iterable[str], page: int) -> Rules:
     colors = [
         (f".{kind}", f"fill:{ADDITIONAL[kind][page]}") for kind in ADDITIONAL if kind in kinds
     ]
+    colors += [
+        (f".on-{kind}", f"fill:{ink_on(kind, dark=bool(page))}")
+        for kind in ADDITIONAL
+        if f"on-{kind}" in kinds
+    ]
     return colors + [(f".{kind}", f"fill-opacity:{FAINT[kind]}") for kind in FAINT if kind in kinds]
 
 
@@ -136,7 +141,11 @@ def look(kinds: Iterable[str], element: str = "") -> dict[str, str]:
 def _sheet() -> list[tuple[str, dict[str, str]]]:
     """Return the rules of a light page with their declarations apart, those of elements first."""
     rules = sorted(
-        [*_LIGHT, *_fixed(), *_added([*ADDITIONAL, *FAINT], 0)],
+        [
+            *_LIGHT,
+            *_fixed(),
+            *_added([*ADDITIONAL, *(f"on-{kind}" for kind in ADDITIONAL), *FAINT], 0),
+        ],
         key=lambda rule: rule[0].startswith("."),
     )
     return [

@@ -57,7 +57,7 @@ def _strip(canvas: Canvas, tile: TileContents, y: float) -> None:
             canvas.rect(x, y, wide, HIGH, f"{LOOKS[thing.kind].kind} seam", tip=tip)
             name = thing.name if text_width(thing.name, 10) + 8 < wide else ""
             if name:
-                canvas.text(x + 4, y + HIGH / 2 + 4, name, f"small {_ink(thing)}")
+                canvas.text(x + 4, y + HIGH / 2 + 4, name, f"small {LOOKS[thing.kind].ink}")
     if tile.extent > tile.limit_bytes:
         x = MARGIN + tile.limit_bytes * scale
         canvas.rect(x, y + HIGH, WIDE - (x - MARGIN), 6, "over")
@@ -68,11 +68,6 @@ def _strip(canvas: Canvas, tile: TileContents, y: float) -> None:
         canvas.text(x, y + HIGH + 18, f"{tile.extent * k // TICKS:,}", kind)
     kinds = [kind for kind in LOOKS if any(t.kind == kind and t.is_live for t in tile.things)]
     draw_legend(canvas, [(kind, LOOKS[kind].kind) for kind in kinds], MARGIN, y + HIGH + 30)
-
-
-def _ink(thing: PlacedItem) -> str:
-    kind = LOOKS[thing.kind].kind
-    return f"k{kind[1:]}" if kind[0] == "c" else "k1"
 
 
 def _things(canvas: Canvas, tile: TileContents, things: Sequence[PlacedItem], y: float) -> float:

@@ -277,11 +277,8 @@ def lab(color: str, seen: npt.ArrayLike) -> npt.NDArray[np.float64]:
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("reader", SEEN_BY)
 def test_colours_of_roles_are_told_apart_by_every_reader(reader: str, dark: bool) -> None:
-    for roles in ({**PHASES, "waiting": WAITING}, MEMORY):
-        seen = {
-            name: lab(color_of(role.kind, dark=dark), SEEN_BY[reader])
-            for name, role in roles.items()
-        }
+    for roles in ([*PHASES.values(), WAITING], [*MEMORY.values()]):
+        seen = {role.words: lab(color_of(role.kind, dark=dark), SEEN_BY[reader]) for role in roles}
         for one, other in combinations(seen, 2):
             assert np.linalg.norm(seen[one] - seen[other]) > 12, (one, other)
 
