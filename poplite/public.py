@@ -189,6 +189,8 @@ def misfit(
     text = signature_text(function, owners)
     fix = _remedy(called, names[owners:], options) or otherwise
     fix = fix or _shortest_call(called, function, owners)
+    if not fix and error == "too many positional arguments":
+        fix = _by_keyword(called, function, arguments, options)
     return ElementTypeError(f"{called}: {error}", found=called + text, fix=fix)
 
 
@@ -220,6 +222,23 @@ def _shortest_call(called: str, function: Callable[..., Any], owners: int) -> st
     by_name = [f"{each.name}=..." for each in needed if each.kind is each.KEYWORD_ONLY]
     in_order = [each.name for each in needed if each.kind is each.POSITIONAL_OR_KEYWORD]
     return f"{called}({', '.join([*in_order, *by_name])})" if by_name else ""
+
+
+def _by_keyword(
+    called: str,
+    function: Callable[..., Any],
+    arguments: Sequence[Any],
+    options: Mapping[str, Any],
+) -> str:
+    """Return the call with surplus arguments as the first keyword-only ones; "" without enough."""
+    parameters = inspect.signature(function).parameters.values()
+    only = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+    free = [name for name in only if name not in options]
+    surplus = arguments[len(parameters) - len(only) :]
+    if len(free) < len(surplus):
+        return ""
+    named = [f"{name}={clipped(each)}" for name, each in zip(free, surplus, strict=False)]
+    return f"{called}(..., {', '.join(named)})"
 
 
 def _remedy(called: str, taken: Sequence[str], options: Mapping[str, Any]) -> str:

@@ -158,7 +158,9 @@ def _castable(operation: ElementOperation) -> str:
 
 def _shown(expr: Expr) -> str:
     """Return an operand as text for messages."""
-    return f"'{_text(expr)}'" if isinstance(expr, Leaf) else _text(expr)
+    if isinstance(expr, Leaf):
+        return f"'{clipped_text(expr.tensor._as_written(), _SHOWN) or _text(expr)}'"
+    return _text(expr)
 
 
 def _text(expr: Expr) -> str:
@@ -543,7 +545,7 @@ def in_place(operand: Operand, symbol: str, other: object) -> ElementTypeError:
     """Return the error for `x += y` and other augmented assignments."""
     what = f"'{symbol}='"
     one, two = (clipped_text(formula(as_expr(each, what)), _SHOWN) for each in (operand, other))
-    one = clipped_text(operand._as_target(), _SHOWN) or one
+    one = clipped_text(operand._as_written(), _SHOWN) or one
     two = f"({two})" if " " in two else two
     fix = f"ops.assign({one}, {one} {symbol} {two}) records the change"
     if isinstance(operand, Expr):

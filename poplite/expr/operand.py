@@ -93,8 +93,8 @@ class Operand(metaclass=ListsPresent):
         """Return its text in formulas."""
         return getattr(self, "name", "") or "tensor"
 
-    def _as_target(self) -> str:
-        """Return its text as the target of an assignment; "" for its formula."""
+    def _as_written(self) -> str:
+        """Return the view as a program would write it; "" where its formula says that."""
         return ""
 
     _kind = "an expression"

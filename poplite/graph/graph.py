@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TextIO, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, SupportsIndex, TextIO, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -922,7 +922,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         compute_set: ComputeSet,
         vertex_class: type[Vertex] | str,
         /,
-        *,
+        *surplus: Never,
         tile: int | None = None,
         **fields: Any,  # typed by the vertex class, which a signature cannot say
     ) -> VertexInstance:
@@ -933,6 +933,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
             vertex_class: the class of the vertex, or its name if that is unique. For a
                 template (`class Add(Vertex, Generic[T])`) either `Add[FLOAT]`, or `Add`, whose
                 element types are deduced from the connected tensors.
+            *surplus: none; the fields of a vertex are given by name.
             tile: the tile that runs the vertex; without it, use `set_tile_mapping(vertex, tile)`.
             **fields: the value of each field: a tensor; a list of 1-D tensors for a list of
                 edges; a number for a scalar Input (it becomes a constant on the vertex's tile)
@@ -960,6 +961,8 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         """
         at = here()
         connect.check_compute_set(self, compute_set, "add_vertex")
+        if surplus:
+            raise connect.not_by_name(vertex_class, surplus)
         vertex = compute_sets.new_vertex(compute_set, connect.vertex_class_of(vertex_class), at)
         if tile is not None:
             number = self._tiles.in_range(tile)

@@ -265,15 +265,19 @@ def _declared(
 ) -> Variable:
     """Make a variable of the user's type and shape, which are checked here."""
     if isinstance(shape, type) and issubclass(shape, ElementType):
+        given: list[object] = [like, name]
+        extents = next((each for each in given if isinstance(each, tuple | list | int)), (4,))
+        text = next((each for each in given if isinstance(each, str)), "")
         raise ElementTypeError(
             f"a shape is needed, but {shape!r} is an element type",
             found=f"element type {clipped(like)}, shape {shape!r}, name {clipped(name)}",
-            fix=f"the element type first, then shape and name: ({shape!r}, (4,), 'x')",
+            fix="the element type first, then shape and name: "
+            f"({shape!r}, {clipped(extents)}, {clipped(text or 'x')})",
         )
-    text = checked_name(name, "variable", "name='x'; a tile goes to mapping=")
-    title = text or space.default_name(constant)
-    kind, extents = _element_type(like, title), shape_of(shape, title)
-    return space.make(text, kind, extents, constant, NO_TILE if tile is None else tile, at)
+    own = checked_name(name, "variable", "name='x'; a tile goes to mapping=")
+    title = own or space.default_name(constant)
+    kind, sizes = _element_type(like, title), shape_of(shape, title)
+    return space.make(own, kind, sizes, constant, NO_TILE if tile is None else tile, at)
 
 
 def _element_type(like: ElementTypeLike, name: str) -> ElementClass:

@@ -16,9 +16,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -46,9 +47,12 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tile_mapping import TileMapping
 from poplite.graph.variable_mapping import NO_TILE
 from poplite.machine.target import Target
+from poplite.public import checked_call, misfit
 from poplite.text import clipped
 from poplite.types import INT, QuarterMetadata
 from poplite.vertex.vertex import Vertex
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 Addresses = npt.NDArray[np.int64]
 
@@ -155,7 +159,7 @@ def _are_integers(value: object) -> bool:
 _TENSORS = items_of(AddressedTensor, "a list of them")
 _BY_NAME = instance_of(Mapping, "a dictionary of values by the names of fields")
 
-checked = annotated(
+_by_annotation = annotated(
     "testing",
     {
         "Graph": instance_of(Graph, "a graph"),
@@ -178,7 +182,18 @@ checked = annotated(
         "dict[str, Nested]": instance_of(dict, "intervals of each tile, by name"),
     },
 )
-"""Decorator of the functions of `poplite.testing`, which checks arguments by annotation."""
+"""Decorator that checks arguments by annotation."""
+
+_CALLS = {"assert_vertex": "testing.assert_vertex(V, {'x': values}, {'y': expected})"}
+"""Calls that show which arguments are dictionaries."""
+
+
+def checked(function: F) -> F:
+    """Decorate a function of `poplite.testing`, whose arguments and their number are checked."""
+    called = f"testing.{function.__name__}"
+    unfit = partial(misfit, called, otherwise=_CALLS.get(function.__name__, ""))
+    made: Any = checked_call(_by_annotation(function), called, unfit)
+    return made  # type: ignore[no-any-return]
 
 
 def _written(values: Iterable[object]) -> str:

@@ -407,7 +407,22 @@ def _difference(what: str, got: Array, want: Array, wrong: npt.NDArray[np.int64]
     ]
     if len(wrong) > SHOWN_FAULTS:
         lines.append(f"  and {len(wrong) - SHOWN_FAULTS:,} more")
-    return "\n".join([*lines, f"  in memory: {text}"])
+    lines.append(f"  in memory: {text}")
+    if tolerance := _least_tolerance(got, want):
+        lines.append(f"  try: rtol={tolerance:g}, if another order of rounding is allowed")
+    return "\n".join(lines)
+
+
+def _least_tolerance(got: Array, want: Array) -> float:
+    """Return the power of ten that makes nearly equal floats pass; 0.0 for other values."""
+    if got.dtype.kind != "f" or not (np.isfinite(got).all() and np.isfinite(want).all()):
+        return 0.0
+    size = np.abs(want.astype(np.float64))
+    error = np.abs(got.astype(np.float64) - want)
+    if (error > 1e-3 * size).any() or not size.any():
+        return 0.0
+    largest = float((error[size > 0] / size[size > 0]).max())
+    return float(10.0 ** np.ceil(np.log10(largest))) if largest else 0.0
 
 
 # -- vector layouts --------------------------------------------------------------------------------

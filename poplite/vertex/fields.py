@@ -41,6 +41,7 @@ from typing import (
     Generic,
     Literal,
     Never,
+    NoReturn,
     TypeVar,
     get_args,
     get_origin,
@@ -292,6 +293,17 @@ class Vector(FieldKind[Elements[K]], Generic[K]):
 
 
 class _Readable(Generic[K_co]):
+    if not TYPE_CHECKING:
+
+        def __new__(cls, *given: object, **_: object) -> NoReturn:
+            """Refuse: a field is declared by an annotation."""
+            kind = getattr(given[0], "__name__", "FLOAT") if given else "FLOAT"
+            raise VertexDefinitionError(
+                f"{cls.__name__} is not called: it is the annotation of a field",
+                found=f"given {clipped(given[0], 60)}" if given else "",
+                fix=f"x: {cls.__name__}[{kind}]",
+            )
+
     @overload
     def __get__(self, instance: None, owner: type) -> Any: ...
     @overload

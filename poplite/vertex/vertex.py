@@ -363,6 +363,7 @@ class Vertex(metaclass=VertexMeta):
         fields = _fields_of_bases(cls, own, frame)
         fields |= {name: _field(cls, cls, name, each, {}) for name, each in own.items()}
         _check_nothing_hides(cls, fields)
+        _check_no_field_is_assigned(cls)
         cls.fields = with_metadata(cls, fields.values())
         cls.memory_constraints = parsed_constraints(cls.__name__, cls.constraints, cls.fields)
         _check_compute(cls)
@@ -491,6 +492,17 @@ def _check_nothing_hides(cls: type[Vertex], fields: Mapping[str, Field]) -> None
                 )
             if name in inspect.get_annotations(base):
                 break
+
+
+def _check_no_field_is_assigned(cls: type[Vertex]) -> None:
+    """Refuse `x = Input[FLOAT]`, which would be a constant of the class."""
+    for name, value in vars(cls).items():
+        if value in ROLES if isinstance(value, type) else get_origin(value) in ROLES:
+            raise definition_error(
+                cls,
+                f"'{name} = {spelled(value)}' declares no field",
+                f"{name}: {spelled(value)}",
+            )
 
 
 def _vertex_first(cls: type[Vertex]) -> str:

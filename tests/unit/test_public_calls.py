@@ -90,6 +90,11 @@ MISFITS: dict[str, tuple[Callable[[], Any], str, str]] = {
         "graph.add_constant(element_type, shape, value, name='', *, mapping=None,",
         "graph.add_constant(..., mapping=3)",
     ),
+    "testing.assert_vertex": (
+        lambda: vars(pl.testing)["assert_vertex"](pl.Vertex, x=1),
+        "testing.assert_vertex(vertex, inputs, expected, *, rtol=0.0,",
+        "testing.assert_vertex(V, {'x': values}, {'y': expected})",
+    ),
     "ng.sum": (
         lambda: vars(ng)["sum"](_NAMED, axis=_N),
         "ng.sum(x, reduction_axes=None, out_axes=None)",
@@ -111,6 +116,13 @@ def test_what_fits_is_said(called: str) -> None:
     assert bool(instead) == bool(error.fix)
     assert error.at is not None
     assert error.at.file == __file__
+
+
+def test_surplus_arguments_are_shown_by_keyword() -> None:
+    add: Any = _GRAPH.add_variable
+    with pytest.raises(pl.ElementTypeError, match="too many positional arguments") as caught:
+        add(pl.FLOAT, (2,), "y", "linear")
+    assert caught.value.fix == "graph.add_variable(..., mapping='linear')"
 
 
 def test_a_type_error_within_a_call_stays_as_it_is() -> None:
@@ -168,6 +180,10 @@ WITHOUT_CALL = {
         "pl.TileMapping.renumbered": "virtual graphs make it of others",
         "pl.Variable.initial_value_of": "engines call it",
         "pl.Vertex": "users derive from it",
+        **{
+            f"pl.{name}": "users annotate fields with it"
+            for name in ("Input", "InOut", "Output", "State")
+        },
         "pl.MultiVertex": "users derive from it",
         "pl.MultiVertex.compute": "users write it",
         "pl.StreamCallback.fetch": "users write it",

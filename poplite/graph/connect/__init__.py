@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         bind_state as bind_state,
         field_ref as field_ref,
         has_codelet as has_codelet,
+        not_by_name as not_by_name,
         put_on_tile as put_on_tile,
         set_field_size as set_field_size,
         vertex_class_of as vertex_class_of,

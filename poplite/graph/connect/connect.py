@@ -19,6 +19,7 @@ from inspect import isfunction
 from typing import Any
 
 from poplite.errors import (
+    ElementTypeError,
     GraphConnectionError,
     PopliteError,
     UnknownField,
@@ -66,11 +67,24 @@ def vertex_class_of(value: object) -> type[Vertex]:
         raise UnknownVertexType(
             f"{clipped(value, 100)} is not a vertex class",
             found=f"its type is {type(value).__name__}",
-            fix="pass the class itself: add_vertex(cs, Add, tile=0, ...)",
+            fix=f"class {value.__name__}(pl.Vertex): ..."
+            if isinstance(value, type)
+            else "pass the class itself: add_vertex(cs, Add, tile=0, ...)",
         )
     if not has_compute(value):
         raise _no_compute(value)
     return value
+
+
+def not_by_name(vertex_class: object, surplus: tuple[object, ...]) -> ElementTypeError:
+    """Return the error for fields of a vertex that are not given by name."""
+    fields = vertex_class_of(vertex_class).fields.values()
+    named = [f"{field.name}=..." for field in fields if not field.is_implicit]
+    return ElementTypeError(
+        "graph.add_vertex: fields are given by name",
+        found=f"given {clipped(surplus[0], 80)} after the class",
+        fix=f"graph.add_vertex(cs, V, {', '.join(['tile=0', *named])})",
+    )
 
 
 def has_codelet(value: object) -> bool:

@@ -359,12 +359,15 @@ def check_compute_set(graph: AnyGraph, value: object, call: str) -> None:
     """Refuse anything but a compute set of a graph."""
     if type(value) is ComputeSet and value.graph is graph.top_level_graph:
         return
+    is_class = isinstance(value, type) and issubclass(value, Vertex)
     raise GraphConnectionError(
         f"{clipped(value, 100)} is not a compute set of {graph!r}",
         found="it is of another graph"
         if isinstance(value, ComputeSet)
         else f"its type is {type(value).__name__}",
-        fix=f"{call}(graph.add_compute_set(name), vertex_class, tile=0, ...)",
+        fix=f"the compute set first, then the class: {call}(cs, {value.__name__}, tile=0, ...)"  # type: ignore[attr-defined]
+        if is_class
+        else f"{call}(graph.add_compute_set(name), vertex_class, tile=0, ...)",
     )
 
 

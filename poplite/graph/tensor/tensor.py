@@ -186,7 +186,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         is_whole = self.rank > 1 and tensor_text.is_transpose(self)
         return f"{self.name}.T" if is_whole else self.name or "tensor"
 
-    def _as_target(self) -> str:
+    def _as_written(self) -> str:
         """Return the view as a program would write it, with the names of its variables."""
         return tensor_text.made_from(self).replace("'", "") if self.num_elements else ""
 

@@ -251,6 +251,9 @@ class Scope:
                 if node.id in names:
                     return names[node.id]
         names = _visible(self)
+        if node.id in self.vertex.fields:
+            fix = f"self.{node.id}"
+            return self.refuse(node, f"name '{node.id}' is not defined, but a field", fix)
         return self.refuse(
             node,
             f"name '{node.id}' is not defined" + did_you_mean(node.id, [*self.locals, *names]),

@@ -134,6 +134,23 @@ class TestAddVertex:
             graph.add_vertex(Graph().add_compute_set(), Axpy)
         with pytest.raises(ElementTypeError, match="3 is not a vertex class"):
             graph.add_vertex(cs, 3)  # type: ignore[arg-type]
+        with pytest.raises(GraphConnectionError, match=r"try: the compute set .*\(cs, Axpy, tile"):
+            graph.add_vertex(Axpy, cs)  # type: ignore[arg-type]
+        with pytest.raises(ElementTypeError, match=r"try: class int\(pl.Vertex\)"):
+            graph.add_vertex(cs, int)  # type: ignore[arg-type]
+
+    def test_fields_are_given_by_name(self, graph: Graph, cs: ComputeSet) -> None:
+        add: Any = graph.add_vertex
+        with pytest.raises(ElementTypeError, match="fields are given by name") as caught:
+            add(cs, Axpy, {"a": 1.0}, tile=0)
+        assert caught.value.found == "given {'a': 1.0} after the class"
+        assert caught.value.fix.startswith("graph.add_vertex(cs, V, tile=0, a=..., x=..., ")
+
+    def test_a_variable_in_the_wrong_order_is_shown_in_the_right_one(self, graph: Graph) -> None:
+        add: Any = graph.add_variable
+        for given in (((64,), FLOAT, "x"), ("x", FLOAT, (64,))):
+            with pytest.raises(ElementTypeError, match=r"name: \(FLOAT, \(64,\), 'x'\)"):
+                add(*given)
 
     def test_the_tile_must_exist(self, graph: Graph, cs: ComputeSet) -> None:
         with pytest.raises(

@@ -305,6 +305,16 @@ def test_an_element_left_unwritten_is_found() -> None:
         assert_vertex(Move, {"left_out": 1, "x": x}, {"y": x})
 
 
+def test_nearly_equal_floats_are_told_the_tolerance_that_they_need() -> None:
+    x = floats(1, 2, 3)
+    near, far = x * np.float32(1 + 3e-6), x * np.float32(1.01)
+    with pytest.raises(AssertionError, match=r"\n  try: rtol=1e-05, if another order of rounding"):
+        assert_vertex(Move, {"left_out": 0, "x": x}, {"y": near})
+    assert_vertex(Move, {"left_out": 0, "x": x}, {"y": near}, rtol=1e-5)
+    with pytest.raises(AssertionError, match="side by side on tile 1$"):
+        assert_vertex(Move, {"left_out": 0, "x": x}, {"y": far})
+
+
 def test_wrong_rows_and_flags_are_named() -> None:
     inputs = {"rows": [np.array([1], np.int32), np.array([2], np.int32)], "limit": 5}
     text = r"'above': 1 of 2 elements.*\n  \[1\] is False, expected"

@@ -162,6 +162,7 @@ REFUSED = {
     "too few": ("a, b, c = 1, 2", "3 names take 2 values", "as many values as names"),
     "unpacked": ("a, b = self.x", "2 names take 1 values", "side by side"),
     # names
+    "field without self": ("self.out = a", "name 'a' is not defined, but a field", "self.a"),
     "undefined": ("self.out = lenght", r"name 'lenght' is not defined", "self.lenght"),
     "close name": ("self.out = STEP", r"did you mean 'STEPS'\?", "declare a field"),
     "unset": ("self.out = k\nk = 1", "local 'k' is unset here", "assign k before"),

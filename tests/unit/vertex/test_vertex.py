@@ -534,6 +534,22 @@ def test_unknown_fields_are_named_with_the_closest() -> None:
     assert field_of(V, "partial").name == "partial"
 
 
+def test_a_field_is_declared_by_an_annotation() -> None:
+    with pytest.raises(pl.VertexDefinitionError, match="'x = Input.FLOAT.' declares no") as caught:
+
+        class V(pl.Vertex):
+            x = pl.Input[pl.FLOAT]
+
+            def compute(self) -> None:
+                pass
+
+    assert caught.value.fix == "x: Input[FLOAT]"
+    call: Any = pl.State
+    with pytest.raises(pl.VertexDefinitionError, match="State is not called") as caught:
+        call(pl.INT)
+    assert caught.value.fix == "x: State[INT]"
+
+
 def test_a_field_has_no_default() -> None:
     message = "^vertex class 'V': field 'n' is given 3, but fields have no defaults"
     with pytest.raises(pl.VertexDefinitionError, match=message) as caught:
