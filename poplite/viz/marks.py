@@ -22,6 +22,7 @@ for several: the largest one, or what most of them do.  Lengths that a picture a
     ShadeScale   what shades mean                              a sentence
     Histogram    how many places have how much                 a line of eighths
     TimeLanes    what lanes do in time                         a character a cell
+    LengthStrip  a length, and what lies where in it           a character a cell
     Matrix       a shade for each pair of row and column       four shades
     Sketch       shapes in places of their own                 lines that come with it
 
@@ -373,6 +374,57 @@ class Matrix:
     chosen: tuple[int, int] | None = None
 
 
+@frozen
+class StripPart:
+    """What lies in a stretch of a strip.
+
+    Attributes:
+        begin: where it begins.
+        size: how long it is.
+        role: what it stands for.
+        name: what is written on it where there is room.
+        tip: all that is known of it.
+    """
+
+    begin: int
+    size: int
+    role: Role
+    name: str = ""
+    tip: str = ""
+
+
+@frozen
+class LengthStrip:
+    """A length, such as the memory of a tile or all cycles, and what lies where in it.
+
+    Attributes:
+        parts: what lies there, in order; what nothing lies in is free.
+        extent: the whole length.
+        limit: from where on it is too much; None without.
+        lines: lines of text at most.
+    """
+
+    parts: tuple[StripPart, ...]
+    extent: int
+    limit: int | None = None
+    lines: int = 1
+
+    def cells(self, count: int) -> list[StripPart | None]:
+        """Return what lies in the middle of each of so many equal cells; None where it is free.
+
+        >>> part = StripPart(2, 2, Role("x", "x", "c0"))
+        >>> [each is part for each in LengthStrip((part,), 8).cells(4)]
+        [False, True, False, False]
+        """
+        found: list[StripPart | None] = [None] * count
+        for part in self.parts:
+            first = -(-(2 * part.begin * count - self.extent) // (2 * self.extent))
+            end = -(-(2 * (part.begin + part.size) * count - self.extent) // (2 * self.extent))
+            for cell in range(max(0, first), min(count, max(end, 0))):
+                found[cell] = part
+        return found
+
+
 @frozen(eq=False)
 class Sketch:
     """Shapes in places of their own, for what no other mark shows: graphs, ribbons, addresses.
@@ -400,6 +452,7 @@ Mark: TypeAlias = (
     | ShadeScale
     | Histogram
     | TimeLanes
+    | LengthStrip
     | Matrix
     | Sketch
 )

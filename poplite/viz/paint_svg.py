@@ -27,6 +27,7 @@ from poplite.viz.marks import (
     Gap,
     Histogram,
     Legend,
+    LengthStrip,
     ListColumn,
     Listing,
     ListRow,
@@ -457,6 +458,33 @@ def _matrix(matrix: Matrix, pen: Pen) -> None:
         canvas.path(data, "mark")
     pen.reach(left + columns * side)
     pen.y = top + rows * side
+
+
+# -- lengths ---------------------------------------------------------------------------------------
+
+STRIP_HIGH, TICKS = 44, 4
+
+
+@paint_mark.register
+def _strip(strip: LengthStrip, pen: Pen) -> None:
+    canvas, top = pen.canvas, pen.y + 6
+    scale = WIDE / max(1, strip.extent)
+    canvas.rect(MARGIN, top, WIDE, STRIP_HIGH, "none")
+    for part in strip.parts:
+        x, wide = MARGIN + part.begin * scale, part.size * scale
+        canvas.rect(x, top, wide, STRIP_HIGH, f"{part.role.kind} seam", tip=part.tip)
+        if part.name and text_width(part.name, 10) + 8 < wide:
+            canvas.text(x + 4, top + STRIP_HIGH / 2 + 4, part.name, f"small {part.role.ink}")
+    bottom = top + STRIP_HIGH
+    if strip.limit is not None and strip.extent > strip.limit:
+        x = MARGIN + strip.limit * scale
+        canvas.rect(x, bottom, MARGIN + WIDE - x, 6, "over")
+    for k in range(TICKS + 1):
+        kind = "small soft" + ("" if k == 0 else " end" if k == TICKS else " mid")
+        text = f"{strip.extent * k // TICKS:,}"
+        canvas.text(MARGIN + WIDE * k / TICKS, bottom + 18, text, kind)
+    pen.reach(MARGIN + WIDE)
+    pen.y = bottom + 26
 
 
 # -- time ------------------------------------------------------------------------------------------

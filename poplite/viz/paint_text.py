@@ -34,6 +34,7 @@ from poplite.viz.marks import (
     Gap,
     Histogram,
     Legend,
+    LengthStrip,
     Listing,
     ListRow,
     Mark,
@@ -43,6 +44,7 @@ from poplite.viz.marks import (
     ShadeScale,
     Sketch,
     StackedBars,
+    StripPart,
     TileCells,
     TimeLanes,
     Words,
@@ -403,6 +405,35 @@ def _matrix(matrix: Matrix, style: Style) -> Iterator[str]:
         drawn = "".join(str(mark) * each for mark in marks)
         label = style.faint(f"{'':>{side - cells(name)}}{name}")
         yield f"{label} {wall(style)}{style.shade(drawn)}{wall(style)}"
+
+
+# -- lengths ---------------------------------------------------------------------------------------
+
+
+@painted_lines.register
+def _strip(strip: LengthStrip, style: Style) -> Iterator[str]:
+    side = len(f"{strip.extent:,}") + 2
+    room = widest(COLUMNS, style.columns - side - 3)
+    count = max(1, min(strip.lines, -(-strip.extent // room)))
+    parts = strip.cells(room * count)
+    for line in range(count):
+        label = style.faint(f"{strip.extent * line // count:>{side},}")
+        at = range(line * room, line * room + room)
+        found = ((parts[k], _is_over(strip, k, room * count)) for k in at)
+        drawn = "".join(_run(*key, len(list(run)), style) for key, run in groupby(found))
+        yield f"{label} {wall(style)}{drawn}{wall(style)}"
+
+
+def _is_over(strip: LengthStrip, cell: int, count: int) -> bool:
+    return strip.limit is not None and cell * strip.extent >= strip.limit * count
+
+
+def _run(part: StripPart | None, is_over: bool, count: int, style: Style) -> str:
+    if is_over:
+        return style.warning("!" * count)
+    if part is None:
+        return style.faint("." * count)
+    return painted(part.role.character(ascii_only=style.ascii_only) * count, part.role, style)
 
 
 # -- time ------------------------------------------------------------------------------------------

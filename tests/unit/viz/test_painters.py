@@ -19,6 +19,7 @@ from poplite.viz.marks import (
     Gap,
     Histogram,
     Legend,
+    LengthStrip,
     ListColumn,
     Listing,
     ListRow,
@@ -29,6 +30,7 @@ from poplite.viz.marks import (
     ShadeScale,
     Sketch,
     StackedBars,
+    StripPart,
     TileCells,
     TimeLanes,
     Words,
@@ -81,7 +83,12 @@ SHADES = Shades(90, unit=lambda size: f"{size} B", limit="80 B")
 VALUES = np.array([0, 1, 45, 90])
 OVER = VALUES > 80
 
+STRIP = LengthStrip(
+    (StripPart(0, 300, COMPUTE, "turn", "turn: all"), StripPart(500, 500, COPY)), 1000, 800, 4
+)
+
 MARKS: dict[str, Mark] = {
+    "strip": STRIP,
     "words": Words("a line of words that is longer than forty columns are, and so is broken"),
     "gap": Gap(),
     "legend": Legend((*PHASES.values(), WAITING)),
@@ -240,6 +247,19 @@ def test_a_bar_of_one_place_is_seen_in_a_histogram() -> None:
     picture = paint_svg(Picture("", (Histogram(values, Shades(900)),)))
     (alone,) = re.findall(r'<rect[^>]*height="([\d.]+)"[^>]*><title>1 tile near', picture)
     assert float(alone) >= 1.5
+
+
+def test_a_strip_shows_what_lies_where_and_what_is_too_much() -> None:
+    text = paint_text(Picture("", (STRIP,)))
+    drawn = "".join(line.split("│")[1] for line in text.splitlines())
+    assert len(drawn) == 4 * 64
+    counts = {each: drawn.count(each) for each in "█▓.!"}
+    for mark, share in {"█": 0.3, ".": 0.2, "▓": 0.3, "!": 0.2}.items():
+        assert counts[mark] == pytest.approx(share * len(drawn), abs=1)
+    picture = paint_svg(Picture("", (STRIP,)))
+    assert "turn: all" in picture
+    assert picture.count('class="over"') == 1
+    assert picture.count(">turn<") == 1
 
 
 # -- roles -----------------------------------------------------------------------------------------
