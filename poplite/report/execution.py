@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import ClassVar, Literal, get_args
 
@@ -286,6 +286,10 @@ class ExecutionStep:
         busy = self.tile_cycles
         return float(busy.mean() / most) if (most := busy.max(initial=0)) else 1.0
 
+    def time_parts(self) -> Mapping[TimePart, float]:
+        """Return what a tile did in it on average, in cycles that add up to those of the step."""
+        return _time_parts((self,), self.cycles, self.target.tiles)
+
     @property
     def ipus(self) -> tuple[IpuStep, ...]:
         """The step's totals on each IPU."""
@@ -306,6 +310,26 @@ class ExecutionStep:
             if each.num_used:
                 total[each.tiles.array()] += each.values.array()
         return total
+
+
+def _time_parts(
+    steps: Sequence[ExecutionStep], cycles: int, num_tiles: int
+) -> Mapping[TimePart, float]:
+    """Return what a tile did on average in steps that took so many cycles."""
+    phases = [phase for step in steps for phase in step.phases]
+    totals: dict[PhaseKind, int] = dict.fromkeys(PHASE_KINDS, 0)
+    for phase in phases:
+        totals[phase.kind] += phase.tile_cycles.total
+    idle = sum(phase.idle.total for phase in phases if phase.idle is not None)
+    sync = sum(phase.sync for phase in phases)
+    found: dict[TimePart, float] = {
+        "work": (totals["compute"] - idle) / num_tiles,
+        "idle workers": idle / num_tiles,
+        "waiting": ((cycles - sync) * num_tiles - sum(totals.values())) / num_tiles,
+        **{kind: totals[kind] / num_tiles for kind in PHASE_KINDS if kind != "compute"},
+        "sync": sync,
+    }
+    return {part: found[part] for part in TIME_PARTS}
 
 
 def _elapsed(phases: list[tuple[int, Int64]]) -> int:
@@ -399,16 +423,7 @@ class Execution:
         >>> sum(parts.values()) == shown.cycles, parts["waiting"] == 3 * parts["copy"]
         (True, True)
         """
-        busy = self.phase_cycles()
-        idle = sum(p.idle.total for s in self.steps for p in s.phases if p.idle is not None)
-        found: dict[TimePart, float] = {
-            "work": busy["compute"] - idle / self.target.tiles,
-            "idle workers": idle / self.target.tiles,
-            **{kind: busy[kind] for kind in PHASE_KINDS if kind != "compute"},
-            "sync": self.sync_cycles,
-        }
-        found["waiting"] = (self.cycles or 0) - sum(busy.values()) - self.sync_cycles
-        return {part: found[part] for part in TIME_PARTS}
+        return _time_parts(self.steps, self.cycles or 0, self.target.tiles)
 
     def active_cycles(self) -> float:
         """Return how many cycles a tile computed on average, of those that computed.

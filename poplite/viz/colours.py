@@ -23,7 +23,7 @@ from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from poplite.frozen import frozen
-from poplite.report.execution import PhaseKind
+from poplite.report.execution import PHASE_KINDS, PhaseKind, TimePart
 from poplite.report.memory import GAPS, OTHER
 
 CATEGORIES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#f0e442")
@@ -148,7 +148,16 @@ TIME: Mapping[str, Role] = {
     "waiting": WAITING,
     "sync": PHASES["sync"],
 }
-"""All that the time of a tile is spent on."""
+"""All that the time of a tile is spent on, as phases are named."""
+
+SPENT: Mapping[TimePart, Role] = {
+    "work": replace(PHASES["compute"], words="work"),
+    "idle workers": IDLE,
+    "waiting": replace(WAITING, mark="-"),
+    **{kind: PHASES[kind] for kind in PHASE_KINDS if kind != "compute"},
+    "sync": PHASES["sync"],
+}
+"""The same as `Execution.time_parts` names and orders it; in text no part of a bar is blank."""
 
 MEMORY: Mapping[str, Role] = {
     "variables": Role("variables", "v", "c0", 0),

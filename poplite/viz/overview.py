@@ -9,18 +9,17 @@ vvvvvvvvmmsscckkkkkkkkkkkkk
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from poplite.frozen import frozen
-from poplite.report.execution import PHASE_KINDS, TimePart
 from poplite.report.findings import Finding
 from poplite.report.memory import peaks_of
 from poplite.report.report import Report
+from poplite.viz.colours import SPENT
 from poplite.viz.draw.columns import folded
 from poplite.viz.draw.kinds import LOOKS as KIND_LOOKS
 from poplite.viz.draw.legend import draw_legend, entry_width
-from poplite.viz.draw.phases import LOOKS as PHASE_LOOKS
 from poplite.viz.draw.svg import Canvas, SvgText
 from poplite.viz.draw.units import name_text, size_text
 
@@ -28,15 +27,6 @@ WIDTH, MARGIN, BAR = 760, 20, 22
 MOST_FINDINGS = 6
 SENTENCE = 100
 """Characters of a line of a finding."""
-
-LOOKS: Mapping[TimePart, tuple[str, str]] = {
-    "work": ("work", PHASE_LOOKS["compute"].kind),
-    "idle workers": ("idle workers", "idle"),
-    "waiting": ("waiting for other tiles", "gaps"),
-    **{k: (PHASE_LOOKS[k].words, PHASE_LOOKS[k].kind) for k in PHASE_KINDS if k != "compute"},
-    "sync": (PHASE_LOOKS["sync"].words, PHASE_LOOKS["sync"].kind),
-}
-"""The words of each part of time, and its class in SVG."""
 
 
 class OverviewPart(NamedTuple):
@@ -78,7 +68,9 @@ def overview_of(report: Report) -> Overview:
     OverviewPart(label='variables', kind='c0', size=2000)
     """
     memory, spent = report.compilation.modelled, report.shown.time_parts()
-    time = [OverviewPart(*LOOKS[part], cycles) for part, cycles in spent.items()]
+    time = [
+        OverviewPart(SPENT[part].words, SPENT[part].kind, cycles) for part, cycles in spent.items()
+    ]
     tile = None if memory is None else memory.including_gaps.worst_tile
     held = []
     if memory is not None and tile is not None:
@@ -137,7 +129,8 @@ def draw_overview_svg(shown: Overview) -> SvgText:
         canvas.text(MARGIN, y + 10, heading, "line ink")
         y += 32
         for finding, sentence in rows:
-            canvas.text(MARGIN + 44, y, f"{100 * finding.share:.1f}%", "line ink end")
+            share = f"{100 * finding.share:.1f}%" if finding.share else "!"
+            canvas.text(MARGIN + 44, y, share, "line ink end")
             for words in sentence:
                 canvas.text(MARGIN + 56, y, words, "soft")
                 y += 16

@@ -3,13 +3,14 @@
     cycles   of all   times   balance   step
     67,456   75.9%        7     92.8%   expand
 
-Phases of a step are those of its slowest tile from one sync to the next: between two syncs every
-tile proceeds by itself, and the slowest of them is what the step takes.
+A bar is what a tile does on average, waiting included, and as long as the step.  Phases of a step
+are those of its slowest tile from one sync to the next: between two syncs every tile proceeds by
+itself, and the slowest of them is what the step takes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,9 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.errors import UnknownName, did_you_mean, listed
 from poplite.frozen import frozen
-from poplite.report.execution import ExecutionStep, between_syncs
+from poplite.report.execution import TIME_PARTS, ExecutionStep, TimePart, between_syncs
 from poplite.text import amount
-from poplite.viz.colours import PHASES, Part
+from poplite.viz.colours import PHASES, SPENT, Part
 from poplite.viz.draw.json_text import by_field, json_text
 from poplite.viz.draw.units import name_text, share_text
 from poplite.viz.marks import (
@@ -55,6 +56,7 @@ class StepRow:
         share: of the cycles of all steps.
         balance: mean of the tiles' busy cycles, divided by the busiest tile's.
         parts: its phases on the slowest tile, in order, with total cycles.
+        time: what a tile did on average, in cycles that add up to those of the step.
     """
 
     number: int
@@ -66,6 +68,7 @@ class StepRow:
     share: float
     balance: float
     parts: tuple[tuple[Part, int], ...]
+    time: Mapping[TimePart, float]
 
 
 @frozen
@@ -101,12 +104,18 @@ class StepList:
         return f"{row.program}: {row.name}" if self.has_programs else row.name
 
 
+def _less_of(part: TimePart, row: StepRow) -> float:
+    """Return the key that puts the steps with most of a part of time first."""
+    return -row.time[part]
+
+
 SORTS: dict[str, Callable[[StepRow], Any]] = {
     "cycles": lambda row: -row.cycles,
     "program": lambda row: 0,
     "balance": lambda row: row.balance,
     "times": lambda row: -row.executions,
     "name": lambda row: row.name,
+    **{part: partial(_less_of, part) for part in TIME_PARTS},
 }
 """How steps are sorted: by name of the order; equal ones stay in the order of the program."""
 
@@ -154,6 +163,7 @@ def _row(step: ExecutionStep, whole: int) -> StepRow:
         share=step.cycles / whole if whole else 0.0,
         balance=step.tile_balance,
         parts=tuple(_parts(step)),
+        time=step.time_parts(),
     )
 
 
@@ -203,8 +213,8 @@ def steps_picture(steps: StepList) -> Picture:
 
 def steps_marks(steps: StepList) -> tuple[Mark, ...]:
     """Return the listing of steps and what its colours mean."""
-    present = {part for row in steps.rows for part, _ in row.parts}
-    legend = Legend(tuple(role for part, role in PHASES.items() if part in present))
+    present = {part for row in steps.rows for part, cycles in row.time.items() if cycles > 0}
+    legend = Legend(tuple(role for part, role in SPENT.items() if part in present))
     listing = Listing(COLUMNS, tuple(_list_row(steps, row) for row in steps.rows))
     return (listing, *((Gap(), legend) if present else ()))
 
@@ -222,9 +232,8 @@ def _list_row(steps: StepList, row: StepRow) -> ListRow:
 
 
 def _bar(row: StepRow) -> BarCell:
-    """Return the phases of a step as parts of its cycles: those that overlap take less."""
-    total = sum(cycles for _, cycles in row.parts)
-    return tuple((PHASES[kind], cycles * row.cycles / total) for kind, cycles in row.parts)
+    """Return what a tile did on average."""
+    return tuple((SPENT[part], cycles) for part, cycles in row.time.items() if cycles > 0)
 
 
 def step_tip(steps: StepList, row: StepRow) -> str:
@@ -246,8 +255,9 @@ def steps_data(steps: StepList) -> dict[str, object]:
         "cycles": steps.cycles,
         "num_steps": steps.num_steps,
         "steps": [
-            by_field(row, "parts")
+            by_field(row, "parts", "time")
             | {"parts": [{"kind": kind, "cycles": cycles} for kind, cycles in row.parts]}
+            | {"time": dict(row.time)}
             for row in steps.rows
         ],
     }

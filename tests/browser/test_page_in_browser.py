@@ -584,6 +584,22 @@ def test_a_filter_stays_in_its_tab(opened: Open, path: Path) -> None:
     assert "q=" not in page.evaluate("location.hash")
 
 
+@pytest.mark.parametrize("case", ["bfs", "matvec"])
+def test_steps_are_ordered_by_a_part_of_time(
+    case: str, opened: Open, file_of: Callable[[str], Path]
+) -> None:
+    report = report_of(case)
+    page = opened(file_of(case), "#tab=steps").page
+    for part, words in (
+        ("waiting", "waiting for other tiles"),
+        ("exchange", "exchange"),
+    ):
+        page.get_by_label("most of").select_option(words)
+        numbers = [int(n) for n in page.locator("#view tbody tr td:first-child").all_inner_texts()]
+        steps = {step.number: step.time_parts()[part] for step in report.shown.steps}  # type: ignore[index]
+        assert numbers == sorted(steps, key=lambda number: -steps[number])
+
+
 TIME_OF_TILE = """() => {
   const heads = [...document.querySelectorAll("#side h3")];
   const rows = heads.find((head) => head.innerText.startsWith("Its time")).nextSibling;

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import poplite as pl
-from poplite.report.execution import BetweenRanks, Phase, between_syncs
+from poplite.report.execution import TIME_PARTS, BetweenRanks, Phase, between_syncs
 from poplite.report.per_tile import PerTile
-from poplite.viz.colours import PHASES
+from poplite.viz.colours import SPENT
 from poplite.viz.draw.terminal import Style
 from poplite.viz.exchange.svg import draw_exchange_svg
 from poplite.viz.exchange.text import draw_exchange_text
 from poplite.viz.exchange.traffic import traffic_json, traffic_of
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text, shared
-from poplite.viz.steps import SORTS, step_list, steps_json, steps_picture
+from poplite.viz.steps import SORTS, StepRow, step_list, steps_json, steps_picture
 from poplite.viz.timeline import STATES, WAITING, timeline_json, timeline_of, timeline_picture
 
 # -- steps -----------------------------------------------------------------------------------------
@@ -70,21 +72,29 @@ def test_phases_are_those_of_the_slowest_tile_and_add_up(report: pl.Report) -> N
     assert sum(row.share for row in steps.rows) == pytest.approx(1)
     for row in steps.rows:
         assert sum(cycles for _, cycles in row.parts) == row.cycles
+        assert sum(row.time.values()) == pytest.approx(row.cycles)
     # Phases that overlap take less than the sum of their slowest tiles.
     uneven = made(report, phase("exchange", 9, 50, 0, 1, 0), phase("compute", 0, 1, 60, 0, 0))
     (row,) = step_list(uneven).rows
     assert (row.cycles, row.parts) == (69, (("sync", 9), ("compute", 60)))
+    assert {part: cycles for part, cycles in row.time.items() if cycles} == {
+        "work": 61 / 4,
+        "exchange": 51 / 4,
+        "waiting": 60 - 112 / 4,
+        "sync": 9,
+    }
 
 
 @pytest.mark.parametrize("sort", SORTS)
 def test_rows_are_sorted(sort: str, report: pl.Report) -> None:
     rows = step_list(report, sort=sort).rows
-    keys = {
+    keys: dict[str, Callable[[StepRow], Any]] = {
         "cycles": lambda row: -row.cycles,
         "program": lambda row: (row.program, row.number),
         "balance": lambda row: row.balance,
         "times": lambda row: -row.executions,
         "name": lambda row: row.name,
+        **{part: partial(lambda part, row: -row.time[part], part) for part in TIME_PARTS},
     }
     assert list(rows) == sorted(rows, key=keys[sort])
 
@@ -152,7 +162,7 @@ def test_a_part_of_no_name_is_refused_with_the_names(report: pl.Report) -> None:
 
 
 def test_bars_have_one_scale(report: pl.Report) -> None:
-    marks = "".join(look.mark for look in PHASES.values())
+    marks = "".join(role.mark for role in SPENT.values())
     steps = step_list(report)
     lines = paint_text(steps_picture(steps), Style(width=160)).splitlines()[3:5]
     lengths = [sum(line.count(mark) for mark in marks) for line in lines]

@@ -69,12 +69,12 @@ const timeOf = (of, tile, step) =>
     : timeParted(of, tile, step);
 
 function timeParted(of, tile, step) {
-  const found = {};
+  const found = { compute: 0, "idle workers": 0 };
   const take = (numbers) => (tile < 0 ? sum(numbers) / numbers.length : numbers[tile]);
-  for (const part of PHASE_KINDS) found[part] = take(phaseSum(of, "busy", step, part));
   found["idle workers"] = take(phaseSum(of, "idle", step));
-  found.compute -= found["idle workers"];
+  found.compute = take(phaseSum(of, "busy", step, "compute")) - found["idle workers"];
   found.waiting = take(waiting(of, step));
+  for (const kind of PHASE_KINDS.slice(1)) found[kind] = take(phaseSum(of, "busy", step, kind));
   found.sync = syncOf(of, step);
   return found;
 }

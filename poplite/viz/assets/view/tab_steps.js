@@ -32,13 +32,35 @@ function stepsTab(of) {
       : "",
     phaseLegend(of),
     timeline(of),
-    tools(filterField("keep steps with …")),
+    tools(filterField("keep steps with …"), sortChoice(of)),
     kept("steps", [state.q, state.sort, chosenStep()], () => stepsTable(of, rows)),
   ];
 }
 
-function stepsTable(of, rows) {
+// Steps in the order of a part of time; columns of the table sort by other numbers.
+function sortChoice(of) {
+  const parts = Object.keys(PHASES).filter((part) => timeOf(of, -1, -1)[part] > 0);
+  const option = (part) =>
+    el("option", { value: part, selected: state.sort === part }, partWords(part));
+  const none = el("option", { value: "", selected: !parts.includes(state.sort) }, "…");
+  return el(
+    "label",
+    { class: "labelled" },
+    soft("most of"),
+    el(
+      "select",
+      { onchange: (event) => go({ sort: event.target.value }), "data-focus": "most of" },
+      none,
+      ...parts.map(option),
+    ),
+  );
+}
+
+function stepsTable(of, unordered) {
   const longest = most(of.steps.map((step) => step.cycles));
+  const rows = PHASES[state.sort]
+    ? descending(unordered, ({ number }) => timeOf(of, -1, number)[state.sort])
+    : unordered;
   return table(
     [
       counted("#", ({ number }) => stepNumber(number), String),
