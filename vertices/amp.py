@@ -55,7 +55,7 @@ ROWS = 4
 
 
 def first_of(total: float, _: float) -> float:
-    """Return the first of two numbers; mapped over lanes, it keeps those that both have."""
+    """Return the first of two numbers; mapped over lanes, it drops those that only one has."""
     return total
 
 
@@ -94,10 +94,10 @@ class AmpMatMul(MultiVertex, Generic[T]):
     def in_registers(self, worker: int) -> None:
         """Let one worker compute columns of four rows at a time: each sum in a lane, in order.
 
-        The sums of 16 columns fill 8 of 16 registers of eight floats, besides two for x and one for
-        a weight; those of 32 columns fill as many registers of 16 floats, of which two are updated
-        at once, with a latency of four steps each. The weights of four rows stay in a cache while
-        all columns pass them. The last columns and rows are computed again together with some
+        The sums of 16 columns fill 8 of 16 registers of eight floats, in addition to two for x and
+        one for a weight; those of 32 columns fill as many registers of 16 floats, of which two are
+        updated at once, with a latency of four steps each. The weights of four rows stay in a cache
+        while all columns pass them. The last columns and rows are computed again together with some
         before them, with the same result; a single row that is left is computed alone.
 
         Rows 13 and 14 of `benchmarks/ops.py` measure this form.

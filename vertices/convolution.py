@@ -249,7 +249,7 @@ def convolution_cycles(
         inputs: number of inputs of a place.
         taps: rows of the kernel, and taps of a row.
         rows: rows of positions, and positions of each.
-        element: of weights and x, HALF or FLOAT; sums are floats.
+        element: element type of weights and x, HALF or FLOAT; sums are floats.
         target: the machine.
 
     >>> convolution_cycles(np.array([1, 16, 17]), 8, (3, 3), (4, 12), FLOAT, Target()).tolist()

@@ -159,7 +159,8 @@ class ReflectColumn(Vertex):
     """Computes a column of V, its tau and its diagonal element of R; products with later columns.
 
     `found` holds what each worker found in `UpdateColumns`, which describes the other fields.
-    Elements below the diagonal of `a` are left, and count as 0. At the end `column` is incremented.
+    Elements below the diagonal of `a` are not changed, and count as 0. At the end `column` is
+    incremented.
     """
 
     a: InOut[Vector[Vector[FLOAT]]]

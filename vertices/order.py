@@ -33,7 +33,7 @@ U = TypeVar("U", bound=ElementType[Any])
 Words = npt.NDArray[np.int64]
 
 LAST_WORD = 0x7FFFFFFFFFFFFFFF
-"""The word of a place without an element; it is above all other words."""
+"""The word of a place without an element; it is greater than all other words."""
 
 POSITIONS = 0x7FFFFFFF
 """The mask of a position within a word, and the number of positions."""
@@ -104,7 +104,7 @@ class Keys:
 class Least(Vertex):
     """The least of some words, at least as many as `words` holds.
 
-    They are kept in a heap with the largest at the root, which every lesser one replaces, and
+    They are stored in a heap with the largest at the root, which every smaller word replaces, and
     sorted at the end if `in_order` is true.
     """
 
@@ -367,7 +367,7 @@ def words_reference(bits: npt.NDArray[Any], rule: KeyRule, first: int = 0) -> Wo
     """Compute the words of elements in NumPy: int64[n].
 
     Args:
-        bits: of the elements, as integers of their size.
+        bits: bits of the elements, as integers of their size.
         rule: how bits become keys.
         first: the position of the first element.
 
@@ -479,7 +479,7 @@ class ArgSort(Vertex, Generic[T]):
     x: Input[Vector[T]]
     """as many elements as out"""
     out: InOut[Vector[UNSIGNED_INT]]
-    """any number of elements; what they hold before does not matter"""
+    """any number of elements; their initial values do not matter"""
 
     def compute(self) -> None:
         """Sort positions by Shell's method."""

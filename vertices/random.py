@@ -359,7 +359,7 @@ def normal_reference(words: Words, others: Words, is_odd: npt.NDArray[np.bool_])
     """Return standard normal numbers, as `Normal` computes them from pairs of words.
 
     Args:
-        words: of the elements; any shape.
+        words: words of the elements, in any shape.
         others: the other words of the pairs.
         is_odd: which elements are the second of a pair.
 
@@ -378,7 +378,7 @@ def truncated_reference(words: Words, bound: float, share: float) -> Singles:
     """Return normal numbers between bounds, as `TruncatedNormal` computes them from words.
 
     Args:
-        words: of the elements; any shape.
+        words: words of the elements, in any shape.
         bound: the greatest number.
         share: the share of normal numbers that are within the bounds.
 

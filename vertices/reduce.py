@@ -233,7 +233,7 @@ class SumColumnsOfTile(MultiVertex, Generic[V]):
         self.reduce_share(worker)
 
     def reduce_share(self, worker: int) -> None:
-        """Reduce the columns of a worker, in up to three parts of equally many rows."""
+        """Reduce the columns of a worker, in up to three parts with equal numbers of rows."""
         low = worker * self.share
         high = min(low + self.share, len(self.out))
         if low < high:
@@ -245,7 +245,7 @@ class SumColumnsOfTile(MultiVertex, Generic[V]):
             self.reduce_part(two, high)
 
     def reduce_part(self, low: int, high: int) -> None:
-        """Reduce columns of equally many rows, 64 at a time."""
+        """Reduce columns with the same number of rows, 64 at a time."""
         stride = self.stride
         if low < high:
             start = (low - self.first) % stride

@@ -150,7 +150,7 @@ def running_reference(
 
     Args:
         join: `np.add` or `np.multiply`.
-        x: of any shape and any type of numbers.
+        x: array of any shape and any type of numbers.
         exclusive: whether each excludes its own element.
         none: the value before the first.
 

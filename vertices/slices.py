@@ -68,7 +68,7 @@ class MultiSlice(Vertex, Generic[T]):
     x: Input[Vector[T]]
     """rows of the table, one after the other, at least one"""
     index: Input[Vector[UNSIGNED_INT]]
-    """numbers of rows"""
+    """row numbers"""
     out: Output[Vector[T]]
     """one row for each index"""
     first: State[UNSIGNED_INT]
@@ -116,7 +116,7 @@ class MultiUpdate(Vertex, Generic[T]):
     x: InOut[Vector[T]]
     """rows of the table, one after the other, at least one"""
     index: Input[Vector[UNSIGNED_INT]]
-    """numbers of rows"""
+    """row numbers"""
     s: Input[Vector[T]]
     """one row for each index"""
     first: State[UNSIGNED_INT]
@@ -211,7 +211,7 @@ class MultiUpdateMul(MultiUpdate[T]):
 class ListRows(Vertex):
     """Sorts a part of the indices by owner: owner `b` has rows `b * share` to `(b + 1) * share`.
 
-    There are `size` rows, so the last owner may have fewer; out-of-range indices are left out. The
+    There are `size` rows, so the last owner may have fewer; out-of-range indices are skipped. The
     indices of owner b are `row[k]` and `place[k]` for k from `ends[b - 1]` to before `ends[b]`; for
     owner 0, from `begin`, where the part begins in the list. Rows are counted from the first row of
     their owner, and places from the beginning of the part.
@@ -389,7 +389,7 @@ def update_reference(join: Any, x: Array, index: npt.ArrayLike, s: Array, first:
     Args:
         join: a function of the old and the new row, such as `np.maximum`.
         x: [rows, width].
-        index: indices of rows, from `first` on; others are left out.
+        index: indices of rows, from `first` on; others are skipped.
         s: [len(index), width].
         first: the index of the first row.
 

@@ -40,7 +40,7 @@ def sparse_rows(
     """Return the tile cycles of summing rows of a dense matrix, for each row of a sparse one.
 
     Args:
-        element: of both matrices, FLOAT or HALF.
+        element: element type of both matrices, FLOAT or HALF.
         rows: number of rows of the sparse matrix on the busiest worker.
         values: number of non-zeros in them.
         columns: number of columns of the dense matrix.
@@ -75,7 +75,7 @@ def sparse_dots(
     """Return the tile cycles of multiplying rows of two dense matrices, for each non-zero.
 
     Args:
-        element: of both matrices, FLOAT or HALF.
+        element: element type of both matrices, FLOAT or HALF.
         rows: number of rows of the sparse matrix on the busiest worker.
         values: number of non-zeros in them.
         columns: number of columns of the dense matrices.

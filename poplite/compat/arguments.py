@@ -37,7 +37,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.virtual import working_graph
 from poplite.machine.target import Target
-from poplite.ops.operands import beside
+from poplite.ops.operands import invalid_value
 from poplite.poplar.spelling import binder_of
 from poplite.program import Sequence as Steps
 from poplite.program.base import Program
@@ -54,10 +54,10 @@ Number = bool | int | float
 _KINDS: Mapping[str, tuple[Any, str]] = MappingProxyType(
     {
         "Graph": (Graph, "a graph"),
-        "Tensor": (Tensor, "a tensor, as graph.add_variable makes it"),
-        "Operand": (Operand, "a tensor, as graph.add_variable makes it"),
+        "Tensor": (Tensor, "a tensor, such as one from graph.add_variable"),
+        "Operand": (Operand, "a tensor, such as one from graph.add_variable"),
         "str": (str, 'a name, such as "x"'),
-        "ComputeSet": (ComputeSet, "a compute set, as graph.add_compute_set makes it"),
+        "ComputeSet": (ComputeSet, "a compute set from graph.add_compute_set"),
         "Target": (Target, "a target, such as graph.target"),
     }
 )
@@ -81,7 +81,7 @@ def checked(library: str, method: str = "") -> Callable[[Callable[P, R]], Callab
     """
 
     def made(function: Callable[P, R]) -> Callable[P, R]:
-        code: Any = getattr(function, "func", function)  # of what `with_first` returned
+        code: Any = getattr(function, "func", function)  # unwrap `with_first`
         names = code.__code__.co_varnames[code is not function : code.__code__.co_argcount]
         texts, own_name = code.__annotations__, method or code.__name__
         has_graph, what = texts.get("graph") == "Graph", f"{library}.{own_name}"
@@ -122,7 +122,7 @@ def with_first(function: Callable[Concatenate[T, P], R], first: T) -> Callable[P
 
 
 def bound(library: str, method: str = "") -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Take arguments in the order of any declaration of a function, and check them as `checked`.
+    """Accept arguments in the order of any declaration of a function; check them as `checked` does.
 
     Args:
         library: the namespace that the function is declared in.
@@ -176,7 +176,7 @@ def operand_of(what: str, name: str, value: object) -> Operand | Number:
         raise ElementTypeError(
             f"{what}: {name} is {clipped(value)}",
             found=of_type(value),
-            fix="a tensor, as graph.add_variable makes it, or a number",
+            fix="pass a tensor, such as one from graph.add_variable, or a number",
         )
     return value
 
@@ -187,7 +187,7 @@ def sizes_of(what: str, name: str, value: object) -> tuple[int, ...]:
     found = given if isinstance(given, Sequence) and not isinstance(given, str | bytes) else [None]
     numbers = [integer_or_none(each) for each in found]
     if None in numbers:
-        raise beside(what, name, value, "a list of whole numbers")
+        raise invalid_value(what, name, value, "a list of whole numbers")
     return tuple(each for each in numbers if each is not None)
 
 
@@ -195,17 +195,18 @@ def channels_of(what: str, name: str, x: Tensor) -> int:
     """Return the number of channels, or refuse a tensor that has none."""
     if x.rank < 2:
         raise TensorCreationError(
-            f"{what}: {name} '{x.name}' has shape {x.shape}", fix="[batch, channels, field ...]"
+            f"{what}: {name} '{x.name}' has shape {x.shape}",
+            fix="pass a tensor of shape [batch, channels, field ...]",
         )
     return x.shape[1]
 
 
 def number_of(what: str, name: str, value: object) -> float:
-    """Return a number, which options give as text, or raise."""
+    """Return a number, which an option may give as text, or raise."""
     try:
         return float(value)  # type: ignore[arg-type]  # checked by this very call
     except (TypeError, ValueError, OverflowError):
-        raise beside(what, name, value, "a number") from None
+        raise invalid_value(what, name, value, "a number") from None
 
 
 def check_name(what: str, name: object) -> str:
@@ -226,11 +227,12 @@ def _check(what: str, name: str, value: object, text: str) -> None:
         sizes_of(what, name, value)
         return
     kind, asked = _KINDS.get(text, (object, ""))
+    fix = f"pass {asked}"
     if name == "debug_context" and isinstance(value, Program):
-        asked = "the program right before the name, and one argument less in front of it"
+        fix = "pass the program right before the name, and one argument less in front of it"
         if what in HAVE_OUTPUTS:
-            asked = f"{what}WithOutput, which takes an output: {what} makes a new tensor"
-    checked_kind(value, kind, f"{what}: {name}", asked)
+            fix = f"call {what}WithOutput, which takes an output: {what} makes a new tensor"
+    checked_kind(value, kind, f"{what}: {name}", fix)
 
 
 # -- options ---------------------------------------------------------------------------------------
@@ -243,7 +245,7 @@ def check_known(what: str, options: Options, known: Collection[str]) -> None:
     """Refuse options that are not a mapping, and, as PopLibs does, unknown ones."""
     names = ", ".join(known) or "none"
     if not isinstance(options, Mapping | None):
-        raise beside(what, "options", options, f"None, or a mapping of names: {names}")
+        raise invalid_value(what, "options", options, f"None, or a mapping with the keys {names}")
     for name in options or ():
         if name not in known:
             raise InvalidOption(
@@ -265,8 +267,8 @@ def memory_share(what: str, options: Options, default: float = 0.6) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not 0 < number <= 1:
-        fix = 'a share of the memory of a tile, above 0 and at most 1, such as "0.6"'
-        raise beside(what, "availableMemoryProportion", share, fix)
+        asked = 'a share of a tile\'s memory, greater than 0 and at most 1, such as "0.6"'
+        raise invalid_value(what, "availableMemoryProportion", share, asked)
     return number
 
 
@@ -303,9 +305,9 @@ def list_of_sets(what: str, graph: Graph, place: Places) -> Steps | None:
     """
     if isinstance(place, ComputeSet):
         raise ControlProgramError(
-            f"{what}: compute set '{place.name}' in place of a list of them",
-            found="its steps are compute sets, of which those that are missing are appended",
-            fix=f"css = [cs]; {what}(..., css), and Execute each of css in order",
+            f"{what}: expected a list of compute sets; found compute set '{place.name}'",
+            found="each step gets its own compute set; those that the list lacks are appended",
+            fix=f"css = [cs]; {what}(..., css); then Execute each of css in order",
         )
     if not isinstance(place, list):
         return place
@@ -318,15 +320,15 @@ def checked_set(what: str, graph: Graph, each: object) -> ComputeSet:
     """Return a compute set of a graph, or raise."""
     if not isinstance(each, ComputeSet):
         raise ElementTypeError(
-            f"{what}: {clipped(each)} where a compute set is asked for",
+            f"{what}: expected a compute set; found {clipped(each)}",
             found=of_type(each),
-            fix="a compute set, as graph.add_compute_set makes it",
+            fix="pass a compute set from graph.add_compute_set",
         )
     if each.graph is not graph.top_level_graph:
         raise GraphConnectionError(
             f"{what}: compute set '{each.name}' belongs to another graph",
             found=f"this is {graph!r}, the compute set's is {each.graph!r}",
-            fix="graph.add_compute_set(name) of the graph of the tensors",
+            fix="call graph.add_compute_set(name) on the graph of the tensors",
         )
     return each
 
@@ -339,7 +341,7 @@ def library_codelets(library: str) -> Callable[[Graph], None]:
 
     @checked(library)
     def addCodelets(graph: Graph) -> None:
-        """Do nothing: each operation makes the vertex classes that it needs.
+        """Do nothing: each operation adds the vertex classes that it needs.
 
         Args:
             graph: any graph.

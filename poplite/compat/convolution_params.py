@@ -4,7 +4,7 @@
     convolve                        size of the input - size of the kernel + 1 outputs
     truncate, stride, pad           the output
 
-Padding of the kernel and truncation of the output are the same as less padding of the input; so
+Padding the kernel and truncating the output have the same effect as padding the input less; so
 `poplite.ops.convolution` needs no parameters for them.
 
 Source: PopLibs, `poplin/ConvParams.hpp`.
@@ -24,7 +24,7 @@ from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError,
 from poplite.expr.tree import ElementClass
 from poplite.frozen import frozen
 from poplite.ops.convolutions.request import MOST_DIMENSIONS, check_number, dilated, float_type
-from poplite.ops.operands import beside, count_of
+from poplite.ops.operands import count_of, invalid_value
 from poplite.text import clipped, integer_or_none
 from poplite.types import ElementTypeLike, element_type
 
@@ -33,16 +33,16 @@ from poplite.types import ElementTypeLike, element_type
 class InputTransform:
     """Transforms of an input or a kernel before the convolution, applied in this order.
 
-    Empty lists leave it unchanged; a single number is the number of dimensions, as in C++: one to
-    three.
+    Empty lists leave it unchanged; a single number from one to three is the number of dimensions,
+    as in C++.
 
     Attributes:
         truncationLower: number of elements left out at the start.
         truncationUpper: number of elements left out at the end.
         dilation: distance between elements.
-        paddingLower: number of zeros before it.
-        paddingUpper: number of zeros after it.
-        flip: whether it is reversed.
+        paddingLower: number of zeros added at the start.
+        paddingUpper: number of zeros added at the end.
+        flip: whether the elements are reversed.
     """
 
     truncationLower: Sequence[int] | int = ()
@@ -63,9 +63,9 @@ class OutputTransform:
     Attributes:
         truncationLower: number of elements left out at the start.
         truncationUpper: number of elements left out at the end.
-        stride: distance between elements that are kept.
-        paddingLower: number of zeros before it.
-        paddingUpper: number of zeros after it.
+        stride: distance between the elements that remain.
+        paddingLower: number of zeros added at the start.
+        paddingUpper: number of zeros added at the end.
     """
 
     truncationLower: Sequence[int] | int = ()
@@ -90,21 +90,22 @@ class ConvParams:
     of the transforms given. `dataclasses.replace(params, batchSize=2)` returns changed parameters.
 
     Args:
-        dataType: of input, weights and output; or, as in C++, two types, of the input and of the
-            output, which must be equal.
+        dataType: element type of input, weights and output; or, as in C++, two types, of the input
+            and of the output, which must be equal.
         batchSize: number of inputs.
         inputFieldShape: sizes of the input.
         kernelShape: sizes of the kernel.
-        inputChannelsPerConvGroup: number of input channels of a group.
-        outputChannelsPerConvGroup: number of output channels of a group.
+        inputChannelsPerConvGroup: number of input channels per group.
+        outputChannelsPerConvGroup: number of output channels per group.
         numConvGroups: number of groups.
-        inputTransform: of the input.
-        kernelTransform: of the kernel.
-        outputTransform: of the output.
+        inputTransform: transform of the input.
+        kernelTransform: transform of the kernel.
+        outputTransform: transform of the output.
 
     Attributes:
-        inputType: of the input; None until it is assigned, as are all others but the transforms.
-        outputType: of the output, equal to it.
+        inputType: element type of the input; None until it is assigned, as are all others but the
+            transforms.
+        outputType: element type of the output, equal to it.
 
     Raises:
         ElementTypeError: if input and output types differ, or arguments are missing or too many.
@@ -268,15 +269,15 @@ def _one_type(of_input: ElementTypeLike, of_output: ElementTypeLike) -> ElementC
     one, other = element_type(of_input), element_type(of_output)
     if one is not other:
         raise ElementTypeError(
-            f"poplin.ConvParams: inputType {one.__name__}, outputType {other.__name__}",
+            f"poplin.ConvParams: inputType is {one.__name__}, but outputType is {other.__name__}",
             found="the output of a convolution has the type of its input",
-            fix="two types that are the same, and popops.cast of the output",
+            fix="pass the same type twice, and apply popops.cast to the output",
         )
     return one
 
 
 def _complete_lists(transform: _Input | _Output) -> None:
-    """Give a transform its own lists; a number of dimensions becomes lists that change nothing."""
+    """Copy a transform's lists; replace a number of dimensions by lists that have no effect."""
     if integer_or_none(transform.truncationLower) is None:
         for each in fields(transform):
             value = getattr(transform, each.name)
@@ -424,11 +425,11 @@ def _along(what: str, d: int, size: int, taps: int, own: Sides, kernel: Sides, o
     places = dilated(taps, kernel.distance[d]) + sum(kernel.padding[d])
     if not 0 < places <= room:
         raise TensorCreationError(
-            f"{what}: along dimension {d} of the field, the kernel has {places:,} places, "
-            f"the input {room:,}",
-            found=f"with dilation and padding; of {taps:,} taps and {size:,} elements that "
-            "truncations leave",
-            fix="a kernel of at least one place, and at most as many as the input",
+            f"{what}: along dimension {d} of the field, the kernel has size {places:,}, "
+            f"but the input has size {room:,}",
+            found="both after dilation and padding; truncation leaves "
+            f"{taps:,} kernel elements and {size:,} input elements",
+            fix="use a kernel of size 1 or more, and at most the size of the input",
         )
     left = _left(what, d, "outputTransform", room - places + 1, out)
     before, behind = own.padding[d][:: -1 if own.flip[d] else 1]
@@ -452,9 +453,9 @@ def _left(what: str, d: int, name: str, size: int, given: Sides) -> int:
     lower, upper = given.truncation[d]
     if lower + upper > size:
         raise TensorCreationError(
-            f"{what}: along dimension {d}, {name} leaves out {lower + upper:,} of {size:,}",
+            f"{what}: along dimension {d}, {name} truncates {lower + upper:,} of {size:,} elements",
             found=f"truncationLower {lower:,}, truncationUpper {upper:,}",
-            fix=f"truncations of at most {size:,}",
+            fix=f"pass truncations with a sum of at most {size:,}",
         )
     return size - lower - upper
 
@@ -469,8 +470,8 @@ def _sides(what: str, role: str, given: Any, kind: Any, rank: int) -> Sides:
         if any(each < least for each in found):
             raise InvalidOption(
                 f"{what}: {kind.__name__}.{name} is {clipped(value)}",
-                found=f"of {role}",
-                fix=f"whole numbers of at least {least}",
+                found=f"in {role}",
+                fix=f"pass whole numbers of at least {least}",
             )
         return _complete(what, f"{kind.__name__}.{name}", list(found), least, rank)
 
@@ -486,7 +487,7 @@ def _flips(what: str, value: object, rank: int) -> list[bool]:
     name = "InputTransform.flip"
     given = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(given, Sequence) or isinstance(given, str | bytes):
-        raise beside(what, name, value, "a list of truth values")
+        raise invalid_value(what, name, value, "a list of bools")
     flips = [checked_truth(each, f"{what}: {name}") for each in given]
     return _complete(what, name, flips, False, rank)
 
@@ -497,7 +498,7 @@ def _complete(what: str, name: str, given: list[Any], left_out: Any, rank: int) 
     if len(found) != rank:
         raise TensorCreationError(
             f"{what}: {name} is {clipped(given)}",
-            found=f"{len(given)} items, a field of {rank} dimensions",
-            fix="one for each dimension, or none",
+            found=f"it has {len(given)} items, but the field has {rank} dimensions",
+            fix="pass one item for each dimension, or an empty list",
         )
     return found

@@ -36,7 +36,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops.convolutions.request import dilated
-from poplite.ops.operands import beside
+from poplite.ops.operands import invalid_value
 from poplite.program import Sequence as Steps
 
 _KNOWN = (
@@ -68,17 +68,17 @@ def convolution(
     """Record a convolution, `poplin::convolution`.
 
     Args:
-        graph: of the operands.
+        graph: the graph of the operands.
         in_: [batch, channels, field ...].
         weights: [groups, output channels, input channels, kernel ...]; with
             `transposeAndFlipWeights`, the two channel dimensions are swapped.
-        params: of the convolution.
+        params: parameters of the convolution.
         transposeAndFlipWeights: whether the channels of the weights are swapped and the kernel is
             reversed.
         prog: where the steps go.
         debug_context: name of the result.
         options: those of PopLibs; `availableMemoryProportion` is used, the others change nothing.
-        cache: of plans; not used, since poplite has its own.
+        cache: PopLibs' cache of plans; not used, since poplite has its own.
 
     Returns:
         A new tensor [batch, output channels, output field ...].
@@ -221,15 +221,15 @@ def check_like_params(
     """Refuse a tensor that does not match the parameters."""
     if x.shape != tuple(shape):
         raise TensorCreationError(
-            f"poplin.{what}: '{x.name}' has shape {x.shape}, the parameters say {tuple(shape)}",
-            found=f"it is given for {role}",
-            fix="the parameters of the operands",
+            f"poplin.{what}: '{x.name}' has shape {x.shape}, but the parameters say {tuple(shape)}",
+            found=f"it was passed as {role}",
+            fix="pass parameters that match the operands",
         )
     if x.element_type is not element:
         raise ElementTypeError(
-            f"poplin.{what}: '{x.name}' is {x.element_type!r}, the parameters say {element!r}",
-            found=f"it is given for {role}",
-            fix="the parameters of the operands",
+            f"poplin.{what}: '{x.name}' is {x.element_type!r}, but the parameters say {element!r}",
+            found=f"it was passed as {role}",
+            fix="pass parameters that match the operands",
         )
 
 
@@ -254,7 +254,7 @@ def getGradientParams(params: ConvParams) -> ConvParams:
     Its operands are the gradient of the output, and the weights with `transposeAndFlipWeights`.
 
     Args:
-        params: of the convolution.
+        params: parameters of the convolution.
 
     Raises:
         the errors of `ConvParams.getOutputFieldShape`.
@@ -269,7 +269,7 @@ def getGradientParams(params: ConvParams) -> ConvParams:
     own, kernel, out, padding = asked.own, asked.kernel, asked.out, []
     for d, each in enumerate(asked.dimensions):
         before, behind = (each.places - 1 + side for side in out.truncation[d])
-        # After the last element that a stride keeps there may be some that nothing depends on.
+        # No output may depend on the elements after the last one that a stride selects.
         padding.append((before, behind + each.left - dilated(each.count, each.stride)))
     lower, upper = ([pair[side] for pair in padding] for side in (0, 1))
     return ConvParams(
@@ -305,14 +305,14 @@ def calculateWeightDeltas(
     """Record the gradient of a convolution's weights, `poplin::calculateWeightDeltas`.
 
     Args:
-        graph: of the operands.
+        graph: the graph of the operands.
         zDeltas: the gradient of the output.
         activations: the input.
-        params: of the convolution.
+        params: parameters of the convolution.
         prog: where the steps go.
         debug_context: name of the result.
         options: as for `convolution`.
-        cache: of plans; not used, since poplite has its own.
+        cache: PopLibs' cache of plans; not used, since poplite has its own.
 
     Returns:
         A tensor [groups, output channels, input channels, kernel ...].
@@ -402,7 +402,7 @@ def addBias(
     debug_context: str = "",
     options: Options = None,
 ) -> None:
-    """Record `in += biases` by channel, in place, `poplin::addBias`.
+    """Record `in += biases` per channel, in place, `poplin::addBias`.
 
     Raises:
         the errors of `poplite.ops.assign`; TensorCreationError unless there is one bias for each
@@ -424,7 +424,7 @@ def convolutionBiasUpdate(
     prog: Steps,
     debug_context: str = "",
 ) -> None:
-    """Record `biases += scale * (sum of deltas by channel)`, `poplin::convolutionBiasUpdate`.
+    """Record `biases += scale * (sum of deltas per channel)`, `poplin::convolutionBiasUpdate`.
 
     Raises:
         the errors of `addBias`, and InvalidOption for a scale of more than one number.
@@ -491,8 +491,8 @@ def weightsTransposeChansFlipXY(
     """
     if weightsIn.rank < 3:
         raise TensorCreationError(
-            f"poplin.weightsTransposeChansFlipXY: '{weightsIn.name}' is of shape {weightsIn.shape}",
-            fix="[groups, output channels, input channels, kernel ...]",
+            f"poplin.weightsTransposeChansFlipXY: '{weightsIn.name}' has shape {weightsIn.shape}",
+            fix="pass weights of shape [groups, output channels, input channels, kernel ...]",
         )
     ops.copy(transposed(weightsIn), weightsOut, program=prog)
 
@@ -501,9 +501,9 @@ def _check_biases(what: str, x: Tensor, biases: Tensor) -> None:
     """Refuse biases unless there is one for each channel."""
     if biases.shape != (channels := channels_of(f"poplin.{what}", "x", x),):
         raise TensorCreationError(
-            f"poplin.{what}: biases '{biases.name}' have shape {biases.shape}, '{x.name}' has "
+            f"poplin.{what}: biases '{biases.name}' have shape {biases.shape}, but '{x.name}' has "
             f"{channels:,} channels",
-            fix=f"biases of shape ({channels},)",
+            fix=f"pass biases of shape ({channels},)",
         )
 
 
@@ -514,11 +514,13 @@ def _scalar(what: str, scale: object, like: Tensor) -> Tensor | float:
             raise TensorCreationError(
                 f"poplin.{what}: scale '{scale.name}' is {type_and_shape(scale)}",
                 found=f"'{like.name}' is {type_and_shape(like)}",
-                fix=f"a number, or a tensor of one element of {like.element_type!r}",
+                fix=f"pass a number, or a tensor of one element of {like.element_type!r}",
             )
         return scale.reshape(())
     if isinstance(scale, str):
-        raise beside(f"poplin.{what}", "scale", scale, "a number, or a tensor of one element")
+        raise invalid_value(
+            f"poplin.{what}", "scale", scale, "a number, or a tensor of one element"
+        )
     return number_of(f"poplin.{what}", "scale", scale)
 
 

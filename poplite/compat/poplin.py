@@ -64,7 +64,7 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor, check_own
 from poplite.graph.tile_mapping import TileMapping
 from poplite.ops.fuse.placement import grain_of
-from poplite.ops.operands import beside, count_of, steps_for
+from poplite.ops.operands import count_of, invalid_value, steps_for
 from poplite.ops.products.layout import Options as PlanOptions, checked_options
 from poplite.ops.products.matmul import plan_by, product
 from poplite.poplar.absent import shown as _shown
@@ -105,7 +105,7 @@ _PRODUCT_OPTIONS = (
 
 
 class PlanningCache:
-    """Stands in for `poplin::PlanningCache`; it is not used, since poplite has its own cache."""
+    """Placeholder for `poplin::PlanningCache`; it is not used, since poplite has its own cache."""
 
 
 class _Form(NamedTuple):
@@ -135,14 +135,15 @@ def _multiply(  # noqa: D417  (users do not give the form)
     """Record a product, `poplin::{name}`: of two matrices, or of two in each group.
 
     Args:
-        graph: of the matrices.
+        graph: the graph of the matrices.
         A: [m, k] of HALF or FLOAT; grouped, [g, m, k].
         B: [k, n] of the same type; grouped, [g, k, n].
         prog: where the steps go.
         debug_context: name of the product.
         options: those of PopLibs, of which `availableMemoryProportion` and `partialsType` are used.
-        cache: of plans; not used, since poplite has its own.
-        output_type: of the product, as in C++ before the name; by default that of the matrices.
+        cache: PopLibs' cache of plans; not used, since poplite has its own.
+        output_type: element type of the product, as in C++ before the name; by default that of the
+            matrices.
 
     Returns:
         A new tensor [m, n]; grouped, [g, m, n].
@@ -206,7 +207,7 @@ def _accumulate(
     if isinstance(k, Tensor):
         check_own(graph, k, f"{form.called}, k")
     if not (k.num_elements == 1 if isinstance(k, Tensor) else isinstance(k, Real)):
-        raise beside(form.called, "k", k, "a number such as 1.0, or a tensor of one element")
+        raise invalid_value(form.called, "k", k, "a number such as 1.0, or a tensor of one element")
     kind = FLOAT if C.element_type is HALF else C.element_type  # HALF is rounded once
     factor = ops.cast(k.reshape(()), kind) if isinstance(k, Tensor) else k
     changed = ops.cast(ops.cast(C, kind) + factor * ops.cast(expr, kind), C.element_type)
@@ -245,14 +246,15 @@ def _made_by_plan(
         """Create a matrix of a product, or groups of them, mapped as planned.
 
         Args:
-            graph: gets the matrix.
+            graph: the graph of the matrix.
             inputType: HALF or FLOAT.
             aShape: (m, k); grouped, (g, m, k).
             bShape: (k, n); grouped, (g, k, n).
             debug_context: name of the matrix.
             options: as for `matMul`.
             cache: as for `matMul`.
-            output_type: of the product, as in C++ before the shapes; by default `inputType`.
+            output_type: element type of the product, as in C++ before the shapes; by default
+                `inputType`.
 
         Returns:
             A new tensor of the shape of the left or right operand, or of the product.
@@ -312,7 +314,7 @@ def matMulReportPlan(
         raise ElementTypeError(
             f"poplin.matMulReportPlan: out is {clipped(out)}",
             found=of_type(out),
-            fix="a text file, or sys.stdout",
+            fix="pass a text file, or sys.stdout",
         )
     out.write(f"{plan}\n")
 
@@ -327,7 +329,7 @@ def _fitting(
         raise TensorCreationError(
             f"{form.called}: '{out.name}' has shape {out.shape}",
             found=f"the product has shape {expr.shape}",
-            fix=f"a tensor of shape {expr.shape}",
+            fix=f"pass a tensor of shape {expr.shape}",
         )
     return expr
 
@@ -346,7 +348,7 @@ def _matmul(
             raise TensorCreationError(
                 f"{form.called}: '{each.name}' has shape {each.shape}",
                 found=f"it multiplies {sizes}",
-                fix="poplin.matMul of matrices, matMulGrouped of groups of them",
+                fix="use poplin.matMul for matrices, or matMulGrouped for groups of matrices",
             )
     found = _plan_options(form.called, options, operands[0].element_type, result)
     return product(*operands, found, f"{form.called}(graph, {{}}, {{}}, ...)")
@@ -360,22 +362,23 @@ def _planned(
     given: tuple[Shape, Shape],
     options: Options,
 ) -> ops.MatMulPlan:
-    """Return the plan that arguments ask for."""
+    """Return the plan for the given arguments."""
     what, rank = form.called, form.rank
     left, right = (
         sizes_of(what, name, shape) for name, shape in zip(("aShape", "bShape"), given, strict=True)
     )
     if [len(left), len(right)] != [rank, rank]:
         raise TensorCreationError(
-            f"{what}: shapes {', '.join(map(clipped, given))}",
-            found=f"two shapes of {rank} sizes each are needed",
-            fix=f"{what}(graph, HALF, (4, 64, 96)[-{rank}:], (4, 96, 32)[-{rank}:])",
+            f"{what}: expected two shapes of {rank} sizes each; found "
+            f"{', '.join(map(clipped, given))}",
+            fix=f"{what}(graph, HALF, {(4, 64, 96)[-rank:]}, {(4, 96, 32)[-rank:]})",
         )
     if (*left[:-2], left[-1]) != right[:-1]:
         raise TensorCreationError(
-            f"{what}: shapes {given[0]} and {given[1]} do not fit",
-            found="columns of the left are rows of the right; groups are as many",
-            fix="the shapes of the operands of matMul",
+            f"{what}: shapes {given[0]} and {given[1]} do not match",
+            found="the left matrix must have as many columns as the right one has rows, "
+            "and both the same number of groups",
+            fix="pass the shapes of the operands of matMul",
         )
     element = element_type(kind)
     sizes = left[0] if rank == 3 else 1, left[-2], left[-1], right[-1]
@@ -392,7 +395,7 @@ def _plan_options(
     if options and "partialsType" in options:
         value = options["partialsType"]
         if value not in _TYPES:
-            raise beside(what, "partialsType", value, "'half' or 'float'")
+            raise invalid_value(what, "partialsType", value, "'half' or 'float'")
         partials = FLOAT if element_type(element) is FLOAT else _TYPES[value]
     return checked_options(what, partials, result, memory_share(what, options), None)
 
@@ -407,7 +410,7 @@ def cholesky(graph: Graph, a: Tensor, lower: bool, *arguments: Any) -> Tensor:
     """Record the Cholesky factorisation, `poplin::cholesky`.
 
     Args:
-        graph: of the matrices.
+        graph: the graph of the matrices.
         a: [..., n, n], of which one triangle is read.
         lower: whether the factor is a lower triangle rather than an upper one.
         *arguments: `[blockSize,] prog, debug_context="", options=None, cache=None`.
@@ -451,7 +454,7 @@ def createCholeskyInput(
     """Create a variable for a matrix to factor, `poplin::createCholeskyInput`, linear over tiles.
 
     Args:
-        graph: gets the variable.
+        graph: the graph of the variable.
         type: its element type.
         shape: [..., n, n].
         lower: as for `cholesky`.
@@ -491,11 +494,11 @@ def triangularSolve(
     """Record the solution of triangular systems, `poplin::triangularSolve`.
 
     Args:
-        graph: of the matrices.
+        graph: the graph of the matrices.
         a: [..., n, n], of which one triangle is read.
         b: [..., n, k], or [..., k, n] if a is on the right.
         leftSide: solve `a x = b`, or `x a = b`.
-        lower: which triangle.
+        lower: whether the lower triangle is read; else the upper one.
         unitDiagonal: take the diagonal to be 1.
         *arguments: `[blockSize,] prog, debug_context="", options=None, cache=None`.
 
@@ -536,7 +539,10 @@ def createTriangularSolveInputLHS(
     block, _, name = _arguments(what, arguments, is_recorded=False, usual=64)
     sizes = sizes_of(f"poplin.{what}", "aShape", aShape)
     if len(sizes) < 2:
-        raise TensorCreationError(f"poplin.{what}: a shape of {sizes}", fix="[..., n, n]")
+        raise TensorCreationError(
+            f"poplin.{what}: expected a shape [..., n, n]; found {sizes}",
+            fix="pass a shape whose last two sizes are equal",
+        )
     rows, columns = sizes[-2:] if leftSide else sizes[:-3:-1]
     block = block if rows > block else 1
     down, across = -(-rows // block), -(-columns // block)
@@ -635,8 +641,8 @@ class experimental:
         check_known(f"poplin.{what}", options, ("rowsPerIteration",))
         if Q.shape != A.shape[:1] * 2 or not A.rank:
             raise TensorCreationError(
-                f"poplin.{what}: Q of shape {Q.shape} for A of shape {A.shape}",
-                fix="as poplin.experimental.createQRFactorizationMatrices makes them",
+                f"poplin.{what}: Q has shape {Q.shape}, but A has shape {A.shape}",
+                fix="create both with poplin.experimental.createQRFactorizationMatrices",
             )
         block = _size(what, "rowsPerIteration", (options or {}).get("rowsPerIteration", 8))
         q, r = ops.linalg.qr(
@@ -675,9 +681,9 @@ def linspace(
     )
     if not math.isfinite(last - first):
         raise InvalidOption(
-            f"poplin.linspace: from {clipped(left)} to {clipped(right)}",
-            found="there are no equal distances between",
-            fix="two finite numbers",
+            f"poplin.linspace: both ends must be finite; found {clipped(left)} and "
+            f"{clipped(right)}",
+            fix="pass two finite numbers",
         )
     name = debug_prefix or "linspace"
     check_room(graph.space, element_type(type), (number,), "poplin.linspace, count")
@@ -695,7 +701,7 @@ def meshgrid2d(graph: Graph, x: Tensor, y: Tensor) -> list[Tensor]:
     for each in (x, y):
         if each.rank != 1:
             raise TensorCreationError(
-                f"poplin.meshgrid2d: '{each.name}' is of shape {each.shape}", fix="two vectors"
+                f"poplin.meshgrid2d: '{each.name}' has shape {each.shape}", fix="pass two vectors"
             )
     return [
         x.reshape((1, len(x))).broadcast(len(y), 0),
@@ -722,9 +728,9 @@ def _arguments(
     if is_recorded:
         if not arguments or not isinstance(arguments[0], Program):
             raise ElementTypeError(
-                f"poplin.{what}: no program takes its steps",
+                f"poplin.{what}: a program for its steps is missing",
                 found=", ".join(map(clipped, arguments)) or "no more arguments",
-                fix='[blockSize,] prog, debug_context="", options=None, cache=None',
+                fix='pass [blockSize,] prog, debug_context="", options=None, cache=None',
             )
         prog, *rest = arguments
         arguments = tuple(rest)
@@ -740,7 +746,7 @@ def _last_arguments(what: str, arguments: tuple[Any, ...]) -> tuple[str, Options
         raise ElementTypeError(
             f"{what}: too many arguments",
             found=", ".join(map(clipped, arguments)),
-            fix='at the end: debug_context="", options=None, cache=None',
+            fix='end with debug_context="", options=None, cache=None',
         )
     left_out: tuple[Any, ...] = ("", None)
     name, options, *_ = arguments + left_out[len(arguments) :]
@@ -752,5 +758,5 @@ def _size(what: str, name: str, value: object) -> int:
     is_text = isinstance(value, str) and value.strip().isdecimal()
     number = int(value) if is_text else integer_or_none(value)  # type: ignore[call-overload]
     if number is None or number < 1:
-        raise beside(f"poplin.{what}", name, value, f"a number of rows, such as {name}=8")
+        raise invalid_value(f"poplin.{what}", name, value, f"a number of rows, such as {name}=8")
     return number

@@ -33,7 +33,7 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor, check_own, of_variable
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.graph.tile_mapping import TileMapping
-from poplite.ops.operands import FLOATS, beside, check_placed, check_type, steps_for
+from poplite.ops.operands import FLOATS, check_placed, check_type, invalid_value, steps_for
 from poplite.ops.random.numbers import (
     CHOSEN,
     TWO_32,
@@ -73,9 +73,9 @@ def _state(graph: Graph) -> Tensor:
 def _check_seed(what: str, seed: Tensor) -> None:
     if not isinstance(seed, Tensor) or seed.element_type is not UNSIGNED_INT or seed.shape != (2,):
         raise ElementTypeError(
-            f"poprand.{what}: a seed is two words of UNSIGNED_INT",
+            f"poprand.{what}: seed must be UNSIGNED_INT[2]",
             found=type_and_shape(seed) if isinstance(seed, Tensor) else of_type(seed),
-            fix="graph.add_variable(pl.UNSIGNED_INT, (2,), 'seed', mapping=0)",
+            fix="pass graph.add_variable(pl.UNSIGNED_INT, (2,), 'seed', mapping=0)",
         )
 
 
@@ -118,12 +118,14 @@ def _draw(
         graph.tile_mapping(seed)
     number = integer_or_none(modifier)
     if number is None:
-        raise beside(f"poprand.{what}", "seed_modifier", modifier, "a whole number, such as 0")
+        raise invalid_value(
+            f"poprand.{what}", "seed_modifier", modifier, "a whole number, such as 0"
+        )
     name = name or what
     return _Draw(graph, seed, number, name, steps_for(f"poprand.{what}", graph, name, prog))
 
 
-def _lies(what: str, graph: Graph, reference: Tensor) -> TileMapping:
+def _mapping_of(what: str, graph: Graph, reference: Tensor) -> TileMapping:
     """Return the mapping of a reference, or raise."""
     check_own(graph, reference, f"poprand.{what}")
     return graph.tile_mapping(reference)
@@ -136,7 +138,7 @@ def setSeed(
     """Record that the state for draws without a seed is set, `poprand::setSeed`.
 
     Args:
-        graph: of the seed.
+        graph: the graph of the seed.
         master_seed: UNSIGNED_INT[2].
         seed_modifier: different modifiers give different numbers for the same seed.
         prog: where the steps go.
@@ -176,7 +178,7 @@ def uniform(
     [1, 2, 3, 4, 5, 6]
     """
     draw = _draw("uniform", graph, seed, seed_modifier, prog, debug_context)
-    mapping, shape = _lies("uniform", graph, reference), reference.shape
+    mapping, shape = _mapping_of("uniform", graph, reference), reference.shape
     element = element_type(out_type)
     if element.is_floating_point:
         drawn_type("poprand.uniform", shape, element, FLOATS, None)
@@ -196,7 +198,7 @@ def _whole_range(element: ElementClass, min_val: float, max_val: float) -> tuple
             f"poprand.uniform: from min_val {min_val!r} to max_val {max_val!r} there are "
             f"{max(0, last - low + 1):,} whole numbers",
             found="both limits may be drawn",
-            fix="at least 1, and at most 2^32, such as min_val=1, max_val=6",
+            fix="choose limits for 1 to 2^32 whole numbers, such as min_val=1, max_val=6",
         )
     return low, last
 
@@ -208,13 +210,13 @@ def _whole(element: ElementClass, name: str, value: float, toward: Callable[[flo
     if number is None:
         fraction = number_of(what, name, value)
         if not math.isfinite(fraction):
-            raise beside(what, name, value, f"a finite number, such as {name}=1")
+            raise invalid_value(what, name, value, f"a finite number, such as {name}=1")
         number = toward(fraction)
     if not limits.min <= number <= limits.max:
         raise SizeOverflowError(
             f"{what}: {name} is {clipped(value)}",
             found=f"it is drawn as {element!r}",
-            fix=f"from {limits.min} to {limits.max}",
+            fix=f"pass a number from {limits.min} to {limits.max}",
         )
     return number
 
@@ -232,7 +234,7 @@ def bernoulli(
 ) -> Tensor:
     """Record 1 with a probability, and 0 otherwise, `poprand::bernoulli`."""
     draw = _draw("bernoulli", graph, seed, seed_modifier, prog, debug_context)
-    mapping = _lies("bernoulli", graph, reference)
+    mapping = _mapping_of("bernoulli", graph, reference)
     element = drawn_type("poprand.bernoulli", reference.shape, out_type, CHOSEN, None)
     threshold("poprand.bernoulli", "prob", prob)
     return ops.random.bernoulli(draw.key(), reference.shape, prob, **draw.how(element, mapping))
@@ -252,7 +254,7 @@ def normal(
 ) -> Tensor:
     """Record normally distributed numbers, `poprand::normal`."""
     draw = _draw("normal", graph, seed, seed_modifier, prog, debug_context)
-    mapping = _lies("normal", graph, reference)
+    mapping = _mapping_of("normal", graph, reference)
     element = drawn_type("poprand.normal", reference.shape, out_type, FLOATS, None)
     normal_fields("poprand.normal", mean, std_dev, "std_dev")
     return ops.random.normal(
@@ -273,9 +275,12 @@ def truncatedNormal(
     prog: Steps,
     debug_context: str = "",
 ) -> Tensor:
-    """Record normal numbers within `alpha` standard deviations, `poprand::truncatedNormal`."""
+    """Record normally distributed numbers, truncated, `poprand::truncatedNormal`.
+
+    Numbers are within `alpha` standard deviations of the mean.
+    """
     draw = _draw("truncatedNormal", graph, seed, seed_modifier, prog, debug_context)
-    mapping = _lies("truncatedNormal", graph, reference)
+    mapping = _mapping_of("truncatedNormal", graph, reference)
     element = drawn_type("poprand.truncatedNormal", reference.shape, out_type, FLOATS, None)
     names = "std_dev", "alpha"
     truncated_fields("poprand.truncatedNormal", mean, std_dev, alpha, names)
@@ -303,7 +308,7 @@ def dropout(
     """
     what = "poprand.dropout"
     draw = _draw("dropout", graph, seed, seed_modifier, prog, debug_context)
-    mapping, shape = _lies("dropout", graph, reference), reference.shape
+    mapping, shape = _mapping_of("dropout", graph, reference), reference.shape
     check_type(what, input, FLOATS, "input")
     check_own(graph, input, f"{what}, input")
     check_placed(input)
@@ -311,7 +316,7 @@ def dropout(
         raise TensorCreationError(
             f"{what}: input '{input.name}' is {type_and_shape(input)}",
             found=f"reference '{reference.name}' is {type_and_shape(reference)}",
-            fix=f"an input of shape {shape}",
+            fix=f"pass an input of shape {shape}",
         )
     threshold(what, "keep_probability", keep_probability)
     factor = number_of(what, "scale", scale)

@@ -58,7 +58,7 @@ def mapTensorLinearly(
     The fewest tiles are used that minimise the largest part, see `splitRegions`.
 
     Args:
-        graph: of the tensor, or a virtual graph of it.
+        graph: the graph of the tensor, or a virtual graph of it.
         t: any view.
         min_elements_per_tile: by default as many as fill 128 bytes.
         grain_size: number of elements that stay together; by default as many as a tile loads at
@@ -90,7 +90,7 @@ def mapTensorLinearlyWithOffset(
     `poputil::mapTensorLinearlyWithOffset`, in both forms.
 
     Args:
-        graph: of the tensor, or a virtual graph of it.
+        graph: the graph of the tensor, or a virtual graph of it.
         t: any view.
         offset: the tile of the first elements, counted from the last tile if not ascending.
         ascending: whether tile numbers rise.
@@ -192,9 +192,9 @@ def createBroadcastOperand(
     """
     if not 0 <= dim < full_tensor.rank:
         raise TensorIndexError(
-            f"poputil.createBroadcastOperand: dimension {dim} of '{full_tensor.name}', "
-            f"which has {full_tensor.rank}",
-            fix=f"a dimension from 0 to {full_tensor.rank - 1}",
+            f"poputil.createBroadcastOperand: there is no dimension {dim} in "
+            f"'{full_tensor.name}', which has {full_tensor.rank}",
+            fix=f"pass a dimension from 0 to {full_tensor.rank - 1}",
         )
     made = graph.add_variable(element_type, (full_tensor.shape[dim],), name)
     if not full_tensor.num_elements:
@@ -256,8 +256,8 @@ def _common(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
 
 def _unfit(one: tuple[int, ...], other: tuple[int, ...]) -> TensorCreationError:
     return TensorCreationError(
-        f"poputil.broadcastToMatch: shapes {one} and {other}",
-        found="shapes are aligned at the last dimension, and sizes are equal, or 1",
+        f"poputil.broadcastToMatch: shapes {one} and {other} cannot be broadcast",
+        found="shapes are aligned at the last dimension, and sizes must be equal, or 1",
     )
 
 
@@ -278,9 +278,9 @@ def part_ends(what: str, size: int, grain: int, most: int, least: int) -> Int64:
     for name, number in numbers.items():
         if integer_or_none(number) is None or number < (name != "minimum"):
             raise InvalidOption(
-                f"poputil.{what}: {name} {clipped(number)}",
+                f"poputil.{what}: {name} is {clipped(number)}",
                 found=", ".join(f"{each} {clipped(n)}" for each, n in numbers.items()),
-                fix="whole numbers of at least 1; the minimum may be 0",
+                fix="pass whole numbers of at least 1; the minimum may be 0",
             )
     grain = min(grain, max(1, size))
     grains = -(-size // grain)
@@ -357,7 +357,7 @@ def dithered(mapping: TileMapping, shape: Sequence[int]) -> TileMapping:
 
 
 def _uses(tile: Int64, begin: Int64, end: Int64, size: int) -> list[tuple[int, int, set[int]]]:
-    """Return ranges of the vector that the same tiles use, in order; intervals are taken modulo."""
+    """Return ranges of the vector that the same tiles use, in order; positions wrap at `size`."""
     changes: dict[int, list[tuple[int, int]]] = {0: []}
     for at, first, last in zip(tile.tolist(), begin.tolist(), end.tolist(), strict=True):
         low, high = first % size, (last - 1) % size + 1

@@ -1,6 +1,6 @@
-"""Named dimensions: a single axis, the axes of a tensor, one axis for several.
+"""Named dimensions: a single axis, the axes of a tensor, a flattened axis.
 
-    H = make_axis(3, "H")       a root of its own
+    H = make_axis(3, "H")       a new root
     H.slice(slice(1, 3))        the same root, length 2
     H.resized(5)                the same root, length 5
     H.fresh("G")                another root, with the length of H, even if set later
@@ -56,7 +56,7 @@ class AxisRole:
     """A kind of axis; two roles are the same only if they are one object.
 
     Attributes:
-        name: for messages; None until it has one.
+        name: the name in messages; None until it has one.
         docstring: its purpose.
         line: the user's line that made it.
     """
@@ -78,9 +78,9 @@ def checked_roles(roles: Iterable[AxisRole]) -> list[AxisRole]:
     for role in listed:
         if not isinstance(role, AxisRole):
             raise AxisError(
-                f"{clipped(role)} is not a role of an axis",
+                f"{clipped(role)} is not an axis role",
                 found=of_type(role),
-                fix="roles=[ng.make_axis_role('Height')]",
+                fix="pass roles=[ng.make_axis_role('Height')]",
             )
     return listed
 
@@ -132,7 +132,7 @@ class Axis:
 
     @property
     def length(self) -> int | None:
-        """The number of indices; None as long as it is not known.
+        """The number of indices; None while it is not known.
 
         It may be set, and changed, until a tensor with the axis has storage, or an operation
         depends on it (an index from the end, `concat`, `stack`, `pad`, a derivative of parts);
@@ -156,13 +156,13 @@ class Axis:
                 found=f"it was made at {self.line}",
                 fix=f"{self._source[0].name}.length = ...",
             )
-        found = checked_length(length, self.name)
+        found = checked_length(length, f"the length of axis '{self.name}'")
         if self._user and found != self._length:
             raise AxisLengthError(
                 f"axis '{self.name}' has length {self._length}, and {self._user} relies on it;"
                 f" it cannot become {found}",
                 found=f"'{self.name}' was made at {self.line}",
-                fix=f"{self.name}.resized({found}), or another axis",
+                fix=f"use {self.name}.resized({found}), or another axis",
             )
         self._length = found
 
@@ -225,7 +225,9 @@ class Axis:
                 fix=f"{self.name}.slice(slice(1, 3))",
             )
         if part.step == 0:
-            raise AxisError(f"axis '{self.name}': a slice with steps of 0", fix="slice(0, 4, 2)")
+            raise AxisError(
+                f"axis '{self.name}': the step of a slice must not be 0", fix="slice(0, 4, 2)"
+            )
         return self.part(part)
 
     def part(self, part: Slice) -> Axis:
@@ -243,7 +245,7 @@ class Axis:
         Raises:
             AxisLengthError: if the length is not a whole number from 0.
         """
-        number = checked_length(length, self.name)
+        number = checked_length(length, f"the length of axis '{self.name}'")
         return Axis(self.root, number, None, self._roles, self.docstring)
 
     def fresh(self, name: str | None = None) -> Axis:
@@ -306,13 +308,13 @@ class Axis:
         return True
 
     def __len__(self) -> NoReturn:
-        raise self._no_sequence("len of an axis", f"{self.name}.length")
+        raise self._no_sequence("an axis has no len", f"{self.name}.length")
 
     def __iter__(self) -> NoReturn:
-        raise self._no_sequence("an axis is not iterated", f"range({self.name}.length)")
+        raise self._no_sequence("an axis cannot be iterated", f"range({self.name}.length)")
 
     def __getitem__(self, key: object) -> NoReturn:
-        raise self._no_sequence("an axis is not indexed", f"{self.name}.slice(slice(1, 3))")
+        raise self._no_sequence("an axis cannot be indexed", f"{self.name}.slice(slice(1, 3))")
 
     def _no_sequence(self, what: str, fix: str) -> AxisError:
         return AxisError(f"'{self.name}': {what}", found=repr(self), fix=fix)
@@ -336,14 +338,14 @@ def is_slice(part: object) -> bool:
     )
 
 
-def checked_length(value: object, name: str) -> int:
-    """Return a length given by a user; raises AxisLengthError for anything else."""
+def checked_length(value: object, what: str) -> int:
+    """Return a length given by a user, `what`; raises AxisLengthError for anything else."""
     number = integer_or_none(value)
     if number is None or number < 0 or isinstance(value, bool):
         raise AxisLengthError(
-            f"axis '{name}': a length of {clipped(value)}",
+            f"{what} is {clipped(value)}",
             found=of_type(value),
-            fix="a whole number from 0",
+            fix="pass a whole number from 0",
         )
     return number
 
@@ -358,9 +360,9 @@ def check_axis_name(name: object) -> None:
     """Raise AxisError for a name that is not text."""
     if name is not None and not (isinstance(name, str) and name):
         raise AxisError(
-            f"an axis is named {clipped(name)}",
+            f"the name of an axis must be text; found {clipped(name)}",
             found=of_type(name),
-            fix='make_axis(3, "H"): first the length, then the name',
+            fix='pass the length first, and then the name: make_axis(3, "H")',
         )
 
 
@@ -374,7 +376,7 @@ def make_axis(
 
     Args:
         length: the number of indices; by default, it is set later: `axis.length = 128`.
-        name: for messages and pictures; by default, an automatic one.
+        name: the name in messages and pictures; by default, an automatic one.
         roles: its meanings, such as `ar.Height`.
         docstring: its purpose.
 
@@ -387,7 +389,8 @@ def make_axis(
     """
     check_axis_name(name)
     root = AxisRoot(name)
-    number = None if length is None else checked_length(length, root.shown)
+    what = f"the length of axis '{root.shown}'"
+    number = None if length is None else checked_length(length, what)
     return Axis(root, number, None, checked_roles(roles), docstring)
 
 
@@ -474,13 +477,16 @@ class Axes:
         try:
             return some(self.items[key]) if isinstance(key, slice) else self.items[key]
         except TypeError:
-            check_kind(key, int, "an index of axes", "axes[0], axes.find('H') or axes.index(H)")
+            fix = "use axes[0], axes.find('H') or axes.index(H)"
+            check_kind(key, int, "the index of an axis", fix)
             raise
         except IndexError:
             raise TensorIndexError(
                 f"there is no axis {key} among {self}",
                 found=amount(len(self), "axis", "axes"),
-                fix=f"from {-len(self)} to {len(self) - 1}" if self.items else "axes that has some",
+                fix=f"pass an index from {-len(self)} to {len(self) - 1}"
+                if self.items
+                else "use a tensor with axes",
             ) from None
 
     def __contains__(self, axis: object) -> bool:
@@ -603,20 +609,21 @@ class Axes:
             raise AxisError(
                 f"set_shape: lengths is {clipped(lengths)}",
                 found=f"{of_type(lengths)}; the axes are {self}",
-                fix="a list of lengths, one for each axis",
+                fix="pass a list of lengths, one for each axis",
             )
         listed = tuple(found)
         if len(listed) != len(self.items):
             raise AxisLengthError(
-                f"{amount(len(listed), 'length')} for {amount(len(self.items), 'axis', 'axes')}",
+                f"set_shape: {amount(len(listed), 'length')} for "
+                f"{amount(len(self.items), 'axis', 'axes')}",
                 found=f"{self} and {clipped(listed)}",
-                fix="a length for each axis",
+                fix="pass a length for each axis",
             )
         for axis, length in zip(self.items, listed, strict=True):
             axis.length = length
 
     def flatten(self, force: bool = False) -> Axis:
-        """Return one axis for all of them.
+        """Return all of them as one axis.
 
         Args:
             force: whether a single axis is flattened too; otherwise it is returned unchanged.
@@ -657,7 +664,7 @@ def make_axes(items: AxesLike = ()) -> Axes:
 
 
 def axes_of(like: AxesLike) -> Axes:
-    """Return an argument of a user as axes: an axis, several, or None for none."""
+    """Return a user's argument as axes: an axis, several, or None for none."""
     if like.__class__ is Axes:
         return like
     return Axes(() if like is None else like)
@@ -677,7 +684,7 @@ def chosen(like: AxesLike, all_axes: Axes, what: str) -> Axes:
             raise DuplicateAxisError(
                 f"{what}: '...' occurs twice in the list",
                 found=f"the axes are {all_axes}",
-                fix="once",
+                fix="list '...' once",
             )
         listed = [axis for each in listed for axis in (others if each is ... else (each,))]
     try:
@@ -742,8 +749,8 @@ def check_lengths(what: str, left: Axes, right: Axes, of: tuple[Any, Any] | None
         f"{what}: axis '{root.shown}' has length {one.length} in the left operand and "
         f"{other.length} in the right",
         found="\n".join(lines),
-        fix=f"x[{long.name}, 0:{short.length}] of the longer one, "
-        f"or {long.name}.fresh() if they are different axes",
+        fix=f"take x[{long.name}, 0:{short.length}] of the longer one, "
+        f"or use {long.name}.fresh() if they are different axes",
     )
 
 
@@ -759,16 +766,16 @@ def missing(what: str, axis: object, axes: Axes, of: str = "") -> AxisError:
     if not isinstance(axis, Axis):
         fix = known
         if isinstance(axis, str) and axis in axes.names:
-            fix = f"the axis itself: axes.find({axis!r}) of {axes}"
+            fix = f"pass the axis itself: axes.find({axis!r}) of {axes}"
         elif isinstance(axis, int) and -len(axes.items) <= axis < len(axes.items):
-            fix = f"{axes.names[axis]}, as {known}"
+            fix = f"pass {axes.names[axis]}; {known}"
         return AxisError(f"{what}: {clipped(axis)} is not an axis", found=of_type(axis), fix=fix)
     twin = next((each for each in axes if each.name == axis.name), None)
     if twin is not None:
         return MissingAxisError(
-            f"{what}: '{axis.name}' is another axis than the '{twin.name}' of {axes}",
+            f"{what}: '{axis.name}' is not the same axis as '{twin.name}' of {axes}",
             found=f"it was made at {axis.line}, the other at {twin.line}",
-            fix="the same object for both, or ng.cast_axes",
+            fix="use the same object for both, or ng.cast_axes",
         )
     return MissingAxisError(
         f"{what}: no axis '{axis.name}' among {axes}{did_you_mean(axis.name, axes.names)}",
@@ -786,7 +793,7 @@ def _twice(items: tuple[Axis, ...]) -> DuplicateAxisError:
             return DuplicateAxisError(
                 f"axis '{axis.name}' occurs twice",
                 found=f"({', '.join(map(repr, items))})",
-                fix=f"{axis.name}.fresh() pairs with nothing else",
+                fix=f"use {axis.name}.fresh(), which does not pair with any other axis",
             )
         if axis.root.given is not None:
             twin = seen.setdefault(axis.root.given, axis)
@@ -794,7 +801,7 @@ def _twice(items: tuple[Axis, ...]) -> DuplicateAxisError:
                 return DuplicateAxisError(
                     f"two different axes are named '{axis.name}'",
                     found=f"one was made at {twin.line}, the other at {axis.line}",
-                    fix="one axis object for both, or another name",
+                    fix="use one axis object for both, or another name",
                 )
     raise AssertionError(items)
 
@@ -807,12 +814,16 @@ def _listed(items: object) -> list[Any]:
         return [make_axis(length, name) for name, length in items.items()]
     if isinstance(items, str):
         raise AxisError(
-            f"axes of a text, {clipped(items)}",
+            f"axes cannot be given as the text {clipped(items)}",
             found="an axis is an object, not a name",
             fix="H, W = ng.make_axis(3, 'H'), ng.make_axis(4, 'W'); ng.make_axes([H, W])",
         )
     if isinstance(items, set | frozenset):
-        raise AxisError("axes of a set, which has no order", found=clipped(items), fix="a list")
+        raise AxisError(
+            "axes cannot be given as a set, which has no order",
+            found=clipped(items),
+            fix="pass a list",
+        )
     listed = items_or_none(items)
     if listed is None:
         raise _no_axis(items)
@@ -820,7 +831,7 @@ def _listed(items: object) -> list[Any]:
 
 
 MOST_NESTED = 50
-"""Lists nested in lists of axes, each of which makes one axis from its own."""
+"""Types of the inner lists, each of which becomes one flattened axis."""
 
 
 def _item(item: object) -> Axis:
@@ -838,11 +849,11 @@ def _item(item: object) -> Axis:
 
 
 def _no_axis(item: object) -> AxisError:
-    fix = "ng.make_axis(3, 'H') makes an axis"
+    fix = "make an axis with ng.make_axis(3, 'H')"
     if hasattr(item, "dtype"):
-        fix = "the axes first, then values: ng.variable(axes, array); for a constant values first"
+        fix = "pass the axes before the values: ng.variable(axes, array); for a constant, after"
     if isinstance(item, EllipsisType):
-        fix = "list the axes; '...' means the other axes of a tensor, and here is no tensor"
+        fix = "list the axes; '...' means the other axes of a tensor, but there is no tensor here"
     return AxisError(f"{clipped(item)} is not an axis", found=of_type(item), fix=fix)
 
 
@@ -897,7 +908,7 @@ class FlattenedAxis(Axis):
     @length.setter
     def length(self, length: int) -> None:
         raise AxisLengthError(
-            f"the length of '{self.name}' is that of its parts",
+            f"the length of '{self.name}' follows from those of its parts",
             found=f"{self.axes}",
             fix=f"{self.axes[0].name}.length = ..." if self.axes.items else "",
         )
@@ -913,9 +924,10 @@ class FlattenedAxis(Axis):
             axis.keep_length(user)
 
     def add_role(self, role: object) -> NoReturn:
-        """Refused: only parts have roles."""
+        """Raise AxisError: only the parts can have roles."""
         raise AxisError(
-            f"'{self.name}' takes no roles, but its parts do", fix=f"add_role of one of {self.axes}"
+            f"'{self.name}' cannot have roles, but its parts can",
+            fix=f"call add_role on one of {self.axes}",
         )
 
 

@@ -30,7 +30,7 @@ from poplite.text import amount, clipped, integer_or_none, of_type
 Part = slice | int
 """The indices to take of an axis: a slice keeps the axis, a single index drops it."""
 
-_TAKEN = "{0}[{1}, 0] or {0}[{1}, 1:3]; ng.concat joins several of them"
+_TAKEN = "use {0}[{1}, 0] or {0}[{1}, 1:3]; join several of them with ng.concat"
 
 ALL = slice(None)
 """All indices of an axis."""
@@ -78,7 +78,7 @@ def ordered_axes(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
         raise MissingAxisError(
             f"{what}: axis '{left[0].name}' is not listed",
             found=of.text,
-            fix=f"[{', '.join((*listed.names, *left.names))}], or '...' for those not listed",
+            fix=f"list [{', '.join((*listed.names, *left.names))}], or '...' for the other axes",
         )
     return listed
 
@@ -88,18 +88,20 @@ def relabelled(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
     listed = axes_of(like)
     if len(listed) != len(axes):
         raise AxisError(
-            f"{what}: {amount(len(listed), 'axis', 'axes')} {listed} for {len(axes)}",
+            f"{what}: expected {amount(len(axes), 'axis', 'axes')}; found {len(listed)}, {listed}",
             found=of.text,
-            fix=f"an axis in place of each of {', '.join(axes.names) or 'none'}, in their order",
+            fix=f"pass an axis in place of each of {', '.join(axes.names)}, in their order"
+            if axes.items
+            else "pass no axes",
         )
     for own, new in zip(axes, listed, strict=True):
         one, other = own.length, new.length
         if one != other and one is not None and other is not None:
             raise AxisLengthError(
-                f"{what}: axis '{own.name}' has length {one}, '{new.name}' {other}",
+                f"{what}: axis '{own.name}' has length {one}, but '{new.name}' has {other}",
                 found=of.text,
-                fix=f"'{own.name}' becomes an axis of length {one}; ng.axes_with_order("
-                f"{spelled(of)}, [{', '.join(reversed(axes.names))}]) changes the order",
+                fix=f"replace '{own.name}' by an axis of length {one}; to change the order, call "
+                f"ng.axes_with_order({spelled(of)}, [{', '.join(reversed(axes.names))}])",
             )
     return listed
 
@@ -123,7 +125,7 @@ def joined_axes(
         raise AxisError(
             f"flatten: {listed} are not adjacent in this order",
             found=of.text,
-            fix=f"ng.axes_with_order({spelled(of)}, [..., {', '.join(listed.names)}]) first",
+            fix=f"call ng.axes_with_order({spelled(of)}, [..., {', '.join(listed.names)}]) first",
         )
     return some([*axes.items[:first], one, *axes.items[behind:]]), first
 
@@ -132,9 +134,9 @@ def only_axis(axes: Axes, what: str) -> Axis:
     """Return the only axis in a list."""
     if len(axes) != 1:
         raise AxisError(
-            f"{what}: {amount(len(axes), 'axis', 'axes')} where one is asked for",
+            f"{what}: expected one axis; found {amount(len(axes), 'axis', 'axes')}",
             found=f"{axes}",
-            fix="one axis, such as ng.make_axis(3, 'H')",
+            fix="pass one axis, such as ng.make_axis(3, 'H')",
         )
     return axes[0]
 
@@ -160,7 +162,7 @@ def parted_axes(axes: Axes, axis: Axis | None, of: Named) -> Axes:
     flat = some([each for each in listed if isinstance(each, FlattenedAxis)])
     if not flat.items:
         raise AxisError(
-            "unflatten: no axis is a flattened one", found=of.text, fix=_before_slices(listed, of)
+            "unflatten: no axis is flattened", found=of.text, fix=_before_slices(listed, of)
         )
     items: list[Axis] = []
     for each in axes:
@@ -173,10 +175,10 @@ def _before_slices(axes: Axes, of: Named) -> str:
     origins = {each: each.origin for each in axes if each.origin.root is each.root}
     sliced = [(each, one) for each, one in origins.items() if isinstance(one, FlattenedAxis)]
     if not sliced:
-        return f"ng.flatten({spelled(of)}, [{', '.join(axes.names)}]) makes one"
+        return f"make one with ng.flatten({spelled(of)}, [{', '.join(axes.names)}])"
     part, origin = sliced[0]
     parts = ", ".join(origin.axes.names)
-    return f"ng.unflatten first, then slices of {parts}: '{part.text}' is a part of '{part.name}'"
+    return f"call ng.unflatten before slicing {parts}: '{part.text}' is a part of '{part.name}'"
 
 
 def without(axes: Axes, parts: dict[AxisRoot, Part]) -> Axes:
@@ -201,7 +203,7 @@ def axis_part(axis: Axis, part: Any, of: Named) -> Part:
         if type(start) in PLAIN and type(stop) in PLAIN and type(step) in PLAIN and step != 0:
             is_all = stop is None and start in (None, 0) and step in (None, 1)
             return ALL if is_all else part
-        axis.slice(part)  # refuses anything but slices of whole numbers
+        axis.slice(part)  # raises for anything but a slice of whole numbers
         numbers = [integer_or_none(each) for each in (part.start, part.stop, part.step)]
         return slice(*numbers)
     if isinstance(part, EllipsisType):
@@ -219,7 +221,9 @@ def axis_part(axis: Axis, part: Any, of: Named) -> Part:
         raise TensorIndexError(
             f"axis '{axis.name}' has length {length}: there is no index {index}",
             found=of.text,
-            fix=f"from {-length} to {length - 1}" if length else "no index at all",
+            fix=f"pass an index from {-length} to {length - 1}"
+            if length
+            else "use an axis of length 1 or more",
         )
     if index >= 0 or length is None:
         return index

@@ -77,16 +77,16 @@ def deriv(y: Any, x: Any, error: Any = None) -> Any:
     if given is None and result.axes.items:
         y_name, by = spelled(result, "y"), spelled(x) if isinstance(x, Op) else "x"
         raise AxisError(
-            f"deriv: y has axes {result.axes}, and no error says how its elements count",
+            f"deriv: y has axes {result.axes}, so an error must weight its elements",
             found=result.text,
-            fix=f"ng.sum({y_name}, ...) first, or ng.deriv({y_name}, {by}, error) with an error of "
-            f"axes {result.axes}",
+            fix=f"call ng.sum({y_name}, ...) first, or ng.deriv({y_name}, {by}, error) with an "
+            f"error with axes {result.axes}",
         )
     if given is not None and not given.axes.is_sub_set(result.axes):
         raise AxisError(
-            f"deriv: the error has axes {given.axes}, y {result.axes}",
+            f"deriv: the error has axes {given.axes}, but y has {result.axes}",
             found=f"{result.text}\n{given.text}",
-            fix=f"an error of axes {result.axes}, or of some of them",
+            fix=f"pass an error with axes {result.axes}, or with some of them",
         )
     adjoints = _adjoints(result, given)
     many = isinstance(x, list | tuple)
@@ -179,9 +179,9 @@ def _shares(op: Op, d: Op) -> Adjoints:
             return [(op.args[0], Take(_complete(d, op), op.args[1], op.along))]
         case VertexMap():
             raise AxisError(
-                f"deriv: nothing is known of the derivative of vertex {op.vertex.__name__}",
+                f"deriv: the derivative of vertex {op.vertex.__name__} is not known",
                 found=op.text,
-                fix="ng.stop_gradient(ng.nmap(...)), or a function of operations in its place",
+                fix="use ng.stop_gradient(ng.nmap(...)), or a function instead of the vertex",
             )
     return []
 
@@ -232,10 +232,10 @@ def _divide(op: Elementwise, d: Op) -> Adjoints:
 
 
 def _root(x: Op, y: Op, slope: Op) -> Op:
-    """Return the adjoint of the operand of a root: 0 at the root of a sum of squares that is 0.
+    """Return the adjoint of a root's operand; 0 if that is a sum of squares equal to 0.
 
-    There 0 is a subgradient, as the derivative of `absolute` is 0 at 0, and the chain rule would
-    multiply an infinite slope by 0.
+    There 0 is a subgradient, as for `absolute`, and the chain rule would multiply an infinite slope
+    by 0.
     """
     x = x.args[0] if isinstance(x, Reduce) and x.how == "add" else x
     if isinstance(x, DotProduct):

@@ -89,16 +89,16 @@ class TensorDescription:
         axes: the axes of the tensor.
         dtype: the element type.
         layout: the order and room in which it is stored; None as long as that is not fixed.
-        name: for messages.
+        name: the name in messages.
         read_only: whether it cannot be assigned to, as a constant or a result.
 
     Attributes:
         axes: its axes, in its order.
         dtype: the element type.
-        sources: the description of which it is a view, or several in a row; none for an
-            allocation, which has storage of its own.
-        step: how it is made from these; None for an allocation.
-        name: for messages.
+        sources: the descriptions of which it is a view, in order; none for an allocation, which
+            has storage of its own.
+        step: the step that makes it from these; None for an allocation.
+        name: the name in messages.
         line: the user's line that made it.
 
     Source: "Tensor descriptions" and "Views" of seeds 000, 001 and 003.
@@ -140,7 +140,7 @@ class TensorDescription:
         *more: TensorDescription,
         line: SourceLocation | None = None,
     ) -> TensorDescription:
-        """Return a view, by one step, of this description, followed by others."""
+        """Return the view that one step makes of this description and of others after it."""
         made = TensorDescription.__new__(TensorDescription)
         made.axes, made.dtype, made.line = axes, self.dtype, line or here(3)
         made.sources, made.step = (self, *more), step
@@ -274,7 +274,7 @@ class TensorDescription:
             base = base.sources[which]
         if base._layout is None:
             raise AxisError(
-                "at: the layout is free", found=base.text, fix=_LAYOUTS.format(base.axes)
+                "at: the layout is not fixed yet", found=base.text, fix=_LAYOUTS.format(base.axes)
             )
         strides = base._layout.strides
         return Element(base, sum(i * s for i, s in zip(own, strides, strict=True)))
@@ -343,9 +343,9 @@ class TensorDescription:
 
         Args:
             axes: the axes, in their order; by default, all of them.
-            copy: "never" to refuse a flat axis that no single stride reaches, so that no elements
-                need to be copied to step over them; "view" to make it a view of several pieces. By
-                default, "never" if the layout is known, "view" while it is not fixed.
+            copy: "never" to refuse a flat axis that needs more than one stride, so that reading it
+                never needs a copy; "view" to make it a view of several pieces. By default, "never"
+                if the layout is known, "view" while it is not fixed.
 
         Raises:
             NeedsCopyError: if no single stride reaches all elements.
@@ -356,7 +356,9 @@ class TensorDescription:
         """
         if copy is not None and not (isinstance(copy, str) and copy in ("never", "view")):
             raise InvalidOption(
-                f"flatten: copy={clipped(copy)}", found=self.text, fix='copy="never" or copy="view"'
+                f"flatten: copy is {clipped(copy)}",
+                found=self.text,
+                fix='pass copy="never" or copy="view"',
             )
         line = here(2)
         joined, first = changed_axes.joined_axes(self.axes, axes, None, self, line)
@@ -365,7 +367,7 @@ class TensorDescription:
         return self.seen(joined, _FLATTEN, line=line)
 
     def unflatten(self, axis: Axis | None = None) -> TensorDescription:
-        """Return a description with the parts of a flattened axis in its place; by default, of all.
+        """Return a description with a flattened axis replaced by its parts; by default, all axes.
 
         Raises:
             AxisError: for an axis that is not flattened.
@@ -400,9 +402,9 @@ class TensorDescription:
             check_lengths("concat", self.axes - own, order - own, (self, each))
             if each.dtype is not self.dtype:
                 raise AxisError(
-                    f"concat: {each.dtype!r} behind {self.dtype!r}",
+                    f"concat: cannot mix {self.dtype!r} and {each.dtype!r}",
                     found=f"{self.text}\n{each.text}",
-                    fix="descriptions of one element type",
+                    fix="use descriptions with one element type",
                 )
             listed.append(each if each.axes == order else each.reorder(order))
         along = own if own.length == total else own.origin.resized(total)
@@ -425,7 +427,7 @@ class TensorDescription:
             border = TensorDescription((), self.dtype, row_major(()), "border", read_only=True)
             parts = []
             for count in pair_of(pair, own):
-                number = checked_length(count, f"{own.name}, of a border")
+                number = checked_length(count, f"pad: a width of axis '{own.name}'")
                 wide = [own.resized(number) if each == own else each for each in made.axes]
                 parts.append([border.broadcast(wide)] if number else [])
             listed = [*parts[0], made, *parts[1]]
@@ -445,18 +447,18 @@ class TensorDescription:
             AxisError: if the layout is fixed already, or for a view of several allocations.
             MissingAxisError: for a layout with other axes.
         """
-        check_kind(layout, Layout, "with_layout: a layout", "ng.row_major([H, W])")
+        check_kind(layout, Layout, "with_layout: layout", "pass ng.row_major([H, W])")
         if len(self.bases) > 1:
             raise AxisError(
-                f"with_layout: a view of {amount(len(self.bases), 'storage')}",
+                f"with_layout: the view shows {amount(len(self.bases), 'allocation')}, not one",
                 found=self.text,
-                fix="with_layout of each, before they are joined",
+                fix="call with_layout on each of them before they are joined",
             )
         if self.fixed and self.layout != layout:
             raise AxisError(
-                f"with_layout: the layout is fixed, {self.layout!r}",
+                f"with_layout: the layout is already fixed, {self.layout!r}",
                 found=self.text,
-                fix="a description without layout=",
+                fix="make the description without layout=",
             )
         (base,) = self.bases
         stored = TensorDescription(base.axes, base.dtype, layout, base.name, base.read_only)
@@ -481,7 +483,7 @@ class TensorDescription:
             mapping: the mapping of its elements, as stored.
             initial_value: an array of the stored shape.
         """
-        check_kind(graph, Graph, "allocated: a graph", "pl.Graph()")
+        check_kind(graph, Graph, "allocated: graph", "pass a pl.Graph()")
         shape = (self._layout or row_major(self.axes)).stored_shape
         return graph.add_variable(
             self.dtype, shape, self.name, mapping=mapping, initial_value=initial_value
@@ -506,12 +508,13 @@ class TensorDescription:
         """
         if len(storage) != len(self.bases):
             raise AxisError(
-                f"view: {amount(len(storage), 'tensor')} for {amount(len(self.bases), 'storage')}",
+                f"view: {amount(len(storage), 'tensor')} for "
+                f"{amount(len(self.bases), 'allocation')}",
                 found=self.text,
-                fix="one for each of description.bases",
+                fix="pass a tensor for each of description.bases",
             )
         for each in storage:
-            check_kind(each, Tensor, "view: storage", "description.allocated(graph)")
+            check_kind(each, Tensor, "view: storage", "pass description.allocated(graph)")
         of = {id(base): tensor for base, tensor in zip(self.bases, storage, strict=True)}
         return self._view(of)
 
@@ -523,9 +526,9 @@ class TensorDescription:
         layout, tensor = self._layout or row_major(self.axes), storage[id(self)]
         if tensor.shape != layout.stored_shape:
             raise AxisError(
-                f"view: storage of shape {tensor.shape} for {layout!r}",
+                f"view: storage has shape {tensor.shape}, but the layout is {layout!r}",
                 found=self.text,
-                fix=f"shape {layout.stored_shape}",
+                fix=f"pass a tensor of shape {layout.stored_shape}",
             )
         lengths = [axis.known_length("a view") for axis in layout.order]
         if tensor.shape != tuple(lengths):
@@ -565,7 +568,7 @@ class TensorDescription:
         return f"<TensorDescription {self.name + ' ' if self.name else ''}{self.axes} {kind}>"
 
 
-_LAYOUTS = "layout=ng.row_major({0}), or with_layout"
+_LAYOUTS = "pass layout=ng.row_major({0}), or call with_layout"
 
 
 # -- checks of the arguments of views --------------------------------------------------------------
@@ -592,7 +595,7 @@ def pair_of(pair: Sequence[int], own: Axis) -> Sequence[int]:
 
 def checked_index(index: Sequence[int], axes: Axes, of: Named) -> tuple[int, ...]:
     """Return the indices of an element, with negative ones made positive."""
-    check_kind(index, (list, tuple), "at: an index", "description.at((0, 1))")
+    check_kind(index, (list, tuple), "at: index", "description.at((0, 1))")
     numbers = [integer_or_none(each) for each in index]
     lengths = [axis.known_length("at") for axis in axes]
     is_inside = len(numbers) == len(lengths) and all(
@@ -603,7 +606,7 @@ def checked_index(index: Sequence[int], axes: Axes, of: Named) -> tuple[int, ...
         raise TensorIndexError(
             f"at: there is no index {clipped(tuple(index))}",
             found=of.text,
-            fix=f"one for each axis, below {tuple(lengths)}; -1 is the last",
+            fix=f"pass an index for each axis, less than {tuple(lengths)}; -1 is the last",
         )
     return tuple((each or 0) % length for each, length in zip(numbers, lengths, strict=True))
 
@@ -612,7 +615,7 @@ def checked_index(index: Sequence[int], axes: Axes, of: Named) -> tuple[int, ...
 
 
 NO_COPY = "; no copy"
-"""The cost of a view by itself."""
+"""The cost of a view."""
 
 
 def explained(description: TensorDescription, pieces: int) -> str:
@@ -631,7 +634,7 @@ def explained(description: TensorDescription, pieces: int) -> str:
         room = "layout free" if base.layout is None else repr(base.layout)
         lines.append(f"  {base.name or 'storage'}: {room}")
     if pieces:
-        lines.append(f"  in {amount(pieces, 'piece')}: no strides tell it")
+        lines.append(f"  in {amount(pieces, 'piece')}, which no strides describe")
     elif description.offset is not None and description.rank:
         told = ", ".join("several" if s is None else str(s) for s in description.strides)
         lines.append(f"  strides {told}; offset {description.offset}")
@@ -646,7 +649,7 @@ def needs_copy(
     text: str, axis: Axis, parts: Axes, digits: Sequence[Digits | None]
 ) -> NeedsCopyError:
     """Return the error for the first two parts of an axis that no single stride joins."""
-    fix = 'copy="view" for a view of several pieces, or another layout'
+    fix = 'pass copy="view" for a view of several pieces, or use another layout'
     long = [(p, own) for p, own in zip(parts, digits, strict=True) if p.length != 1]
     for (outer, left), (inner, right) in zip(long, long[1:], strict=False):
         if left is None or right is None or len(left) != 1 or len(right) != 1:
@@ -660,5 +663,5 @@ def needs_copy(
                 fix=fix,
             )
     return NeedsCopyError(
-        f"flatten: axis '{axis.name}' has no stride: a part of it has several", found=text, fix=fix
+        f"flatten: axis '{axis.name}' has no stride: a part has several", found=text, fix=fix
     )

@@ -47,7 +47,7 @@ class Effect:
         raise AxisError(
             f"{self!r} changes tensors, and has no value",
             found=f"it was made at {self.line}",
-            fix="give it to a computation, or put it in ng.sequential",
+            fix="pass it to a computation, or put it in ng.sequential",
         )
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _operand
@@ -149,9 +149,9 @@ def assign(target: Op, value: Any) -> Assign:
     """
     if not isinstance(target, Op):
         raise ElementTypeError(
-            f"assign: {clipped(target)} where a tensor is written to",
+            f"assign: cannot write to {clipped(target)}",
             found=of_type(target),
-            fix="first the tensor, of ng.variable or ng.persistent_tensor, then its new value",
+            fix="pass a tensor from ng.variable or ng.persistent_tensor, and then its new value",
         )
     base = base_of(target)
     if base is None or base.read_only:
@@ -159,15 +159,15 @@ def assign(target: Op, value: Any) -> Assign:
         raise ReadOnlyError(
             f"assign: '{target.name or target.called}' {what}",
             found=target.text,
-            fix=f"ng.variable([{', '.join(target.axes.names)}]), or ng.persistent_tensor of these "
-            "axes, keeps values",
+            fix=f"assign to an ng.variable([{', '.join(target.axes.names)}]), or to an "
+            "ng.persistent_tensor with these axes",
         )
     if isinstance(value, np.ndarray) and value.ndim == target.rank:
         if None not in target.axes.lengths and value.shape != target.axes.lengths:
             raise AxisLengthError(
-                f"assign: an array of shape {value.shape} for axes {target.axes}",
+                f"assign: the array has shape {value.shape}, but the axes are {target.axes}",
                 found=target.text,
-                fix=f"an array of shape {target.axes.lengths}, or a number",
+                fix=f"pass an array of shape {target.axes.lengths}, or a number",
             )
         value = constant(value, target.axes, target.dtype)
     found = as_op(value, "assign")
@@ -180,7 +180,7 @@ def assign(target: Op, value: Any) -> Assign:
         check_number("assign", found, target, target.element_type)
     elif found.dtype is not None and found.dtype is not target.dtype:
         raise ElementTypeError(
-            f"assign: {found.dtype!r} to {target.dtype!r}",
+            f"assign: cannot assign {found.dtype!r} to {target.dtype!r}",
             found=f"{target.text}\n{found.text}",
             fix=f"ng.cast({spelled(found)}, pl.{target.dtype!r})",
         )
@@ -227,7 +227,7 @@ def parallel(items: Sequence[Any]) -> Parallel:
             raise AxisError(
                 f"parallel: {clipped(each)} is not an assignment",
                 found=of_type(each),
-                fix="ng.parallel([ng.assign(w, x), ...]); ng.sequential takes all items",
+                fix="ng.parallel([ng.assign(w, x), ...]); ng.sequential accepts any item",
             )
     return record_effect(Parallel(tuple(found)), items)
 
@@ -242,7 +242,9 @@ def repeat(n: int, item: Any) -> RepeatEffect:
     count = integer_or_none(n)
     if count is None or count < 0 or isinstance(n, bool):
         raise AxisError(
-            f"repeat: {clipped(n)} times", found=of_type(n), fix="first a whole number from 0"
+            f"repeat: n is {clipped(n)}",
+            found=of_type(n),
+            fix="pass a whole number from 0, and then the item",
         )
     many = isinstance(item, list | tuple)
     done = sequential(item) if many else checked_item(item, "repeat")
@@ -299,7 +301,7 @@ def steps() -> Iterator[Sequential]:
         raise AxisError(
             "steps: nothing was recorded in the block",
             found=f"the block began at {made.line}; computing x + 1 there changes nothing",
-            fix="x[...] = value, x -= value, or ng.assign(x, value) in the block",
+            fix="write x[...] = value, x -= value, or ng.assign(x, value) in the block",
         )
     made.items = tuple(items.values())
     record_effect(made)
@@ -311,11 +313,11 @@ def record_assignment(target: Op, key: Any, value: Any) -> None:
     if not OPEN:
         name = spelled(target)
         raise AxisError(
-            f"'{name}[...] = ' outside of steps: nothing is changed while a graph is built",
+            f"'{name}[...] = ' outside of ng.steps(): nothing is changed while a graph is built",
             found=target.text,
             fix=f"with ng.steps() as update: {name}[...] = value, or ng.assign({name}, value)",
         )
-    is_part = isinstance(key, tuple | dict)  # of axes, for which `==` has another meaning
+    is_part = isinstance(key, tuple | dict)  # these contain axes, whose `==` means pairing
     is_whole = not is_part and (isinstance(key, EllipsisType) or key == slice(None))
     part = target if is_whole else by_key(target, key)
     if not _is_done(part, value):
@@ -324,7 +326,7 @@ def record_assignment(target: Op, key: Any, value: Any) -> None:
 
 @makes("assign in place")
 def assigned_in_place(name: str, target: Op, value: Any) -> bool:
-    """Record `target -= value`; False if that is an expression, as the target is read-only."""
+    """Record `target -= value`; return False if the target is read-only, for an expression."""
     base = base_of(target) if OPEN else None
     if base is None or base.read_only:
         return False
@@ -333,7 +335,7 @@ def assigned_in_place(name: str, target: Op, value: Any) -> bool:
 
 
 def _is_done(part: Op, value: Any) -> bool:
-    """Return whether this is the end of `x[H, 0] -= 1`, which Python ends by assigning the part."""
+    """Return whether this is the assignment with which Python completes `x[H, 0] -= 1`."""
     last = next(reversed(OPEN[-1].values()), None)
     if not isinstance(last, Assign) or last.target is not value:
         return False
@@ -400,7 +402,7 @@ def no_parameter(value: Any) -> AxisError:
     return AxisError(
         f"computation: {text} is not a parameter",
         found=of_type(value),
-        fix="each by itself: computation(results, x, y)"
+        fix="pass each separately: computation(results, x, y)"
         if isinstance(value, list | tuple | dict | set)
-        else "a placeholder, or a variable or persistent tensor that a call writes",
+        else "pass a placeholder, or a variable or persistent tensor that a call writes",
     )

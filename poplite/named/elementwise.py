@@ -56,23 +56,23 @@ def tensor_type(like: ElementTypeLike, what: str) -> ElementClass:
     found = element_type(like)
     if kind_of(found) is None:
         raise ElementTypeError(
-            f"{what}: named tensors are not of {found!r}",
+            f"{what}: named tensors cannot have element type {found!r}",
             found="an expression has no metadata, which gives its bits a meaning",
-            fix="pl.HALF, or a vertex with QUARTER fields on a graph of its own",
+            fix="use pl.HALF, or a vertex with QUARTER fields in a separate graph",
         )
     return found
 
 
 def type_for(array: np.ndarray[Any, Any], what: str) -> ElementClass:
-    """Return the element type for values, of `what`, on a device: FLOAT for doubles."""
+    """Return the element type of values on a device, FLOAT for doubles; `what` names them."""
     kind = array.dtype.kind
     if kind not in "biuf":
         raise ElementTypeError(
-            f"{what}: values of dtype {array.dtype}",
-            found="tensors hold real numbers and truths",
-            fix="the real parts and the imaginary parts as two tensors"
+            f"{what}: values of dtype {array.dtype} are not supported",
+            found="tensors hold real numbers and truth values",
+            fix="pass the real parts and the imaginary parts as two tensors"
             if kind == "c"
-            else "an array of numbers",
+            else "pass an array of numbers",
         )
     if array.dtype == np.float16:
         return element_type("half")
@@ -92,7 +92,7 @@ def result_type(operation: str, args: Sequence[Op], what: str) -> ElementClass |
             raise ElementTypeError(
                 f"{what}: the predicate is {_kind_text(predicate)}, not BOOL",
                 found=predicate.text,
-                fix=f"a comparison, such as {spelled(predicate)} > 0",
+                fix=f"pass a comparison, such as {spelled(predicate)} > 0",
             )
     typed = [each for each in counted if each.dtype is not None]
     for each in typed[1:]:
@@ -101,7 +101,9 @@ def result_type(operation: str, args: Sequence[Op], what: str) -> ElementClass |
     if not typed:
         if known.text_for(FLOAT) is None:
             raise ElementTypeError(
-                f"{what}: numbers alone", found="no tensor", fix="Python's and, or, not"
+                f"{what}: all operands are numbers",
+                found="there is no tensor among them",
+                fix="use Python's and, or, not",
             )
         if known.gives == "bool":
             return BOOL
@@ -110,7 +112,7 @@ def result_type(operation: str, args: Sequence[Op], what: str) -> ElementClass |
     assert found is not None
     if known.text_for(found) is None:
         raise ElementTypeError(
-            f"{what}: not of {found!r}",
+            f"{what}: operands of {found!r} are not supported",
             found=texts_of(typed),
             fix=_other_than(operation, found, *map(spelled, typed)),
         )
@@ -120,7 +122,7 @@ def result_type(operation: str, args: Sequence[Op], what: str) -> ElementClass |
     power = args[-1] if operation == "power" else None
     if isinstance(power, NumberOp) and power.value < 0 and not found.is_floating_point:
         raise ElementTypeError(
-            f"{what}: {power.value} as the power of {found!r}",
+            f"{what}: {found!r} cannot be raised to the power {power.value}",
             found=f"whole numbers have no reciprocals\n{args[0].text}",
             fix=f"ng.cast({spelled(args[0])}, pl.FLOAT)",
         )
@@ -132,7 +134,7 @@ def of_floats(x: Any, what: str) -> Op:
     operand = as_op(x, what)
     if operand.dtype is not None and not operand.dtype.is_floating_point:
         raise ElementTypeError(
-            f"{what}: not of {operand.dtype!r}",
+            f"{what}: operands of {operand.dtype!r} are not supported",
             found=operand.text,
             fix=f"ng.cast({spelled(operand)}, pl.FLOAT)",
         )
@@ -150,14 +152,14 @@ _MOST = float(np.finfo(np.float32).max)
 
 
 def is_held(number: Op, element: ElementClass | None) -> bool:
-    """Return whether an element type obviously holds a number, as FLOAT does most."""
+    """Return whether an element type obviously can hold a number, as FLOAT can hold most."""
     if element is not FLOAT or number.__class__ is not NumberOp:
         return False
     value = number.value
     return value.__class__ is not bool and -_MOST <= value <= _MOST
 
 
-def check_number(what: str, number: NumberOp, beside: Op, element: ElementClass) -> None:
+def check_number(what: str, number: NumberOp, other: Op, element: ElementClass) -> None:
     """Raise if the element type of the other operand cannot hold a number.
 
     ElementTypeError is raised for a number of another kind, such as 0.5 for INT, and
@@ -167,23 +169,23 @@ def check_number(what: str, number: NumberOp, beside: Op, element: ElementClass)
     is_bool = isinstance(value, bool)
     if is_bool != (kind == "bool") or (kind == "int" and isinstance(value, float)):
         fix = (
-            "True or False"
+            "use True or False"
             if kind == "bool"
-            else (f"ng.cast({spelled(beside)}, pl.FLOAT), or a whole number")
+            else (f"use ng.cast({spelled(other)}, pl.FLOAT), or a whole number")
         )
         if is_bool:
-            fix = f"{int(value)}; or a comparison, which gives BOOL"
+            fix = f"use {int(value)}, or a comparison, which gives BOOL"
         raise ElementTypeError(
-            f"{what}: {value!r} beside {element!r}",
-            found=f"{of_type(value)}; {beside.text}",
+            f"{what}: cannot mix {value!r} and {element!r}",
+            found=f"{of_type(value)}; {other.text}",
             fix=fix,
         )
     if not is_bool and held_number(element, value) is None:
         limits: Any = (np.finfo if kind == "float" else np.iinfo)(element.dtype)
         raise SizeOverflowError(
             f"{what}: {clipped(value)} does not fit {element!r}",
-            found=f"{element!r} holds {limits.min:,} to {limits.max:,}; {beside.text}",
-            fix=f"a number of that range, or ng.cast({spelled(beside)}, ...) to a wider type",
+            found=f"{element!r} holds {limits.min:,} to {limits.max:,}; {other.text}",
+            fix=f"use a number in that range, or ng.cast({spelled(other)}, ...) to a wider type",
         )
 
 
@@ -193,7 +195,7 @@ def mixed_types_error(what: str, one: Op, other: Op) -> ElementTypeError:
     assert other.dtype is not None
     narrow, wide = sorted((one, other), key=_width)
     return ElementTypeError(
-        f"{what}: {one.dtype!r} and {other.dtype!r} are not mixed",
+        f"{what}: cannot mix {one.dtype!r} and {other.dtype!r}",
         found=f"left  {one.text}\nright {other.text}",
         fix=f"ng.cast({spelled(narrow)}, pl.{wide.element_type!r})",
     )
@@ -211,7 +213,7 @@ def _other_than(operation: str, element: ElementClass, x: str, y: str = "y") -> 
     if element is BOOL:
         return f"ng.logical_not({x})" if operation == "negative" else f"ng.cast({x}, pl.INT)"
     if operation == "divide":
-        return f"ng.cast({x}, pl.FLOAT); or {x} // {y}, which rounds down"
+        return f"use ng.cast({x}, pl.FLOAT), or {x} // {y}, which rounds down"
     return f"ng.cast({x}, pl.FLOAT)"
 
 
@@ -286,7 +288,7 @@ def apply(operation: str, *values: Any) -> Op:
         return pair(operation, *args)
     axes = args[0].axes
     for each in args[1:]:
-        axes = _together(operation, args, axes, each)
+        axes = _joint_axes(operation, args, axes, each)
     return Elementwise(operation, args, axes, result_type(operation, args, name))
 
 
@@ -294,13 +296,13 @@ def apply(operation: str, *values: Any) -> Op:
 def pair(operation: str, one: Any, other: Any) -> Op:
     """Return the node for an operation on two operands."""
     if not isinstance(one, Op):
-        one = _beside(operation, one)
+        one = _as_number(operation, one)
     if not isinstance(other, Op):
-        other = _beside(operation, other)
+        other = _as_number(operation, other)
     axes, wide = one.axes, other.axes
     if wide is not axes and not wide.identities <= axes.identities:
         inside = axes.identities <= wide.identities
-        axes = wide if inside else _together(operation, (one, other), axes, other)
+        axes = wide if inside else _joint_axes(operation, (one, other), axes, other)
     key = operation, one.dtype, other.dtype
     dtype = _TYPES.get(key)
     if dtype is None:
@@ -315,7 +317,7 @@ def pair(operation: str, one: Any, other: Any) -> Op:
     return Elementwise(operation, (one, other), axes, dtype)
 
 
-def _beside(operation: str, value: object) -> Op:
+def _as_number(operation: str, value: object) -> Op:
     """Return a number as an operand next to a tensor."""
     name = public_name(operation)
     if operation in JOINS_TRUTHS:
@@ -327,7 +329,7 @@ _TYPES: dict[tuple[str, ElementClass | None, ElementClass | None], ElementClass]
 """Element types of results, by the operation and the types of its two operands."""
 
 
-def _together(operation: str, args: Sequence[Op], axes: Axes, other: Op) -> Axes:
+def _joint_axes(operation: str, args: Sequence[Op], axes: Axes, other: Op) -> Axes:
     """Return the combined axes of the operands so far and another one."""
     if same_lengths(axes, other.axes) is not None:
         one = next(each for each in args if same_lengths(each.axes, other.axes) is not None)
@@ -347,7 +349,7 @@ def check_no_outer(operation: str, one: Op, axes: Axes, other: Op) -> None:
     raise ImplicitOuterProductError(
         f"{operation}: only '{name}' has axis '{mine.name}', and only '{its_name}' '{its.name}'",
         found=f"left  {one.text}\nright {other.text}",
-        fix=f"ng.broadcast({name}, [{wide}]) if all pairs are meant",
+        fix=f"use ng.broadcast({name}, [{wide}]) if all pairs are intended",
     )
 
 

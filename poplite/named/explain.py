@@ -33,7 +33,7 @@ from poplite.text import amount, clipped_text
 
 
 def headline(
-    name: str, params: Iterable[Op], sets: Sequence[ComputeSet], own: int, beside: int
+    name: str, params: Iterable[Op], sets: Sequence[ComputeSet], own: int, other: int
 ) -> str:
     """Return the first line: the number of steps and classes, and the memory."""
     classes = {each.vertex_class for one in sets for each in one.vertices}
@@ -41,7 +41,7 @@ def headline(
         f"computation '{name}' ({', '.join(each.name for each in params)}): "
         f"{amount(len(sets), 'compute set')}, "
         f"{amount(len(classes), 'vertex class', 'vertex classes')}, "
-        f"{own:,} B of tensors, {beside:,} B beside them"
+        f"{own:,} B of tensors, {other:,} B of other variables"
     )
 
 
@@ -55,7 +55,7 @@ def tensor_lines(
     for each in listed:
         size = (each.axes.size or 0) * each.element_type.size_bytes
         stored = sum_bytes([storages[each]])
-        room = "" if size == stored else f", {size:,} B without the room"
+        room = "" if size == stored else f", {size:,} B without padding"
         what = f"{each.kind}, {stored:,} B{room}"
         lines.append(f"  {each.name:<12} {each.axes} {each.element_type!r}  {what}  {each.line}")
         lines.append(f"    {why(each)}")
@@ -160,10 +160,11 @@ def _reason(copied: Copied, why: Mapping[Op, Mapping[Op, str]]) -> str:
     reader = copied.reader
     if reader is None or reader is copied.op:
         step = f"step '{copied.step.name}' at {copied.step.location}"
-        return next(iter(told.values()), f"{step} reads elements that lie apart")
+        return next(iter(told.values()), f"{step} reads elements that are not adjacent")
     inside = nodes_below([reader])
     by_rows = next((text for node, text in told.items() if node in inside), None)
-    return by_rows or f"{formula_text(reader)} at {reader.line} reads elements that lie apart"
+    step = f"{formula_text(reader)} at {reader.line}"
+    return by_rows or f"{step} reads elements that are not adjacent"
 
 
 def readers(
@@ -185,7 +186,7 @@ def readers(
             for base in seen.bases:
                 if id(base) in owners:
                     own = found.setdefault(owners[id(base)], {})
-                    own.setdefault(node, f"{told}whose elements lie {far}")
+                    own.setdefault(node, f"{told}whose elements are {far}")
     return found
 
 
@@ -220,7 +221,7 @@ def sum_bytes(variables: Iterable[Variable]) -> int:
 
 
 _SHOWN = 80
-"""Most characters of a formula."""
+"""Maximum number of characters in a formula."""
 
 _MOST_NODES, _MOST_LEVELS = 40, 20
 """Limits on the text of a formula: with shared parts, it can be very long, or very deep."""

@@ -84,9 +84,9 @@ class Layout:
             size, length = self._sizes.get(axis.root), axis.length
             if size is not None and length is not None and size < length:
                 raise AxisLengthError(
-                    f"layout: a size of {size} for axis '{axis.name}' of length {length}",
+                    f"layout: size {size} is less than the length {length} of axis '{axis.name}'",
                     found=f"the axes are {self.order}",
-                    fix=f"at least {length}, or no size",
+                    fix=f"pass a size of at least {length}, or none",
                 )
 
     def size_of(self, root: AxisRoot) -> int | None:
@@ -194,12 +194,12 @@ def _sizes(order: Axes, sizes: SizesLike) -> dict[AxisRoot, int]:
     if not isinstance(sizes, Mapping):
         listed = items_or_none(sizes)
         if listed is None:
-            raise AxisError(f"layout: sizes {clipped(sizes)}", found=of_type(sizes), fix=_FIX)
+            raise AxisError(f"layout: sizes is {clipped(sizes)}", found=of_type(sizes), fix=_FIX)
         if len(listed) != len(order):
             raise AxisLengthError(
                 f"layout: {amount(len(listed), 'size')} for {amount(len(order), 'axis', 'axes')}",
                 found=f"{order} and {clipped(listed)}",
-                fix="a size for each axis, or a dictionary: {W: 8}",
+                fix="pass a size for each axis, or a dictionary: {W: 8}",
             )
         sizes = dict(zip(order, listed, strict=True))
     made: dict[AxisRoot, int] = {}
@@ -209,7 +209,7 @@ def _sizes(order: Axes, sizes: SizesLike) -> dict[AxisRoot, int]:
         number = integer_or_none(size)
         if number is None or number < 0 or isinstance(size, bool):
             raise AxisLengthError(
-                f"layout: a size of {clipped(size)} for axis '{axis.name}'",
+                f"layout: the size for axis '{axis.name}' is {clipped(size)}",
                 found=of_type(size),
                 fix=_FIX,
             )
@@ -217,7 +217,7 @@ def _sizes(order: Axes, sizes: SizesLike) -> dict[AxisRoot, int]:
     return made
 
 
-_FIX = "sizes={W: 8}: whole numbers, at least the lengths"
+_FIX = "pass whole numbers of at least the lengths: sizes={W: 8}"
 
 
 def checked_layout(value: object, axes: Axes, what: str) -> Layout | None:
@@ -226,9 +226,9 @@ def checked_layout(value: object, axes: Axes, what: str) -> Layout | None:
         return None
     if not isinstance(value, Layout):
         raise AxisError(
-            f"{what}: a layout of {clipped(value)}",
+            f"{what}: layout is {clipped(value)}",
             found=of_type(value),
-            fix=f"ng.row_major([{', '.join(axes.names)}]), ng.column_major or ng.Layout of them",
+            fix=f"pass ng.row_major([{', '.join(axes.names)}]), ng.column_major or ng.Layout",
         )
     return value.by(axes)
 

@@ -139,15 +139,15 @@ def _of_function(
     if not isinstance(found, Op):
         raise AxisError(
             f"nmap: the function returned {clipped(found)}",
-            found=f"{of_type(found)}; it was given tensors of the axes {seen}",
-            fix="an expression of what it is given",
+            found=f"{of_type(found)}; its arguments have the axes {seen}",
+            fix="return an expression of its arguments",
         )
     twice = found.axes & others
     if twice.items:
         raise AxisError(
             f"nmap: the function's result has axis '{twice[0].name}', which it does not see",
             found=found.text,
-            fix=f"list '{twice[0].name}' in axes, or give its tensor to nmap",
+            fix=f"list '{twice[0].name}' in axes, or pass its tensor to nmap",
         )
     made: dict[Op, Op] = dict(zip(stand_ins, args, strict=True))
     for node in nodes_below([found]):
@@ -204,9 +204,9 @@ def _again(op: Op, args: tuple[Op, ...]) -> Op:
             return AddRows(args[0], args[1], op.along, args[0].axes - args[1].axes)
         case AddRows():
             raise AxisError(
-                "nmap: a derivative by a table whose rows are taken by the numbers of an argument",
+                "nmap: no derivative with respect to a table whose rows an argument selects",
                 found=op.text,
-                fix="ng.deriv outside of the function",
+                fix="call ng.deriv outside of the function",
             )
         case VertexMap():
             others = some([])
@@ -230,9 +230,9 @@ def _of_vertices(
     if len(outputs) != 1 or len(inputs) != len(args) or len(inputs) + 1 != len(fields):
         raise AxisError(
             f"nmap: {vertex.__name__} has {amount(len(inputs), 'input')} and "
-            f"{amount(len(outputs), 'output')} for {amount(len(args), 'tensor')}",
+            f"{amount(len(outputs), 'output')}, but nmap was given {amount(len(args), 'tensor')}",
             found=", ".join(each.name for each in fields) + "\n" + texts_of(args),
-            fix="an Input field for each tensor, and one Output field",
+            fix="declare an Input field for each tensor, and one Output field",
         )
     for field, x in zip(inputs, args, strict=True):
         _check_field(vertex, field, x, x.axes & seen)
@@ -252,5 +252,5 @@ def _check_field(vertex: type[Vertex], field: Field, x: Op, seen: Axes) -> None:
             f"nmap: field '{field.name}' of {vertex.__name__} does not take {x.element_type!r} "
             f"along {seen}",
             found=f"the field is {field!r}; {x.text}",
-            fix="a Vector of that type for listed axes, a number without any",
+            fix="declare a Vector of that type for listed axes, or a number if there are none",
         )

@@ -192,7 +192,7 @@ def _of(whole: range, taken: range) -> range:
 
 
 Asked = Generator[tuple[Op, Slots, Parts, bool], Expr, Expr]
-"""A step of the work: it requests operands, by slots and parts, stretched or not, and returns."""
+"""A generator that requests operands, by slots and parts, stretched or not, and returns."""
 
 
 _FOLDED: dict[str, Callable[..., Any]] = {
@@ -202,7 +202,7 @@ _FOLDED: dict[str, Callable[..., Any]] = {
     "divide": np.divide,
     "negative": np.negative,
 }
-"""Operations that reduce numbers to a number, rounded as a vertex would."""
+"""Operations on numbers that are computed here, rounded as a vertex would round."""
 
 
 class LoweredExpressions:

@@ -106,7 +106,7 @@ class Op:
         axes: its axes, in its order.
         dtype: the element type; None for a Python number, which takes that of the other operand.
         args: the operations from which it is computed.
-        name: for messages and pictures.
+        name: the name in messages and pictures.
         line: the user's line that made it.
         adjoints: the adjoints that `deriv` computed for it, by the error; None before.
         written: the function that a user called, if it consists of several operations; else empty.
@@ -124,7 +124,7 @@ class Op:
         self, axes: Axes, dtype: ElementClass | None, args: tuple[Op, ...], name: str = ""
     ) -> None:
         if type(self) is Op:
-            raise not_called("Op", "ng.placeholder([H]), and what is computed of it")
+            raise not_called("Op", "use ng.placeholder([H]), and operations on it")
         self.axes, self.dtype, self.args = axes, dtype, args
         self.name, self.written = name, ""
         self.line: SourceLocation = here(2)
@@ -285,29 +285,30 @@ class Op:
 
     def __bool__(self) -> NoReturn:
         raise self._refused(
-            "the truth of a tensor that has no values yet",
-            f"ng.where({spelled(self)}, a, b) chooses by element",
+            "a named tensor has no truth value while a graph is built",
+            f"choose by element with ng.where({spelled(self)}, a, b)",
         )
 
     def __len__(self) -> NoReturn:
         lengths = ", ".join(f"{name}.length" for name in self.axes.names)
-        raise self._refused("len of a named tensor", lengths or f"{spelled(self)}.axes.size")
+        raise self._refused("a named tensor has no len", lengths or f"{spelled(self)}.axes.size")
 
     def __iter__(self) -> NoReturn:
         one = f"{spelled(self)}[{self.axes.names[0] if self.axes.items else 'axis'}"
-        raise self._refused("a named tensor is not iterated", f"{one}, 0], {one}, 1], ...")
+        raise self._refused("a named tensor cannot be iterated", f"{one}, 0], {one}, 1], ...")
 
     def __float__(self) -> NoReturn:
-        raise self._refused("a number of a tensor that has no values yet", self._values)
+        what = "a named tensor cannot become a number while a graph is built"
+        raise self._refused(what, self._values)
 
     __int__ = __complex__ = __index__ = __float__
 
     def __matmul__(self, other: object) -> NoReturn:
         x, y = spelled(self), _operand_text(other)
         shared = (self.axes & other.axes).names if isinstance(other, Op) else ()
-        fix = f"ng.dot({x}, {y}) sums over {' and '.join(shared) or 'all axes of both'}"
+        fix = f"use ng.dot({x}, {y}) to sum over {' and '.join(shared) or 'all shared axes'}"
         if len(shared) > 1:
-            fix += f"; ng.dot({x}, {y}, axes=[{shared[-1]}]) over {shared[-1]} alone"
+            fix += f", or ng.dot({x}, {y}, axes=[{shared[-1]}]) for {shared[-1]} alone"
         raise self._refused("'@' does not say which axes are summed", fix)
 
     __rmatmul__ = __matmul__
@@ -320,7 +321,7 @@ class Op:
 
     def __xor__(self, other: object) -> NoReturn:
         x, y = spelled(self, "(...)"), _operand_text(other)
-        truths = f", or ng.not_equal({x}, {y}) of truths" if isinstance(other, Op) else ""
+        truths = f", or ng.not_equal({x}, {y}) for truth values" if isinstance(other, Op) else ""
         self._refuse_bits("^", f"{x} ** {y} for a power{truths}")
 
     def __rxor__(self, other: object) -> NoReturn:
@@ -332,7 +333,7 @@ class Op:
         self._refuse_bits("~", f"ng.logical_not({spelled(self)})")
 
     def _refuse_bits(self, symbol: str, fix: str) -> NoReturn:
-        raise self._refused(f"'{symbol}' of a named tensor", fix)
+        raise self._refused(f"'{symbol}' is not defined for named tensors", fix)
 
     def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
         raise self._refused("a named tensor has no values while a graph is built", self._values)
@@ -351,7 +352,7 @@ class Op:
             fix = f"ng.{NUMPYS_REDUCTIONS[name]}({spelled(self)}, reduction_axes=...)"
         elif method == "__call__" and name in FUNCTIONS:
             fix = f"ng.{name}({', '.join(map(_operand_text, inputs))})"
-        raise self._refused(f"np.{called}: NumPy computes values", fix)
+        raise self._refused(f"np.{called} needs values, which a named tensor does not have", fix)
 
     def __array_function__(self, function: Any, *_: object) -> NoReturn:
         """Refuse NumPy functions, proposing the function of the same name, if there is one."""
@@ -361,7 +362,7 @@ class Op:
             fix = f"ng.{name}({spelled(self)}, ...)"
         elif name in NUMPYS_REDUCTIONS.values():
             fix = f"ng.{name}({spelled(self)}, reduction_axes=...)"
-        raise self._refused(f"np.{name}: NumPy computes values", fix)
+        raise self._refused(f"np.{name} needs values, which a named tensor does not have", fix)
 
     def _refused(self, what: str, fix: str) -> AxisError:
         return AxisError(what, found=self.text, fix=fix)
@@ -377,7 +378,7 @@ FUNCTIONS: set[str] = set()
 _JOINED = {
     "concatenate": "ng.concat([x, y], axis)",
     "stack": "ng.stack([x, y], axis)",
-    "transpose": "axes pair in any order; ng.axes_with_order(x, axes) changes it",
+    "transpose": "ng.axes_with_order(x, axes), if the order matters: axes pair in any order",
     "take": "ng.take(table, indices, axis)",
     "where": "ng.where(p, x, y)",
 }
@@ -429,12 +430,12 @@ def as_op(value: Any, what: str) -> Op:
     if getattr(value, "is_effect", False):
         raise AxisError(
             f"{what}: {value!r} changes tensors, and has no value",
-            fix="give it to a computation, or put it in ng.sequential",
+            fix="pass it to a computation, or put it in ng.sequential",
         )
     raise ElementTypeError(
         f"{what}: {clipped(value)} is not a named tensor",
         found=of_type(value),
-        fix="a tensor of ng.placeholder, ng.variable or ng.constant, or a number",
+        fix="pass a tensor from ng.placeholder, ng.variable or ng.constant, or a number",
     )
 
 
@@ -481,7 +482,7 @@ def metadata(**labels: str) -> Iterator[None]:
 VALUES = "ng.make_transformer().computation({x})() returns its values"
 """The remedy for attributes that hold the values of a tensor."""
 
-_ORDER = "axes pair in any order; ng.axes_with_order({x}, [{back}]) changes it"
+_ORDER = "ng.axes_with_order({x}, [{back}]), if the order matters: axes pair in any order"
 _RESHAPED = "ng.flatten({x}, [{axes}]) and ng.unflatten, or ng.cast_axes({x}, axes)"
 
 _BOTH = {
@@ -489,7 +490,7 @@ _BOTH = {
     "amax": "ng.max({x}, reduction_axes=[{axis}])",
     "amin": "ng.min({x}, reduction_axes=[{axis}])",
     "astype": "ng.cast({x}, pl.INT)",
-    "backward grad gradient": "ng.deriv(y, {x}), where y is computed of {x}",
+    "backward grad gradient": "ng.deriv(y, {x}), where y is computed from {x}",
     "clamp clip": "ng.minimum(ng.maximum({x}, low), high)",
     "gather index_select": "ng.take({x}, numbers, {axis})",
     "matmul mm": "ng.dot({x}, y), over the axes that both have, or axes=[{axis}]",

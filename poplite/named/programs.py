@@ -119,7 +119,7 @@ class ItemRecorder:
         for op in self._pending:
             if isinstance(
                 op, VertexMap | PlacedByHint | Take | AddRows
-            ):  # they have a tensor of their own
+            ):  # they have a separate tensor
                 self._expressions.remembered[op] = self._tensor_of(op)
             else:
                 pending.append(op)
@@ -352,5 +352,5 @@ def _overlapping(one: Assign, other: Assign) -> AxisError:
     return AxisError(
         f"parallel: two assignments write the same elements of '{base.name}'",
         found=f"{base.text}\none was made at {one.line}, the other at {other.line}",
-        fix="ng.sequential([...]) does one after the other",
+        fix="use ng.sequential([...]) to execute one after the other",
     )

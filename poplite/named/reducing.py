@@ -81,9 +81,9 @@ def reduced_axes(x: Op, reduction_axes: Any, out_axes: Any, what: str) -> tuple[
     """Return the reduced axes, and the order of the remaining ones; None for the order of x."""
     if reduction_axes is None and out_axes is None:
         raise AxisError(
-            f"{what}: neither reduction_axes nor out_axes",
+            f"{what}: reduction_axes or out_axes is required",
             found=x.text,
-            fix=f"ng.{what}({spelled(x)}, reduction_axes=...) for all axes, or a list of some of "
+            fix=f"call ng.{what}({spelled(x)}, reduction_axes=...) for all axes, or list some of "
             f"[{', '.join(x.axes.names)}]",
         )
     out = None if out_axes is None else chosen(out_axes, x.axes, what)
@@ -93,9 +93,9 @@ def reduced_axes(x: Op, reduction_axes: Any, out_axes: Any, what: str) -> tuple[
     reduced = chosen(reduction_axes, x.axes, what)
     if out is not None and (reduced & out or len(reduced) + len(out) != x.rank):
         raise AxisError(
-            f"{what}: reduction_axes {reduced} and out_axes {out} are not all axes, each once",
+            f"{what}: reduction_axes {reduced} and out_axes {out} do not list every axis once",
             found=x.text,
-            fix="one of the two lists alone",
+            fix="pass only one of the two lists",
         )
     return reduced, out
 
@@ -106,9 +106,9 @@ def _reduce(how: str, value: Any, reduction_axes: Any, out_axes: Any, what: str)
     is_logical = how.startswith("logical")
     if x.dtype is not None and (kind_of(x.dtype) == "bool") != is_logical:
         raise ElementTypeError(
-            f"{what}: not of {x.dtype!r}",
+            f"{what}: operands of {x.dtype!r} are not supported",
             found=x.text,
-            fix=f"a comparison, such as {spelled(x)} > 0"
+            fix=f"pass a comparison, such as {spelled(x)} > 0"
             if is_logical
             else f"ng.cast({spelled(x)}, pl.FLOAT)",
         )
@@ -125,7 +125,7 @@ def check_not_empty(what: str, x: Op, reduced: Axes) -> None:
             raise TensorCreationError(
                 f"{what}: axis '{axis.name}' has length 0",
                 found=x.text,
-                fix=f"an axis '{axis.name}' of length 1 or more; of no elements, ng.sum is 0",
+                fix=f"use an axis '{axis.name}' of length 1 or more; ng.sum of no elements is 0",
             )
 
 
@@ -255,15 +255,16 @@ def _extreme(how: str, value: Any, reduction_axes: Any, out_axes: Any) -> Op:
     reduced, out = reduced_axes(x, reduction_axes, out_axes, how)
     if len(reduced) != 1:
         raise AxisError(
-            f"{how}: along {len(reduced)} axes, {reduced}",
+            f"{how}: expected one axis; found {len(reduced)}, {reduced}",
             found=x.text,
-            fix=f"one of [{', '.join(x.axes.names)}]; ng.flatten({spelled(x)}, axes) makes one of "
-            "several",
+            fix=f"pass one of [{', '.join(x.axes.names)}]; join several with "
+            f"ng.flatten({spelled(x)}, axes)",
         )
     check_not_empty(how, x, reduced)
     if x.dtype is BOOL:
         fix = f"ng.cast({spelled(x)}, pl.INT)"
-        raise ElementTypeError(f"{how}: not of {x.dtype!r}", found=x.text, fix=fix)
+        what = f"{how}: operands of {x.dtype!r} are not supported"
+        raise ElementTypeError(what, found=x.text, fix=fix)
     made = Extreme(how, x, reduced)
     return made if out is None else axes_with_order(made, out)
 
@@ -440,8 +441,8 @@ def _matched(p: Any, t: Any, what: str) -> tuple[Op, Op]:
         raise AxisError(
             f"{what}: neither operand has all axes of the other",
             found=f"left  {one.text}\nright {other.text}",
-            fix=f"ng.broadcast({spelled(one, 'p')}, "
-            f"[{', '.join((one.axes | other.axes).names)}]), if all pairs are meant",
+            fix=f"use ng.broadcast({spelled(one, 'p')}, "
+            f"[{', '.join((one.axes | other.axes).names)}]) if all pairs are intended",
         )
     return one, other
 
@@ -528,17 +529,17 @@ def take(table: Any, indices: Any, axis: Axis) -> Op:
         return sliced_op(rows, {own: numbers.value})
     if numbers.dtype not in (INT, UNSIGNED_INT):
         raise ElementTypeError(
-            f"take: indices of {numbers.dtype!r}",
+            f"take: indices must be INT or UNSIGNED_INT; found {numbers.dtype!r}",
             found=numbers.text,
             fix=f"ng.cast({spelled(numbers, 'indices')}, pl.INT)",
         )
     both = (rows.axes - own) & numbers.axes
     if both.items:
         raise AxisError(
-            f"take: both have axis '{both[0].name}'",
+            f"take: the table and the indices both have axis '{both[0].name}'",
             found=texts_of((rows, numbers)),
-            fix=f"ng.sum(ng.one_hot({spelled(numbers, 'indices')}, {own.name}) * "
-            f"{spelled(rows, 'table')}, [{own.name}]) pairs it",
+            fix=f"pair it with ng.sum(ng.one_hot({spelled(numbers, 'indices')}, {own.name}) * "
+            f"{spelled(rows, 'table')}, [{own.name}])",
         )
     own.known_length("take")
     return Take(rows, numbers, own)

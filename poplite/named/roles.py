@@ -25,7 +25,7 @@ def make_axis_role(name: str | None = None, docstring: str = "") -> AxisRole:
     """Return a new role.
 
     Args:
-        name: for messages; by default, the name under which a `Namespace` keeps it.
+        name: the name in messages; by default, the name under which a `Namespace` keeps it.
         docstring: its purpose.
 
     >>> Height = make_axis_role("Height")
@@ -37,7 +37,7 @@ def make_axis_role(name: str | None = None, docstring: str = "") -> AxisRole:
 
 
 class Namespace:
-    """Names for axes and roles: one without its own name is shown by the name in the namespace.
+    """Names for axes and roles; one without its own name is shown by its name in the namespace.
 
     >>> ax = Namespace()
     >>> ax.H = make_axis(3)
@@ -54,7 +54,7 @@ class Namespace:
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(
-            f"no axis or role '{name}' here: {', '.join(vars(self)) or 'there are none'}",
+            f"no axis or role is named '{name}'; the names are {', '.join(vars(self)) or 'none'}",
             name=name,
             obj=self,
         )
@@ -74,14 +74,14 @@ def by_roles(axes: Axes, roles: Iterable[AxisRole]) -> Axes:
             raise DuplicateAxisError(
                 f"{having[0].name!r} and {having[1].name!r} both have the role {role!r}",
                 found=f"the axes are {axes}",
-                fix=f"one axis for each role; '{having[1].name}' without it",
+                fix=f"use one axis for each role, and make '{having[1].name}' without it",
             )
         found.append(having[0] if having.items else make_axis(1, roles=[role]))
     left = axes - some(found)
     if left.items:
         raise MissingAxisError(
-            f"axis '{left[0].name}' has none of the roles that are listed",
-            found=f"'{left[0].name}' has {list(left[0].roles)}, listed are {wanted}",
+            f"axis '{left[0].name}' has none of the listed roles",
+            found=f"'{left[0].name}' has {list(left[0].roles)}; the listed roles are {wanted}",
             fix=f"list a role of '{left[0].name}', or give it one: {left[0].name}.add_role(role)",
         )
     return Axes(found)
@@ -106,16 +106,16 @@ class AxesMap:
     def __init__(self, mapping: Mapping[Axis | str, Axis | str]) -> None:
         if not isinstance(mapping, Mapping):
             raise AxisError(
-                f"a map of axes of {clipped(mapping)}",
+                f"AxesMap: mapping is {clipped(mapping)}",
                 found=of_type(mapping),
-                fix="ng.AxesMap({H: G}) of axes, or of their names",
+                fix="pass axes or their names: ng.AxesMap({H: G})",
             )
         for each in (*mapping, *mapping.values()):
             if not isinstance(each, Axis | str):
                 raise AxisError(
-                    f"a map of axes with {clipped(each)}",
+                    f"AxesMap: {clipped(each)} is neither an axis nor a name",
                     found=of_type(each),
-                    fix="ng.AxesMap({H: G}) of axes, or of their names",
+                    fix="pass axes or their names: ng.AxesMap({H: G})",
                 )
         self._to = dict(mapping)
         self._made: dict[Axis, Axis] = {}
@@ -125,12 +125,12 @@ class AxesMap:
             if other is not source:
                 raise DuplicateAxisError(
                     f"{_text(other)} and {_text(source)} would both become {_text(target)}",
-                    fix="another axis for each",
+                    fix="use a different axis for each",
                 )
 
     def map_axis(self, axis: Axis) -> Axis:
         """Return the new axis for an axis: the same one if the map does not name it."""
-        check_kind(axis, Axis, "map_axis: an axis", "ng.make_axis(3, 'H')")
+        check_kind(axis, Axis, "map_axis: axis", "pass an axis, such as ng.make_axis(3, 'H')")
         target = self._to.get(axis, self._to.get(axis.name, axis))
         if isinstance(target, Axis):
             return target

@@ -130,9 +130,9 @@ def _with_one_more(what: str, axes: Axes, new: Axis, pos: object, found: str) ->
     place = integer_or_none(pos)
     if place is None or not -len(axes) - 1 <= place <= len(axes):
         raise AxisError(
-            f"{what}: position {clipped(pos)} of {len(axes) + 1}",
+            f"{what}: position {clipped(pos)} is out of range for {len(axes) + 1} axes",
             found=found,
-            fix=f"from {-len(axes) - 1} to {len(axes)}",
+            fix=f"pass a position from {-len(axes) - 1} to {len(axes)}",
         )
     items = list(axes)
     items.insert(place if place >= 0 else place + len(axes) + 1, new)
@@ -169,7 +169,7 @@ def map_roles(x: Any, axes_map: AxesMap) -> Op:
     operand = as_op(x, "map_roles")
     if not isinstance(axes_map, AxesMap):
         raise AxisError(
-            f"map_roles: {clipped(axes_map)} is not a map of axes",
+            f"map_roles: {clipped(axes_map)} is not an AxesMap",
             found=operand.text,
             fix=f"ng.map_roles({spelled(operand)}, "
             f"ng.AxesMap({{{one_name(operand.axes)}: other}}))",
@@ -244,9 +244,9 @@ def regrouped(x: Op, axes: Axes) -> Op:
         return x
     if [each.root for each in leaves(x.axes)] != [each.root for each in leaves(axes)]:
         raise AxisError(
-            f"{axes} are not the axes {x.axes}, joined or parted",
+            f"{axes} are not the axes {x.axes}, joined or split",
             found=x.text,
-            fix="the same parts in the same order",
+            fix="use the same parts in the same order",
         )
     return Regrouped(axes, x.dtype, (x,))
 
@@ -263,13 +263,13 @@ def check_axis_is_new(what: str, axis: object, x: Op) -> Axis:
         raise AxisError(
             f"{what}: {clipped(axis)} is not an axis",
             found=of_type(axis),
-            fix="an axis of ng.make_axis(length, name) that the tensor does not have",
+            fix="pass an axis from ng.make_axis(length, name) that the tensor does not have",
         )
     if axis in x.axes:
         raise DuplicateAxisError(
-            f"{what}: axis '{axis.name}' is there already",
+            f"{what}: the tensor already has axis '{axis.name}'",
             found=x.text,
-            fix=f"another axis, such as {axis.name}.fresh()",
+            fix=f"use another axis, such as {axis.name}.fresh()",
         )
     return axis
 
@@ -320,14 +320,14 @@ def tensor_slice(x: Any, slices: Sequence[Part], axes: AxesLike = None) -> Op:
         raise AxisError(
             f"tensor_slice: {clipped(slices)} is not a list of slices",
             found=operand.text,
-            fix=f"one for each of [{', '.join(listed.names)}]; slice(None) takes all of an axis",
+            fix=f"pass a slice for each of [{', '.join(listed.names)}]; slice(None) takes all",
         )
     if len(slices) != len(listed):
         raise AxisError(
             f"tensor_slice: {amount(len(slices), 'slice')} for "
             f"{amount(len(listed), 'axis', 'axes')}",
             found=operand.text,
-            fix=f"one for each of [{', '.join(listed.names)}]; slice(None) takes all of an axis",
+            fix=f"pass a slice for each of [{', '.join(listed.names)}]; slice(None) takes all",
         )
     return sliced_op(operand, dict(zip(listed, slices, strict=True)))
 
@@ -345,9 +345,9 @@ def sliced_op(x: Op, parts: Mapping[Axis, Any]) -> Op:
     for axis, part in parts.items():
         if isinstance(part, Op):
             raise TensorIndexError(
-                f"axis '{axis.name}': a tensor is not an index",
+                f"axis '{axis.name}': a tensor cannot be an index",
                 found=part.text,
-                fix=f"ng.where({spelled(part, 'p')}, {spelled(x)}, 0) for a mask, "
+                fix=f"use ng.where({spelled(part, 'p')}, {spelled(x)}, 0) for a mask, "
                 f"ng.take({spelled(x)}, {spelled(part, 'i')}, {axis.name}) for rows",
             )
         found = axis_part(axis, part, x)
@@ -371,7 +371,7 @@ def parts_by_axis(x: Op, key: Any) -> dict[Axis, Any]:
         if len(items) % 2:
             last = next(each for each in items[::-1] if isinstance(each, Axis))
             raise AxisError(
-                f"x[{clipped(key)}]: an axis without an index",
+                f"x[{clipped(key)}]: axis '{last.name}' has no index",
                 found=x.text,
                 fix=f"{spelled(x)}[{last.name}, 0]",
             )
@@ -379,22 +379,22 @@ def parts_by_axis(x: Op, key: Any) -> dict[Axis, Any]:
     if items and isinstance(items[0], str):
         named = items[0] if items[0] in x.axes.names else one_name(x.axes)
         raise AxisError(
-            f"x[{clipped(key)}]: a name where an axis is asked for",
+            f"x[{clipped(key)}]: a name cannot be used in place of an axis",
             found=x.text,
-            fix=f"{spelled(x)}[{named}, 0], by the axis itself, or by x.axes.find({named!r})",
+            fix=f"write {spelled(x)}[{named}, 0] with the axis itself, or x.axes.find({named!r})",
         )
     dots = [n for n, each in enumerate(items) if isinstance(each, EllipsisType)]
     if len(dots) > 1:
         raise TensorIndexError(
             "'...' occurs twice in brackets",
             found=x.text,
-            fix=f"{spelled(x)}[..., 0]: once, for all axes that no other index takes",
+            fix=f"write {spelled(x)}[..., 0], with one '...' for all axes without an index",
         )
     if len(items) - len(dots) > x.rank:
         raise TensorIndexError(
             f"{amount(len(items), 'index', 'indices')} for {amount(x.rank, 'axis', 'axes')}",
             found=x.text,
-            fix=f"at most one for each of [{', '.join(x.axes.names)}]",
+            fix=f"pass at most one for each of [{', '.join(x.axes.names)}]",
         )
     if dots:
         n = dots[0]
@@ -411,8 +411,8 @@ def _by_axis(x: Op, key: Any, items: tuple[Any, ...]) -> dict[Axis, Any]:
             raise DuplicateAxisError(
                 f"x[{clipped(key)}]: axis '{own.name}' occurs twice",
                 found=x.text,
-                fix=f"each axis once; {spelled(x)}[{own.name}, 1:][{own.name}, 0] takes a part of "
-                "a part",
+                fix=f"list each axis once; for a part of a part, write "
+                f"{spelled(x)}[{own.name}, 1:][{own.name}, 0]",
             )
         made[own] = part
     return made
@@ -496,7 +496,7 @@ def _operands(xs: Sequence[Any], what: str) -> tuple[Op, ...]:
             fix=f"ng.{what}([x, y], axis)",
         )
     if not xs:
-        raise AxisError(f"{what}: no tensor", fix=f"ng.{what}([x, y], axis)")
+        raise AxisError(f"{what}: the list of tensors is empty", fix=f"ng.{what}([x, y], axis)")
     args = tuple(as_op(each, what) for each in xs)
     for each in args:
         if each.dtype is not args[0].dtype and None not in (each.dtype, args[0].dtype):
@@ -525,9 +525,9 @@ def stack(xs: Sequence[Any], axis: Axis, pos: int = 0) -> Op:
         axis.length = len(args)
     if axis.length != len(args):
         raise AxisLengthError(
-            f"stack: {amount(len(args), 'tensor')} along axis '{axis.name}' of {axis.length}",
+            f"stack: {amount(len(args), 'tensor')} for axis '{axis.name}' of length {axis.length}",
             found=texts_of(args[:5]),
-            fix=f"an axis of length {len(args)}",
+            fix=f"use an axis of length {len(args)}",
         )
     one = axis.resized(1)
     made = concat([broadcast(each, [one, *axes]) for each in args], one)
@@ -565,15 +565,15 @@ def pad(x: Any, widths: Mapping[Axis, Any], value: float = 0) -> Op:
     made = as_op(x, "pad")
     if made.dtype is BOOL and value == 0:
         value = False
-    number = as_op(value, "pad: a border")
+    number = as_op(value, "pad: value")
     if not isinstance(number, NumberOp):
         raise ElementTypeError(
-            f"pad: a border of {clipped(value)}", found=number.text, fix="a number"
+            f"pad: value is {clipped(value)}", found=number.text, fix="pass a number"
         )
     check_number("pad", number, made, made.element_type)
     if not isinstance(widths, Mapping):
         raise AxisError(
-            f"pad: {clipped(widths)} says no axis",
+            f"pad: widths is {clipped(widths)}, which names no axis",
             found=of_type(widths),
             fix=f"ng.pad({spelled(made)}, {{{one_name(made.axes)}: (1, 2)}})",
         )
@@ -599,9 +599,9 @@ def _width(axis: Axis, width: Any) -> tuple[int, int]:
     numbers = [integer_or_none(each) for each in pair]
     if len(numbers) != 2 or any(each is None or each < 0 for each in numbers):
         raise AxisError(
-            f"pad: {clipped(width)} for axis '{axis.name}'",
+            f"pad: the width for axis '{axis.name}' is {clipped(width)}",
             found=of_type(width),
-            fix=f"{{{axis.name}: (1, 2)}}, whole numbers from 0",
+            fix=f"pass whole numbers from 0, such as {{{axis.name}: (1, 2)}}",
         )
     return numbers[0] or 0, numbers[1] or 0
 
@@ -625,7 +625,7 @@ def one_hot(x: Any, axis: Axis) -> Op:
     check_axis_is_new("one_hot", axis, operand)
     if operand.dtype is not None and operand.dtype.dtype.kind not in "iu":
         raise ElementTypeError(
-            f"one_hot: numbers of {operand.dtype!r} are not positions",
+            f"one_hot: x must be INT; found {operand.dtype!r}",
             found=operand.text,
             fix=f"ng.cast({spelled(operand)}, pl.INT)",
         )

@@ -3,7 +3,7 @@
     reader                           votes for                        because
     a sum over some of the axes      the last summed axis             tiles have complete sums
     dot, as the left matrix          the last summed axis             its blocks are read by rows
-    dot, as the right matrix         the last of its own axes         its blocks are, too
+    dot, as the right matrix         the last of its own axes         its blocks are read by rows
     nmap over vertices               the last axis a vertex sees      it reads rows
 
 A vote is weighted by the number of elements read. Tensors that are combined elementwise vote
@@ -193,7 +193,7 @@ def _last(axes: Axes, root: AxisRoot) -> AxisRoot:
 
 
 LEAST_BYTES = 128
-"""The least bytes on a tile of a linearly spread tensor. Source: PopLibs, the default of
+"""Minimum number of bytes per tile of a linearly spread tensor. Source: PopLibs, the default of
 `poputil::mapTensorLinearly`."""
 
 
@@ -258,7 +258,7 @@ def check_hints(hints: Mapping[Any, Any]) -> None:
             raise AxisError(
                 f"make_transformer: map has {clipped(axis)}, which is not an axis",
                 found=of_type(axis),
-                fix='the axis itself: map={N: "tiles"}',
+                fix='pass the axis itself: map={N: "tiles"}',
             )
         axis_blocks("make_transformer: map", axis, count, 1)
 
@@ -319,8 +319,8 @@ def _cuts(tiles: int, what: str, axes: Axes, hint: Mapping[Axis, Any]) -> list[t
     if grid > tiles:
         text = " x ".join(str(number) for _, number in cuts)
         raise InvalidTileMapping(
-            f"{what}: {text} = {grid:,} blocks on {tiles:,} tiles",
+            f"{what}: {text} = {grid:,} blocks do not fit {tiles:,} tiles",
             found=f"the axes are {axes}",
-            fix="fewer blocks, or more tiles",
+            fix="use fewer blocks, or more tiles",
         )
     return cuts

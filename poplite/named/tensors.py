@@ -45,7 +45,7 @@ constant with some of them."""
 
 
 class TensorOp(Op):
-    """A tensor with storage of its own.
+    """A tensor with its own storage.
 
     Attributes:
         number: its number in order of creation.
@@ -71,9 +71,9 @@ class TensorOp(Op):
         super().__init__(axes, dtype, ())
         if name is not None and not isinstance(name, str):
             raise AxisError(
-                f"a {kind} is named {clipped(name)}",
+                f"the name of a {kind} must be text; found {clipped(name)}",
                 found=f"{of_type(name)}; its axes are {axes}",
-                fix="name='x'",
+                fix="pass name='x'",
             )
         self.number = next(_numbers)
         self.kind, self.value, self.place = kind, value, place
@@ -141,7 +141,7 @@ def constant(
         value: a number, or an array with the shape of the axes.
         axes: one for each dimension; a number fills all of them.
         dtype: the element type; by default, FLOAT for floats, INT for integers, BOOL for bools.
-        name: for messages; by default, an automatic one.
+        name: the name in messages; by default, an automatic one.
         map: its tiles, as in `variable`.
 
     Raises:
@@ -156,9 +156,9 @@ def constant(
     array = _array_of(value, "constant", listed)
     if array.ndim and array.ndim != len(listed):
         raise AxisError(
-            f"constant: an array of shape {array.shape} with {len(listed)} axes",
+            f"constant: the array has shape {array.shape}, but there are {len(listed)} axes",
             found=f"the axes are {listed}",
-            fix=f"an axis for each dimension: ng.constant(array, [{axes_for(array.shape)}])",
+            fix=f"pass an axis for each dimension: ng.constant(array, [{axes_for(array.shape)}])",
         )
     found = type_for(array, "constant") if dtype is None else tensor_type(dtype, "constant")
     made = TensorOp("constant", listed, found, array, name, map)
@@ -179,7 +179,7 @@ def placeholder(
     Args:
         axes: the axes of the tensor; none for a single number.
         dtype: the element type.
-        name: for messages; by default, an automatic one.
+        name: the name in messages; by default, an automatic one.
         map: its tiles, as in `variable`.
         layout: the order in which its axes are stored, as in `variable`.
 
@@ -207,7 +207,7 @@ def variable(
             returns one, or an `ng.constant`, which is repeated along the axes that it lacks.
             By default, zeros.
         dtype: the element type.
-        name: for messages; by default, an automatic one.
+        name: the name in messages; by default, an automatic one.
         map: its tiles: a tile, a `pl.TileMapping`, another named tensor, or divisions of its axes,
             `{H: "tiles"}` or `{H: 4, W: 8}`. By default, the transformer decides.
         layout: the order and room in which its axes are stored: `ng.row_major(axes)`,
@@ -234,7 +234,7 @@ def persistent_tensor(
         axes: the axes of the tensor; none for a single number.
         initial_value: as in `variable`.
         dtype: the element type.
-        name: for messages; by default, an automatic one.
+        name: the name in messages; by default, an automatic one.
         map: its tiles, as in `variable`.
         layout: the order in which its axes are stored, as in `variable`.
 
@@ -264,8 +264,8 @@ def _check_constant(state: TensorOp, value: Op) -> None:
         raise ReadOnlyError(
             f"{what}: '{value.name or value.called}' has no value before a computation",
             found=value.text,
-            fix=f"a number, an array, or an ng.constant; ng.assign({state.name}, x) writes the "
-            "value of a tensor",
+            fix=f"pass a number, an array, or an ng.constant; to write the value of a tensor, use "
+            f"ng.assign({state.name}, x)",
         )
     for axis in value.axes:
         if axis not in state.axes:
@@ -289,24 +289,24 @@ def filled_array(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.ND
         )
         if array.ndim != len(shape) or where is None:
             raise AxisLengthError(
-                f"{tensor.name}: a value of shape {array.shape} for axes {tensor.axes}",
+                f"{tensor.name}: the value has shape {array.shape}, but the axes are {tensor.axes}",
                 found=tensor.text,
-                fix=f"an array of shape {shape}, or a number",
+                fix=f"pass an array of shape {shape}, or a number",
             )
         raise AxisLengthError(
-            f"{tensor.name}: axis '{tensor.axes[where].name}' has length {shape[where]}, the value"
-            f" {array.shape[where]}",
+            f"{tensor.name}: axis '{tensor.axes[where].name}' has length {shape[where]}, but the "
+            f"value has {array.shape[where]}",
             found=f"the value has shape {array.shape}; {tensor.text}",
-            fix=f"an array of shape {shape}",
+            fix=f"pass an array of shape {shape}",
         )
     if not array.size:
         return np.zeros(shape, element.dtype)
     kinds = {"b": 0, "u": 1, "i": 1, "f": 2}
     if kinds[array.dtype.kind] > kinds[element.dtype.kind]:
         raise ElementTypeError(
-            f"{tensor.name}: a value of dtype {array.dtype} for {element!r}",
+            f"{tensor.name}: a value of dtype {array.dtype} cannot become {element!r}",
             found=f"{clipped(value)}; {tensor.text}",
-            fix="array != 0" if element is BOOL else "whole numbers, or a tensor of pl.FLOAT",
+            fix="pass array != 0" if element is BOOL else "pass whole numbers, or use pl.FLOAT",
         )
     made = element_array(element, array, what=f"{tensor.name} {tensor.axes}")
     return made if made.shape == shape else np.broadcast_to(made, shape)
@@ -316,17 +316,17 @@ def _array_of(value: Any, what: str, axes: Axes) -> npt.NDArray[Any]:
     """Return a user's numbers as an array; named dimensions are put in the order of the axes."""
     if isinstance(value, Op):
         raise AxisError(
-            f"{what}: a named tensor where values are asked for",
+            f"{what}: expected values; found a named tensor",
             found=value.text,
-            fix=f"an array of axes {axes}, or a number",
+            fix=f"pass an array with axes {axes}, or a number",
         )
     try:
         array = np.asarray(unmasked(value, what))
     except ValueError as error:
         raise ElementTypeError(
             f"{what}: {clipped(value)} is not an array",
-            found=f"lists of several lengths; the axes are {axes}",
-            fix="lists of one length in each dimension",
+            found=f"its lists have different lengths; the axes are {axes}",
+            fix="pass lists of one length in each dimension",
         ) from error
     dims = getattr(value, "dims", None)
     if not array.ndim or not isinstance(dims, tuple | list):
@@ -335,9 +335,9 @@ def _array_of(value: Any, what: str, axes: Axes) -> npt.NDArray[Any]:
     is_each_once = len({*names}) == len(names) == array.ndim
     if not is_each_once or {*names} != {*axes.names}:
         raise AxisError(
-            f"{what}: an array with dimensions {clipped(tuple(names))} for axes {axes}",
+            f"{what}: the array has dimensions {clipped(tuple(names))}, but the axes are {axes}",
             found=of_type(value),
-            fix=f"dimensions of the names {axes.names}; np.asarray(array) is read by position",
+            fix=f"name the dimensions {axes.names}, or pass np.asarray(array), read by position",
         )
     return array.transpose([names.index(name) for name in axes.names])
 
@@ -361,14 +361,16 @@ def check_hint(what: str, axes: Axes, hint: Any) -> None:
     tile = None if isinstance(hint, Op) else integer_or_none(hint)
     if tile is None or isinstance(hint, bool):
         raise AxisError(
-            f"{what} {axes}: {clipped(hint)}",
+            f"{what} {axes} is {clipped(hint)}",
             found=of_type(hint),
-            fix="a tile, a pl.TileMapping, a named tensor, or cuts of its axes: "
+            fix="pass a tile, a pl.TileMapping, a named tensor, or divisions of its axes: "
             f'{{{one_name(axes)}: "tiles"}}, {{{one_name(axes)}: 4}}',
         )
     if tile < 0:
         raise InvalidTileMapping(
-            f"{what}: tile {tile}", found=f"the axes are {axes}", fix="a tile from 0"
+            f"{what}: there is no tile {tile}",
+            found=f"the axes are {axes}",
+            fix="pass a tile from 0",
         )
 
 
@@ -391,9 +393,9 @@ def axis_blocks(what: str, axis: Axis, count: Any, tiles: int) -> int | None:
     number = tiles if isinstance(count, str) and count == "tiles" else integer_or_none(count)
     if count is not None and (number is None or number < 1 or isinstance(count, bool)):
         raise AxisError(
-            f"{what}: axis '{axis.name}' in {clipped(count)} blocks",
+            f"{what}: cannot divide axis '{axis.name}' into {clipped(count)} blocks",
             found=of_type(count),
-            fix=f'{{{axis.name}: "tiles"}}, {{{axis.name}: 4}}, or None for one block',
+            fix=f'pass {{{axis.name}: "tiles"}}, {{{axis.name}: 4}}, or None for one block',
         )
     return number
 
@@ -444,7 +446,7 @@ def keep(x: Any) -> Op:
     return Keep(operand.axes, operand.dtype, (operand,))
 
 
-def place(x: Any, map: Any) -> Op:  # noqa: A002  (the word of `ng.variable`)
+def place(x: Any, map: Any) -> Op:  # noqa: A002  (the name in `ng.variable`)
     """Return x, stored as a hint specifies.
 
     Args:

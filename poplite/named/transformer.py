@@ -48,7 +48,7 @@ from poplite.text import amount, clipped, of_type
 from poplite.types import unmasked
 
 _LISTED = Axis, Axes, list
-"""Values whose length is that of a list of axes of an array."""
+"""Types of the axes in `(array, axes)`."""
 
 
 @made_by("transformer.computation(results, *placeholders)")
@@ -82,15 +82,15 @@ class Computation:
             raise AxisError(
                 f"computation '{name}': parameter '{twice.name}' occurs twice",
                 found=twice.text,
-                fix="each parameter once",
+                fix="list each parameter once",
             )
         self.params: tuple[TensorOp, ...] = params
         given = {*params}
         missing = [each for each in reads if each.input and each not in given]
         if missing:
             raise AxisError(
-                f"computation '{name}': {amount(len(missing), 'placeholder')} not among its "
-                f"parameters: {', '.join(each.name for each in missing)}",
+                f"computation '{name}': its parameters lack {amount(len(missing), 'placeholder')}: "
+                f"{', '.join(each.name for each in missing)}",
                 found="\n".join(each.text for each in missing[:5]),
                 fix=f"computation(results, {', '.join(each.name for each in reads if each.input)})",
             )
@@ -148,9 +148,9 @@ class Computation:
                 tensors[id(made)] = stored[id(node)]
             else:
                 raise AxisError(
-                    f"{node.called}: it is not stored by itself",
+                    f"{node.called} is not stored separately",
                     found=node.text,
-                    fix=f"make it a result, or ng.keep({spelled(node)})",
+                    fix=f"make it a result, or use ng.keep({spelled(node)})",
                 )
             return made
 
@@ -198,7 +198,7 @@ class Computation:
         listed = needed([*self._roots, *self.params])
         own = [device.storages[each] for each in listed]
         known = {id(each) for each in device.storages.values()}
-        beside = [each for each in work.variables if id(each) not in known]
+        other = [each for each in work.variables if id(each) not in known]
         notes = notes_of(graph, work.made)
         held = {note.result: note.origin for note in notes if isinstance(note.origin, Op)}
         owners = {each: held[each.name] for each in work.variables if each.name in held}
@@ -207,7 +207,7 @@ class Computation:
         copied = copies(graph, work.compute_sets, owners)
         why = readers(self._roots, device.description, listed)
         lines = [
-            headline(self.name, self.params, work.compute_sets, sum_bytes(own), sum_bytes(beside)),
+            headline(self.name, self.params, work.compute_sets, sum_bytes(own), sum_bytes(other)),
             *tensor_lines(listed, device.storages, device.why),
             *views(self._roots, device.description, copied),
             *copy_lines(copied, why),
@@ -245,14 +245,15 @@ class Computation:
         names = ", ".join(each.name for each in self.params)
         fix = f"{self.name}({names})"
         if feed_dict is None:
-            what = f"takes {amount(len(self.params), 'value')}, {len(values)} are given"
+            what = f"takes {amount(len(self.params), 'value')}; found {len(values)}"
             wrong = "" if len(values) == len(self.params) else f"'{self.name}' {what}"
         else:
-            check_kind(feed_dict, Mapping, f"{self.name}: feed_dict", "a value for each parameter")
+            asked = "pass a dictionary with a value for each parameter"
+            check_kind(feed_dict, Mapping, f"{self.name}: feed_dict", asked)
             wrong = self._wrong_in(feed_dict, len(values))
             if not values:
                 pairs = ", ".join(f"{each.name}: ..." for each in self.params)
-                fix += f", or feed_dict={{{pairs}}} by the tensors themselves"
+                fix += f", or feed_dict={{{pairs}}} with the tensors as keys"
         if wrong:
             raise AxisError(
                 wrong,
@@ -261,18 +262,18 @@ class Computation:
             )
         return values if feed_dict is None else tuple(feed_dict[each] for each in self.params)
 
-    def _wrong_in(self, feed_dict: Mapping[TensorOp, Any], beside: int) -> str:
+    def _wrong_in(self, feed_dict: Mapping[TensorOp, Any], by_position: int) -> str:
         """Return the error in a dictionary of values; empty if there is none."""
-        if beside:
-            count = amount(beside, "value")
-            return f"'{self.name}': {count} by position and a feed_dict, which must be alone"
+        if by_position:
+            count = amount(by_position, "value")
+            return f"'{self.name}': feed_dict cannot be combined with {count} by position"
         known = {*self.params}
         others = [each for each in feed_dict if each not in known]
         told = [
             f"{word} {', '.join(shown)}"
             for word, shown in (
                 ("lacks", [f"'{each.name}'" for each in self.params if each not in feed_dict]),
-                ("has no use for", [_key(each) for each in others]),
+                ("has unknown keys:", [_key(each) for each in others]),
             )
             if shown
         ]
@@ -284,9 +285,9 @@ class Computation:
             array, axes = np.asarray(unmasked(value[0], param.name)), axes_of(value[1])
             if not axes.is_equal_set(param.axes) or array.ndim != len(axes):
                 raise AxisLengthError(
-                    f"{param.name}: a value with axes {axes}",
+                    f"{param.name}: the value has axes {axes}",
                     found=param.text,
-                    fix="the same axes, in any order",
+                    fix="use the axes of the parameter, in any order",
                 )
             value = array.transpose([axes.index(axis) for axis in param.axes])
         return filled_array(value, shape, param)
@@ -375,15 +376,15 @@ class Transformer:
             InvalidOption: for the name of another computation.
         """
         if name is not None:
-            check_kind(name, str, "computation: a name", "name='train'")
+            check_kind(name, str, "computation: name", "pass name='train'")
         called = name or f"computation{len(self._computations)}"
         for each in self._computations:
             if each.name != called:
                 continue
             raise InvalidOption(
-                f"a computation named {clipped(called)} is there already",
+                f"a computation named {clipped(called)} already exists",
                 found=f"its results are {clipped(list(each.items))}",
-                fix="another name, or none",
+                fix="pass another name, or none",
             )
         made = Computation(self, results, params, called)
         self._computations.append(made)
@@ -437,7 +438,7 @@ class Transformer:
             raise AxisError(
                 f"computation '{computation.name}': its transformer was closed or reset",
                 found=f"it was made at {computation.line}",
-                fix="device.computation(results, ...) makes another one",
+                fix="make another one with device.computation(results, ...)",
             )
 
     def engine_for(self, computation: Computation) -> Engine:
@@ -553,8 +554,8 @@ class Transformer:
     def _hint_for(self, op: Op) -> dict[Any, Any]:
         """Return the hints that apply to a tensor.
 
-        An axis on "tiles" has all of them; numbers of blocks form one grid, and a tensor
-        without one of its axes is on the first tiles along it.
+        An axis with "tiles" is divided among all tiles; axes with numbers of blocks form one grid,
+        and a tensor without one of these axes is on the first tiles along it.
         """
         own = {axis: count for axis, count in self._hints.items() if axis in op.axes}
         if any(isinstance(count, int) for count in own.values()):
@@ -567,7 +568,7 @@ def make_transformer(
     target: Target | None = None,
     *,
     tiles: int | None = None,
-    map: Mapping[Any, Any] | None = None,  # noqa: A002  (the word of `ng.variable`)
+    map: Mapping[Any, Any] | None = None,  # noqa: A002  (the name in `ng.variable`)
     strict: bool = False,
     fuse: Literal["cost", "none"] = "cost",
     checks: Checks = "fast",
@@ -596,29 +597,29 @@ def make_transformer(
     """
     if target is not None and tiles is not None:
         raise InvalidOption(
-            "make_transformer: both a target and tiles",
-            fix="pl.Target(tiles=...) alone, or tiles= alone",
+            "make_transformer: target and tiles cannot be combined",
+            fix="pass target=pl.Target(tiles=...) alone, or tiles= alone",
         )
     if target is not None and not isinstance(target, Target):
         raise InvalidOption(
             f"make_transformer: {clipped(target)} is not a target",
             found=of_type(target),
-            fix="pl.Target(tiles=...), or tiles=...",
+            fix="pass pl.Target(tiles=...), or tiles=...",
         )
     if map is not None and not isinstance(map, Mapping):
         raise InvalidOption(
-            f"make_transformer: map={clipped(map)}",
+            f"make_transformer: map is {clipped(map)}",
             found=of_type(map),
-            fix='a hint for each of some axes, such as map={N: "tiles"}',
+            fix='pass hints by axis, such as map={N: "tiles"}',
         )
     check_hints(map or {})
     known: tuple[tuple[str, object, tuple[str, ...], str], ...] = (
-        ("fuse", fuse, ("cost", "none"), 'fuse="cost" or fuse="none"'),
-        ("checks", checks, get_args(Checks), 'checks="strict", "fast" or "none"'),
+        ("fuse", fuse, ("cost", "none"), 'pass fuse="cost" or fuse="none"'),
+        ("checks", checks, get_args(Checks), 'pass checks="strict", "fast" or "none"'),
     )
     for name, value, values, fix in known:
         if not isinstance(value, str) or value not in values:
-            what = f"make_transformer: {name}={clipped(value)}"
+            what = f"make_transformer: {name} is {clipped(value)}"
             raise InvalidOption(what, found=of_type(value), fix=fix)
     found = target or (Target() if tiles is None else Target(tiles=tiles))
     return Transformer(found, {} if map is None else map, strict, fuse, checks)
@@ -629,7 +630,7 @@ def _check_computation(computation: object, method: str) -> None:
 
 
 def _check_stored(op: object, method: str) -> None:
-    fix = "a tensor of ng.variable, ng.placeholder or ng.constant"
+    fix = "pass a tensor from ng.variable, ng.placeholder or ng.constant"
     check_kind(op, TensorOp, f"{method}: op", fix)
 
 

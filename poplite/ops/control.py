@@ -194,12 +194,12 @@ class Cases:
         """Record the steps that run for a value.
 
         Raises:
-            ControlProgramError: for a value that is not a whole number or has a case already, or
-                elsewhere than directly in the block of the switch.
+            ControlProgramError: for a value that is not a whole number or already has a case, or
+                outside of the switch's own block.
         """
         self._check_place(f"cases.case({clipped(value)})")
         if isinstance(value, bool) or not isinstance(value, int) or value in self.programs:
-            has = "has a case already" if value in self.programs else "is not a whole number"
+            has = "already has a case" if value in self.programs else "is not a whole number"
             raise ControlProgramError(
                 f"ops.switch: {clipped(value)} {has}",
                 found=of_type(value),
@@ -215,12 +215,12 @@ class Cases:
         """Record the steps that run for any other value.
 
         Raises:
-            ControlProgramError: if there is a default already, or elsewhere than directly in the
-                block of the switch.
+            ControlProgramError: if there is already a default, or outside of the switch's own
+                block.
         """
         self._check_place("cases.default()")
         if self.otherwise is not None:
-            raise ControlProgramError("ops.switch: it has a default already")
+            raise ControlProgramError("ops.switch: it already has a default")
         body = self._body("default")
         with body:
             yield
@@ -234,7 +234,7 @@ class Cases:
         if innermost(usage) not in self._places:
             raise ControlProgramError(
                 f"ops.switch: {usage} is not directly in the block of its switch",
-                found="its steps would be part of no program, or of another block",
+                found="its steps would belong to no program, or to another block",
                 fix="with ops.switch(x) as cases: with cases.case(0): ...",
             )
 
@@ -251,7 +251,7 @@ def switch(control: Operand | Callable[[], Operand]) -> Iterator[Cases]:
 
     Raises:
         ControlProgramError: outside of all blocks of `graph.steps()`, or for more than one element.
-        ElementTypeError: for a control that is not of INT or UNSIGNED_INT.
+        ElementTypeError: for a control that is not INT or UNSIGNED_INT.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=1))
@@ -276,7 +276,7 @@ def switch(control: Operand | Callable[[], Operand]) -> Iterator[Cases]:
         raise ControlProgramError(
             "ops.switch: steps are recorded outside of its cases",
             found=f"{outside.programs[0]}",
-            fix="with cases.case(0): ..., or in front of the switch",
+            fix="record them in a case, with cases.case(0): ..., or before the switch",
         )
     outer.add(test)
     programs: dict[int, Program] = dict(cases.programs)
@@ -287,8 +287,8 @@ def switch(control: Operand | Callable[[], Operand]) -> Iterator[Cases]:
 def together() -> Iterator[None]:
     """Record operations that do not depend on each other, so that they share compute sets.
 
-    The first steps of all of them form one compute set, the second steps the next, and so on: one
-    synchronisation serves all. Loops, branches, calls and programs made by hand run alone, where
+    The first steps of all of them form one compute set, the second steps the next, and so on, with
+    one synchronisation each. Loops, branches, calls and programs made by hand run alone, where
     they are recorded; the operations after them share further compute sets.
 
     Raises:
@@ -324,7 +324,7 @@ def _decided(outer: RecordedSteps, value: Predicate, usage: str) -> tuple[Record
             raise ElementTypeError(
                 f"{usage}: {clipped(found)} is fixed before the program runs",
                 found=of_type(found),
-                fix="a tensor or an expression of one element, or a function that returns one",
+                fix="pass a tensor or an expression of one element, or a function that returns one",
             )
         scalar = found if isinstance(found, Tensor) else map(found, name="condition")
     return steps, scalar
@@ -350,7 +350,7 @@ else:
 Body = Program | Callable[[Tensor], Program]
 
 LIMIT = 1 << 32
-"""The smallest number that an index cannot hold."""
+"""One more than the largest index."""
 
 
 def counted_loop(
@@ -402,7 +402,7 @@ def counted_loop(
         raise ControlProgramError(
             f"counted_loop: body is {clipped(body, 60)}, which does not take the index: {why}",
             found=of_type(body),
-            fix="lambda index: Sequence(...), or a program that needs no index",
+            fix="pass lambda index: Sequence(...), or a program that needs no index",
         )
     with graph.scope(name):
         index = graph.add_variable(UNSIGNED_INT, (), "index", mapping=tile)
@@ -412,7 +412,7 @@ def counted_loop(
             raise ControlProgramError(
                 f"counted_loop: {made} {clipped(inner, 60)}, which is not a program",
                 found=of_type(inner),
-                fix="lambda index: Sequence(...), or a program that needs no index",
+                fix="pass lambda index: Sequence(...), or a program that needs no index",
             )
         return _loop(graph, index, bounds, by, tile, inner, name)
 
@@ -471,13 +471,13 @@ class LoopIndex(ReadAsTensor):
 
     def __index__(self) -> NoReturn:
         raise _no_number(
-            "the index of a loop is not a Python number", "ops.equal(ops.iota(n), i) picks one"
+            "the index of a loop is not a Python number", "select with ops.equal(ops.iota(n), i)"
         )
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            raise absent_method(self, name, f"i.tensor is the index as a tensor: i.tensor.{name}")
+            raise absent_method(self, name, f"use the index as a tensor: i.tensor.{name}")
 
     @property
     def shape(self) -> CalledShape:
@@ -510,8 +510,8 @@ class LoopIndex(ReadAsTensor):
     def _outside(self) -> ControlProgramError:
         return ControlProgramError(
             "the index of ops.repeat is read outside of its loop",
-            found=f"a loop of {self._count:,} times, whose block has ended",
-            fix="keep it in the loop: ops.assign(last, i), where last is of UNSIGNED_INT",
+            found=f"the block of the loop, of {self._count:,} iterations, has ended",
+            fix="store it in the loop: ops.assign(last, i), where last is UNSIGNED_INT",
         )
 
 
@@ -529,7 +529,7 @@ def loop_with(index: LoopIndex) -> Program:
 
 
 def _no_number(what: str, fix: str) -> ElementTypeError:
-    found = "it is counted when the program runs"
+    found = "it has a value only while the program runs"
     return ElementTypeError(what, found=found, fix=fix)
 
 
@@ -542,19 +542,19 @@ def _bound(graph: Graph, bound: object, role: str) -> int | Tensor:
             raise ElementTypeError(
                 f"counted_loop: {role} {clipped(bound)} is neither a number nor a tensor",
                 found=of_type(bound),
-                fix=f"{role}=10, or a tensor of UNSIGNED_INT with one element",
+                fix=f"pass {role}=10, or a tensor of UNSIGNED_INT with one element",
             ) from None
         if not 0 <= number < LIMIT:
             raise SizeOverflowError(
-                f"counted_loop: {role} {number:,}, but an index is from 0 to {LIMIT - 1:,}",
-                found="the index is of UNSIGNED_INT",
+                f"counted_loop: {role} is {number:,}, but an index is from 0 to {LIMIT - 1:,}",
+                found="the index is UNSIGNED_INT",
                 fix="count from 0, and let a vertex add the rest",
             )
         return int(number)
     found = type_and_shape(bound)
     if bound.element_type is not UNSIGNED_INT:
         raise ElementTypeError(
-            f"counted_loop: {role} '{bound.name}' is of {bound.element_type!r}, not UNSIGNED_INT",
+            f"counted_loop: {role} '{bound.name}' is {bound.element_type!r}, not UNSIGNED_INT",
             found=found,
             fix="make the variable UNSIGNED_INT, or reinterpret one of INT",
         )
@@ -580,10 +580,10 @@ def _step(step: object) -> int:
         number = 0
     if not 0 < number < LIMIT:
         raise ControlProgramError(
-            f"counted_loop: step {clipped(step)}, but a whole number from 1 to {LIMIT - 1:,} is "
-            "needed",
+            f"counted_loop: step must be a whole number from 1 to {LIMIT - 1:,}; found "
+            f"{clipped(step)}",
             found=of_type(step),
-            fix="step=1; to count down, let a vertex subtract the index from the last one",
+            fix="pass step=1; to count down, let a vertex subtract the index from the last one",
         )
     return int(number)
 

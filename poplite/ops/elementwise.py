@@ -271,7 +271,7 @@ def clip(
     """
     if min is None and max is None:
         raise ElementTypeError(
-            "ops.clip: neither min nor max is given", fix="ops.clip(x, 0), ops.clip(x, max=1)"
+            "ops.clip: neither min nor max is given", fix="ops.clip(x, 0), or ops.clip(x, max=1)"
         )
     if max is None:
         return apply("maximum", x, min)
@@ -311,7 +311,7 @@ def inv_std_dev_to_variance(inv_std_dev: Operand | float, epsilon: Operand | flo
 
 
 def equal(a: Operand | float, b: Operand | float) -> Expr:
-    """Return where `a` and `b` are equal.
+    """Return whether `a` and `b` are equal.
 
     PopLibs: `Equal`.
 
@@ -325,7 +325,7 @@ def equal(a: Operand | float, b: Operand | float) -> Expr:
 
 
 def not_equal(a: Operand | float, b: Operand | float) -> Expr:
-    """Return where `a` and `b` differ.
+    """Return whether `a` and `b` differ.
 
     PopLibs: `NotEqual`.
 
@@ -395,7 +395,7 @@ def greater_equal(a: Operand | float, b: Operand | float) -> Expr:
 
 
 def is_finite(a: Operand) -> Expr:
-    """Return where floats are neither infinite nor NaN.
+    """Return whether floats are neither infinite nor NaN.
 
     PopLibs: `IsFinite`.
 
@@ -408,7 +408,7 @@ def is_finite(a: Operand) -> Expr:
 
 
 def is_inf(a: Operand) -> Expr:
-    """Return where floats are infinite.
+    """Return whether floats are infinite.
 
     PopLibs: `IsInf`.
 
@@ -421,7 +421,7 @@ def is_inf(a: Operand) -> Expr:
 
 
 def is_nan(a: Operand) -> Expr:
-    """Return where floats are NaN.
+    """Return whether floats are NaN.
 
     PopLibs: `IsNaN`.
 
@@ -434,7 +434,7 @@ def is_nan(a: Operand) -> Expr:
 
 
 def logical_and(a: Operand | float, b: Operand | float) -> Expr:
-    """Return where both elements are true, for BOOL.
+    """Return whether both elements are true, for BOOL.
 
     PopLibs: `LogicalAnd`.
 
@@ -448,7 +448,7 @@ def logical_and(a: Operand | float, b: Operand | float) -> Expr:
 
 
 def logical_or(a: Operand | float, b: Operand | float) -> Expr:
-    """Return where at least one of the elements is true, for BOOL.
+    """Return whether at least one of the elements is true, for BOOL.
 
     PopLibs: `LogicalOr`.
 
@@ -462,7 +462,7 @@ def logical_or(a: Operand | float, b: Operand | float) -> Expr:
 
 
 def logical_xor(a: Operand | float, b: Operand | float) -> Expr:
-    """Return where exactly one of the elements is true, for BOOL.
+    """Return whether exactly one of the elements is true, for BOOL.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
@@ -474,7 +474,7 @@ def logical_xor(a: Operand | float, b: Operand | float) -> Expr:
 
 
 def logical_not(a: Operand) -> Expr:
-    """Return where an element is false, for BOOL.
+    """Return whether an element is false, for BOOL.
 
     PopLibs: `LogicalNot`.
 
@@ -1010,7 +1010,7 @@ def erfc(x: Operand) -> Expr:
 
 
 def floor(x: Operand) -> Expr:
-    """Return the greatest whole number that is not above x, as a float.
+    """Return the greatest whole number that is at most x, as a float.
 
     PopLibs: `Floor`.
 
@@ -1023,7 +1023,7 @@ def floor(x: Operand) -> Expr:
 
 
 def ceil(x: Operand) -> Expr:
-    """Return the least whole number that is not below x, as a float.
+    """Return the least whole number that is at least x, as a float.
 
     PopLibs: `Ceil`.
 
@@ -1089,7 +1089,7 @@ def sigmoid(x: Operand) -> Expr:
 
 
 def relu(x: Operand) -> Expr:
-    """Return x where it is above 0, else 0; NaN stays NaN.
+    """Return x where it is greater than 0, else 0; NaN stays NaN.
 
     PopLibs: `Relu`.
 

@@ -52,11 +52,11 @@ class GraphFunction(Generic[P, R]):
             raise ControlProgramError(
                 f"graph_function: {clipped(body)} is not a function",
                 found=of_type(body),
-                fix="@pl.graph_function above a def",
+                fix="write @pl.graph_function above a def",
             )
         functools.update_wrapper(self, body)
         self._body = body
-        self._inout = checked_items(inout, "graph_function: inout", "inout=('weights',)")
+        self._inout = checked_items(inout, "graph_function: inout", "pass inout=('weights',)")
         self._signature = inspect.signature(body)
         self._recording: set[int] = set()
         self.__name__: str = getattr(body, "__name__", "function")
@@ -64,9 +64,10 @@ class GraphFunction(Generic[P, R]):
         unknown = [name for name in self._inout if not isinstance(name, str) or name not in known]
         if unknown:
             raise ControlProgramError(
-                f"graph_function '{self.__name__}': inout names no parameter {clipped(unknown[0])}",
+                f"graph_function '{self.__name__}': inout contains {clipped(unknown[0])}, "
+                "which is not a parameter",
                 found=f"it is {self.__name__}{self._signature}",
-                fix="inout=('weights',), names of parameters",
+                fix="pass names of parameters, such as inout=('weights',)",
             )
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -87,7 +88,7 @@ class GraphFunction(Generic[P, R]):
             raise ElementTypeError(
                 f"graph_function '{self.__name__}': {error}",
                 found=f"it is {self.__name__}{self._signature}",
-                fix="the arguments of the function",
+                fix="pass the arguments of the function",
             ) from None
         bound.apply_defaults()
         bound.arguments = {name: as_read(value) for name, value in bound.arguments.items()}
@@ -129,7 +130,7 @@ class GraphFunction(Generic[P, R]):
                         f"graph_function '{self.__name__}': '{other}' and '{name}' share elements, "
                         "and both are copied back",
                         found=f"{other}={second!r}, {name}={tensor!r}",
-                        fix="tensors that share no element: what one copies, the other overwrites",
+                        fix="pass tensors that share no elements: one copy overwrites the other",
                     )
 
     def _recorded(
@@ -158,7 +159,7 @@ class GraphFunction(Generic[P, R]):
                     f"graph_function '{self.__name__}': argument {name}={clipped(value)} is "
                     "neither a tensor nor a value that can be compared with those of other calls",
                     found=of_type(value),
-                    fix="pass each tensor as an argument of its own, and a tuple instead of a list",
+                    fix="pass each tensor as a separate argument, and a tuple instead of a list",
                 ) from None
             # 1, 1.0 and True are equal, and so are 0.0 and -0.0: the key must tell them apart.
             yield name, type(value), value, repr(value) if isinstance(value, float) else ""

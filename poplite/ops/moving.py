@@ -25,10 +25,10 @@ from poplite.graph.tensor.concat import concat, stack as stack
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.elementwise import iota, where
 from poplite.ops.operands import (
-    beside,
     check_closed,
     dimension,
     graph_of,
+    invalid_value,
     operand,
     steps_for,
 )
@@ -54,7 +54,7 @@ def roll(x: Tensor, shift: int | List[int], dim: int | List[int] | None = None) 
     Raises:
         ElementTypeError: for an x that is not a tensor.
         TensorIndexError: for a dimension that x does not have.
-        InvalidOption: for shifts that are not whole numbers, or not as many as dimensions.
+        InvalidOption: for shifts that are not whole numbers, or not one for each dimension.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (5,), "x")
@@ -70,7 +70,8 @@ def roll(x: Tensor, shift: int | List[int], dim: int | List[int] | None = None) 
         shifts *= len(dims)
     if len(shifts) != len(dims):
         raise InvalidOption(
-            f"ops.roll: {len(shifts)} shifts for {len(dims)} dimensions", fix="as many"
+            f"ops.roll: {len(shifts)} shifts for {len(dims)} dimensions",
+            fix="pass a shift for each dimension",
         )
     for each, by in zip(dims, shifts, strict=True):
         x = _rolled(x, by, dimension("ops.roll", x, each))
@@ -113,13 +114,15 @@ def pad(
     """
     _check_tensor("ops.pad", x)
     if not isinstance(mode, str) or mode not in MODES:
-        raise InvalidOption(f"ops.pad: mode {clipped(mode)}", fix="one of " + ", ".join(MODES))
-    of = "pad" if x.name.startswith("concat(") else x.name  # not of the concatenations below
+        fix = f"pass one of {', '.join(MODES)}"
+        raise InvalidOption(f"ops.pad: mode is {clipped(mode)}", fix=fix)
+    # Concatenations made below do not name the padding.
+    of = "pad" if x.name.startswith("concat(") else x.name
     for dim, (before, after) in enumerate(_widths(x, widths)):
         cut = max(0, -before), max(0, -after)
         size = x.shape[dim]
         if sum(cut) > size:
-            raise _too_many(x, dim, f"{sum(cut)} left out", size)
+            raise _too_many(x, dim, f"remove {sum(cut)}", size)
         x = x.slice(cut[0], size - cut[1], dim)
         parts = [_added(x, dim, max(0, before), mode, value, 0, of), x]
         x = concat([*parts, _added(x, dim, max(0, after), mode, value, -1, of)], dim)
@@ -149,7 +152,7 @@ def tile(x: Tensor, repeats: int | List[int]) -> Tensor:
     for dim, count in enumerate(counts, x.rank - len(counts)):
         if count < 0:
             raise SizeOverflowError(
-                f"ops.tile: {count} repeats of dimension {dim}", fix="0 or more"
+                f"ops.tile: repeats is {count} for dimension {dim}", fix="pass 0 or more"
             )
         x = x.broadcast(count, dim)
     return x
@@ -234,7 +237,7 @@ def transpose(
 
     Raises:
         TensorIndexError: for a `permutation` that is not a permutation of the dimensions.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -271,9 +274,9 @@ def _numbers(what: str, name: str, value: Any) -> list[int]:
         return [whole_number(each) for each in parts]
     except TypeError:
         raise InvalidOption(
-            f"{what}: {name}={clipped(value)}",
+            f"{what}: {name} is {clipped(value)}",
             found=of_type(value),
-            fix=f"a whole number, such as {name}=1, or a list of them",
+            fix=f"pass a whole number, such as {name}=1, or a list of them",
         ) from None
 
 
@@ -295,8 +298,8 @@ def _widths(x: Tensor, widths: Any) -> list[tuple[int, int]]:
     pairs = [_numbers("ops.pad", "widths", each) for each in parts]
     if len(pairs) != x.rank or any(len(pair) != 2 for pair in pairs):
         raise InvalidOption(
-            f"ops.pad: widths={clipped(widths)} of '{x.name}', which has rank {x.rank}",
-            fix=f"a number, (before, after), or a list of {x.rank} such pairs",
+            f"ops.pad: widths is {clipped(widths)} for '{x.name}', which has rank {x.rank}",
+            fix=f"pass a number, (before, after), or a list of {x.rank} such pairs",
         )
     return [(before, after) for before, after in pairs]
 
@@ -316,20 +319,20 @@ def _added(x: Tensor, dim: int, count: int, mode: str, value: Any, side: int, of
         return one.reshape((1,)).broadcast(math.prod(shape), 0).reshape(shape)
     if mode == "edge":
         if not size:
-            raise _too_many(x, dim, f"{count} repeated", size)
+            raise _too_many(x, dim, f"repeat {count}", size)
         begin = 0 if side == 0 else size - 1
         return x.slice(begin, begin + 1, dim).broadcast(count, dim)
     if count >= size:
-        raise _too_many(x, dim, f"{count} reflected", size)
+        raise _too_many(x, dim, f"reflect {count}", size)
     begin = 1 if side == 0 else size - 1 - count
     return x.slice(begin, begin + count, dim).reverse(dim)
 
 
 def _too_many(x: Tensor, dim: int, what: str, size: int) -> TensorCreationError:
     return TensorCreationError(
-        f"ops.pad: {what} of dimension {dim} of '{x.name}', which has {size}",
+        f"ops.pad: cannot {what} elements along dimension {dim} of '{x.name}', which has {size}",
         found=f"shape {x.shape}",
-        fix="fewer of them",
+        fix="use smaller widths",
     )
 
 
@@ -339,10 +342,12 @@ def _triangle(what: str, x: Operand, k: int) -> tuple[Expr, Expr, int]:
     check_closed(what, expr)
     shape, by = expr.shape, integer_or_none(k)
     if by is None:
-        raise beside(what, "k", k, "a whole number, such as k=1")
+        raise invalid_value(what, "k", k, "a whole number, such as k=1")
     if len(shape) < 2:
         raise TensorCreationError(
-            f"{what}: rank {len(shape)}", found=f"shape {shape}", fix="a tensor of rank 2 or more"
+            f"{what}: x has rank {len(shape)}",
+            found=f"shape {shape}",
+            fix="pass a tensor of rank 2 or more",
         )
     limit = max(shape[-2:])
     return iota((shape[-2], 1)), iota((shape[-1],)), max(-limit, min(by, limit))

@@ -49,7 +49,7 @@ from poplite.graph.tensor.tensor_text import type_and_shape, why_not_writeable
 from poplite.program import Sequence as Steps
 from poplite.program.control import check_graph
 from poplite.program.recording import graph_for, innermost, target
-from poplite.text import clipped, clipped_text, integer_or_none, of_type
+from poplite.text import amount, clipped, clipped_text, integer_or_none, of_type
 from poplite.types import FLOAT, HALF, INT, INTEGERS, SHORT, UNSIGNED_INT, type_text
 from poplite.walks import bottom_up, top_down
 
@@ -113,17 +113,17 @@ def operand_beside(
 def check_like(
     what: str, role: str, x: Given, shape: tuple[int, ...], other: tuple[str, Given]
 ) -> None:
-    """Raise for an operand of another shape, or of another type than the operand `role`."""
+    """Raise unless an operand has a given shape, and the type of another operand."""
     other_role, like = other
     if x.shape != shape or x.element_type is not like.element_type:
         found = f"{other_role} {called(like)} is {described(like)}"
         raise unfit(what, role, x, f"{role} of {like.element_type!r} {list(shape)}", found)
 
 
-def unfit(what: str, role: str, x: Given, fix: str, found: str = "") -> TensorCreationError:
-    """Return the error for an operand of the wrong type or shape."""
+def unfit(what: str, role: str, x: Given, asked: str, found: str = "") -> TensorCreationError:
+    """Return the error for an operand of the wrong type or shape; `asked` is a valid one."""
     return TensorCreationError(
-        f"{what}: {role} {called(x)} is {described(x)}", found=found, fix=fix
+        f"{what}: {role} {called(x)} is {described(x)}", found=found, fix=f"pass {asked}"
     )
 
 
@@ -155,9 +155,9 @@ def graph_of(what: str, x: Operand, program: Steps | None, *others: object) -> G
     if program is None and not isinstance(x, Weak):
         return graph_for(innermost(what).graph.top_level_graph, (), None)
     raise ElementTypeError(
-        f"{what}: no tensor takes part",
+        f"{what}: the operands contain no tensor",
         found=formula(x),
-        fix="out=tensor, or ops.lower(graph, [expression], program)",
+        fix="pass out=tensor, or call ops.lower(graph, [expression], program)",
     )
 
 
@@ -204,13 +204,13 @@ def check_closed(what: str, expr: Expr) -> None:
         raise ElementTypeError(
             f"{what}: {clipped(expr.value)} alone has no element type",
             found=of_type(expr.value),
-            fix="out=tensor, or graph.add_constant(element_type, (), value)",
+            fix="pass out=tensor, or use graph.add_constant(element_type, (), value)",
         )
     if expr.is_open:
         raise ElementTypeError(
-            f"{what}: arguments of the expression are not given",
+            f"{what}: the arguments of the expression have no tensors",
             found=formula(expr),
-            fix="ops.map(expression, [tensors]), with out= for one that is there",
+            fix="call ops.map(expression, [tensors]), with out= for an existing tensor",
         )
 
 
@@ -227,7 +227,7 @@ def check_type(what: str, x: Given, types: Iterable[ElementClass], role: str = "
         raise ElementTypeError(
             f"{_argument(what, role)}: {called(x)} is {x.element_type!r}",
             found=described(x),
-            fix="one of " + ", ".join(repr(each) for each in types) + "; ops.cast converts",
+            fix="convert it with ops.cast to one of " + ", ".join(repr(each) for each in types),
         )
 
 
@@ -239,7 +239,7 @@ def check_writeable(what: str, role: str, tensor: Tensor) -> None:
     raise GraphConnectionError(
         f"{what}: {role} '{tensor.name}' {reason}",
         found=fact,
-        fix="a variable of graph.add_variable, each element once",
+        fix="pass a variable from graph.add_variable, with each element once",
     )
 
 
@@ -258,13 +258,15 @@ def dimension(what: str, x: Given, dim: object) -> int:
         raise TensorIndexError(
             f"{what}: dim={clipped(dim)} is not a dimension",
             found=of_type(dim),
-            fix="a whole number, such as dim=0",
+            fix="pass a whole number, such as dim=0",
         ) from None
     if not -x.rank <= number < x.rank:
         raise TensorIndexError(
-            f"{what}: dimension {clipped(number)} of {called(x)}, which has {x.rank}",
+            f"{what}: there is no dimension {clipped(number)} in {called(x)}, which has {x.rank}",
             found=described(x),
-            fix=f"a dimension from {-x.rank} to {x.rank - 1}" if x.rank else "x.reshape((1,))",
+            fix=f"pass a dimension from {-x.rank} to {x.rank - 1}"
+            if x.rank
+            else "use x.reshape((1,))",
         )
     return number % x.rank
 
@@ -273,23 +275,29 @@ def count_of(what: str, name: str, value: object, least: int = 0, end: int | Non
     """Return a whole number of at least `least`, and less than `end`."""
     number = integer_or_none(value)
     if number is None:
-        raise beside(what, name, value, f"a whole number, such as {name}=1")
+        raise invalid_value(what, name, value, f"a whole number, such as {name}=1")
     if number < least or (end is not None and number >= end):
-        fix = f"at least {least}" if end is None else f"from {least} to {end - 1}"
-        raise SizeOverflowError(f"{what}: {name} is {clipped(number)}", fix=fix)
+        asked = f"of at least {least}" if end is None else f"from {least} to {end - 1}"
+        raise SizeOverflowError(
+            f"{what}: {name} is {clipped(number)}", fix=f"pass a number {asked}"
+        )
     return number
 
 
 def counts_of(what: str, name: str, values: object) -> tuple[int, ...]:
     """Return the sizes in a list, which must be whole numbers from 0."""
     if not isinstance(values, Sequence) or isinstance(values, str):
-        raise beside(what, name, values, f"a size for each dimension, such as {name}=(28, 28)")
+        raise invalid_value(
+            what, name, values, f"a size for each dimension, such as {name}=(28, 28)"
+        )
     return tuple(count_of(what, name, size) for size in values)
 
 
-def beside(what: str, name: str, value: object, asked: str) -> InvalidOption:
+def invalid_value(what: str, name: str, value: object, asked: str) -> InvalidOption:
     """Return the error for an argument with an invalid value."""
-    return InvalidOption(f"{what}: {name} is {clipped(value)}", found=of_type(value), fix=asked)
+    return InvalidOption(
+        f"{what}: {name} is {clipped(value)}", found=of_type(value), fix=f"pass {asked}"
+    )
 
 
 def check_parts(
@@ -297,7 +305,7 @@ def check_parts(
 ) -> None:
     """Raise unless the arguments are a graph and the result of planning for it."""
     check_graph(f"ops.{plan}(graph, {part})", graph)
-    checked_kind(value, kind, f"ops.{plan}: {part}", f"ops.{made_by}(graph, ...) makes a plan")
+    checked_kind(value, kind, f"ops.{plan}: {part}", f"make a plan with ops.{made_by}(graph, ...)")
 
 
 def bits_of(tensor: Tensor) -> Tensor:
@@ -320,9 +328,9 @@ def argument(index: int) -> Expr:
     """Return a placeholder for a tensor; see `poplite.ops.arg`."""
     if isinstance(index, bool) or not isinstance(index, int) or index < 0:
         raise TensorIndexError(
-            f"ops.arg({clipped(index)}): arguments are counted from 0",
+            f"ops.arg: index must be a whole number from 0; found {clipped(index)}",
             found=of_type(index),
-            fix="ops.arg(0), ops.arg(1), ...",
+            fix="use ops.arg(0), ops.arg(1), ...",
         )
     return Argument(index)
 
@@ -337,9 +345,11 @@ def bind(expr: Expr, values: Sequence[object], what: str) -> Expr:
         if isinstance(node, Argument):
             if node.number >= len(values):
                 raise TensorIndexError(
-                    f"{what}: ops.arg({node.number}), but {len(values)} are given",
+                    f"{what}: ops.arg({node.number}) needs at least "
+                    f"{amount(node.number + 1, 'tensor')}; found {len(values)}",
                     found=formula(expr),
-                    fix=f"a list of at least {node.number + 1} tensors behind the expression",
+                    fix=f"pass a list of at least {amount(node.number + 1, 'tensor')} after the "
+                    "expression",
                 )
             return as_expr(values[node.number], what)
         operands = [made[each] for each in node.operands]

@@ -36,7 +36,7 @@ Layout = TypeVar("Layout")
 
 
 MOST_WAYS = 100_000
-"""Most ways that are priced."""
+"""Maximum number of ways that are priced."""
 
 
 def parts_of(size: int, passes: int, grain: int, most: int) -> tuple[Int64, Int64]:
@@ -53,8 +53,8 @@ def parts_of(size: int, passes: int, grain: int, most: int) -> tuple[Int64, Int6
 def blocks_of_all(sizes: Sequence[int], grains: Sequence[int], most: int) -> tuple[Any, ...]:
     """Return the block sizes of all ways, an array for each dimension.
 
-    `most` are the most parts of a dimension. Long lists are thinned out at equal ratios, so that
-    there are no more than `MOST_WAYS` ways.
+    `most` is the maximum number of parts in a dimension. Long lists are thinned out at equal
+    ratios, so that there are no more than `MOST_WAYS` ways.
     """
     lists = [parts_of(size, 1, grain, most)[0] for size, grain in zip(sizes, grains, strict=True)]
     longest = max(map(len, lists))
@@ -128,7 +128,7 @@ def segments(size: int, part: int) -> tuple[EqualParts, ...]:
 
 
 KEPT = 8
-"""Ways that are kept."""
+"""Number of the best ways that are returned."""
 
 
 @frozen
@@ -355,7 +355,7 @@ def too_large(
         f"{what} does not fit: a tile needs at least {least:,} B of "
         f"{int(memory * whole):,} B ({memory:g} of its {whole:,} B)",
         found=f"{held_text(terms, held)} B; the largest term is {largest}, {most:,} B",
-        fix=", or ".join([*share, *tries]),
+        fix=f"use {', or '.join([*share, *tries])}",
     )
 
 

@@ -87,12 +87,12 @@ def map(  # noqa: A001  (the name that PopLibs has)
             which it can be broadcast. It may be a tensor of the expression itself, which is then
             changed in place, but may not share elements with one in another order or position.
             Unmapped elements are mapped. By default, a new variable.
-        mapping: the mapping of the new variable, as in `graph.add_variable` of the graph whose
-            `steps()` it is. By default, that of the operand of the result's shape whose fullest
-            tile has least; or linear over all tiles, if operands are broadcast or use less than
-            half of the tiles, or if its fullest tile would then have half as much and that takes
-            fewer cycles. In the block of a virtual graph, or with operands that were all created
-            with one, these are its tiles.
+        mapping: the mapping of the new variable, as in `graph.add_variable` of the graph of the
+            open `steps()`. By default, that of the operand of the result's shape whose fullest
+            tile has the fewest elements; or linear over all tiles, if operands are broadcast or
+            use less than half of the tiles, or if the fullest tile would then have half as many and
+            that takes fewer cycles. In the block of a virtual graph, or if all operands were
+            created with one, only the tiles of that graph are used.
         name: the name of the new variable and of the steps; by default, that of the operation.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
@@ -107,7 +107,7 @@ def map(  # noqa: A001  (the name that PopLibs has)
         GraphConnectionError: for tensors of different graphs, or an `out` that cannot be
             written.
         InvalidTileMapping: if an element of the expression is not mapped.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -161,7 +161,7 @@ def store(
         raise ElementTypeError(
             f"{what}: {clipped(target)} is not a tensor",
             found=of_type(target),
-            fix="ops.map(expression) stores one in a new tensor",
+            fix="call ops.map(expression), which stores it in a new tensor",
         )
     node = as_expr(expr, what, [target])
     own = _name_below(target) if isinstance(name, str) and not name else name
@@ -210,9 +210,9 @@ def _line(root: Root) -> SourceLocation:
     """Return the user's line for a root, or raise."""
     if root.at is not None and not isinstance(root.at, SourceLocation):
         raise ElementTypeError(
-            f"ops.lower: {clipped(root.at)}, at= of a root, is not a line of a program",
+            f"ops.lower: at= of a root must be a source location; found {clipped(root.at)}",
             found=of_type(root.at),
-            fix="leave it out, which means the line of the call",
+            fix="omit it for the line of the call",
         )
     return here() if root.at is None else root.at
 
@@ -231,12 +231,12 @@ def explain(result: Tensor) -> str:
         TensorCreationError: for a tensor that is not a result.
     """
     if not isinstance(result, Tensor):
-        raise no_tensor("ops.explain", result, "the tensor that ops.map returned")
+        raise no_tensor("ops.explain", result, "pass the tensor that ops.map returned")
     notes = NOTES.get(result.graph, {}).get((result.name, result.shape))
     if notes is None:
         raise TensorCreationError(
             f"ops.explain: '{result.name}' is not a result of an operation",
-            fix="a tensor that ops.map, ops.assign or ops.lower returned",
+            fix="pass a tensor that ops.map, ops.assign or ops.lower returned",
         )
     return "\n".join(str(note) for note in notes)
 
@@ -316,17 +316,18 @@ def _check(mappings: Mappings, root: Root, usage: str, seen: set[Expr]) -> None:
     if out.element_type is not root.expr.element_type:
         raise ElementTypeError(
             f"{usage}: out '{out.name}' is {out.element_type!r}, "
-            f"the expression {root.expr.element_type!r}",
+            f"but the expression is {root.expr.element_type!r}",
             at=at,
             found=formula(root.expr),
             fix=f"ops.cast(expression, {out.element_type!r})",
         )
     if not _fits(root.expr.shape, out.shape):
         raise TensorCreationError(
-            f"{usage}: out '{out.name}' has shape {out.shape}, the expression {root.expr.shape}",
+            f"{usage}: out '{out.name}' has shape {out.shape}, but the expression has "
+            f"{root.expr.shape}",
             at=at,
             found=formula(root.expr),
-            fix=f"an out of shape {root.expr.shape}",
+            fix=f"pass an out of shape {root.expr.shape}",
         )
     check_writeable(usage, "out", out)
 
@@ -350,12 +351,12 @@ def _check_overlap(root: Root, out: Tensor, usage: str) -> None:
     for tensor in root.expr.leaves:
         assert isinstance(tensor, Tensor)
         if tensor != out and tensor.intersects_with(out):
-            views = f"out is {out!r}; read is {tensor!r}"
+            views = f"out is {out!r}; the expression reads {tensor!r}"
             raise TensorCreationError(
                 f"{usage}: out '{out.name}' shares elements with '{tensor.name}' of the "
-                "expression, in another order or place",
+                "expression, in another order or position",
                 found=f"{views}; both hold {shared(out, tensor)}",
-                fix="the same view as out, or a new tensor: ops.copy(ops.map(expression), out)",
+                fix="use the same view as out, or a new tensor: ops.copy(ops.map(expression), out)",
             )
 
 
@@ -375,7 +376,7 @@ def _bound(
         raise ElementTypeError(
             f"{what}: {amount(len(tensors), 'tensor')} for {amount(count, 'argument')}",
             found=formula(node),
-            fix="one for ops.arg(0), one for ops.arg(1), ...",
+            fix="pass one for ops.arg(0), one for ops.arg(1), ...",
         )
     return bind(node, tensors, what) if node.is_open else node
 
@@ -474,7 +475,7 @@ def copy(
 def one_operation(graph: Graph, name: str, place: Steps) -> Iterator[None]:
     """Record steps as one named operation, whose name prefixes those of its variables."""
     if isinstance(place, Together):
-        place.close_levels()  # since its loops run at their own place
+        place.close_levels()  # its loops run where they are recorded
     record, steps = OperationRecord(graph), RecordedSteps(graph, name)
     with steps, graph.scope(name):
         yield
@@ -510,7 +511,7 @@ class OperationCall:
             raise ElementTypeError(
                 f"{self.what}: {called(first)} and {called(found)} differ in type",
                 found=f"{described(first)} and {described(found)}",
-                fix="ops.cast",
+                fix="convert one of them with ops.cast",
             )
         return found
 

@@ -71,9 +71,9 @@ class SparsePattern:
         what = "ops.SparsePattern"
         if not isinstance(shape, tuple | list) or len(shape) != 2:
             raise TensorCreationError(
-                f"{what}: shape={clipped(shape)} is not that of a matrix",
+                f"{what}: shape {clipped(shape)} is not that of a matrix",
                 found=of_type(shape),
-                fix="shape=(rows, columns)",
+                fix="pass shape=(rows, columns)",
             )
         self.shape = (count_of(what, "rows", shape[0]), count_of(what, "columns", shape[1]))
         self.row_starts = _whole(what, "row_starts", row_starts)
@@ -100,7 +100,7 @@ class SparsePattern:
             raise TensorCreationError(
                 f"ops.SparsePattern.of: {clipped(matrix)} is not a matrix in compressed rows",
                 found=of_type(matrix),
-                fix="SparsePattern.of(matrix.tocsr())",
+                fix="call SparsePattern.of(matrix.tocsr())",
             )
         return cls(tuple(matrix.shape), matrix.indptr, matrix.indices)
 
@@ -135,19 +135,20 @@ class SparsePattern:
         if len(starts) != rows + 1:
             found = f"row_starts has {len(starts):,} numbers for {rows:,} rows"
         elif starts[0] != 0 or starts[-1] != count:
-            found = f"row_starts goes from {starts[0]:,} to {starts[-1]:,}, of {count:,} columns"
+            ends = f"from {starts[0]:,} to {starts[-1]:,}"
+            found = f"row_starts goes {ends}, but len(columns) is {count:,}"
         elif (np.diff(starts) < 0).any():
             row = int(np.argmax(np.diff(starts) < 0))
             found = f"row {row:,} goes from {starts[row]:,} to {starts[row + 1]:,}"
         elif count and not 0 <= int(self.columns.min()) <= int(self.columns.max()) < columns:
             bad = (self.columns < 0) | (self.columns >= columns)
             at = int(np.argmax(bad))
-            found = f"non-zero {at:,} is in column {self.columns[at]:,} of {columns:,}"
+            found = f"non-zero {at:,} is in column {self.columns[at]:,}, but there are {columns:,}"
         if found:
             raise TensorCreationError(
-                f"{what}: the non-zeros are not those of a matrix of {rows:,} x {columns:,}",
+                f"{what}: the non-zeros do not fit a matrix of {rows:,} x {columns:,}",
                 found=found,
-                fix="row_starts from 0 to len(columns), never falling; columns below shape[1]",
+                fix="pass row_starts that rise from 0 to len(columns), and columns below shape[1]",
             )
 
 
@@ -161,14 +162,14 @@ def _whole(what: str, name: str, values: npt.ArrayLike) -> Int64:
         raise TensorCreationError(
             f"{what}: {name} is not a list of whole numbers",
             found=f"{array.dtype} of shape {array.shape}",
-            fix="as `indptr` and `indices` of a scipy.sparse.csr_array",
+            fix="pass `indptr` and `indices` of a scipy.sparse.csr_array",
         )
     if array.dtype.kind == "u" and (array > MOST).any():  # they would become negative
         at = int(np.argmax(array > MOST))
         raise TensorCreationError(
             f"{what}: {name}[{at:,}] is {int(array[at]):,}",
             found=f"numbers of {array.dtype}",
-            fix="numbers of no more than 63 bits",
+            fix="pass numbers of at most 63 bits",
         )
     kept = array.astype(np.int64)
     kept.flags.writeable = False
@@ -206,9 +207,9 @@ class SparseLayout:
 
     Attributes:
         target: the machine.
-        pattern: of the sparse matrix.
+        pattern: sparsity pattern of the sparse matrix.
         element: the type of both matrices.
-        columns: of the dense matrix.
+        columns: number of columns of the dense matrix.
         parts: number of parts that the columns are cut into.
     """
 
@@ -242,7 +243,7 @@ class SparseLayout:
 
     @cached_property
     def busiest(self) -> Int64:
-        """The most non-zeros of a worker, by block."""
+        """The maximum number of non-zeros of a worker, by block."""
         most: Int64 = np.diff(self.pattern.row_starts[self.shares], axis=1).max(1)
         return most
 
@@ -364,8 +365,8 @@ class SparsePlan:
         """Make a variable for the values of the non-zeros, each on a tile that uses it.
 
         Args:
-            name: of the variable.
-            initial_value: of the variable, as in `graph.add_variable`.
+            name: name of the variable.
+            initial_value: initial value of the variable, as in `graph.add_variable`.
 
         Returns:
             A tensor of shape (non-zeros,).
@@ -398,7 +399,7 @@ class SparsePlan:
                 f"  busiest  {int(layout.busiest.max(initial=0)):,} non-zeros of a worker, "
                 f"{layout.width:,} columns",
                 f"  cycles   {self.cycles:,} by formulas",
-                f"  memory   {self.bytes:,} B of a tile",
+                f"  memory   {self.bytes:,} B on a tile",
             )
         )
 
@@ -413,9 +414,9 @@ def plan_sparse_matmul(
 
     Args:
         graph: the graph whose tiles share it.
-        pattern: of the sparse matrix.
-        columns: of the dense matrix.
-        type: of both, FLOAT or HALF.
+        pattern: sparsity pattern of the sparse matrix.
+        columns: number of columns of the dense matrix.
+        type: element type of both, FLOAT or HALF.
 
     Raises:
         ElementTypeError: for a type other than FLOAT or HALF, or an invalid pattern.
@@ -430,7 +431,7 @@ def plan_sparse_matmul(
       grid     3 x 1 over rows and columns, 3 tiles
       busiest  2 non-zeros of a worker, 8 columns
       cycles   609 by formulas
-      memory   124 B of a tile
+      memory   124 B on a tile
     """
     what = "ops.plan_sparse_matmul"
     check_graph("ops.plan_sparse_matmul(graph, pattern, columns)", graph)
@@ -438,9 +439,9 @@ def plan_sparse_matmul(
     element = element_type(type)
     if element not in FLOATS:
         raise ElementTypeError(
-            f"{what}: type={element!r}",
-            found="sparse products are of FLOAT or HALF",
-            fix="type=pl.FLOAT",
+            f"{what}: type is {element!r}",
+            found="sparse products support FLOAT and HALF",
+            fix="pass type=pl.FLOAT",
         )
     count = count_of(what, "columns", columns, end=1 << 31)
     return SparsePlan(graph, best_layout(graph.target, pattern, element, count))
@@ -452,7 +453,7 @@ def check_pattern(what: str, pattern: object) -> None:
         raise ElementTypeError(
             f"{what}: pattern is {clipped(pattern)}",
             found=of_type(pattern),
-            fix="ops.SparsePattern(shape, row_starts, columns), or SparsePattern.of(csr)",
+            fix="pass ops.SparsePattern(shape, row_starts, columns), or SparsePattern.of(csr)",
         )
 
 
@@ -479,7 +480,7 @@ def sparse_matmul(
         x: the dense matrix, [k, n], or a vector [k], of the same type.
         transpose: multiply by the transposed matrix; then x has m rows, and the result k. That is
             the gradient with respect to x. Each value is sent to the tile that has its column.
-        name: of the result and of the steps.
+        name: name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -491,7 +492,7 @@ def sparse_matmul(
         ElementTypeError: for types other than FLOAT and HALF, an invalid pattern, or a `transpose`
             that is not true or false.
         TensorCreationError: for values or an x whose shape does not fit.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -533,10 +534,10 @@ def sparse_matmul_gradient(
     """Record steps that compute the gradient of `sparse_matmul` with respect to its values.
 
     Args:
-        pattern: of the sparse matrix, of shape (m, k).
-        gradient: with respect to the product, [m, n] or [m], of FLOAT or HALF.
+        pattern: sparsity pattern of the sparse matrix, of shape (m, k).
+        gradient: gradient with respect to the product, [m, n] or [m], of FLOAT or HALF.
         x: the dense matrix, [k, n] or [k], of the same type.
-        name: of the result and of the steps.
+        name: name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -548,7 +549,7 @@ def sparse_matmul_gradient(
     Raises:
         ElementTypeError: for types other than FLOAT and HALF, or an invalid pattern.
         TensorCreationError: for a gradient or an x whose shape does not fit.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -579,9 +580,9 @@ def _check(what: str, x: Given, shape: tuple[int, ...], role: str) -> None:
     """Refuse an operand that does not have a given shape."""
     if x.shape != shape:
         raise TensorCreationError(
-            f"{what}, {role}: {called(x)} is of shape {x.shape}",
+            f"{what}, {role}: {called(x)} has shape {x.shape}",
             found=described(x),
-            fix=f"of shape {shape}",
+            fix=f"pass a tensor of shape {shape}",
         )
 
 

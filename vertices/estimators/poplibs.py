@@ -80,7 +80,7 @@ def of_tile(slots: int, target: Target) -> int:
     """Return the tile cycles of a vertex that runs on all workers.
 
     Args:
-        slots: of the slowest worker.
+        slots: slots of the slowest worker.
         target: the machine.
 
     >>> target = Target()
@@ -96,9 +96,9 @@ def unary(
     """Return the slots of an operation of one argument: `UnaryOp1D`.
 
     Args:
-        operation: as in `poplite.machine.library_facts.UNARY`.
+        operation: name of the operation, as in `poplite.machine.library_facts.UNARY`.
         element: the element type.
-        elements: how many the worker has.
+        elements: number of elements of the worker.
         target: the machine.
         in_place: whether the results replace the argument.
 
@@ -120,9 +120,9 @@ def binary(
     """Return the slots of an operation of two arguments: `BinaryOp1D`.
 
     Args:
-        operation: as in `poplite.machine.library_facts.BINARY`.
+        operation: name of the operation, as in `poplite.machine.library_facts.BINARY`.
         element: the element type.
-        elements: how many the worker has.
+        elements: number of elements of the worker.
         target: the machine.
         in_place: whether the results replace the first argument.
 
@@ -143,9 +143,9 @@ def broadcast(operation: str, element: Element, elements: int, target: Target) -
     """Return the slots of an operation on a vector and one number: `BroadcastScalar1D`.
 
     Args:
-        operation: as in `poplite.machine.library_facts.BROADCAST`.
+        operation: name of the operation, as in `poplite.machine.library_facts.BROADCAST`.
         element: the element type.
-        elements: of the vector.
+        elements: number of elements of the vector.
         target: the machine.
 
     Raises:
@@ -165,7 +165,7 @@ def reduce_one(element: Element, result: Element, elements: Count, target: Targe
     Args:
         element: the element type.
         result: the element type of the result.
-        elements: how many.
+        elements: number of elements.
         target: the machine.
 
     >>> reduce_one(FLOAT, FLOAT, 1000, Target())
@@ -250,7 +250,7 @@ def fill(element: Element, elements: int, target: Target) -> int:
 
     Args:
         element: the element type.
-        elements: how many.
+        elements: number of elements.
         target: the machine.
 
     >>> fill(FLOAT, 256, Target()), fill(HALF, 256, Target())
@@ -264,7 +264,7 @@ def fill(element: Element, elements: int, target: Target) -> int:
             return int(cost("fill_bytes_entry")) + elements // int(cost("fill_bytes_at_once"))
         return int(cost("fill_many_bytes_entry")) + elements // target.vector_width(element)
     if element is not HALF:
-        width = target.vector_width(FLOAT)  # of 16 bits as well
+        width = target.vector_width(FLOAT)  # also for 16 bits
         return int(cost("fill_entry")) + elements // width + (elements % width == 1)
     few = {1: "fill_half_one", 2: "fill_half_two"}
     if elements in few:
@@ -309,7 +309,7 @@ def is_fast(operation: str, element: Element) -> bool:
     """Return whether the loop of an operation of two arguments is written in assembly.
 
     Args:
-        operation: as in `poplite.machine.library_facts.BINARY`.
+        operation: name of the operation, as in `poplite.machine.library_facts.BINARY`.
         element: the element type.
 
     >>> is_fast("add", FLOAT), is_fast("divide", FLOAT)
@@ -325,9 +325,9 @@ def _loop(loops: Loops, operation: str, element: Element) -> LibraryLoop:
         names = sorted({name for name, _ in loops})
         meant = "" if types else did_you_mean(operation, names)
         raise ElementTypeError(
-            f"no estimate of '{operation}' of {element!r}{meant}",
-            found=f"there are some of {', '.join(types or names)}",
-            fix="a cycles method that returns slots of its own, or none",
+            f"there is no estimate for '{operation}' of {element!r}{meant}",
+            found=f"there are estimates for {', '.join(types or names)}",
+            fix="write a cycles method that returns its own slots, or none",
         )
     return loop
 
@@ -375,7 +375,7 @@ def cast(element: Element, result: Element, elements: int, target: Target) -> in
     Args:
         element: the element type, of 16 or 32 bits.
         result: the element type of the results, of 16 or 32 bits.
-        elements: how many.
+        elements: number of elements.
         target: the machine.
 
     Raises:
@@ -423,7 +423,7 @@ def scaled_add(element: Element, elements: int, target: Target, *, constant: boo
 
     Args:
         element: FLOAT or HALF.
-        elements: how many.
+        elements: number of elements.
         target: the machine.
         constant: whether the scale is known when the graph is built.
 
@@ -505,9 +505,9 @@ def multi_slice(element: Element, region: int, inside: int, outside: int, target
 def cholesky(rows: int, target: Target) -> int:
     """Return the tile cycles of one worker that factors a matrix of FLOAT: `Cholesky`.
 
-    They are cycles of the tile, although PopLibs' own simulator takes them for slots, so six times
-    too long: its fit of `TriangularInverse` is in every term six times the slots that it counted
-    before it was fitted to the machine.
+    These are cycles of the tile. PopLibs' own simulator takes them for slots, six times too many:
+    each term of its fit of `TriangularInverse` is six times the slots that it counted before it was
+    fitted to the machine.
 
     Args:
         rows: number of rows of the matrix.
@@ -524,12 +524,12 @@ def cholesky(rows: int, target: Target) -> int:
 def triangular_solve(rows: int, target: Target, *, lower: bool) -> int:
     """Return the tile cycles of one worker that solves for a column of FLOAT: `TriangularSolve`.
 
-    Like those of `cholesky`, they are cycles of the tile.
+    Like those of `cholesky`, these are cycles of the tile.
 
     Args:
         rows: number of rows of the triangle, whose diagonal is 1.
         target: the machine.
-        lower: which triangle.
+        lower: whether it is a lower triangle.
 
     >>> triangular_solve(16, Target(), lower=True), triangular_solve(16, Target(), lower=False)
     (3138, 4398)
@@ -542,9 +542,9 @@ def triangular_solve(rows: int, target: Target, *, lower: bool) -> int:
 
 def _refused(what: str, element: Element, known: str) -> ElementTypeError:
     return ElementTypeError(
-        f"no estimate of '{what}' of {element!r}",
-        found=f"there is one of {known}",
-        fix="a cycles method that returns cycles of its own, or none",
+        f"there is no estimate for '{what}' of {element!r}",
+        found=f"there are estimates for {known}",
+        fix="write a cycles method that returns its own cycles, or none",
     )
 
 
@@ -656,8 +656,8 @@ def update_listed(
 
 
 # -- maps ------------------------------------------------------------------------------------------
-# The own cost of an operation is its loop without the loads of its operands, which are words of 64
-# bits; the store of a result counts with the operation that computes it::
+# The cost of an operation alone is its loop without the loads of its operands, which are words of
+# 64 bits; the store of a result counts with the operation that computes it::
 #
 #     tanh(a * b + c) of FLOAT     multiply     3 slots for 2 elements, 2 of them loads     1
 #                                  add          3, 2 of them loads                          1
@@ -697,7 +697,7 @@ class Joined(NamedTuple):
     """An operation that combines each of several rows with one row.
 
     Attributes:
-        operation: as in `poplite.machine.library_facts.BINARY`.
+        operation: name of the operation, as in `poplite.machine.library_facts.BINARY`.
         element: the element type.
         rows: number of rows.
         columns: number of elements of each.
@@ -781,7 +781,8 @@ class MapOperation(NamedTuple):
     """An operation of a map.
 
     Attributes:
-        operation: as in the tables of `poplite.machine.library_facts`, or "cast".
+        operation: name of the operation, as in the tables of `poplite.machine.library_facts`, or
+            "cast".
         element: the element type of its operands.
         result: the element type of its result.
         operands: a letter for each: "v" for a vector, "r" for one row common to all rows, "c" for a
@@ -817,7 +818,7 @@ class Pass(NamedTuple):
 
 
 def is_priced(step: MapOperation) -> bool:
-    """Return whether PopLibs has an estimate of an operation.
+    """Return whether PopLibs has an estimate for an operation.
 
     >>> is_priced(MapOperation("tanh", FLOAT, FLOAT, "v"))
     True
@@ -923,7 +924,7 @@ def map_slots(
 def least_slots(
     elements: int, steps: Sequence[MapOperation], loads: Sequence[Element], target: Target
 ) -> int:
-    """Return a lower bound of the slots of a map, for any division into ranges.
+    """Return a lower bound on the slots of a map, for any division into ranges.
 
     Args:
         elements: total number of elements of all ranges.
@@ -979,7 +980,7 @@ def map_words(elements: int, element: Element, target: Target) -> int:
     """Return the number of 64-bit words of a vector, each one load.
 
     Args:
-        elements: how many.
+        elements: number of elements.
         element: the element type.
         target: the machine.
 

@@ -107,7 +107,7 @@ def of_columns(
         element: the element type of the matrix.
         result: the element type of the results.
         outputs: number of columns.
-        elements: from the first of the first row to the last of the last one.
+        elements: number of elements from the first of the first row to the last of the last row.
         stride: elements from one row to the next.
         target: the machine.
         adds: whether the elements are summed.

@@ -63,7 +63,7 @@ class BasicGruCellUnit(Enumeration):
 class GruParams(RecurrentParams):
     """Parameters of a layer, `popnn::gru::GruParams`.
 
-    Attributes of this cell, after those of all cells:
+    Attributes specific to this cell, after those common to all cells:
         cellOrder: the order of the gates in weights.
         resetAfter: whether the reset gate comes after the product, with two biases.
         varTimeSteps: how many of the steps each sequence has, UNSIGNED_INT [batchSize] or [1];
@@ -109,15 +109,15 @@ def gruFwd(
     """Record a layer, `popnn::gru::gruFwd`.
 
     Args:
-        graph: of the tensors.
-        params: of the layer.
+        graph: the graph of the tensors.
+        params: parameters of the layer.
         state_init: the output before the first step.
         in_: [timeSteps, batch, inputs].
         weights: in the order of `params.cellOrder`.
         intermediates: filled with what the backward pass needs; None for inference.
         prog: where the steps go.
         debug_context: name of the outputs.
-        options: those of PopLibs, which change no result.
+        options: PopLibs' options, which do not change results.
         cache: not used.
 
     Returns:
@@ -161,17 +161,17 @@ def gruBwdWithWU(
     """Record the gradients of a layer, `popnn::gru::gruBwdWithWU`.
 
     Args:
-        graph: of the tensors.
-        params: of the layer.
+        graph: the graph of the tensors.
+        params: parameters of the layer.
         prog: where the steps go.
         fwd_output_init: as in `gruFwd`.
-        fwd_intermediates: what `gruFwd` filled.
+        fwd_intermediates: the intermediates that `gruFwd` filled.
         weights: as in `gruFwd`.
         input: as in `gruFwd`.
-        output: what `gruFwd` returned.
+        output: the outputs that `gruFwd` returned.
         output_grad: the gradient with respect to the output.
         debug_context: name of the steps.
-        options: those of PopLibs, which change no result.
+        options: PopLibs' options, which do not change results.
         cache: not used.
 
     Returns:

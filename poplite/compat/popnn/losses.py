@@ -57,7 +57,7 @@ def calcLoss(
     respect to the input of softmax is `(p / m - t) * s`; other losses have no scales.
 
     Args:
-        graph: of the tensors.
+        graph: the graph of the tensors.
         model_outputs: [batch, classes] of FLOAT or HALF; probabilities for cross entropy.
         expected: [batch] of INT or UNSIGNED_INT: the label of each row.
         loss: [batch], receives the loss of each row.
@@ -95,8 +95,8 @@ def calcLoss(
         if each.shape != shape:
             raise TensorCreationError(
                 f"popnn.{what}: {role} '{each.name}' has shape {each.shape}",
-                found=f"modelOutputs {type_and_shape(model_outputs)}",
-                fix=f"{role} of shape {shape}",
+                found=f"modelOutputs is {type_and_shape(model_outputs)}",
+                fix=f"pass {role} of shape {shape}",
             )
     p = ops.cast(model_outputs, FLOAT)
     scale: Any
@@ -140,7 +140,7 @@ def calcAccuracy(
     with the label `MASKED_LABEL_CODE` do not count.
 
     Args:
-        graph: of the tensors.
+        graph: the graph of the tensors.
         model_outputs: [batch, classes].
         expected: [batch] of INT or UNSIGNED_INT.
         num_correct: one element of UNSIGNED_INT, to which the count is added.
@@ -154,7 +154,7 @@ def calcAccuracy(
     if num_correct.num_elements != 1:
         raise TensorCreationError(
             f"popnn.{what}: numCorrect '{num_correct.name}' has shape {num_correct.shape}",
-            fix="one element",
+            fix="pass a tensor of one element",
         )
     best = ops.argmax(model_outputs, 1)
     label = expected.reinterpret(UNSIGNED_INT) if expected.element_type is INT else expected
@@ -218,13 +218,13 @@ def _labels(what: str, outputs: Tensor, expected: Tensor) -> tuple[Expr, Expr]:
     if expected.element_type not in (INT, UNSIGNED_INT):
         raise ElementTypeError(
             f"popnn.{what}: expected '{expected.name}' is {expected.element_type!r}",
-            fix="labels of INT or UNSIGNED_INT",
+            fix="pass labels of INT or UNSIGNED_INT",
         )
     if outputs.rank != 2 or expected.shape != outputs.shape[:1]:
         raise TensorCreationError(
-            f"popnn.{what}: expected of shape {expected.shape} for outputs of {outputs.shape}",
-            found=f"'{expected.name}' and '{outputs.name}'",
-            fix="outputs [batch, classes], expected [batch]",
+            f"popnn.{what}: expected '{expected.name}' has shape {expected.shape}, "
+            f"but modelOutputs '{outputs.name}' has shape {outputs.shape}",
+            fix="pass modelOutputs of shape [batch, classes], and expected of shape [batch]",
         )
     classes = ops.iota((outputs.shape[1],), expected.element_type)
     return ops.equal(classes, _column(expected)), ops.not_equal(expected, _masked(expected))
@@ -242,6 +242,7 @@ def _masked(expected: Tensor) -> int:
 def _float(what: str, x: Tensor) -> Any:
     if x.element_type not in _LEAST:
         raise ElementTypeError(
-            f"popnn.{what}: modelOutputs '{x.name}' is {x.element_type!r}", fix="FLOAT or HALF"
+            f"popnn.{what}: modelOutputs '{x.name}' is {x.element_type!r}",
+            fix="pass modelOutputs of FLOAT or HALF",
         )
     return x.element_type

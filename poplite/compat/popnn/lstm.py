@@ -74,12 +74,12 @@ class LstmState(NamedTuple):
 class LstmParams(RecurrentParams):
     """Parameters of a layer, `popnn::lstm::LstmParams`.
 
-    Attributes of this cell, after those of all cells:
+    Attributes specific to this cell, after those common to all cells:
         cellOrder: the order of the gates in weights.
         varTimeSteps: how many of the steps each sequence has, UNSIGNED_INT [batchSize] or [1];
             None if all sequences have all steps. Outputs after the end of a sequence are 0.
-        preserveFinalState: changes nothing: the last state is always that after the last step of
-            each sequence, which PopLibs promises only if this is set.
+        preserveFinalState: no effect: the last state is always that after the last step of each
+            sequence, which PopLibs guarantees only if this is set.
     """
 
     cellOrder: Sequence[BasicLstmCellUnit] = tuple(BasicLstmCellUnit)
@@ -121,15 +121,15 @@ def lstmFwd(
     """Record a layer, `popnn::lstm::lstmFwd`.
 
     Args:
-        graph: of the tensors.
-        params: of the layer.
+        graph: the graph of the tensors.
+        params: parameters of the layer.
         state_init: the state before the first step.
         in_: [timeSteps, batch, inputs].
         weights: in the order of `params.cellOrder`.
         intermediates: filled with what the backward pass needs; None for inference.
         prog: where the steps go.
         debug_context: name of the outputs.
-        options: those of PopLibs, which change no result.
+        options: PopLibs' options, which do not change results.
         cache: not used.
 
     Returns:
@@ -173,18 +173,18 @@ def lstmBwdWithWU(
     """Record the gradients of a layer, `popnn::lstm::lstmBwdWithWU`.
 
     Args:
-        graph: of the tensors.
-        params: of the layer.
+        graph: the graph of the tensors.
+        params: parameters of the layer.
         prog: where the steps go.
         fwd_state_init: as in `lstmFwd`.
-        fwd_intermediates: what `lstmFwd` filled.
+        fwd_intermediates: the intermediates that `lstmFwd` filled.
         weights: as in `lstmFwd`.
         input: as in `lstmFwd`.
-        output: what `lstmFwd` returned.
+        output: the outputs that `lstmFwd` returned.
         output_grad: the gradient with respect to the output.
         last_cell_state_grad: the gradient with respect to the last cell state.
         debug_context: name of the steps.
-        options: those of PopLibs, which change no result.
+        options: PopLibs' options, which do not change results.
         cache: not used.
 
     Returns:

@@ -61,7 +61,7 @@ def nonLinearity(
     """Record a non-linearity into a new tensor, `popnn::nonLinearity`.
 
     Args:
-        graph: of the tensor.
+        graph: the graph of the tensor.
         non_linearity_type: which non-linearity.
         t: FLOAT or HALF.
         prog: where the steps go.
@@ -107,7 +107,7 @@ def nonLinearityInputGradient(
     """Record the gradient of the input, `popnn::nonLinearityInputGradient`.
 
     Args:
-        graph: of the tensors.
+        graph: the graph of the tensors.
         non_linearity_type: which non-linearity.
         act: the input of GELU, GELU_ERF, SWISH and HARD_SIGMOID; the output of all others.
         out_gradient: the gradient with respect to the output.
@@ -207,9 +207,9 @@ def _in_one_step(
     member = NonLinearityType(kind)
     if isinstance(place, ComputeSet) and member in _SOFTMAX:
         raise ControlProgramError(
-            f"{what}: {member.name} in compute set '{place.name}'",
-            found="the sums of its rows are steps before the last one",
-            fix=f"the form with a program: {what}(graph, type, ..., prog)",
+            f"{what}: {member.name} cannot be added to compute set '{place.name}'",
+            found="the sums of its rows need earlier steps",
+            fix=f"use the form with a program: {what}(graph, type, ..., prog)",
         )
     return one_set(what, graph, place)
 

@@ -109,7 +109,7 @@ class Norm:
         """Record a normalisation, `{name}`.
 
         Args:
-            graph: of the tensors.
+            graph: the graph of the tensors.
             acts: [batch, channels, ...].
             *arguments: `gamma, beta, mean, inv_std_dev, prog, debug_context="", options=None`; or
                 `multiplicand, addend, prog, ...`, both with one number for each channel.
@@ -138,7 +138,7 @@ class Norm:
         """Record the gradients of gamma and beta, `{name}`.
 
         Args:
-            graph: of the tensors.
+            graph: the graph of the tensors.
             acts: the normalised input, or the whitened one.
             grads_in: the gradient with respect to the result.
             *arguments: `mean, inv_std_dev, prog, ...` for the normalised input; `prog, partials
@@ -167,7 +167,7 @@ class Norm:
         gradient times gamma and w the whitened activations.
 
         Args:
-            graph: of the tensors.
+            graph: the graph of the tensors.
             acts: the normalised input, or the whitened one.
             grads_in: the gradient with respect to the result.
             *arguments: `mean, inv_std_dev, gamma, prog, ...` for the normalised input;
@@ -230,9 +230,10 @@ class Norm:
         number = integer_or_none(groups)
         if self.of != "batch" and (number is None or number < 1 or channels % number):
             raise InvalidOption(
-                f"popnn.{what}: {clipped(groups)} groups of {channels:,} channels",
+                f"popnn.{what}: {channels:,} channels cannot be divided into "
+                f"{clipped(groups)} groups",
                 found=f"acts '{acts.name}' has shape {acts.shape}",
-                fix=f"a divisor of {channels:,}",
+                fix=f"pass a divisor of {channels:,}",
             )
         parted = _Parted(acts, None if self.of == "batch" else groups)
         x = ops.cast(parted.x, FLOAT)
@@ -255,9 +256,9 @@ class Norm:
             needed = acts.shape[0] * groups
         if statistic.shape != (needed,) or (groups is not None and channels % groups):
             raise TensorCreationError(
-                f"popnn.{what}: statistics of shape {statistic.shape} for acts of {acts.shape}",
-                found=f"'{statistic.name}' and '{acts.name}'",
-                fix=f"what {self.name}Statistics returned for these acts",
+                f"popnn.{what}: statistics '{statistic.name}' have shape {statistic.shape}, "
+                f"but acts '{acts.name}' have shape {acts.shape}",
+                fix=f"pass the results of {self.name}Statistics for these acts",
             )
         return _Parted(acts, groups)
 
@@ -289,10 +290,9 @@ class _Parted:
         """Return a gradient with respect to the result, in FLOAT; refuse any other tensor."""
         if each.shape != self.acts.shape or each.element_type is not self.acts.element_type:
             raise TensorCreationError(
-                f"popnn.{what}: gradsIn is {type_and_shape(each)}, acts "
-                f"{type_and_shape(self.acts)}",
-                found=f"'{each.name}' and '{self.acts.name}'",
-                fix="the gradient of the result, which has the shape and the type of acts",
+                f"popnn.{what}: gradsIn '{each.name}' is {type_and_shape(each)}, but acts "
+                f"'{self.acts.name}' are {type_and_shape(self.acts)}",
+                fix="pass the gradient of the result, which has the shape and the type of acts",
             )
         return ops.cast(each.reshape(self.x.shape), FLOAT)
 
@@ -308,8 +308,8 @@ def check_norm_options(what: str, options: Options) -> None:
         if str(value).lower() != "false":
             raise InvalidOption(
                 f"popnn.{what}: {_STRIDED} is {clipped(value)}",
-                found="the channels of a group follow each other",
-                fix='"false", PopLibs\' default; a view of acts brings others together',
+                found="the channels of a group must be adjacent",
+                fix='pass "false", PopLibs\' default, and a view of acts with adjacent channels',
             )
 
 
@@ -320,8 +320,9 @@ def _cut(
     number = next((n for n, each in enumerate(arguments) if isinstance(each, Steps)), -1)
     if number not in counts:
         raise ElementTypeError(
-            f"popnn.{what}: {max(number, 0)} tensors and {'no' if number < 0 else 'a'} program",
-            fix=f"{counts[0]} or {counts[1]} tensors behind the others, and then the program",
+            f"popnn.{what}: expected {counts[0]} or {counts[1]} further tensors and a program; "
+            f"found {max(number, 0)} tensors and {'no' if number < 0 else 'a'} program",
+            fix=f"pass {counts[0]} or {counts[1]} tensors after the others, and then the program",
         )
     for place, each in enumerate(arguments[:number], 1):
         check_tensors(f"popnn.{what}", **{f"tensor {place} before the program": each})

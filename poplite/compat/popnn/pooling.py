@@ -51,7 +51,7 @@ class PoolParams:
         inputTruncationOrPaddingLower: padding before the input; negative numbers leave elements
             out.
         inputTruncationOrPaddingUpper: padding after the input, with the same rule.
-        numChannels: of the input.
+        numChannels: number of channels of the input.
         batchSize: number of inputs.
         dType: element type.
     """
@@ -106,7 +106,7 @@ class PoolParams:
             raise InvalidOption(
                 f"PoolParams: inputTruncationOrPaddingLower is {clipped(lower)}, "
                 f"inputTruncationOrPaddingUpper {clipped(upper)}",
-                fix="a number for each dimension of the field in both",
+                fix="pass a number for each dimension of the field in both",
             )
         return list(zip(lower, upper, strict=True))
 
@@ -118,9 +118,10 @@ class PoolParams:
         shape, kind = (*many, *field), element_type(self.dType)
         if x.shape != shape or x.element_type is not kind:
             raise TensorCreationError(
-                f"{what}: '{x.name}' is {type_and_shape(x)}, the parameters say {kind!r} {shape}",
-                found="batchSize, numChannels, inputFieldShape, dType",
-                fix="the parameters of the input",
+                f"{what}: '{x.name}' is {type_and_shape(x)}, but the parameters say "
+                f"{kind!r} {shape}",
+                found="compared with batchSize, numChannels, inputFieldShape and dType",
+                fix="pass parameters that match the input",
             )
         return {"window": list(window), "stride": list(stride), "padding": self._sides()}
 
@@ -145,12 +146,12 @@ def pool(
     """Record pooling, `popnn::pooling::pool`.
 
     Args:
-        graph: of the input.
-        params: of the pooling.
+        graph: the graph of the input.
+        params: parameters of the pooling.
         in_: [batch, channels, field ...].
         prog: where the steps go.
         debug_context: name of the result.
-        options: those of PopLibs, which change nothing.
+        options: PopLibs' options, which have no effect here.
 
     Returns:
         A new tensor [batch, channels, output field ...].
@@ -180,7 +181,7 @@ def poolInputGradient(
     """Record the gradient of the input of `pool`, `popnn::pooling::poolInputGradient`.
 
     Args:
-        graph: of the tensors.
+        graph: the graph of the tensors.
         params: as in `pool`.
         in_: the input of `pool`.
         pooled: what `pool` returned.
@@ -189,7 +190,7 @@ def poolInputGradient(
             gradient; must be false, since here each gets all of it.
         prog: where the steps go.
         debug_context: name of the result.
-        options: those of PopLibs, which change nothing.
+        options: PopLibs' options, which have no effect here.
 
     Returns:
         A new tensor of the shape and type of the input.
@@ -220,7 +221,7 @@ def poolInputGradient(
     if use_scaled_gradient:
         raise InvalidOption(
             f"{what}: use_scaled_gradient is true",
-            found="each of several greatest elements of a window gets all of its gradient",
-            fix="use_scaled_gradient=False",
+            found="each of several greatest elements of a window gets the whole gradient",
+            fix="pass use_scaled_gradient=False",
         )
     return gradient(pooled_gradient, in_, pooled, **how, **own)

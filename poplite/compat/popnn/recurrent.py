@@ -27,7 +27,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops import nn
 from poplite.ops.convolutions.request import float_type
-from poplite.ops.operands import beside, count_of, the_tensor
+from poplite.ops.operands import count_of, invalid_value, the_tensor
 from poplite.text import clipped, of_type
 from poplite.types import ElementTypeLike, element_type
 
@@ -64,10 +64,10 @@ class Weights(NamedTuple):
 
 
 class Intermediates:
-    """What a forward pass keeps for the backward pass; empty when created.
+    """Values that a forward pass stores for the backward pass; empty when created.
 
     Attributes:
-        forward: what `ops.nn.lstm` or `ops.nn.gru` returned; None before the forward pass.
+        forward: the result of `ops.nn.lstm` or `ops.nn.gru`; None before the forward pass.
     """
 
     forward: Any = None
@@ -78,12 +78,12 @@ class RecurrentParams:
     """Parameters common to layers of all cells.
 
     Attributes:
-        dataType: of all tensors.
+        dataType: element type of all tensors.
         batchSize: number of sequences processed at once.
         timeSteps: number of steps of a sequence.
         layerSizes: numbers of inputs and units.
-        activation: TANH.
-        recurrentActivation: SIGMOID.
+        activation: must be TANH.
+        recurrentActivation: must be SIGMOID.
         outputFullSequence: whether all outputs are returned, or only the last one.
         calcInputGradients: whether gradients of the inputs are returned.
     """
@@ -103,9 +103,9 @@ class RecurrentCell(Generic[Params, State]):
     """The cell that a recurrent layer repeats.
 
     Attributes:
-        name: of its namespace.
+        name: name of its namespace.
         params: the class of its parameters.
-        gates: in their default order.
+        gates: the gates in their default order.
         plan: makes a plan from a graph, parameters, and sizes by name.
         state: makes a state from a function that creates a named tensor, and a name.
     """
@@ -165,7 +165,7 @@ class RecurrentCall:
 
     Attributes:
         what: the function, for messages.
-        params: of the layer.
+        params: parameters of the layer.
         element: the type of all tensors.
         inputs: the shape of the inputs of all steps.
         of_step: the shape of the output of a step.
@@ -195,9 +195,9 @@ class RecurrentCall:
         made = the_tensor(self.what, role, x)
         if made.shape != tuple(shape) or made.element_type is not self.element:
             raise TensorCreationError(
-                f"{self.what}: {role} '{made.name}' is {type_and_shape(made)}, the parameters say "
-                f"{self.element!r} {list(shape)}",
-                fix="the parameters of the tensors",
+                f"{self.what}: {role} '{made.name}' is {type_and_shape(made)}, "
+                f"but the parameters say {self.element!r} {list(shape)}",
+                fix="pass parameters that match the tensors",
             )
 
     def check_results(self, output: object, gradient: object) -> None:
@@ -207,7 +207,7 @@ class RecurrentCall:
         self.check("outputGrad", gradient, shape)
 
     def state(self, role: str, given: object, kind: Any) -> list[Tensor]:
-        """Return the tensors of a state that has several, or raise."""
+        """Return the tensors of a state, or raise."""
         state = self.tensors(role, given, kind)
         for name, each in zip(kind._fields, state, strict=True):
             self.check(f"{role}.{name}", each, self.of_step)
@@ -220,7 +220,7 @@ class RecurrentCall:
             raise TensorCreationError(
                 f"{self.what}: {role} is {clipped(given)}",
                 found=of_type(given),
-                fix=f"{len(fields)} tensors: {', '.join(fields)}",
+                fix=f"pass {len(fields)} tensors: {', '.join(fields)}",
             )
         return [
             the_tensor(self.what, f"{role}.{name}", each)
@@ -237,7 +237,7 @@ class RecurrentCall:
         if len(gates) != len(units) or any(each not in gates for each in units):
             raise InvalidOption(
                 f"{self.what}: cellOrder is {clipped(order)}",
-                fix=f"each of {', '.join(str(each) for each in units)} once",
+                fix=f"list each of {', '.join(str(each) for each in units)} once",
             )
         return [gates.index(each) for each in units]
 
@@ -260,11 +260,11 @@ class RecurrentCall:
     def kept(self, intermediates: object) -> Intermediates:
         """Return the intermediates of a forward pass, or raise."""
         if not isinstance(intermediates, Intermediates):
-            fix = "one Intermediates() for the forward pass, which fills it, and the backward pass"
             raise TensorCreationError(
                 f"{self.what}: intermediates is {clipped(intermediates)}",
                 found=of_type(intermediates),
-                fix=fix,
+                fix="pass one Intermediates() to the forward pass, which fills it, and then to the "
+                "backward pass",
             )
         return intermediates
 
@@ -285,7 +285,7 @@ def _type_and_sizes(what: str, params: Any) -> tuple[ElementClass, tuple[int, in
         raise InvalidOption(
             f"{what}: layerSizes is {clipped(layers)}",
             found=f"{len(layers)} sizes" if isinstance(layers, Sequence) else of_type(layers),
-            fix="[inputs, units]: one layer",
+            fix="pass [inputs, units]; there is only one layer",
         )
     for flag in _FLAGS:
         if hasattr(params, flag):
@@ -298,8 +298,8 @@ def _type_and_sizes(what: str, params: Any) -> tuple[ElementClass, tuple[int, in
         if given is not needed:
             raise InvalidOption(
                 f"{what}: {role} is {clipped(given)}",
-                found="other activations are not there",
-                fix=str(needed),
+                found="other activations are not supported",
+                fix=f"pass {needed}",
             )
     steps, batch, inputs, units = (
         count_of(what, name, size)
@@ -314,13 +314,13 @@ def _type_and_sizes(what: str, params: Any) -> tuple[ElementClass, tuple[int, in
 
 
 def _check_options(what: str, options: Options) -> None:
-    """Refuse options and values that popnn does not know; those it knows change no result."""
+    """Refuse options and values that popnn does not know; the others do not change results."""
     check_known(what, options, _KNOWN)
     memory_share(what, options)
     for name, value in (options or {}).items():
         values = _KNOWN[name]
         if values and value not in values:
-            raise beside(what, name, value, " or ".join(map(repr, values)))
+            raise invalid_value(what, name, value, " or ".join(map(repr, values)))
 
 
 def _reordered(weights: Sequence[Tensor], places: Sequence[int]) -> nn.RecurrentWeights:

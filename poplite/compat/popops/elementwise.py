@@ -90,8 +90,8 @@ def _tolerance(what: str, options: Options) -> float:
     except (TypeError, ValueError):
         raise InvalidOption(
             f"popops.{what}: option {TOLERANCE!r} is {clipped(given)}",
-            found="no number from 0",
-            fix=f'{{{TOLERANCE!r}: "1e-6"}}',
+            found="it must be a number of at least 0",
+            fix=f'pass {{{TOLERANCE!r}: "1e-6"}}',
         ) from None
 
 
@@ -120,13 +120,13 @@ def map(graph: Graph, expr: Expr | OpType | str, *arguments: Any, **named: Any) 
     """Record an expression of tensors, `popops::map`.
 
     Args:
-        graph: of the tensors.
+        graph: the graph of the tensors.
         expr: over the placeholders `expr._1`, `expr._2`, ...; or one operation, a member of
             `expr.UnaryOpType`, `expr.BinaryOpType` or `expr.TernaryOpType`, or its name.
         *arguments: `tensors, prog, debug_context="", options=None`, where `tensors` is a list of
             the placeholders' tensors; for a single operation, its operands in place of the list.
             Of PopLibs' options only `scalarMultiplyFloatToHalfTolerance` has an effect.
-        **named: those that are given as keyword arguments.
+        **named: the same arguments, given by keyword.
 
     Returns:
         A new tensor.
@@ -216,10 +216,10 @@ def _completed(
     missing = [name for name in names if name not in given]
     if len(arguments) > len(names) or unfit or missing:
         raise ElementTypeError(
-            f"popops.{what}: {amount(len(arguments) + 1, 'argument')}",
+            f"popops.{what}: invalid call with {amount(len(arguments) + 1, 'argument')}",
             found="; ".join(
                 f"{fault}: {', '.join(found)}"
-                for fault, found in (("missing", missing), ("not to be named", unfit))
+                for fault, found in (("missing", missing), ("unexpected by name", unfit))
                 if found
             ),
             fix=f"popops.{what}({before}, {', '.join(names)})",
@@ -262,7 +262,9 @@ def _node(what: str, expr: object, tensors: Sequence[Tensor], options: Options, 
 
 def _given(what: str, tensors: object) -> list[Any]:
     """Return the tensors of an expression, or raise."""
-    listed = checked_items(tensors, f"popops.{what}: tensors", "a list of tensors, such as [a, b]")
+    listed = checked_items(
+        tensors, f"popops.{what}: tensors", "pass a list of tensors, such as [a, b]"
+    )
     return [operand_of(f"popops.{what}", f"tensors[{n}]", each) for n, each in enumerate(listed)]
 
 

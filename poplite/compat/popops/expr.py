@@ -38,9 +38,9 @@ def _is_float(*operands: typing.Any) -> bool:
         if isinstance(each, Operand):
             return bool(each.element_type.is_floating_point)
     raise ElementTypeError(
-        f"popops: an operation of {', '.join(map(clipped, operands))} alone has no element type",
-        found="constants take the type of a tensor beside them",
-        fix="expr.Const of the result, or expr.Cast(expr.Const(7), pl.INT)",
+        f"popops: an operation on {', '.join(map(clipped, operands))} alone has no element type",
+        found="a constant takes the type of the tensor that it is combined with",
+        fix="write expr.Const(result), or expr.Cast(expr.Const(7), pl.INT)",
     )
 
 
@@ -171,7 +171,7 @@ def _operators(operation: str) -> tuple[_Operator, _Operator]:
 
 
 _LEVELS = 6
-"""Levels of nested calls that are shown; limited, as an operand may occur twice at each level."""
+"""Maximum depth of nested calls in a text; an operand may occur twice at each level."""
 
 
 class Any:
@@ -232,7 +232,7 @@ class Any:
     def __bool__(self) -> bool:
         raise ElementTypeError(
             "popops.expr: an expression has no truth value",
-            fix="And(a, b), Or(a, b) and Not(a) join truth values of elements",
+            fix="use And(a, b), Or(a, b) or Not(a), which combine truth values elementwise",
         )
 
 
@@ -251,12 +251,13 @@ class PlaceHolder(Any):
             raise ElementTypeError(
                 f"popops.expr: tensors is {clipped(tensors)}",
                 found=of_type(tensors),
-                fix="a list of tensors, such as [a, b]",
+                fix="pass a list of tensors, such as [a, b]",
             )
         if self.index > len(tensors):
             raise ElementTypeError(
-                f"popops.map: _{self.index} of {len(tensors)} tensors",
-                fix=f"a list of {self.index} tensors",
+                f"popops.map: expected at least {self.index} tensors, for _{self.index}; found "
+                f"{len(tensors)}",
+                fix=f"pass a list of at least {self.index} tensors",
             )
         return operand_of("popops.expr", f"_{self.index}", tensors[self.index - 1])
 
@@ -355,7 +356,7 @@ def _checked(value: object) -> Any:
     raise ElementTypeError(
         f"popops.expr: {clipped(value)} is not an expression",
         found=of_type(value),
-        fix="expr._1, expr._2, ... are the tensors of popops.map",
+        fix="use expr._1, expr._2, ... for the tensors passed to popops.map",
     )
 
 
@@ -380,15 +381,15 @@ def _absent(what: str, fix: str) -> Callable[..., typing.NoReturn]:
     return refuse
 
 
-_DIVIDED = "Floor(a / b); of whole numbers a / b rounds towards zero"
-_OF_ELEMENTS = "expressions are of elements: use views of the tensors given to popops.map"
-_AFTER_RUNNING = "engine.read(popops.map(graph, expression, tensors, prog)) after a run"
+_DIVIDED = "Floor(a / b); for whole numbers, a / b rounds towards zero"
+_OF_ELEMENTS = "use views of the tensors passed to popops.map: expressions are elementwise"
+_AFTER_RUNNING = "call engine.read(popops.map(graph, expression, tensors, prog)) after a run"
 
 for _names, _what, _fix in (
     ("floordiv rfloordiv", "'//'", _DIVIDED),
     ("divmod rdivmod", "divmod", f"a % b; {_DIVIDED}"),
     ("matmul rmatmul", "'@'", "poplin.matMul(graph, a, b, prog)"),
-    ("pos", "'+' of one operand", "the operand itself"),
+    ("pos", "unary '+'", "use the operand itself"),
     ("round", "round", "NearbyInt(a), or Round(a)"),
     ("floor", "math.floor", "Floor(a)"),
     ("ceil", "math.ceil", "Ceil(a)"),

@@ -53,12 +53,12 @@ def cast(graph: Graph, src: Tensor, *arguments: Any, **named: Any) -> Tensor | S
     """Record a cast to a new tensor, or return a cast to an existing one, `popops::cast`.
 
     Args:
-        graph: of the tensors.
+        graph: the graph of the tensors.
         src: the tensor to cast.
         *arguments: `element_type, prog, debug_context=""`, where `prog` may be a compute set that
             the vertices are added to; `dst, debug_context=""`, where `dst` is a tensor; or
             `dst, cs`, where `cs` is a compute set.
-        **named: those that are given as keyword arguments.
+        **named: the same arguments, given by keyword.
 
     Returns:
         The new tensor; or the steps that write `dst`, which belong to no program yet; or None if
@@ -97,9 +97,9 @@ def _cast_in(graph: Graph, src: Tensor, dst: Tensor, cs: ComputeSet) -> None:
     if src != dst and src.intersects_with(dst):
         raise ControlProgramError(
             f"popops.cast: '{dst.name}' shares elements with '{src.name}', which compute set "
-            f"'{cs.name}' would read and write at once",
+            f"'{cs.name}' would read and write at the same time",
             found=f"{dst!r} and {src!r}",
-            fix="prog.add(popops.cast(graph, src, dst)), which has a step for each",
+            fix="prog.add(popops.cast(graph, src, dst)), which reads and writes in separate steps",
         )
     castWithOutput(graph, src, dst, prog)
 
@@ -151,7 +151,7 @@ def _scaled(  # noqa: D417  (users do not give the form)
     """Record `a = scale * a + k * b`, or `- k * b`, as the name says: `popops::{name}`.
 
     Args:
-        graph: of the tensors.
+        graph: the graph of the tensors.
         a: the tensor to change.
         b: the addend, a tensor or an expression of tensors.
         k: its factor, a number or a tensor of one element.
@@ -232,7 +232,7 @@ def fill(
     """Record that elements are set to a number, `popops::fill`: all, or those of given tiles.
 
     Args:
-        graph: of the tensor.
+        graph: the graph of the tensor.
         t: the tensor to fill.
         prog: where the steps go. Or in its place `tile_regions, tile, cs`, `tile, cs` or
             `mapping, cs`, which add vertices to the compute set `cs`: for intervals of the
@@ -312,15 +312,15 @@ def _check_form(what: str, cs: object, where: Mapping[str, Any], **steps: Any) -
     unwanted = given if cs is None else [name for name, value in steps.items() if value]
     if unwanted:
         raise ElementTypeError(
-            f"{what}: {' and '.join(unwanted)} {'without' if cs is None else 'beside'} "
-            "a compute set",
-            fix=f"{what}(graph, t, prog, ...), or {what}(graph, t, tile, cs, ...)",
+            f"{what}: {' and '.join(unwanted)} cannot be given "
+            f"{'without' if cs is None else 'together with'} a compute set",
+            fix=f"call {what}(graph, t, prog, ...), or {what}(graph, t, tile, cs, ...)",
         )
     if "mapping" in given and len(given) > 1:
         raise ElementTypeError(
-            f"{what}: {' and '.join(given)}",
-            found="a mapping has the elements of every tile",
-            fix="mapping alone, or tile and regions",
+            f"{what}: {' and '.join(given)} cannot be given together",
+            found="a mapping already lists the elements on every tile",
+            fix="pass mapping alone, or tile and regions",
         )
 
 
@@ -341,7 +341,7 @@ def _fill_in(
     node = as_expr(value, what)
     if not isinstance(node, Weak):
         raise ElementTypeError(
-            f"{what}: value is {clipped(value)}", found=of_type(value), fix="a number"
+            f"{what}: value is {clipped(value)}", found=of_type(value), fix="pass a number"
         )
     own = typed_number(node.value, t.element_type, what)
     tiles = graph.target.tiles
@@ -379,8 +379,8 @@ def pad(
     """
     if len(padding_lower) != t.rank or len(padding_upper) != t.rank:
         raise InvalidOption(
-            f"popops.pad: {len(padding_lower)} lower and {len(padding_upper)} upper widths of "
+            f"popops.pad: {len(padding_lower)} lower and {len(padding_upper)} upper widths for "
             f"'{t.name}', which has rank {t.rank}",
-            fix=f"{t.rank} of each",
+            fix=f"pass {t.rank} of each",
         )
     return ops.pad(t, list(zip(padding_lower, padding_upper, strict=True)), value=val)

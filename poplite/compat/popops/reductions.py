@@ -33,7 +33,7 @@ from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.operands import beside
+from poplite.ops.operands import invalid_value
 from poplite.program import Sequence as Steps
 from poplite.text import items_or_none
 from poplite.types import FLOAT, HALF, ElementTypeLike, element_type
@@ -85,7 +85,7 @@ class ReduceParams:
         if (self.update or self.scale is not None) and self.op not in _SCALED:
             raise ElementTypeError(
                 f"popops.ReduceParams: {self.op.name} takes neither scale nor update",
-                fix="ADD, SQUARE_ADD and LOG_ADD do",
+                fix="use ADD, SQUARE_ADD or LOG_ADD, or leave out scale and update",
             )
 
 
@@ -120,7 +120,7 @@ def reduce(
     """Record a reduction, `popops::reduce`.
 
     Args:
-        graph: of the tensor.
+        graph: the graph of the tensor.
         in_: the tensor.
         dims: the dimensions to reduce.
         params: the operation, or the parameters of the reduction.
@@ -128,7 +128,8 @@ def reduce(
             step are added; compute sets for further steps are appended.
         debug_context: name of the result.
         options: PopLibs' options, which have no effect here.
-        output_type: of the result, as in C++ before the dimensions; by default that of the tensor.
+        output_type: element type of the result, as in C++ before the dimensions; by default that of
+            the tensor.
 
     Returns:
         A new tensor without the reduced dimensions.
@@ -150,8 +151,8 @@ def reduce(
     how = _params(params)
     if how.update:
         raise ElementTypeError(
-            "popops.reduce: update=True without an output",
-            fix="popops.reduceWithOutput(graph, in_, out, dims, params, prog)",
+            "popops.reduce: update=True needs an output",
+            fix="call popops.reduceWithOutput(graph, in_, out, dims, params, prog)",
         )
     reduced = _reduced(SingleReduceOp(in_, dims, how, output_type))
     steps = list_of_sets("popops.reduce", graph, prog)
@@ -191,7 +192,7 @@ def reduceMany(
     """Record several reductions, `popops::reduceMany`.
 
     Args:
-        graph: of the tensors.
+        graph: the graph of the tensors.
         reductions: each with its tensor, dimensions and operation.
         outputs: a tensor for each of them; an empty list is filled with new ones.
         prog: where the steps go.
@@ -203,7 +204,7 @@ def reduceMany(
     """
     check_options("reduceMany", options, _KNOWN)
     name = debug_context or "reduce"
-    what, fix = "popops.reduceMany", "[popops.SingleReduceOp(a, [0], popops.Operation.ADD)]"
+    what, fix = "popops.reduceMany", "pass [popops.SingleReduceOp(a, [0], popops.Operation.ADD)]"
     reductions = checked_items(reductions, f"{what}: reductions", fix)
     for place, each in enumerate(reductions):
         check_params(what, each, SingleReduceOp, f"reductions[{place}]")
@@ -212,8 +213,9 @@ def reduceMany(
     wants_output = any(_params(each.params).update for each in reductions)
     if len(outputs) not in (0, len(reductions)) or (wants_output and not outputs):
         raise TensorCreationError(
-            f"popops.reduceMany: {len(outputs)} outputs for {len(reductions)} reductions",
-            fix="an output for each, or an empty list where none updates",
+            f"popops.reduceMany: expected an output for each of {len(reductions)} reductions; "
+            f"found {len(outputs)}",
+            fix="pass an output for each, or an empty list if no reduction updates its output",
         )
     outs: Sequence[Tensor | None] = outputs or (None,) * len(reductions)
     pairs = [_to(each, out) for each, out in zip(reductions, outs, strict=True)]
@@ -224,7 +226,7 @@ def reduceMany(
 
 def _params(params: ReduceParams | Operation | str) -> ReduceParams:
     if not isinstance(params, ReduceParams | Operation | str):
-        raise beside("popops.reduce", "params", params, _HOW)
+        raise invalid_value("popops.reduce", "params", params, _HOW)
     if isinstance(params, ReduceParams):
         params._check()
         return params

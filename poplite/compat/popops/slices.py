@@ -1,4 +1,4 @@
-"""Slices by index, as in popops, which also defines what out-of-range indices do.
+"""Slices by index, with popops' rules for out-of-range indices.
 
 A plan is None, for PopLibs' `SlicePlan()`, or the result of `embedding.plan`.
 
@@ -61,14 +61,14 @@ def createSliceableTensor(
     """Create a tensor for slices, `popops::createSliceableTensor`, or the table of a plan.
 
     Args:
-        graph: of the tensor.
-        element_type: of its elements.
-        shape: of the tensor.
+        graph: the graph of the tensor.
+        element_type: element type of its elements.
+        shape: shape of the tensor.
         dims: which dimensions are sliced.
-        sizes: of the slices, in these dimensions.
+        sizes: sizes of the slices, in these dimensions.
         min_grain_size: minimum number of elements of a slice on a tile; 0 for the number that is
             fastest to read. Or a plan, as in C++.
-        options: of a plan.
+        options: options of a plan.
         debug_context: name of the tensor; as a positional argument it follows the grain size, or
             the options.
 
@@ -82,9 +82,9 @@ def createSliceableTensor(
         asked = (element_type_of(element_type), tuple(shape), list(dims), list(sizes))
         if asked != (table.element, (table.entries, table.width), [0], [1]):
             raise InvalidOption(
-                f"popops.{what}: a plan of another table",
-                found=f"the plan is of rows of {table.element!r}[{table.entries}, {table.width}]",
-                fix="popops.embedding.plan of this table, or plan.create_table(name)",
+                f"popops.{what}: the plan was made for a different table",
+                found=f"its table is {table.element!r}[{table.entries}, {table.width}]",
+                fix="call popops.embedding.plan for this table, or plan.create_table(name)",
             )
         return min_grain_size.create_table(name)
     least = count_of(f"popops.{what}", "min_grain_size", min_grain_size)
@@ -108,7 +108,7 @@ def _in_grains(
     dims, sizes = sliced("popops.createSliceableTensor", like, dims, sizes)
     entries = math.prod(like.shape[dim] for dim in dims)
     if not like.num_elements:
-        return ops.create_sliceable(graph, element_type, shape, dims, sizes, name)  # refuses
+        return ops.create_sliceable(graph, element_type, shape, dims, sizes, name)  # raises
     width, tiles = like.num_elements // entries, graph.target.tiles
     most = -(-width // max(-(-width // tiles), least))
     plan = ops.plan_embedding(
@@ -281,8 +281,9 @@ def _rows(
     )
     if len(dims) != 1 or len(sizes) != 1:
         raise InvalidOption(
-            f"popops.{what}: dims {list(dims)}, sizes {list(sizes)}",
-            fix="one dimension and one size",
+            f"popops.{what}: expected one dimension and one size; found dims {list(dims)} "
+            f"and sizes {list(sizes)}",
+            fix="pass one dimension and one size",
         )
     dim = dimension(f"popops.{what}", t, dims[0])
     first, rows = offsets.reshape((offsets.num_elements, 1)), t.shape[dim]
@@ -298,7 +299,7 @@ def _refuse_remapping(what: str, options: Options) -> None:
         if (options or {}).get(name, "false") != "false":
             raise InvalidOption(
                 f"popops.{what}: option {name!r} is not supported",
-                fix="ops.minimum(offset, size - 1) beforehand",
+                fix="clamp the offset first: ops.minimum(offset, size - 1)",
             )
 
 
@@ -315,7 +316,8 @@ def encodeOneHot(
     """Record rows that have the value `on` at one index, `popops::encodeOneHot`."""
     if not encoded.rank:
         raise TensorCreationError(
-            f"popops.encodeOneHot: encoded '{encoded.name}' has rank 0", fix="[indices, depth]"
+            f"popops.encodeOneHot: encoded '{encoded.name}' has rank 0",
+            fix="pass a tensor of shape [indices, depth]",
         )
     made = ops.one_hot(
         indices,

@@ -12,7 +12,7 @@ from poplite.compat.arguments import checked
 from poplite.errors import Enumeration, checked_member
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.operands import beside
+from poplite.ops.operands import invalid_value
 from poplite.program import Sequence as Steps
 
 
@@ -57,7 +57,7 @@ def topKWithPermutation(
 ) -> tuple[Tensor, Tensor]:
     """Record these elements and their positions, `popops::topKWithPermutation`."""
     if not isinstance(params, TopKParams):
-        raise beside("popops.topK", "params", params, _TOP)
+        raise invalid_value("popops.topK", "params", params, _TOP)
     order = checked_member(params.sortOrder, SortOrder, "popops.topK: sortOrder")
     found = ops.top_k(
         t, params.k, largest=params.largest, name=debug_context or "topK", program=prog

@@ -1,1 +1,1 @@
-"""Convolutions, with a plan of how they are cut."""
+"""Convolutions, with plans of how tiles share them."""

@@ -85,8 +85,8 @@ def convolution(
         x: [batch, channels, size ...] of HALF or FLOAT, one to three sizes. An expression is
             stored first.
         weights: [output channels, input channels of a group, kernel ...], of the same type.
-        plan: how tiles share the work, from `ops.plan_convolution` with the same parameters. Left
-            out, one is made; equal plans are made only once.
+        plan: how tiles share the work, from `ops.plan_convolution` with the same parameters. By
+            default, one is made; equal plans are made only once.
         stride: distance between outputs; one for all dimensions, or one for each.
         padding: zeros before and after the input: one number, one for each dimension, or a pair
             for each. Negative numbers leave elements out.
@@ -96,7 +96,7 @@ def convolution(
         groups: number of groups that channels are cut into, each convolved with its own weights.
         flip: whether the kernel is flipped, as in the mathematical convolution.
         memory: the share of a tile's memory that blocks may take, as in `ops.plan_convolution`.
-        name: of the result and of the steps.
+        name: name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -109,7 +109,7 @@ def convolution(
             parameters.
         InvalidOption: for an invalid parameter.
         GraphMemoryAllocationError: if no plan fits.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -163,7 +163,8 @@ def convolution_input_gradient(
     """Record steps that compute the gradient of a convolution with respect to its input.
 
     Args:
-        gradient: with respect to the output, of its shape and type. An expression is stored first.
+        gradient: gradient with respect to the output, of its shape and type. An expression is
+            stored first.
         weights: as in `ops.convolution`.
         field: sizes of the input, as `x.shape[2:]`.
         stride: as in `ops.convolution`.
@@ -173,7 +174,7 @@ def convolution_input_gradient(
         groups: as in `ops.convolution`.
         flip: as in `ops.convolution`.
         memory: as in `ops.convolution`.
-        name: of the result and of the steps.
+        name: name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -233,7 +234,8 @@ def convolution_weights_gradient(
     """Record steps that compute the gradient of a convolution with respect to its weights.
 
     Args:
-        gradient: with respect to the output, of its shape and type. An expression is stored first.
+        gradient: gradient with respect to the output, of its shape and type. An expression is
+            stored first.
         x: as in `ops.convolution`.
         kernel: sizes of the kernel, as `weights.shape[2:]`.
         stride: as in `ops.convolution`.
@@ -243,7 +245,7 @@ def convolution_weights_gradient(
         groups: as in `ops.convolution`.
         flip: as in `ops.convolution`.
         memory: as in `ops.convolution`.
-        name: of the result and of the steps.
+        name: name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -284,7 +286,7 @@ def convolution_weights_gradient(
     by_taps = _by_taps(call, call.stored(image, "x"), request, name)
     at_once = call.graph.target.getNumConvUnits(image.element_type, FLOAT)
     few = request.taps * request.inputs < min(outputs, at_once)
-    if few:  # more rows for the AMP unit, which takes as long for one as for all it makes at once
+    if few:  # more rows for the AMP unit, which takes as long for one row as for several
         by_places, by_taps = by_taps, by_places
     product = matmul(by_taps.dim_shuffle((0, 2, 1)), by_places, memory=memory)
     made = stored(product, name=name, program=program)
@@ -388,17 +390,18 @@ def _by_taps(call: OperationCall, x: Tensor, request: ConvolutionRequest, name: 
 
 
 def _count(groups: object) -> int:
-    """Return a valid number of groups as it is, and 1 for any other, which is refused later."""
+    """Return a valid number of groups, or 1 for an invalid one, which is refused later."""
     return groups if isinstance(groups, int) and groups > 0 else 1
 
 
 def _check_inputs(what: str, x: Given, weights: Given, groups: int) -> None:
     if weights.shape[1] * groups != x.shape[1]:
         raise TensorCreationError(
-            f"{what}: weights for {weights.shape[1]:,} channels in each of {groups:,} groups, an "
-            f"input of {x.shape[1]:,}",
-            found=f"{called(x)} has shape {x.shape}, {called(weights)} {weights.shape}",
-            fix=f"weights of shape {(weights.shape[0], x.shape[1] // groups, *weights.shape[2:])}",
+            f"{what}: the weights are for {weights.shape[1]:,} channels in each of {groups:,} "
+            f"groups, but the input has {x.shape[1]:,}",
+            found=f"{called(x)} has shape {x.shape}, {called(weights)} has {weights.shape}",
+            fix="pass weights of shape "
+            f"{(weights.shape[0], x.shape[1] // groups, *weights.shape[2:])}",
         )
 
 
@@ -409,13 +412,13 @@ def _check_plan(call: OperationCall, plan: object, request: ConvolutionRequest) 
     own = plan.request
     if replace(request, memory=own.memory, expand=own.expand) != own:
         raise TensorCreationError(
-            f"{call.what}: the plan is for another convolution",
+            f"{call.what}: the plan is for a different convolution",
             found=f"plan: {own}; here: {request}",
-            fix="ops.plan_convolution with the parameters of the convolution",
+            fix="call ops.plan_convolution with the parameters of the convolution",
         )
     if plan.graph.top_level_graph is not call.graph.top_level_graph:
         raise TensorCreationError(
             f"{call.what}: the plan was made for another graph",
-            found=f"{plan.graph!r}, and the input is of {call.graph!r}",
-            fix="ops.plan_convolution(graph, ...)",
+            found=f"the plan's graph is {plan.graph!r}, the input's is {call.graph!r}",
+            fix="call ops.plan_convolution with the graph of the input",
         )

@@ -139,7 +139,7 @@ class Convolution:
         layout: how tiles share it.
         x: the input, [batch, groups * inputs, field ...].
         weights: [groups, outputs, inputs, taps], of the request of the layout.
-        name: of the steps and of the result.
+        name: name of the steps and of the result.
     """
 
     graph: Graph

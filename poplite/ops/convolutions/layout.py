@@ -40,16 +40,16 @@ class ConvolutionLayout:
 
     Attributes:
         request: the convolution.
-        batch: inputs of a block.
-        field: outputs of a block along each dimension.
-        outputs: channels of the output of a block.
-        inputs: channels of the input of a block.
-        turns: vertices of a tile.
-        at_once: vertices of a tile in a pass.
+        batch: number of inputs in a block.
+        field: number of outputs in a block along each dimension.
+        outputs: number of output channels in a block.
+        inputs: number of input channels in a block.
+        turns: number of vertices on a tile.
+        at_once: number of vertices on a tile in one pass.
         cycles: estimates for exchange, products, and the addition of partials.
-        held: bytes of a tile: of the input, the weights, partials, and partials that arrive.
-        operands: approximate bytes of the fullest tile for an input, weights and an output with the
-            plan's mapping.
+        held: bytes on a tile for the input, the weights, partials, and partials that arrive.
+        operands: approximate bytes on the fullest tile for an input, weights and an output with
+            the plan's mapping.
     """
 
     request: ConvolutionRequest
@@ -101,7 +101,7 @@ class ConvolutionLayout:
 
     @property
     def bytes(self) -> int:
-        """Bytes of the blocks and partials of a tile."""
+        """Bytes of the blocks and partials on a tile."""
         return sum(self.held)
 
     @property
@@ -296,9 +296,9 @@ def output_of_blocks(flat: Tensor, layout: ConvolutionLayout) -> Tensor:
 
 
 # -- taps that count as channels -------------------------------------------------------------------
-# The AMP unit takes 16 channels of HALF at a time, or 8 of FLOAT, and needs as long for fewer; and
-# long rows of places take it less time per place. So the elements under several taps may be treated
-# as the channels of one place:
+# The AMP unit takes 16 channels of HALF at a time, or 8 of FLOAT, and as long for fewer; and it
+# takes less time per place for long rows. So the elements under several taps may be treated as the
+# channels of one place:
 #
 #     x          a b c d e f          places of one channel, kernel of three taps
 #     expanded   abc bcd cde def      places of three channels, kernel of one tap
@@ -371,7 +371,7 @@ def expanded_dimensions(request: ConvolutionRequest) -> list[tuple[int, Dimensio
     return list(enumerate(request.read.dimensions))[first:]
 
 
-def side_by_side(request: ConvolutionRequest) -> int:
+def num_adjacent_channels(request: ConvolutionRequest) -> int:
     """Return how many adjacent channels of an expanded input are also adjacent in x."""
     source = request.read
     taps = source.dimensions[-1].taps

@@ -4,9 +4,9 @@ A plan determines the vertices of a graph and their tiles, so an executable does
 
 The cost of each way is estimated by formulas: bytes at the rate of the exchange, and its start; the
 AMP unit as in `poplite.vertices.convolution`; and the vertices that add up partials. Inputs are
-assumed to have the plan's mapping: of a block's input, its tile has the part that no earlier block
-reads, shared with the tiles that make other outputs from it. An input whose taps count as channels
-is exchanged and copied before.
+assumed to have the plan's mapping: the tile of a block has the part of the block's input that no
+earlier block reads, shared with the tiles that make other outputs from it. An input whose taps
+count as channels is exchanged and copied first.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from poplite.ops.convolutions.layout import (
     collapsed_weights,
     expansions,
     input_of,
-    side_by_side,
+    num_adjacent_channels,
 )
 from poplite.ops.convolutions.request import (
     ConvolutionRequest,
@@ -83,7 +83,7 @@ Way = tuple[Any, ...]
 def cheapest_ways(target: Target, request: ConvolutionRequest) -> list[ConvolutionLayout]:
     """Return the first few ways that fit, the cheapest first.
 
-    Among equals, that with the fewest vertices of a tile comes first, then the least memory, then
+    Among equals, that with the fewest vertices on a tile comes first, then the least memory, then
     the longest rows. Raises GraphMemoryAllocationError if none fits.
     """
     found = cheapest([_Search(target, each).ways for each in expansions(request)])
@@ -210,7 +210,7 @@ class _Search:
         request, cost = self.request, self.target.cost
         if request.source is None:
             return np.zeros_like(held)
-        together = side_by_side(request) * request.element_type.size_bytes
+        together = num_adjacent_channels(request) * request.element_type.size_bytes
         copied = held / cost("memcpy_bytes_per_cycle") + held / together * cost("copy_piece_cycles")
         copied = np.ceil(copied + cost("worker_call")).astype(np.int64)
         return exchanged(self.target, held) + copied
@@ -317,7 +317,7 @@ class ConvolutionPlan:
         """Make a variable for the input with the plan's mapping.
 
         Args:
-            name: of the variable.
+            name: name of the variable.
 
         Returns:
             A view of shape (batch, channels, field ...). Channels are adjacent in memory.
@@ -337,7 +337,7 @@ class ConvolutionPlan:
         """Make a variable for the weights with the plan's mapping, as `create_input`.
 
         Args:
-            name: of the variable.
+            name: name of the variable.
 
         Returns:
             A view of shape (output channels, input channels of a group, kernel ...).
@@ -347,7 +347,7 @@ class ConvolutionPlan:
         """
         request, own = self.request, self.layout.request
         layout = self.layout
-        if own.outputs > request.outputs:  # of several phases
+        if own.outputs > request.outputs:  # those of several phases
             own = replace(own, outputs=request.outputs)
             layout = replace(layout, request=own, outputs=min(layout.outputs, own.outputs))
         made = weights_of(self.graph, layout, name, request.taps // own.as_channels)
@@ -400,7 +400,7 @@ class ConvolutionPlan:
             f"  cuts     {_cuts(layout)}, {amount(layout.tiles, 'tile')}{each}{passes}",
             f"  block    {_block(layout)}",
             f"  cycles   {self._priced((layout,))}; by formulas {formulas}",
-            f"  memory   {layout.bytes:,} B of a tile = {held_text(HELD, layout.held)}; operands "
+            f"  memory   {layout.bytes:,} B on a tile = {held_text(HELD, layout.held)}; operands "
             f"{layout.operands:,}" + self._lacking(layout),
         ]
 
@@ -411,7 +411,7 @@ class ConvolutionPlan:
 
 
 SHOWN = 3
-"""Runners-up that a plan shows."""
+"""Number of runners-up that a plan shows."""
 
 MOST_PRICED = 1 << 23
 """Largest input whose steps are priced for the text of a plan, which takes about two seconds."""
@@ -451,7 +451,7 @@ def plan_convolution(
     """Return the cheapest way to share a convolution among the tiles of a graph.
 
     Args:
-        graph: where it will run; one of several IPUs is used.
+        graph: the graph it will run in; of several IPUs, one is used.
         batch: number of inputs.
         field: sizes of an input, one to three.
         inputs: channels of the input.
@@ -463,13 +463,13 @@ def plan_convolution(
         input_dilation: as in `ops.convolution`.
         groups: as in `ops.convolution`.
         flip: as in `ops.convolution`.
-        type: of input, weights and output, HALF or FLOAT.
+        type: element type of input, weights and output, HALF or FLOAT.
         memory: the share of a tile's memory that blocks and partials may take. If it is too little
             for all blocks of a tile, the tile makes them in several passes.
         expand: number of last dimensions whose kernel taps count as channels of the input, which is
-            copied first: the AMP unit takes 16 channels of HALF at a time, or 8 of FLOAT. Left out,
-            the cheapest number; 0 if there are that many channels, or if `input_dilation` puts
-            zeros between elements.
+            copied first: the AMP unit takes 16 channels of HALF at a time, or 8 of FLOAT. By
+            default, the cheapest number; 0 if there are that many channels, or if `input_dilation`
+            puts zeros between elements.
 
     Returns:
         The plan, the same one for equal arguments.
@@ -498,9 +498,9 @@ def plan_convolution(
     rank = check_rank(what, (batch, inputs, *sizes))
     if len(taps) != rank:
         raise TensorCreationError(
-            f"{what}: a kernel of {taps} for a field of {sizes}",
-            found=f"{len(taps)} and {rank} dimensions",
-            fix="as many sizes",
+            f"{what}: the kernel is {taps}, but the field is {sizes}",
+            found=f"they have {len(taps)} and {rank} dimensions",
+            fix="pass the same number of sizes for both",
         )
     numbers = [
         count_of(what, name, size)
@@ -524,8 +524,8 @@ def planned(target: Target, request: ConvolutionRequest) -> tuple[Ways, ...]:
     """Return the best ways of the phases that read elements, in groups.
 
     The phases of a group run at once, as many as fit the memory of tiles; those that take longest
-    come first. Phases that read the same elements with equally many taps are one convolution with
-    the output channels of all of them, if that is cheaper.
+    come first. Phases that read the same elements with the same number of taps are one convolution
+    with the output channels of all of them, if that is cheaper.
     """
     limit = int(request.memory * target.tile_memory_bytes)
     groups: list[Ways] = []
@@ -545,17 +545,17 @@ def _cheapest(target: Target, request: ConvolutionRequest) -> Ways:
         if part.request is not None and not part.request.is_empty
     }
     ways = _ways(target, each)
-    alike = _alike(each)
-    if len(alike) == len(each):
+    merged = _merged(each)
+    if len(merged) == len(each):
         return ways
     try:
-        together = _ways(target, alike)
+        together = _ways(target, merged)
     except GraphMemoryAllocationError:  # partials for all channels at once do not fit
         return ways
     return min(together, ways, key=_price)
 
 
-def _alike(requests: dict[Numbers, ConvolutionRequest]) -> dict[Numbers, ConvolutionRequest]:
+def _merged(requests: dict[Numbers, ConvolutionRequest]) -> dict[Numbers, ConvolutionRequest]:
     """Return convolutions with equal ones merged into one that has the output channels of all."""
     several: dict[ConvolutionRequest, list[int]] = {}
     for numbers, request in requests.items():
@@ -605,7 +605,7 @@ def ranked(target: Target, request: ConvolutionRequest) -> tuple[ConvolutionLayo
 
 
 # -- exact prices ----------------------------------------------------------------------------------
-# The cost of a layout by the cost model: it is built on a graph of its own, and priced. Nothing is
+# The cost of a layout by the cost model: it is built in a separate graph, and priced. Nothing is
 # run or compiled. Operands are assumed to have the plan's mapping.
 
 

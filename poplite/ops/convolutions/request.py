@@ -1,4 +1,4 @@
-"""Requests of convolutions: how outputs read the input, dimension by dimension."""
+"""Requests for convolutions: how outputs read the input, dimension by dimension."""
 
 from __future__ import annotations
 
@@ -248,8 +248,8 @@ class ConvolutionRequest:
         batch: number of inputs.
         inputs: channels of the input in a group.
         outputs: channels of the output in a group.
-        dimensions: of the field.
-        element_type: of the input, the weights and the output.
+        dimensions: number of dimensions of the field.
+        element_type: element type of the input, the weights and the output.
         memory: the share of a tile's memory that blocks and partials may take.
         expand: number of last dimensions whose taps count as channels of the input; None if the
             plan chooses.
@@ -475,9 +475,9 @@ def _of_dimension(what: str, name: str, value: Any, rank: int, d: int) -> Any:
         return value
     if len(value) != rank:
         raise InvalidOption(
-            f"{what}: {name}={clipped(value)} for {rank} dimensions",
-            found=f"{len(value)} items",
-            fix="one number for all dimensions, or one for each",
+            f"{what}: {name} is {clipped(value)} for {rank} dimensions",
+            found=f"it has {len(value)} items",
+            fix="pass one number for all dimensions, or one for each",
         )
     return value[d]
 
@@ -486,9 +486,9 @@ def _natural(what: str, name: str, value: object, rank: int, d: int) -> int:
     number = integer_or_none(_of_dimension(what, name, value, rank, d))
     if number is None or not 1 <= number <= LONGEST:
         raise InvalidOption(
-            f"{what}: {name}={clipped(value)}",
-            found=f"it is a distance from 1 to {LONGEST:,}",
-            fix=f"{name}=1",
+            f"{what}: {name} is {clipped(value)}",
+            found=f"it must be a distance from 1 to {LONGEST:,}",
+            fix=f"pass {name}=1",
         )
     return number
 
@@ -499,9 +499,10 @@ def _pair(what: str, value: object, rank: int, d: int) -> tuple[int, int]:
     numbers = [integer_or_none(each) for each in pair]
     if len(numbers) != 2 or None in numbers:
         raise InvalidOption(
-            f"{what}: padding={clipped(value)}",
-            found="zeros before and after the input, whole numbers; negative ones leave out",
-            fix="padding=1, or padding=[(1, 0), (1, 0)] for two dimensions",
+            f"{what}: padding is {clipped(value)}",
+            found="it must be whole numbers of zeros before and after the input; negative numbers "
+            "leave elements out",
+            fix="pass padding=1, or padding=[(1, 0), (1, 0)] for two dimensions",
         )
     return numbers[0] or 0, numbers[1] or 0
 
@@ -510,7 +511,8 @@ def _flag(what: str, value: object, rank: int, d: int) -> bool:
     flag = _of_dimension(what, "flip", value, rank, d)
     if not isinstance(flag, bool):
         raise InvalidOption(
-            f"{what}: flip={clipped(value)}", fix="True, which turns the kernel around"
+            f"{what}: flip is {clipped(value)}",
+            fix="pass True, which reverses the kernel, or False",
         )
     return flag
 
@@ -529,15 +531,15 @@ def check_fields(
         if cut > signal:
             fault = f"padding leaves out {cut:,} of {signal:,} elements"
         elif taps:
-            fault = f"the kernel has {long:,} places, the input {padded:,}"
+            fault = f"the kernel has {long:,} places, but the input has {padded:,}"
         else:
             fault = "the kernel has no taps"
         raise TensorCreationError(
             f"{what}: along dimension {d} of the field, {fault}",
             found=f"{about}, input dilation {each.input_dilation}",
-            fix=f"padding of at least {-(-(long - signal) // 2)} on both sides"
+            fix=f"use a padding of at least {-(-(long - signal) // 2)} on both sides"
             if taps and cut <= signal
-            else "a smaller input or kernel",
+            else "use a smaller input or kernel",
         )
 
 
@@ -560,9 +562,10 @@ def request_of(
     request = ConvolutionRequest(channels[0], batch, *channels[1:], dimensions, element, share)
     if request.products > MOST_PRODUCTS:
         raise SizeOverflowError(
-            f"{what} of {request}",
-            found=f"that multiplies {request.products:,} times, but the most is {MOST_PRODUCTS:,}",
-            fix="a smaller batch",
+            f"{what}: {request} is too large",
+            found=f"it needs {request.products:,} multiplications; the maximum is "
+            f"{MOST_PRODUCTS:,}",
+            fix="use a smaller batch",
         )
     return request
 
@@ -577,11 +580,11 @@ def checked_expansion(what: str, expand: object, request: ConvolutionRequest) ->
     if fits and (between == 1 or not number):
         return number
     raise InvalidOption(
-        f"{what}: expand={clipped(expand)} of {rank} dimensions",
+        f"{what}: expand is {clipped(expand)} for {rank} dimensions",
         found=f"input_dilation is {between:,}: zeros between elements are left out phase by phase"
         if fits
-        else "it says of how many of the last dimensions the taps count as channels",
-        fix="expand=0" if fits else "expand=1, or None for the cheapest",
+        else "it must be the number of last dimensions whose taps count as channels",
+        fix="pass expand=0" if fits else "pass expand=1, or None for the cheapest",
     )
 
 
@@ -590,9 +593,9 @@ def check_rank(what: str, shape: Sequence[int]) -> int:
     rank = len(shape) - 2
     if not 1 <= rank <= MOST_DIMENSIONS:
         raise TensorCreationError(
-            f"{what}: shape {tuple(shape)}",
-            found="a batch and channels, then one to three dimensions",
-            fix="x.reshape((batch, channels, height, width))",
+            f"{what}: shape {tuple(shape)} is not that of an input or of weights",
+            found="expected a batch, channels, and one to three dimensions",
+            fix="pass x.reshape((batch, channels, height, width))",
         )
     return rank
 
@@ -602,9 +605,10 @@ def check_channels(what: str, groups: object, inputs: int, outputs: int) -> int:
     number = integer_or_none(groups)
     if number is None or number < 1 or inputs % number or outputs % number:
         raise InvalidOption(
-            f"{what}: groups={clipped(groups)} of {inputs:,} channels to {outputs:,}",
-            found="groups have equally many channels",
-            fix=f"a divisor of {math.gcd(inputs, outputs):,}",
+            f"{what}: groups is {clipped(groups)} for {inputs:,} input and {outputs:,} output "
+            "channels",
+            found="all groups must have the same number of channels",
+            fix=f"pass a divisor of {math.gcd(inputs, outputs):,}",
         )
     return number
 
@@ -613,9 +617,9 @@ def float_type(what: str, element: ElementClass) -> ElementClass:
     """Return an element type that the AMP unit multiplies, or refuse it."""
     if element not in (FLOAT, HALF):
         raise ElementTypeError(
-            f"{what} of {element!r}",
+            f"{what}: {element!r} is not supported",
             found="the AMP unit multiplies HALF or FLOAT",
-            fix="ops.cast(x, FLOAT) of integers, exact up to 2**24",
+            fix="use ops.cast(x, FLOAT) for integers, exact up to 2**24",
         )
     return element
 
@@ -629,9 +633,9 @@ def rank_of_field(what: str, one: Given, other: Given) -> int:
     rank = check_rank(what, one.shape)
     if one.rank != other.rank:
         raise TensorCreationError(
-            f"{what}: {called(one)} has shape {one.shape}, {called(other)} {other.shape}",
-            found=f"{one.rank} and {other.rank} dimensions",
-            fix="as many: inputs [batch, channels, size ...], weights [channels, channels, ...]",
+            f"{what}: {called(one)} has shape {one.shape}, but {called(other)} has {other.shape}",
+            found=f"they have {one.rank} and {other.rank} dimensions",
+            fix="pass [batch, channels, size ...], and weights [channels, channels, size ...]",
         )
     return rank
 
@@ -641,8 +645,8 @@ def check_number(what: str, name: str, sizes: tuple[int, ...], rank: int) -> Non
     if len(sizes) != rank:
         raise TensorCreationError(
             f"{what}: {name} is {sizes}",
-            found=f"{len(sizes)} sizes, {rank} dimensions",
-            fix="as many sizes",
+            found=f"it has {len(sizes)} sizes for {rank} dimensions",
+            fix="pass a size for each dimension",
         )
 
 
@@ -658,7 +662,7 @@ def check_gradient(what: str, gradient: Given, request: ConvolutionRequest) -> N
     shape = request.batch, request.groups * request.outputs, *request.field
     if gradient.shape != shape:
         raise TensorCreationError(
-            f"{what}: {called(gradient)} has shape {gradient.shape}, the output {shape}",
+            f"{what}: {called(gradient)} has shape {gradient.shape}, but the output has {shape}",
             found=str(request),
-            fix="the gradient of the output, with the parameters of the convolution",
+            fix="pass the gradient of the output, and the parameters of the convolution",
         )

@@ -1,6 +1,6 @@
 """Matrix products within expressions.
 
-    maximum(a @ b + bias, 0)     products     slices of k, each on tiles of its own
+    maximum(a @ b + bias, 0)     products     slices of k, each on separate tiles
                                  sums         adds up the slices, adds the bias, ...
 
 An expression around a product is computed where its sums are made, by the vertices that make them.
@@ -346,8 +346,8 @@ class UseOfProduct(NamedTuple):
     def key(self) -> object:
         """Everything that the price depends on besides the product; None if it cannot be cached."""
         read = [*self._read, *([] if self.out is None else [self.out])]
-        lies = self.mappings.key(*read)
-        return None if lies is None else (lies, self.out is None, self.body and self.body.body)
+        key = self.mappings.key(*read)
+        return None if key is None else (key, self.out is None, self.body and self.body.body)
 
     @property
     def _read(self) -> list[Tensor]:
@@ -355,11 +355,11 @@ class UseOfProduct(NamedTuple):
         tensors = [] if self.body is None else self.body.tensors
         return [each for each in tensors if each is not self.product]
 
-    def behind_sum(self, lies: TileMapping) -> float:
+    def after_sum(self, mapping: TileMapping) -> float:
         """Return the cycles of what follows a sum with this mapping."""
-        return 0 if self.body is None else self._map(self._trial(lies), self.body, self.out)
+        return 0 if self.body is None else self._map(self._trial(mapping), self.body, self.out)
 
-    def behind_plan(self, layout: products.ProductLayout) -> float:
+    def after_plan(self, layout: products.ProductLayout) -> float:
         """Return the cycles of what follows a product made by its plan, or is fused with it."""
         body, target = self.body, self.mappings.graph.target
         by_rows = any(each.num_elements > 1 for each in self._read)
@@ -384,14 +384,14 @@ class UseOfProduct(NamedTuple):
             out = trial.graph.add_variable(self.element, self.product.shape, "out")
             place(trial, out, out.shape, body.tensors)
         shares = [share_of(trial, each, out) for each in body.tensors]
-        target, lies = trial.graph.target, trial.of(out)
-        computed = map_cycles(body, out.shape, self.element, lies, target, shares)
+        target, mapping = trial.graph.target, trial.of(out)
+        computed = map_cycles(body, out.shape, self.element, mapping, target, shares)
         return sent_to(trial, out, body.tensors).cycles + computed
 
-    def _trial(self, lies: TileMapping) -> Mappings:
+    def _trial(self, mapping: TileMapping) -> Mappings:
         """Return mappings in which the product has this mapping."""
         trial = Mappings(self.product.graph)
-        trial.suppose(self.product, lies)
+        trial.suppose(self.product, mapping)
         for each in (*self._read, *([] if self.out is None else [self.out])):
             trial.suppose(each, self.mappings.of(each))
         return trial
@@ -412,8 +412,8 @@ def prices_of(
     products = bounds_of_product(mappings, layout, *as_matrices(node, left, right))
     prices = ProductPrices(
         *compared(
-            followed(products, lambda: use.behind_plan(layout)),
-            followed(sums, lambda: use.behind_sum(fused.lies())),
+            followed(products, lambda: use.after_plan(layout)),
+            followed(sums, lambda: use.after_sum(fused.result_mapping())),
         )
     )
     if prices.is_sum:
@@ -451,10 +451,10 @@ def sent_to_sums(
         return 0 if fused.is_spread else sent_to(mappings, fused.main, fused.body.tensors).cycles
     is_down = _ends(node)[1] > 1  # a row by a matrix, whose columns are traversed
     vector, matrix = (left, right) if is_down else (right, left)
-    lies, target = mappings.of(matrix), mappings.graph.target
-    if len(lies.tiles) == 1 and mappings.of(vector).tiles.tolist() == lies.tiles.tolist():
+    mapping, target = mappings.of(matrix), mappings.graph.target
+    if len(mapping.tiles) == 1 and mappings.of(vector).tiles.tolist() == mapping.tiles.tolist():
         return 0
-    most, count = int(lies.elements_per_tile.max()), vector.num_elements
+    most, count = int(mapping.elements_per_tile.max()), vector.num_elements
     read = min(-(-most // matrix.shape[-1]) + 1 if is_down else most, count)
     pieces = math.ceil(read * len(mappings.of(vector).begin) / count)
     return exchange_cycles(target, read * vector.element_type.size_bytes, pieces)

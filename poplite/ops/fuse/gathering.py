@@ -30,7 +30,8 @@ class HeldShare(NamedTuple):
     Attributes:
         share: the largest share of the tensor on one tile.
         tiles: the tiles that hold some of it; None where each tile holds what it reads.
-        read: the most bytes that a tile reads, for tensors that tiles read in different amounts.
+        read: the maximum number of bytes that a tile reads, for tensors that tiles read in
+            different amounts.
         mapping: the mapping of its own elements; None where each tile holds what it reads.
     """
 
@@ -140,7 +141,7 @@ class ReadOperand(NamedTuple):
 
     Attributes:
         digits: extent and stride of each digit, the outermost first.
-        size_bytes: of an element.
+        size_bytes: size of an element.
         share: the share of what it reads that a tile holds itself; the rest is received in place.
         tiles: the tiles that hold some of it; None for all.
         mapping: the mapping of its elements; None where `share` is enough.
@@ -206,7 +207,7 @@ class VectorReads(NamedTuple):
 
 
 def gathering_cycles(target: Target, operands: Sequence[tuple[VectorReads, ReadOperand]]) -> float:
-    """Return the most cycles in which a tile gathers what its vertices read.
+    """Return the maximum number of cycles in which a tile gathers what its vertices read.
 
     >>> one, three = np.zeros(1, np.int64), np.array([3])
     >>> column = VectorReads(one, np.array([0, 1]), one, three), ReadOperand(((3, 100),), 4)
@@ -230,8 +231,8 @@ def _of_operand(target: Target, reads: VectorReads, operand: ReadOperand) -> Slo
     if operand.mapping is not None:
         reads, share = reads.held(operand.mapping)
         is_whole = (share == 1)[repeated(np.diff(reads.ptr))[0]]
-        lies = reads.in_memory(operand.mapping)
-        begin, end = np.where(is_whole, [lies.begin, lies.end], [reads.begin, reads.end])
+        placed = reads.in_memory(operand.mapping)
+        begin, end = np.where(is_whole, [placed.begin, placed.end], [reads.begin, reads.end])
         reads = reads._replace(begin=begin, end=end)
     count = len(reads.tile)
     if not count:

@@ -82,7 +82,8 @@ _PRICES = Remembered[ProductPrices](most=64)
 """Prices of products by one row or column, by what they depend on."""
 
 MOST_REDUCED = 64
-"""Most lines of an operand that is reduced without being stored: its class has each 25 times."""
+"""Maximum number of lines of an operand that is reduced without being stored: its class repeats
+each 25 times."""
 
 
 @dataclass(slots=True, eq=False)
@@ -297,7 +298,7 @@ class Lowering:
         if out.num_elements:
             compute_set = self.recorder.compute_set(f"{root.name}[{where}]")
             vertex = add_map(self.mappings, compute_set, body, out)
-            place_of = where if root.out is None else f"where '{root.out.name}' lies"
+            place_of = where if root.out is None else f"where '{root.out.name}' is"
             self._note("stored", expr, f"a result, {place_of}", vertex, out, body)
         return out
 
@@ -360,7 +361,7 @@ class Lowering:
         left, right = self._operands(expr)
         total = as_sum(with_operands(expr, (Leaf(left), Leaf(right))))
         fused = self._fused(total, out if behind is None else None)
-        if fused is None:  # which has no price: of one element, as a rule
+        if fused is None:  # it has no price, usually because it has a single element
             return total if is_dot(expr) else None
         use = UseOfProduct.of(self.mappings, expr, out, behind, self.stored)
         key = fused.key and use.key and (fused.key, expr.how, use.key)
@@ -520,7 +521,7 @@ class Lowering:
             for each in body.tensors
         ]
         shares = [share_of(self.mappings, each, main) for each in body.tensors]
-        lies = spread(self.mappings, operand.shape, body.tensors, operand.element_type)
+        new_mapping = spread(self.mappings, operand.shape, body.tensors, operand.element_type)
         output = self._target(expr, out, body.tensors)
         return reductions.FusedReduction(
             self.recorder,
@@ -531,8 +532,8 @@ class Lowering:
             expr.how,
             output,
             expr.element_type,
-            sent_to(self.mappings, main, body.tensors) if lies else Sending(),
-            lies or (self.mappings.of(main), Sending()),
+            sent_to(self.mappings, main, body.tensors) if new_mapping else Sending(),
+            new_mapping or (self.mappings.of(main), Sending()),
             self.mappings.key(*body.tensors, *([] if output is None else [output])),
         )
 

@@ -118,7 +118,7 @@ def map_cycles(
 def least_map_cycles(
     body: Straight, shape: Shape, element: ElementClass, mapping: TileMapping, target: Target
 ) -> float:
-    """Return a lower bound for the cycles of a map: the loops on its fullest tile."""
+    """Return a lower bound on the cycles of a map: the loops on its fullest tile."""
     priced = _priced(body, _grid(body.tensors, shape), element)
     if priced is None:
         return 0

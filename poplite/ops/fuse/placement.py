@@ -1,10 +1,10 @@
 """The mapping of a result that nobody placed.
 
-It is mapped like the operand of its shape whose fullest tile holds least, or the first of several:
-then most elements are on the tile that reads them. It is spread linearly over all tiles if all
-operands are broadcast; if that operand uses less than half of the tiles that a linear mapping
-would use; or if the fullest tile holds twice as much as in a linear mapping, and spreading takes
-fewer cycles:
+It is mapped like the operand of its shape whose fullest tile holds the fewest elements, or the
+first of several: then most elements are on the tile that reads them. It is spread linearly over all
+tiles if all operands are broadcast; if that operand uses less than half of the tiles that a linear
+mapping would use; or if the fullest tile holds twice as much as in a linear mapping, and spreading
+takes fewer cycles:
 
     x[:n/2] + x[n/2:]        x on tiles 0 to 7, so one operand on 0 to 3, the other on 4 to 7
     like the first           tiles 0 to 3 receive all of the other and add n/8 elements each
@@ -43,10 +43,10 @@ VECTOR_BYTES = 8
 """Bytes of one load; cuts are at multiples of as many elements."""
 
 LEAST_BYTES = 128
-"""Least bytes of a linearly spread tensor on each tile."""
+"""Minimum number of bytes of a linearly spread tensor on each tile."""
 
 MOST_INTERVALS = 1 << 14
-"""Most intervals of mappings in a key: those of many pieces would fill the memory."""
+"""Maximum number of intervals of mappings in a key: more would fill the memory."""
 
 
 class Sending(NamedTuple):
@@ -82,8 +82,8 @@ class Mappings:
 
     def key(self, *tensors: Tensor) -> object:
         """Return a key for the mappings of tensors; None if they are long or not contiguous."""
-        lies = [self.of(each) for each in tensors]
-        is_short = sum(len(each.begin) for each in lies) <= MOST_INTERVALS
+        mappings = [self.of(each) for each in tensors]
+        is_short = sum(len(each.begin) for each in mappings) <= MOST_INTERVALS
         if not is_short or not all(each.is_contiguous() for each in tensors):
             return None
         return tuple(
@@ -95,7 +95,7 @@ class Mappings:
                     own.begin.tobytes(),
                     own.end.tobytes(),
                 )
-                for each, own in zip(tensors, lies, strict=True)
+                for each, own in zip(tensors, mappings, strict=True)
             ]
         )
 
@@ -121,7 +121,7 @@ def grain_of(element: ElementClass) -> int:
 
 
 def _least_of(element: ElementClass) -> int:
-    """Return the least number of elements on each tile."""
+    """Return the minimum number of elements on each tile."""
     return max(1, LEAST_BYTES // element.size_bytes)
 
 
@@ -208,17 +208,17 @@ def sent_to(mappings: Mappings, main: Tensor, operands: Sequence[Tensor]) -> Sen
 
 def share_of(mappings: Mappings, tensor: Tensor, main: Tensor) -> HeldShare:
     """Return the share of a tensor that is on the tiles of `main`, to whose shape it broadcasts."""
-    if tensor.contains_aliases():  # as if all were there: a search could take long
+    if tensor.contains_aliases():  # assume that all are there: a search could take long
         return HeldShare(1)
-    mapping, lies = mappings.of(tensor), mappings.of(main)
+    mapping, main_mapping = mappings.of(tensor), mappings.of(main)
     tiles = tuple(mapping.tiles.tolist())
     if tensor.shape == main.shape:
-        if mapping == lies:
+        if mapping == main_mapping:
             return HeldShare(1)
-        share = 1 if len(tiles) == 1 else common_share(mapping, lies)
+        share = 1 if len(tiles) == 1 else common_share(mapping, main_mapping)
         return HeldShare(share, tiles, mapping=mapping)
     share, read = (
-        int(each.elements_per_tile.max()) / each.num_elements for each in (mapping, lies)
+        int(each.elements_per_tile.max()) / each.num_elements for each in (mapping, main_mapping)
     )
     return HeldShare(share, tiles, read, mapping)
 
@@ -283,7 +283,7 @@ def _sent_bytes(target: Target, operand: Tensor) -> int:
 
 
 def like(mappings: Mappings, shape: Shape, operands: Sequence[Tensor]) -> Tensor | None:
-    """Return the operand of a shape whose fullest tile holds least; None if there is none."""
+    """Return the operand of a shape whose fullest tile holds the fewest elements, or None."""
     best: Tensor | None = None
     fewest = 0
     for operand in operands:
@@ -340,11 +340,11 @@ def cuts(tile: Int64, begin: Int64, end: Int64, workers: int, grain: int) -> Cut
     """
     length = end - begin
     ends = np.cumsum(length)
-    place = ends - length  # of each interval, if all are concatenated
+    place = ends - length  # where each interval begins, if all are concatenated
     is_new = np.ones(len(tile), np.bool_)
     is_new[1:] = tile[1:] != tile[:-1]
     new = np.flatnonzero(is_new)
-    first = place[new]  # of each tile
+    first = place[new]  # where each tile begins
     total = np.append(first[1:], ends[-1:]) - first
     share = -(-total // (workers * grain)) * grain
     count = -(-total // share)
@@ -440,7 +440,7 @@ def is_made_in_place(expr: Number | IotaExpr, out: Tensor) -> bool:
     largest = max(abs(expr.start), abs(expr.start + expr.num_elements))
     if expr.element_type is BOOL or (expr.element_type.is_floating_point and largest > EXACT):
         return False
-    is_long = 2 * out.num_regions() <= out.num_elements  # otherwise each number is a row of its own
+    is_long = 2 * out.num_regions() <= out.num_elements  # otherwise each number is a separate row
     return is_long and 0 < expr.num_elements == out.num_elements
 
 

@@ -143,7 +143,7 @@ def slots_of(operation: str, element: ElementClass, result: ElementClass, operan
 
 
 # -- computation of reduced elements ---------------------------------------------------------------
-# The slots of a reduction's work on an element, besides combining it.
+# The slots of a reduction's work on an element, in addition to combining it.
 #
 #     sum(x * y)      one load of x or y, besides that of the reduction; one multiplication
 #     sum(x ** 2)     nothing more: PopLibs' `SQUARE_ADD` takes as long as its `ADD`
@@ -159,7 +159,7 @@ WORD = 8
 
 
 class Computed(NamedTuple):
-    """A reduction's work on each element, besides combining it.
+    """A reduction's work on each element, in addition to combining it.
 
     Attributes:
         joined: the element type that is combined, which accumulators square or widen themselves.
@@ -247,7 +247,7 @@ def _joined(element: ElementClass) -> int:
 
 
 def _loads(recipe: ReductionRecipe, joined: ElementClass) -> float:
-    """Return the slots for loading an element of each operand, besides the reduction's own load."""
+    """Return the slots for loading an element of each operand, without the reduction's own load."""
     tensors = enumerate(recipe.body.tensors)
     loaded = sum(each.size_bytes for n, each in tensors if n not in recipe.scalars)
     return max(0, loaded - _joined(joined)) / WORD

@@ -27,7 +27,7 @@ from poplite.walks import bottom_up
 
 
 MOST_LINES = 1 << 14
-"""Most lines of a recipe in a file."""
+"""Maximum number of lines of a recipe in a file."""
 
 
 class OperandPart(Enum):
@@ -158,12 +158,12 @@ def fault_of(recipe: Recipe) -> str | None:
 def _faults(recipe: Recipe) -> Iterator[str]:
     body = recipe.body
     if len(body.lines) > MOST_LINES:
-        yield f"its recipe has {len(body.lines):,} lines, at most {MOST_LINES:,} are read"
+        yield f"its recipe has {len(body.lines):,} lines; at most {MOST_LINES:,} are accepted"
         return
     yield from _faults_of_lines(body)
     types = body.types()
     if body.result not in types:
-        yield f"its recipe results in {body.result!r}"
+        yield f"its recipe has the unknown result {body.result!r}"
         return
     numbers = range(len(body.tensors))
     if isinstance(recipe, MapRecipe | SumRecipe):
@@ -173,34 +173,34 @@ def _faults(recipe: Recipe) -> Iterator[str]:
             yield f"its recipe has {len(body.tensors)} tensors and {len(recipe.parts)} parts"
     if isinstance(recipe, SumRecipe):
         if OperandPart.ROWS in recipe.parts:
-            yield "its recipe has lists of rows and a sum"
+            yield "its recipe combines lists of rows with a sum"
         if recipe.total not in numbers or body.tensors[recipe.total] not in (FLOAT, HALF):
-            yield f"its recipe adds up tensor {recipe.total}"
+            yield f"its recipe cannot add up tensor {recipe.total}"
         return
     if isinstance(recipe, MapRecipe):
         if recipe.in_place is not None and recipe.in_place not in numbers:
-            yield f"its recipe replaces tensor {recipe.in_place}"
+            yield f"its recipe replaces tensor {recipe.in_place}, which does not exist"
         elif recipe.in_place is not None and body.tensors[recipe.in_place] is not recipe.out:
             yield "its recipe replaces a tensor of another type"
         return
     if not set(recipe.scalars) < set(numbers):
-        yield f"its recipe has scalars {recipe.scalars} of {len(numbers)} tensors"
+        yield f"its recipe has invalid scalars {recipe.scalars} for {len(numbers)} tensors"
     is_logical = types[body.result] is BOOL
     if recipe.how not in JOINS or recipe.how.startswith("logical") != is_logical:
-        yield f"its recipe joins elements of {types[body.result]!r} by {recipe.how!r}"
+        yield f"its recipe cannot combine elements of {types[body.result]!r} by {recipe.how!r}"
 
 
 def _faults_of_lines(body: Body) -> Iterator[str]:
     types, known = body.types(), {f"a{n}" for n in range(len(body.tensors))}
     known |= {f"k{n}" for n in range(len(body.numbers))}
     if any(kind_of(types[each]) is None for each in known):
-        yield "its recipe has tensors of a type that expressions do not take"
+        yield "its recipe has tensors of a type that expressions do not support"
         return
     for number, line in enumerate(body.lines):
         where = f"line {number} of its recipe"
         operation, unknown = OPERATIONS.get(line.operation), set(line.operands) - known
         if unknown:
-            yield f"{where} uses {min(unknown)!r}"
+            yield f"{where} uses the unknown name {min(unknown)!r}"
             return
         operands = [types[each] for each in line.operands]
         if line.operation == "cast":
@@ -209,7 +209,7 @@ def _faults_of_lines(body: Body) -> Iterator[str]:
             is_sound = operation is not None and _is_sound(operation, operands, line.element_type)
         if not is_sound:
             taken = ", ".join(map(repr, operands))
-            yield f"{where} says {line.operation!r} of {taken} as {line.element_type!r}"
+            yield f"{where} cannot apply {line.operation!r} to {taken} as {line.element_type!r}"
             return
         known.add(f"v{number}")
 
@@ -365,10 +365,10 @@ def helper_texts(names: set[str]) -> list[str]:
 What = Literal["stored", "reduced", "multiplied", "computed again", "copied", "filled"]
 
 SHOWN = 80
-"""Most characters of a formula; `x + y` has three parts in five characters."""
+"""Maximum number of characters in a formula; `x + y` has three parts in five characters."""
 
 LINES_SHOWN = 40
-"""Most lines of a vertex."""
+"""Maximum number of lines in a vertex."""
 
 
 @made_by("ops.explain(tensor)")

@@ -50,7 +50,7 @@ from poplite.types import FLOAT, HALF
 from poplite.walks import bottom_up, top_down
 
 OWN_STEP = 2
-"""Slots for each vector that is stored, besides computing it: an assumption, not a vertex's price.
+"""Slots for storing each vector, in addition to computing it: an assumption, not a vertex's price.
 
 They represent the start of a separate step and the memory for its result, which have no
 slots. Without them, a sum of two tensors would be stored for two readers.
@@ -118,7 +118,7 @@ def decide(groups: Sequence[Expr], stored: set[Expr]) -> list[Decision]:
 
 
 class _Groups:
-    """Which groups compute which parts, while stored parts become groups of their own.
+    """Which groups compute which parts, while stored parts become separate groups.
 
     Attributes:
         roots: the root of each group.
@@ -143,7 +143,7 @@ class _Groups:
         return max(1.0, most / node.num_elements)
 
     def store(self, node: Expr) -> None:
-        """Move a part, and its parts without other readers, into a group of its own."""
+        """Move a part, and its parts without other readers, into a separate group."""
         for number in self.readers.pop(node):
             if self.roots[number] is node:
                 continue
@@ -187,7 +187,7 @@ def _below(root: Expr, stored: set[Expr]) -> dict[Expr, int]:
 
 
 MOST_FIELDS = 128
-"""Most tensors and numbers of a map vertex: its compile time grows with their square."""
+"""Maximum number of tensors and numbers of a map vertex: its compile time grows with the square."""
 
 
 def cut(groups: Sequence[Expr], stored: set[Expr]) -> list[Expr]:
@@ -517,7 +517,7 @@ def _reading(root: Expr, leaves: Sequence[Expr], along: Mapping[int, DimensionPa
 
 
 MOST_STORED = 256
-"""Most positions that are stored one by one."""
+"""Maximum number of positions that are stored one by one."""
 
 
 def split_positions(mappings: Mappings, roots: Sequence[Expr]) -> list[Expr]:
@@ -599,7 +599,8 @@ class Root:
         expr: the expression to store.
         out: the tensor for the result, of its shape or one that it is broadcast to; None for a new
             one.
-        mapping: of a new tensor, as in `graph.add_variable`; None for the rule of `ops.map`.
+        mapping: mapping of a new tensor, as in `graph.add_variable`; None for the rule of
+            `ops.map`.
         name: the name of a new tensor and of its steps.
         at: the user's source line.
     """
@@ -670,7 +671,7 @@ def levels(roots: Sequence[Expr], kept: set[Expr], copied: Sequence[bool]) -> li
 
     Args:
         roots: the expressions that are stored.
-        kept: the parts that are stored, each by steps of its own; views need none.
+        kept: the parts that are stored, each by separate steps; views need none.
         copied: for each root, whether it is a view that a step copies.
     """
     found: list[list[Task]] = []

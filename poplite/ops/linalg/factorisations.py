@@ -51,9 +51,9 @@ def check_matrices(what: str, x: Given, role: str, *, square: bool = True) -> No
     if x.rank < 2 or (square and x.shape[-1] != x.shape[-2]):
         kind = "square matrices" if square else "matrices"
         raise TensorCreationError(
-            f"{what}, {role}: {called(x)} of shape {x.shape}, not {kind}",
+            f"{what}, {role}: expected {kind}; {called(x)} has shape {x.shape}",
             found=described(x),
-            fix="of shape (n, n), or (..., n, n)" if square else "of shape (m, n)",
+            fix=f"pass a tensor of shape {'(n, n), or (..., n, n)' if square else '(m, n)'}",
         )
 
 
@@ -61,7 +61,7 @@ def check_one_matrix(what: str, x: Given) -> None:
     """Refuse anything but one matrix."""
     if x.rank != 2:
         raise TensorCreationError(
-            f"{what}: {called(x)} is of shape {x.shape}", found=described(x), fix="one matrix"
+            f"{what}: {called(x)} has shape {x.shape}", found=described(x), fix="pass one matrix"
         )
 
 
@@ -177,7 +177,7 @@ class LinalgSteps:
         return product(a, b, Options(is_estimated=True, what=self.call.what))
 
     def _solve_block(self, a: Tensor, x: Tensor, lower: bool, unit: bool) -> None:
-        """Solve each column on a worker of its own, as far as there are workers."""
+        """Solve the columns in parallel, each on one worker."""
         groups, _, columns = x.shape
         target = self.graph.target
         with self.step("solve", x, reads=[a]) as step:
@@ -220,7 +220,7 @@ def triangular_solve(
         lower: whether the lower triangle of a is read; else the upper one.
         unit_diagonal: assume ones on the diagonal of a, which is not read.
         block: rows of the blocks that one worker solves.
-        name: of the result and of the steps.
+        name: name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -232,7 +232,7 @@ def triangular_solve(
             false.
         TensorCreationError: for shapes that do not fit.
         SizeOverflowError: for a block below 1.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     The inverse of a triangular matrix is the solution for the identity.
 
@@ -259,10 +259,12 @@ def triangular_solve(
     n, own = given.shape[-1], right.shape[-2 if left else -1]
     if own != n or given.shape[:-2] != right.shape[:-2]:
         raise TensorCreationError(
-            f"{what}: {called(given)} of shape {given.shape} and {called(right)} of shape "
-            f"{right.shape} do not fit",
-            found=f"a has {n} rows, b {own}" if own != n else "other matrices in front",
-            fix="b of shape (..., n, k), or left=False and (..., k, n)",
+            f"{what}: {called(given)} has shape {given.shape}, but {called(right)} has "
+            f"{right.shape}",
+            found=f"a has {n} rows, but b has {own}"
+            if own != n
+            else "their leading dimensions differ",
+            fix="pass b of shape (..., n, k), or left=False and (..., k, n)",
         )
     work = LinalgSteps(call, block)
     if not right.num_elements:
@@ -331,7 +333,7 @@ def cholesky(
             chooses is read.
         lower: whether the result is L with L L' = a, or U with U' U = a.
         block: rows of the blocks that one worker factors.
-        name: of the result and of the steps.
+        name: name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -345,7 +347,7 @@ def cholesky(
             false.
         TensorCreationError: for a tensor that is not a square matrix.
         SizeOverflowError: for a block below 1.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -386,7 +388,7 @@ def lu(
     Args:
         a: [m, n] of FLOAT or HALF, a tensor or an expression.
         block: rows of the blocks that one worker factors.
-        name: of the steps, and the prefix of the names of the results.
+        name: name of the steps, and the prefix of the names of the results.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -399,7 +401,7 @@ def lu(
         ElementTypeError: for types other than FLOAT and HALF.
         TensorCreationError: for a tensor that is not a matrix.
         SizeOverflowError: for a block below 1.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -473,7 +475,7 @@ def qr(
         complete: whether Q is [m, m] and R [m, n], or [m, n] and [n, n]: NumPy's modes "complete"
             and "reduced".
         block: columns that are reflected at a time; fewer if they do not fit the tiles.
-        name: of the steps, and the prefix of the names of the results.
+        name: name of the steps, and the prefix of the names of the results.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -486,7 +488,7 @@ def qr(
         TensorCreationError: for a tensor that is not a matrix, or has more columns than rows.
         GraphMemoryAllocationError: for a column that does not fit all tiles together.
         SizeOverflowError: for a block below 1.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -502,9 +504,9 @@ def qr(
     (given,) = call.operands((a, "a"))
     if given.rank != 2 or given.shape[0] < given.shape[1]:
         raise TensorCreationError(
-            f"{what}: {called(given)} is of shape {given.shape}",
+            f"{what}: {called(given)} has shape {given.shape}",
             found=described(given),
-            fix="a matrix with as many rows as columns, or more",
+            fix="pass a matrix with at least as many rows as columns",
         )
     m, n = given.shape
     width = m if checked_truth(complete, f"{what}: complete") else n
@@ -533,7 +535,7 @@ def inverse(
     Args:
         a: [n, n] of FLOAT or HALF, a tensor or an expression.
         block: columns that are reflected, and rows that are solved, at a time.
-        name: of the result and of the steps.
+        name: name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -632,8 +634,8 @@ def width_of(work: LinalgSteps, rows: int) -> int:
     if not room:
         raise GraphMemoryAllocationError(
             f"{work.call.what}: columns of {rows:,} elements are too long for the tiles",
-            found=f"a column and its reflector take {pair:,} B, all tiles have {memory:,} B",
-            fix="fewer rows, or more tiles",
+            found=f"a column and its reflector take {pair:,} B, but all tiles have {memory:,} B",
+            fix="use fewer rows, or more tiles",
         )
     return min(work.block, room)
 

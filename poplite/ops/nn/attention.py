@@ -94,10 +94,10 @@ class AttentionGradient(NamedTuple):
     """The gradients of an attention; for self-attention, the first three must be added.
 
     Attributes:
-        query: with respect to the queries.
-        key: with respect to the keys.
-        value: with respect to the values.
-        weights: with respect to the weights.
+        query: gradient with respect to the queries.
+        key: gradient with respect to the keys.
+        value: gradient with respect to the values.
+        weights: gradient with respect to the weights.
     """
 
     query: Tensor
@@ -127,18 +127,18 @@ def multi_head_attention(
         query: [batch, queries, elements], FLOAT or HALF.
         key: [batch, keys, elements] of the type of the query, with at least one key.
         value: [batch, keys, elements] of the type of the query.
-        weights: of the type of the query; there are no biases.
+        weights: tensors of the type of the query; there are no biases.
         heads: number of heads; the columns of the weights are cut into as many equal parts.
         mask: BOOL, of a shape that is broadcast to [batch, heads, queries, keys]: which keys a
             query sees. The result for a query that sees none is NaN.
-        name: of the result and of the steps.
+        name: name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Raises:
         ElementTypeError: for elements that are not floats, and a mask that is not BOOL.
         TensorCreationError: for operands whose shapes or types do not fit.
         InvalidOption: for a number of heads that does not divide the columns of the weights.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -169,7 +169,7 @@ def multi_head_attention(
         if seen is not None:
             scores = where(seen, scores, -math.inf)
         shares = stored(cast(softmax(scores), query.element_type), name="shares")
-        mixed = _side_by_side(stored(matmul(shares, v), name="mixed"))
+        mixed = _heads_joined(stored(matmul(shares, v), name="mixed"))
         saved = AttentionSaved(parts[0], parts[1], parts[2], shares, mixed)
         result = stored(matmul(mixed, weights.output), name="result")
     return Attention(result, saved)
@@ -196,8 +196,8 @@ def multi_head_attention_gradient(
         weights: as in `multi_head_attention`.
         heads: as in `multi_head_attention`.
         forward: the result of `multi_head_attention` for these, with or without a mask.
-        gradient: with respect to the result, of its shape and type.
-        name: of the steps, and the prefix of the names of the results.
+        gradient: gradient with respect to the result, of its shape and type.
+        name: name of the steps, and the prefix of the names of the results.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Raises:
@@ -221,7 +221,7 @@ def multi_head_attention_gradient(
         by_scores = softmax_gradient(cast(saved.shares, FLOAT), by_shares) * call.scale(q)
         scores = stored(cast(by_scores, query.element_type), name="by_scores")
         by_parts = [
-            _side_by_side(stored(made, name=f"by_{role}_heads"))
+            _heads_joined(stored(made, name=f"by_{role}_heads"))
             for role, made in (
                 ("query", matmul(scores, k)),
                 ("key", matmul(_turned(scores), q)),
@@ -247,7 +247,7 @@ class _Call:
 
     Attributes:
         what: the call, for messages.
-        graph: of all tensors.
+        graph: the graph of all tensors.
         operands: query, key and value.
         heads: number of heads.
         program: the argument of that name.
@@ -277,7 +277,7 @@ class _Call:
         return 1 / math.sqrt(max(1, q.shape[3]))
 
 
-def _side_by_side(x: Tensor) -> Tensor:
+def _heads_joined(x: Tensor) -> Tensor:
     """Return a view [batch, length, heads * depth] of [batch, heads, length, depth]."""
     batch, heads, length, depth = x.shape
     return x.dim_shuffle((0, 2, 1, 3)).reshape((batch, length, heads * depth))
@@ -328,9 +328,9 @@ def _call(
     call.operand_of_type("value", v, (batch, keys, v.shape[2]))
     if not keys:
         raise TensorCreationError(
-            f"{what}: there is no key",
+            f"{what}: there are no keys",
             found=f"key {called(k)} is {described(k)}",
-            fix="keys of a length from 1",
+            fix="pass at least one key",
         )
     depth, width = tensors[0].shape[1], tensors[2].shape[1]
     shapes = (q.shape[2], depth), (k.shape[2], depth), (v.shape[2], width), (width, None)
@@ -340,9 +340,10 @@ def _call(
         )
         if role != "output" and each.shape[1] % count:
             raise InvalidOption(
-                f"{what}: {count:,} heads of {each.shape[1]:,} columns of weights.{role}",
+                f"{what}: {each.shape[1]:,} columns of weights.{role} cannot be divided among "
+                f"{count:,} heads",
                 found=f"{called(each)} is {described(each)}",
-                fix="as many columns for each head",
+                fix="pass a divisor of the number of columns",
             )
     return call
 
@@ -357,7 +358,7 @@ def _mask(call: _Call, mask: Operand) -> Operand:
         raise ElementTypeError(
             f"{call.what}: the mask is {seen.element_type!r}",
             found=repr(seen),
-            fix="BOOL, such as a comparison",
+            fix="pass BOOL, such as a comparison",
         )
     query, key, _ = call.operands
     shape = query.shape[0], call.heads, query.shape[1], key.shape[1]
@@ -366,7 +367,7 @@ def _mask(call: _Call, mask: Operand) -> Operand:
         raise TensorCreationError(
             f"{call.what}: the mask has shape {seen.shape}",
             found=repr(seen),
-            fix=f"a shape that is broadcast to {shape}: [batch, heads, queries, keys]",
+            fix=f"pass one that can be broadcast to {shape}: [batch, heads, queries, keys]",
         )
     return seen
 
@@ -374,7 +375,7 @@ def _mask(call: _Call, mask: Operand) -> Operand:
 def _saved(call: _Call, weights: AttentionWeights, forward: object) -> AttentionSaved:
     """Return the values that a forward pass saved, or raise."""
     if not isinstance(forward, Attention) or not isinstance(forward.saved, AttentionSaved):
-        fault = "is nothing that ops.nn.multi_head_attention made"
+        fault = "is not a result of ops.nn.multi_head_attention"
         fix = "forward = ops.nn.multi_head_attention(...)"
         raise wrong_kind(call.what, forward, fault, fix)
     query, key, _ = call.operands

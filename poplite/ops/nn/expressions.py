@@ -24,7 +24,7 @@ _FAR = 16.0
 """Beyond this the gradients of gelu are 0 or 1 in FLOAT: 1 - erf(16 / sqrt 2) is 1e-57."""
 
 _FARTHER = 112.0
-"""Beyond this that of swish is 0 or 1: exp(-112) is 2e-49, and the smallest FLOAT 1e-45."""
+"""Beyond this the gradient of swish is 0 or 1: exp(-112) is 2e-49, and the smallest FLOAT 1e-45."""
 
 _GELU = math.sqrt(2 / math.pi), 0.044715
 """a and b in u = a * (x + b * x**3) of gelu."""
@@ -223,9 +223,9 @@ def by_result(what: str, gradient: Operand, like: Expr) -> Expr:
     if made.shape != like.shape or made.element_type is not like.element_type:
         pair = [f"{each.element_type!r} {list(each.shape)}" for each in (made, like)]
         raise TensorCreationError(
-            f"{what}: a gradient of {pair[0]} for {pair[1]}",
+            f"{what}: the gradient must be {pair[1]}; found {pair[0]}",
             found=f"{formula(made)} and {formula(like)}",
-            fix=f"a gradient of {pair[1]}",
+            fix=f"pass a gradient of {pair[1]}",
         )
     return made
 
@@ -375,7 +375,7 @@ def cross_entropy(logits: Operand, labels: Tensor, *, ignored: int | None = None
 def cross_entropy_gradient(logits: Operand, labels: Tensor, *, ignored: int | None = None) -> Expr:
     """Return the gradient of the sum of `cross_entropy` with respect to the logits.
 
-    It is the softmax, less 1 at the label.
+    It is the softmax minus 1 at the label.
 
     Args:
         logits: as in `cross_entropy`.
@@ -415,7 +415,7 @@ def binary_cross_entropy(logits: Operand, targets: Operand) -> Expr:
 
     Args:
         logits: FLOAT or HALF.
-        targets: from 0 to 1, of the type of the logits, and a shape that is broadcast with theirs.
+        targets: probabilities, of the type of the logits and a shape that broadcasts with theirs.
 
     Raises:
         ElementTypeError: for elements that are not floats, or of different types.
@@ -479,17 +479,17 @@ def _labelled(logits: Operand, labels: Tensor, called: str) -> tuple[Expr, Tenso
     """Return the logits, the labels as a column, and which logits belong to the labels."""
     operand, labels = float_operand(logits, called), as_read(labels)
     if not isinstance(labels, Tensor):
-        raise no_tensor(f"{called}, labels", labels, "ops.map(labels), a tensor")
+        raise no_tensor(f"{called}, labels", labels, "pass a tensor, such as ops.map(labels)")
     if kind_of(labels.element_type) not in ("int", "uint"):
         raise ElementTypeError(
             f"{called}: labels '{labels.name}' are {labels.element_type!r}",
-            fix="pl.INT or pl.UNSIGNED_INT: the number of a class",
+            fix="pass pl.INT or pl.UNSIGNED_INT: the number of a class",
         )
     if operand.shape[:-1] != labels.shape or not operand.shape:
         raise TensorCreationError(
-            f"{called}: labels of shape {labels.shape} for logits of shape {operand.shape}",
+            f"{called}: labels have shape {labels.shape}, but logits have {operand.shape}",
             found=type_and_shape(labels),
-            fix=f"labels of shape {operand.shape[:-1]}: one for each row",
+            fix=f"pass labels of shape {operand.shape[:-1]}: one for each row",
         )
     column = labels.reshape((*labels.shape, 1))
     return operand, column, equal(iota((operand.shape[-1],), labels.element_type), column)

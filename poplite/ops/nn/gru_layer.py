@@ -71,7 +71,7 @@ class Gru(NamedTuple):
     Attributes:
         outputs: [steps, batch, units].
         output: the last one, [batch, units].
-        saved: for `gru_gradient`; None after inference.
+        saved: values for `gru_gradient`; None after inference.
     """
 
     outputs: Tensor
@@ -83,9 +83,9 @@ class GruGradient(NamedTuple):
     """The gradients of a GRU.
 
     Attributes:
-        x: with respect to the inputs, [steps, batch, inputs].
-        weights: with respect to the weights.
-        output: with respect to the output before the first step, [batch, units].
+        x: gradient with respect to the inputs, [steps, batch, inputs].
+        weights: gradient with respect to the weights.
+        output: gradient with respect to the output before the first step, [batch, units].
     """
 
     x: Tensor
@@ -112,15 +112,16 @@ def gru(
 
     Args:
         x: [steps, batch, inputs], FLOAT or HALF.
-        weights: of the type of x: W [3, inputs, units], U [3, units, units] and b [3, units].
-        output: h before the first step; left out, zeros.
+        weights: tensors of the type of x: W [3, inputs, units], U [3, units, units] and b [3,
+            units].
+        output: h before the first step; zeros by default.
         reset_after: whether the candidate is `tanh(x @ W + b0 + r * (h @ U + b1))`, with two biases
             for each gate, [3, 2, units].
-        lengths: how many steps each sequence has, UNSIGNED_INT [batch]; left out, all of them have
-            all steps. A sequence with fewer steps keeps the output of its last step as `output`;
-            its elements of `outputs` after that are 0.
+        lengths: how many steps each sequence has, UNSIGNED_INT [batch]; by default, all of them
+            have all steps. A sequence with fewer steps keeps the output of its last step as
+            `output`; its elements of `outputs` after that are 0.
         inference: whether to keep no values for `gru_gradient`.
-        name: of the outputs and of the steps.
+        name: name of the outputs and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -129,7 +130,7 @@ def gru(
     Raises:
         ElementTypeError: for an x that is not of floats, and for flags that are not true or false.
         TensorCreationError: for operands whose shapes or types do not fit.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -210,11 +211,11 @@ def gru_gradient(
         forward: the result of `gru` for these, not of inference; its outputs, and lengths of
             sequences, must be unchanged. With lengths, x after the end of a sequence is multiplied
             by 0, and must be finite.
-        gradient: with respect to the outputs of all steps, of their shape and type.
-        by_output: with respect to the last output, in addition to its share in `gradient`; left
-            out, zeros.
+        gradient: gradient with respect to the outputs of all steps, of their shape and type.
+        by_output: gradient with respect to the last output, in addition to its share in `gradient`;
+            zeros by default.
         reset_after: as in `gru`.
-        name: of the steps, and the prefix of the names of the results.
+        name: name of the steps, and the prefix of the names of the results.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Raises:

@@ -81,8 +81,8 @@ class Lstm(NamedTuple):
 
     Attributes:
         outputs: [steps, batch, units].
-        state: after the last step.
-        saved: for `lstm_gradient`; None after inference.
+        state: the state after the last step.
+        saved: values for `lstm_gradient`; None after inference.
     """
 
     outputs: Tensor
@@ -94,9 +94,9 @@ class LstmGradient(NamedTuple):
     """The gradients of an LSTM.
 
     Attributes:
-        x: with respect to the inputs, [steps, batch, inputs].
-        weights: with respect to the weights.
-        state: with respect to the state before the first step.
+        x: gradient with respect to the inputs, [steps, batch, inputs].
+        weights: gradient with respect to the weights.
+        state: gradient with respect to the state before the first step.
     """
 
     x: Tensor
@@ -122,13 +122,14 @@ def lstm(
 
     Args:
         x: [steps, batch, inputs], FLOAT or HALF.
-        weights: of the type of x: W [4, inputs, units], U [4, units, units] and b [4, units].
-        state: h and c before the first step; left out, zeros.
-        lengths: how many steps each sequence has, UNSIGNED_INT [batch]; left out, all of them have
-            all steps. A sequence with fewer keeps its state after its last step; its outputs after
-            that are 0.
+        weights: tensors of the type of x: W [4, inputs, units], U [4, units, units] and b [4,
+            units].
+        state: h and c before the first step; zeros by default.
+        lengths: how many steps each sequence has, UNSIGNED_INT [batch]; by default, all of them
+            have all steps. A sequence with fewer keeps its state after its last step; its outputs
+            after that are 0.
         inference: whether to keep no values for `lstm_gradient`.
-        name: of the outputs and of the steps.
+        name: name of the outputs and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -137,7 +138,7 @@ def lstm(
     Raises:
         ElementTypeError: for an x that is not of floats, and for flags that are not true or false.
         TensorCreationError: for operands whose shapes or types do not fit.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -210,10 +211,10 @@ def lstm_gradient(
         forward: the result of `lstm` for these, not of inference; its outputs, and lengths of
             sequences, must be unchanged. With lengths, x after the end of a sequence is multiplied
             by 0, and must be finite.
-        gradient: with respect to the outputs of all steps, of their shape and type.
-        by_state: with respect to the state after the last step, in addition to its output's share
-            in `gradient`; left out, zeros.
-        name: of the steps, and the prefix of the names of the results.
+        gradient: gradient with respect to the outputs of all steps, of their shape and type.
+        by_state: gradient with respect to the state after the last step, in addition to its
+            output's share in `gradient`; zeros by default.
+        name: name of the steps, and the prefix of the names of the results.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Raises:
@@ -300,7 +301,7 @@ def _state(call: Layer, role: str, state: object) -> LstmState:
         raise TensorCreationError(
             f"{call.what}: {role} {clipped(state)} is not a state",
             found=of_type(state),
-            fix="ops.nn.LstmState(output, cell)",
+            fix="pass ops.nn.LstmState(output, cell)",
         )
     for part, x in zip(state._fields, state, strict=True):
         call.tensor(f"{role}.{part}", x, (batch, units))

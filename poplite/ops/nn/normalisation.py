@@ -66,9 +66,9 @@ class LayerNormGradient(NamedTuple):
     """The gradients of a layer normalisation.
 
     Attributes:
-        x: with respect to the operand, of its shape.
-        gain: with respect to the gain, of the shape of a row.
-        bias: with respect to the bias, of the shape of a row.
+        x: gradient with respect to the operand, of its shape.
+        gain: gradient with respect to the gain, of the shape of a row.
+        bias: gradient with respect to the bias, of the shape of a row.
     """
 
     x: Expr
@@ -83,7 +83,7 @@ def layer_norm_gradient(
 
     Args:
         x: as in `layer_norm`.
-        gradient: with respect to the result, of its shape and type.
+        gradient: gradient with respect to the result, of its shape and type.
         gain: as in `layer_norm`.
         epsilon: as in `layer_norm`.
 
@@ -126,9 +126,9 @@ def _wide(what: str, role: str, value: Operand | float, x: Expr) -> Expr | float
     own = as_expr(value, what)
     if own.shape not in ((), x.shape[-1:]):
         raise TensorCreationError(
-            f"{what}: a {role} of shape {own.shape} for x of {x.shape}",
+            f"{what}: {role} has shape {own.shape}, but x has {x.shape}",
             found=f"{formula(own)} and {formula(x)}",
-            fix=f"a number for each element of a row, of shape {x.shape[-1:]}",
+            fix=f"pass a number for each element of a row, of shape {x.shape[-1:]}",
         )
     return cast(own, FLOAT)
 
@@ -154,9 +154,9 @@ class ChannelNormGradient(NamedTuple):
     """The gradients of a normalisation of channels.
 
     Attributes:
-        x: with respect to the operand, of its shape.
-        gain: with respect to the gain, one for each channel.
-        bias: with respect to the bias, one for each channel.
+        x: gradient with respect to the operand, of its shape.
+        gain: gradient with respect to the gain, one for each channel.
+        bias: gradient with respect to the bias, one for each channel.
     """
 
     x: Expr
@@ -168,8 +168,8 @@ class ChannelStatistics(NamedTuple):
     """Statistics of the channels of a batch.
 
     Attributes:
-        mean: of each channel, FLOAT.
-        variance: of each channel, FLOAT: the mean squared distance from the mean.
+        mean: mean of each channel, FLOAT.
+        variance: variance of each channel, FLOAT: the mean squared distance from the mean.
     """
 
     mean: Expr
@@ -209,7 +209,7 @@ def batch_norm_gradient(
 
     Args:
         x: as in `batch_norm`.
-        gradient: with respect to the result, of its shape and type.
+        gradient: gradient with respect to the result, of its shape and type.
         gain: as in `batch_norm`.
         epsilon: as in `batch_norm`.
 
@@ -285,14 +285,14 @@ def running_statistics(
         mean: FLOAT, one for each channel; its initial value should be 0.
         variance: FLOAT, one for each channel; its initial value should be 1.
         momentum: the weight of the batch.
-        name: of the steps.
+        name: name of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Raises:
         the errors of `batch_norm`.
         TensorCreationError: for channels of fewer than two values, and if any two of x, mean and
             variance share elements.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -313,9 +313,9 @@ def running_statistics(
     values = math.prod(norm.x.shape[d] for d in norm.dims)
     if values < 2:
         raise TensorCreationError(
-            f"{what}: a channel has {values} values, which have no variance of samples",
+            f"{what}: a sample variance needs at least 2 values in a channel; found {values}",
             found=f"x has shape {norm.given.shape}",
-            fix="a batch of more samples",
+            fix="use a batch with more samples",
         )
     _check_apart(what, norm.given, mean, variance)
     found = _mean_of(norm), _variance_of(norm, ddof=1)
@@ -335,7 +335,7 @@ def _check_apart(what: str, x: Expr, mean: Tensor, variance: Tensor) -> None:
                 raise TensorCreationError(
                     f"{what}: {other} '{tensor.name}' and {role} '{changed.name}' share elements",
                     found=f"both hold {shared(tensor, changed)}",
-                    fix="a variable for each",
+                    fix="use a separate variable for each",
                 )
         others.append((role, changed))
 
@@ -410,7 +410,7 @@ class _Norm:
     Attributes:
         what: the call, for messages.
         given: the operand.
-        x: the same in FLOAT, with groups of channels as a dimension of their own.
+        x: the same in FLOAT, with groups of channels as a separate dimension.
         dims: dimensions over which the mean and the variance are taken.
         across: dimensions over which gradients with respect to gain and bias are added up.
     """
@@ -478,7 +478,7 @@ def _operand(what: str, x: Operand) -> Expr:
         raise TensorCreationError(
             f"{what}: x has shape {operand.shape}",
             found=formula(operand),
-            fix="[batch, channels, ...]",
+            fix="pass [batch, channels, ...]",
         )
     return operand
 
@@ -496,9 +496,9 @@ def _of_groups(what: str, x: Operand, groups: int | None) -> _Norm:
     number = channels if groups is None else groups
     if number < (groups is not None) or (number and channels % number):
         raise InvalidOption(
-            f"{what}: groups={clipped(groups)} of {channels:,} channels",
+            f"{what}: groups is {clipped(groups)} for {channels:,} channels",
             found=f"x has shape {given.shape}",
-            fix=f"a divisor of {channels:,}",
+            fix=f"pass a divisor of {channels:,}",
         )
     each = channels // number if number else 1
     parted = reshaped(given, (batch, number, each, *field))
@@ -509,7 +509,7 @@ def _of_groups(what: str, x: Operand, groups: int | None) -> _Norm:
 def _check_channels(norm: _Norm, own: Expr) -> None:
     if own.shape != (norm.channels,):
         raise TensorCreationError(
-            f"{norm.what}: {formula(own)} has shape {own.shape}, x {norm.given.shape}",
-            found=f"{math.prod(own.shape):,} numbers, {norm.channels:,} channels",
-            fix=f"a number for each channel, of shape ({norm.channels},)",
+            f"{norm.what}: {formula(own)} has shape {own.shape}, but x has {norm.given.shape}",
+            found=f"{math.prod(own.shape):,} numbers for {norm.channels:,} channels",
+            fix=f"pass a number for each channel, of shape ({norm.channels},)",
         )

@@ -17,7 +17,7 @@ from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.graph.virtual import home_graph
 from poplite.ops.elementwise import sqrt
 from poplite.ops.fuse.storing import Root
-from poplite.ops.operands import beside, check_name
+from poplite.ops.operands import check_name, invalid_value
 from poplite.ops.record import lower
 from poplite.program import Sequence
 from poplite.types import FLOAT
@@ -40,13 +40,13 @@ def sgd(
 
     Args:
         parameter: w, FLOAT or HALF.
-        gradient: g, of the shape of the parameter.
+        gradient: g, a tensor of the shape of the parameter.
         rate: a number, or a scalar of FLOAT that the program or the host may change.
-        velocity: v, FLOAT of the shape of the parameter, whose initial value should be 0; left out,
-            there is no momentum.
+        velocity: v, FLOAT of the shape of the parameter, whose initial value should be 0; by
+            default, there is no momentum.
         momentum: the factor that the velocity is multiplied by in each step.
         decay: the multiple of the parameter that is added to its gradient.
-        name: of the steps.
+        name: name of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -55,7 +55,7 @@ def sgd(
     Raises:
         ElementTypeError: for a parameter that is not a tensor of floats.
         TensorCreationError: for a gradient or a velocity of a different shape.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -99,7 +99,7 @@ def adam_state(parameter: Tensor, name: str = "") -> AdamState:
 
     Args:
         parameter: a tensor of floats.
-        name: of the variables; left out, that of the parameter.
+        name: name of the variables; by default, that of the parameter.
 
     Raises:
         ElementTypeError: for a parameter that is not a tensor of floats.
@@ -144,13 +144,13 @@ def adam(
 
     Args:
         parameter: w, FLOAT or HALF.
-        gradient: of the shape of the parameter.
+        gradient: a tensor of the shape of the parameter.
         state: the result of `adam_state` for the parameter.
         rate: a number, or a scalar of FLOAT that the program or the host may change.
         betas: the factors that the two running means are multiplied by in each step.
         epsilon: a number added to the root.
         decay: the multiple of the parameter that is subtracted from it, times the rate.
-        name: of the steps.
+        name: name of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -172,12 +172,14 @@ def adam(
     check_name("ops.nn.adam", name)
     w, g = _operands(parameter, gradient, "ops.nn.adam")
     if not isinstance(state, AdamState):
-        raise beside("ops.nn.adam", "state", state, f"ops.nn.adam_state({parameter.name})")
+        raise invalid_value("ops.nn.adam", "state", state, f"ops.nn.adam_state({parameter.name})")
     first, second, shares = state
     for tensor, role in ((first, "state.first"), (second, "state.second")):
         _check_state(parameter, tensor, role, "ops.nn.adam")
     if not isinstance(betas, tuple | list) or len(betas) != 2:
-        raise beside("ops.nn.adam", "betas", betas, "two numbers, such as betas=(0.9, 0.999)")
+        raise invalid_value(
+            "ops.nn.adam", "betas", betas, "two numbers, such as betas=(0.9, 0.999)"
+        )
     one, other = betas
     change = first / shares[0] / (sqrt(second / shares[1]) + epsilon)
     if not _is_zero(decay):
@@ -200,15 +202,15 @@ def _operands(parameter: Tensor, gradient: Operand, called: str) -> tuple[Operan
     if not parameter.element_type.is_floating_point:
         raise ElementTypeError(
             f"{called}: parameter '{parameter.name}' is {parameter.element_type!r}",
-            fix="a parameter of pl.FLOAT or pl.HALF",
+            fix="pass a parameter of pl.FLOAT or pl.HALF",
         )
     operand = as_expr(gradient, f"{called}, gradient")
     if operand.shape != parameter.shape:
         raise TensorCreationError(
-            f"{called}: a gradient of shape {operand.shape} for '{parameter.name}' of shape "
+            f"{called}: the gradient has shape {operand.shape}, but '{parameter.name}' has "
             f"{parameter.shape}",
             found=repr(operand),
-            fix="ops.sum along the dimensions that the parameter was broadcast over",
+            fix="use ops.sum along the dimensions that the parameter was broadcast over",
         )
     return cast(parameter, FLOAT), cast(operand, FLOAT)
 
@@ -219,7 +221,7 @@ def _check_state(parameter: Tensor, state: Tensor, role: str, called: str) -> No
     if state.element_type is not FLOAT or state.shape != parameter.shape:
         raise TensorCreationError(
             f"{called}: {role} '{state.name}' is {type_and_shape(state)}",
-            fix=f"FLOAT of shape {parameter.shape}, mapped as '{parameter.name}'",
+            fix=f"pass FLOAT of shape {parameter.shape}, mapped like '{parameter.name}'",
         )
 
 

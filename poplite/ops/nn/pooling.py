@@ -17,7 +17,7 @@ In a gradient, each element reads the windows that it is in. If windows do not o
 is a map over a view of them: for windows a and b of 2 places, 3 apart, the elements of x read
 a a 0 b b. Otherwise it is computed like the gradient of a convolution with respect to its input
 (`Dimension.inverse`): with a stride, the position of an element within its windows depends on its
-phase, and each phase is pooled on its own.
+phase, and each phase is pooled separately.
 
 Source: PopLibs, `popnn/Pooling.hpp`: padding is not part of a window, neither for the maximum nor
 for the mean; and all elements that equal the maximum get its gradient.
@@ -101,11 +101,11 @@ def max_pool(
         x: [batch, channels, size ...] of HALF or FLOAT, one to three sizes. An expression is
             stored first.
         window: its size along all dimensions, or one for each.
-        stride: distance between windows, one for all dimensions, or one for each. Left out, they
-            are adjacent.
+        stride: distance between windows, one for all dimensions, or one for each. By default,
+            they are adjacent.
         padding: places before and after x that windows cover without reading: one number, one for
             each dimension, or a pair for each. Negative numbers leave elements out.
-        name: of the result and of the steps.
+        name: name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -116,7 +116,7 @@ def max_pool(
         ElementTypeError: for elements that are not floats.
         TensorCreationError: for an x of any other rank, and a window that is larger than x.
         InvalidOption: for an invalid parameter.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -193,14 +193,14 @@ def max_pool_gradient(
     Every element that equals the maximum of a window gets the gradient of that window.
 
     Args:
-        gradient: with respect to the result, of its shape and type. An expression is stored first,
-            as it is for `x` and `pooled`.
+        gradient: gradient with respect to the result, of its shape and type. An expression is
+            stored first, as it is for `x` and `pooled`.
         x: the operand of `max_pool`.
         pooled: the result of `max_pool`.
         window: as in `max_pool`.
         stride: as in `max_pool`.
         padding: as in `max_pool`.
-        name: of the result and of the steps.
+        name: name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -228,8 +228,9 @@ def max_pool_gradient(
     check_gradient(what, result, request)
     if made.shape != result.shape:
         raise TensorCreationError(
-            f"{what}: {called(made)} has shape {made.shape}, {called(result)} {result.shape}",
-            fix="the same shape",
+            f"{what}: {called(made)} has shape {made.shape}, but {called(result)} has "
+            f"{result.shape}",
+            fix="pass tensors of the same shape",
         )
     image = call.stored(given, "x")
     read = {"gradient": call.stored(result, "gradient"), "pooled": call.stored(made, "pooled")}
@@ -254,12 +255,13 @@ def sum_pool_gradient(
     """Record steps that compute the gradient of `sum_pool` with respect to x.
 
     Args:
-        gradient: with respect to the result, of its shape and type. An expression is stored first.
+        gradient: gradient with respect to the result, of its shape and type. An expression is
+            stored first.
         field: sizes of x, as `x.shape[2:]`.
         window: as in `max_pool`.
         stride: as in `max_pool`.
         padding: as in `max_pool`.
-        name: of the result and of the steps.
+        name: name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -382,7 +384,7 @@ def _of_stage(
         how: the operation on each window.
         element: type of the result.
         read: tensors whose windows vertices read, by field; all of one shape.
-        name: of the steps and of the result.
+        name: name of the steps and of the result.
         own: tensors of the shape of the output, by field; vertices read the places of their output.
     """
     if stage.is_reduced:
@@ -558,7 +560,7 @@ def cheapest_way(target: Target, request: ConvolutionRequest, how: How) -> Way:
         found.append(Way(sum(layout.cycles), (PoolingStage(request, is_reduced=False),)))
     except GraphMemoryAllocationError as error:
         failure = error
-    if all(_is_side_by_side(each) for each in request.dimensions):
+    if all(_is_adjacent(each) for each in request.dimensions):
         found.append(
             Way(reduced_cycles(target, request, how), (PoolingStage(request, is_reduced=True),))
         )
@@ -569,7 +571,7 @@ def cheapest_way(target: Target, request: ConvolutionRequest, how: How) -> Way:
             continue
         stages = tuple(stage for way in both for stage in way.stages)
         if any(one.is_reduced and two.is_reduced for one, two in pairwise(stages)):
-            continue  # reductions have stages of their own
+            continue  # reductions are separate stages
         found.append(Way(sum(way.cycles for way in both), stages))
     if failure and not found:
         raise failure
@@ -638,7 +640,7 @@ def as_rows(x: Tensor, request: ConvolutionRequest) -> tuple[Tensor, list[int]]:
 
 
 def _inside(each: Dimension) -> Dimension:
-    """Return a dimension with a single window cut to the field; any other as it is."""
+    """Return a dimension with a single window cut to the field; any other unchanged."""
     if each.count != 1 or not _is_contiguous(each):
         return each
     begin, end = max(0, each.origin), min(each.size, each.origin + len(each.taps))
@@ -651,7 +653,7 @@ def _is_contiguous(each: Dimension) -> bool:
     return each.dilation == 1 and each.taps == tuple(range(len(each.taps)))
 
 
-def _is_side_by_side(each: Dimension) -> bool:
+def _is_adjacent(each: Dimension) -> bool:
     taps = len(each.taps)
     follow = each.count == 1 or each.stride == taps
     inside = each.origin >= 0 and each.origin + each.count * taps <= each.size
@@ -740,8 +742,8 @@ def pooling_layout(target: Target, request: ConvolutionRequest, how: How) -> Con
         raise GraphMemoryAllocationError(
             f"pooling of {request} does not fit: a tile needs at least {layout.bytes:,} B of "
             f"{limit:,} B ({request.memory:g} of its {target.tile_memory_bytes:,} B)",
-            found="what a block reads and its output",
-            fix="more tiles, or a smaller window",
+            found="for the elements that a block reads, and its output",
+            fix="use more tiles, or a smaller window",
         )
     return layout
 

@@ -169,8 +169,8 @@ class RecurrentPlan:
         """Make a variable for the inputs of a sequence: [steps, batch, inputs].
 
         Args:
-            steps: of the sequence.
-            name: of the variable.
+            steps: number of steps of the sequence.
+            name: name of the variable.
 
         Raises:
             SizeOverflowError: for a number of steps that is not a whole number, 0 or more.
@@ -222,7 +222,7 @@ def plan_lstm(
         batch: number of sequences that run at once.
         inputs: elements of a step of a sequence.
         units: elements of an output.
-        type: of all of them, HALF or FLOAT.
+        type: element type of all of them, HALF or FLOAT.
 
     Raises:
         ControlProgramError: for an invalid graph.
@@ -258,7 +258,7 @@ def plan_gru(
         inputs: elements of a step of a sequence.
         units: elements of an output.
         reset_after: as in `ops.nn.gru`.
-        type: of all of them, HALF or FLOAT.
+        type: element type of all of them, HALF or FLOAT.
 
     Raises:
         ControlProgramError: for an invalid graph.
@@ -305,10 +305,10 @@ class Layer:
 
     Attributes:
         what: the call, for messages.
-        graph: of all tensors.
+        graph: the graph of all tensors.
         x: [steps, batch, inputs].
         weights: the argument of that name.
-        name: of the operation.
+        name: name of the operation.
         program: the argument of that name.
         place: where the steps go.
     """
@@ -377,7 +377,7 @@ def saved_of(call: Layer, forward: object, kind: type[Any], widths: dict[str, in
     if not isinstance(forward, kind) or forward.saved is None:
         function = call.what.removesuffix("_gradient")
         raise TensorCreationError(
-            f"{call.what}: {clipped(forward)} is nothing that {function} saved",
+            f"{call.what}: {clipped(forward)} is not a result of {function} with saved values",
             found="inference=True" if isinstance(forward, kind) else of_type(forward),
             fix=f"forward = {function}(x, weights)",
         )

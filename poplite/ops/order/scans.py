@@ -82,7 +82,7 @@ def cumulative_sum(
     Raises:
         ElementTypeError: for an x of an unsupported element type.
         TensorIndexError: for a dimension that x does not have.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -187,7 +187,7 @@ def _running(
 
 
 SHARE = 4
-"""A quarter of a tile's memory, the most for a part of the elements."""
+"""A quarter of a tile's memory, the maximum for a part of the elements."""
 
 
 class Unique(NamedTuple):
@@ -208,7 +208,7 @@ def unique_sorted(
     """Record steps that pack the elements that differ from the one before.
 
     For a sorted tensor these are its distinct elements. 0.0 and -0.0 are equal (the first
-    is kept), and so are any two NaNs.
+    remains), and so are any two NaNs.
 
     Args:
         x: FLOAT, HALF, or integers of up to 32 bits; rank 1. An expression is stored first.
@@ -221,7 +221,7 @@ def unique_sorted(
     Raises:
         ElementTypeError: for an x of any other element type.
         TensorCreationError: for an x whose rank is not 1.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()
@@ -240,7 +240,7 @@ def unique_sorted(
         raise TensorCreationError(
             f"{what}: {called(given)} has rank {given.rank}",
             found=f"shape {given.shape}",
-            fix="x.flatten(), sorted",
+            fix="pass x.flatten(), sorted",
         )
     graph = graph_of(what, given, program)
     place = steps_for(what, graph, name, program)

@@ -187,16 +187,16 @@ def ranges(x: Tensor, begin: Int64, length: Int64) -> Slices:
 
 
 LEAST = 8
-"""Least words of a worker, if several share those of a tile."""
+"""Minimum number of words for a worker, if several share those of a tile."""
 
 
 def check_positions(rows: Rows) -> None:
     """Raise an error for rows that are too long for positions."""
     if rows.size > POSITIONS:
         raise SizeOverflowError(
-            f"{rows.what}: {rows.size:,} elements along dimension {rows.dim} of "
+            f"{rows.what}: too many elements, {rows.size:,}, along dimension {rows.dim} of "
             f"{called(rows.given)}",
-            fix=f"at most {POSITIONS:,}",
+            fix=f"pass at most {POSITIONS:,}",
         )
 
 
@@ -256,8 +256,8 @@ WORD = 8
 """Bytes in a word."""
 
 SHARE = 4
-"""A quarter of a tile's memory, the most for lists from other tiles; and no more than half of what
-the unsorted elements leave free on the fullest tile, since it also holds sorted words."""
+"""A quarter of a tile's memory, the maximum for lists from other tiles; and no more than half of
+what the unsorted elements leave free on the fullest tile, since it also holds sorted words."""
 
 
 @frozen
@@ -291,7 +291,7 @@ def sort_plan(
         count: the number of rows, at least one.
         size: the number of elements in a row, at least one.
         element_bytes: the size of an element.
-        held_bytes: the most memory that the unsorted elements take on a tile.
+        held_bytes: the maximum memory that the unsorted elements take on a tile.
     """
     pricing = _Pricing(target, count, size, element_bytes, held_bytes)
     found = [pricing.plan(*way) for way in pricing.ways()]
@@ -591,7 +591,7 @@ class NetworkBlocks:
 MOVED: tuple[ElementClass, ...] = (*NUMBERS, BOOL)
 
 ROW_SHARE = 4
-"""A quarter of a tile's memory, the most for a part of a row."""
+"""A quarter of a tile's memory, the maximum for a part of a row."""
 
 
 def take_along_axis(
@@ -622,7 +622,7 @@ def take_along_axis(
         ElementTypeError: for a QUARTER or CHAR x, or indices that are not INT or UNSIGNED_INT.
         TensorIndexError: for a dimension that x does not have.
         TensorCreationError: for indices of the wrong shape.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     When the program runs, an index out of range of a row raises an IndexError.
 
@@ -647,12 +647,12 @@ def take_along_axis(
     rest = shape[: rows.dim] + shape[rows.dim + 1 :]
     if len(shape) != len(rows.shape) or rest != there:
         raise TensorCreationError(
-            f"{what}: indices of shape {shape} for {called(rows.given)} of shape {rows.shape}",
-            fix=f"the same sizes in all dimensions but {rows.dim}",
+            f"{what}: indices have shape {shape}, but {called(rows.given)} has {rows.shape}",
+            fix=f"pass the same sizes in all dimensions except {rows.dim}",
         )
     if which.num_elements and not rows.size:
         raise TensorCreationError(
-            f"{what}: {which.num_elements:,} elements of rows that have none",
+            f"{what}: cannot take {which.num_elements:,} elements from rows without elements",
             found=f"{called(rows.given)} has shape {rows.shape}",
         )
     if isinstance(which, Expr):
@@ -729,7 +729,7 @@ def sort(
     Raises:
         ElementTypeError: for an x of any other element type.
         TensorIndexError: for a dimension that x does not have.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()
@@ -804,7 +804,7 @@ def sort_key_value(
         Keys and values.
 
     Raises:
-        TensorCreationError: for values of another shape than the keys.
+        TensorCreationError: for values that do not have the shape of the keys.
         the errors of `ops.sort`.
 
     >>> import poplite as pl
@@ -826,8 +826,8 @@ def sort_key_value(
     check_type(what, second, MOVED)
     if first.shape != second.shape:
         raise TensorCreationError(
-            f"{what}: values of shape {second.shape} for keys of shape {first.shape}",
-            fix="values of the shape of the keys",
+            f"{what}: values have shape {second.shape}, but keys have {first.shape}",
+            fix="pass values of the shape of the keys",
         )
     descending = checked_truth(descending, f"{what}: descending")
     place = steps_for(what, rows.graph, name, program)

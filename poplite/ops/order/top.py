@@ -52,13 +52,13 @@ from poplite.vertices.order import (
 )
 
 MOST_KEPT = 512
-"""Most words that a vertex keeps; for more of them, rows are sorted."""
+"""Maximum number of words that a vertex keeps; for more, rows are sorted."""
 
 MOST_MERGED = 4096
 """Words that a vertex takes at once, if all lists of a row become one."""
 
 MOST_STAGES = 4
-"""Most stages across tiles that are tried."""
+"""Maximum number of stages across tiles to try."""
 
 
 class Top(NamedTuple):
@@ -123,7 +123,7 @@ def top_k(
         ElementTypeError: for an x of any other element type.
         TensorIndexError: for a dimension that x does not have.
         SizeOverflowError: for a k above the size of the dimension.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()
@@ -139,9 +139,9 @@ def top_k(
     count = count_of(what, "k", k)
     if count > rows.size:
         raise SizeOverflowError(
-            f"{what}: {count} of {rows.size} elements",
+            f"{what}: k is {count}, but a row has {rows.size} elements",
             found=f"{called(rows.given)} has shape {rows.shape}",
-            fix=f"k from 0 to {rows.size}",
+            fix=f"pass a k from 0 to {rows.size}",
         )
     check_positions(rows)
     falls = checked_truth(largest, f"{what}: largest")

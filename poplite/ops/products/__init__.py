@@ -1,4 +1,4 @@
-"""Matrix products, with a plan of how they are cut.
+"""Matrix products, with plans of how tiles share them.
 
 Expressions around products use these names instead of the modules, so that a map without a product
 loads none of them.

@@ -43,7 +43,7 @@ from poplite.types import FLOAT, HALF, ElementType, ElementTypeLike, element_typ
 # -- requests --------------------------------------------------------------------------------------
 
 MOST_PRODUCTS = 2**50
-"""Most multiplications of two elements in a product; the cycles of more might not fit 64 bits."""
+"""Maximum number of multiplications in a product; the cycles of more might not fit 64 bits."""
 
 CONSTRAINTS = {
     "pm": "tiles over the rows of the left matrix",
@@ -82,7 +82,7 @@ class ProductRequest:
     """A product of `groups` pairs of matrices, [m, k] by [k, n].
 
     Attributes:
-        element_type: of the matrices.
+        element_type: element type of the matrices.
         result: the element type of the products.
         partials: the element type of the partials that tiles make.
         memory: share of a tile's memory that blocks and partials may take.
@@ -128,9 +128,9 @@ def checked_share(what: str, memory: object) -> float:
     is_share = isinstance(memory, int | float) and not isinstance(memory, bool)
     if not is_share or not 0 < memory <= 1:  # type: ignore[operator]
         raise InvalidOption(
-            f"{what}: memory is above 0 and at most 1, but {clipped(memory)} is given",
+            f"{what}: memory must be greater than 0 and at most 1; found {clipped(memory)}",
             found="it is the share of a tile's memory that blocks and partials may take",
-            fix="memory=0.6",
+            fix="pass memory=0.6",
         )
     return float(memory)  # type: ignore[arg-type]
 
@@ -146,9 +146,9 @@ def checked_options(
     share = checked_share(what, memory)
     if constraints is not None and not isinstance(constraints, Mapping):
         raise InvalidOption(
-            f"{what}: constraints={clipped(constraints)}",
+            f"{what}: constraints is {clipped(constraints)}",
             found=of_type(constraints),
-            fix='constraints={"pk": 1}',
+            fix='pass constraints={"pk": 1}',
         )
     fixed = []
     for name, value in (constraints or {}).items():
@@ -157,14 +157,14 @@ def checked_options(
             raise InvalidOption(
                 f"{what}: {clipped(name)} is not a constraint{near}",
                 found="; ".join(f"{each}: {about}" for each, about in CONSTRAINTS.items()),
-                fix='constraints={"pk": 1}',
+                fix='pass constraints={"pk": 1}',
             )
         number = integer_or_none(value)
         if number is None or number < 1:
             raise InvalidOption(
                 f"{what}: constraint {name} is {clipped(value)}",
-                found=f"{CONSTRAINTS[name]}: a whole number from 1",
-                fix=f'constraints={{"{name}": 1}}',
+                found=f"the number of {CONSTRAINTS[name]} must be a whole number from 1",
+                fix=f'pass constraints={{"{name}": 1}}',
             )
         fixed.append((name, number))
     return Options(
@@ -187,15 +187,15 @@ def request_of(
     partials = FLOAT if options.partials is None else options.partials
     if element in (HALF, FLOAT) and result not in (element, FLOAT):
         raise ElementTypeError(
-            f"{what} of {element!r} with a result of {result!r}",
-            found="products are of the type of the matrices, or FLOAT",
-            fix=f"ops.cast(product, {result!r})",
+            f"{what}: the result cannot be {result!r} for matrices of {element!r}",
+            found="products have the type of the matrices, or FLOAT",
+            fix=f"use ops.cast(product, {result!r})",
         )
     if element not in (HALF, FLOAT) or partials not in (element, FLOAT):
         raise ElementTypeError(
-            f"{what} of {element!r} with partials of {partials!r}",
+            f"{what}: cannot multiply {element!r} with partials of {partials!r}",
             found="the AMP unit multiplies HALF with partials of HALF or FLOAT, FLOAT with FLOAT",
-            fix="ops.cast(x, FLOAT) of integers, exact up to 2**24",
+            fix="use ops.cast(x, FLOAT) for integers, exact up to 2**24",
         )
     groups, m, k, n = (integer_or_none(size) for size in sizes)
     shown = [clipped(size) for size in sizes]
@@ -204,15 +204,15 @@ def request_of(
     if groups is None or m is None or k is None or n is None or min(groups, m, k, n) < 0:
         raise TensorCreationError(
             about,
-            found="sizes are whole numbers from 0",
+            found="sizes must be whole numbers from 0",
             fix="plan_matmul(graph, m=64, k=128, n=32, type=pl.HALF)",
         )
     if groups * m * k * n > MOST_PRODUCTS:
         raise SizeOverflowError(
             about,
-            found=f"that multiplies {groups * m * k * n:,} times, but the most is "
+            found=f"it needs {groups * m * k * n:,} multiplications; the maximum is "
             f"{MOST_PRODUCTS:,}",
-            fix="smaller matrices",
+            fix="use smaller matrices",
         )
     if result is FLOAT:
         partials = FLOAT  # as in PopLibs
@@ -343,8 +343,9 @@ class ProductLayout:
         grid: tiles along m, k and n.
         sets: number of grids; each makes some of the groups.
         passes: number of passes of the grid over m, and over n.
-        cycles: of one pass: exchange of operands, products, and the addition of partials.
-        held: bytes of a tile: of the left block, the right block, partials, and partials that
+        cycles: the cycles of one pass: exchange of operands, products, and the addition of
+            partials.
+        held: bytes on a tile for the left block, the right block, partials, and partials that
             arrive; 0 for those that do not exist.
         exact: cycles of all passes by the cost model; None if they were not computed.
     """
@@ -380,7 +381,7 @@ class ProductLayout:
 
     @property
     def bytes(self) -> int:
-        """Bytes of the blocks and partials of a tile."""
+        """Bytes of the blocks and partials on a tile."""
         return sum(self.held)
 
     @property

@@ -123,7 +123,7 @@ class MatMulPlan:
         """Make a variable for the left matrix with the plan's mapping.
 
         Args:
-            name: of the variable.
+            name: name of the variable.
 
         Returns:
             A view of shape (m, k), or (groups, m, k) with groups. Each block is spread over the
@@ -144,7 +144,7 @@ class MatMulPlan:
         """Make a variable for the right matrix with the plan's mapping, as `create_left`.
 
         Args:
-            name: of the variable.
+            name: name of the variable.
 
         Returns:
             A view of shape (k, n), or (groups, k, n) with groups.
@@ -164,7 +164,7 @@ class MatMulPlan:
         """Make a variable for the product where the plan makes it, for `ops.assign`.
 
         Args:
-            name: of the variable.
+            name: name of the variable.
 
         Returns:
             A view of shape (m, n), or (groups, m, n) with groups.
@@ -190,7 +190,7 @@ class MatMulPlan:
             f"  grid     {_grid(layout)}, {amount(layout.tiles, 'tile')}",
             f"  block    {by(layout.block[:2])} times {by(layout.block[1:])}",
             f"  cycles   {layout.total_cycles:,}; by formulas {formulas}{each}",
-            f"  memory   {layout.bytes:,} B of a tile = {held_text(HELD, layout.held)}",
+            f"  memory   {layout.bytes:,} B on a tile = {held_text(HELD, layout.held)}",
         ]
         others = self.runners_up[:SHOWN]
         priced = [(_grid(each), f"{each.total_cycles:,} cycles", each.bytes) for each in others]
@@ -198,7 +198,7 @@ class MatMulPlan:
 
 
 SHOWN = 3
-"""Runners-up that a plan shows."""
+"""Number of runners-up that a plan shows."""
 
 
 def _grid(layout: ProductLayout) -> str:
@@ -223,16 +223,16 @@ def plan_matmul(
     """Return the cheapest way to multiply matrices of [m, k] and [k, n] on the tiles of a graph.
 
     Args:
-        graph: where they will be multiplied; one of several IPUs is used.
+        graph: the graph they will be multiplied in; of several IPUs, one is used.
         m: rows of the left matrix.
         k: columns of the left matrix, rows of the right one.
         n: columns of the right matrix.
         groups: number of such products, of [groups, m, k] and [groups, k, n].
-        type: of the matrices, HALF or FLOAT.
+        type: element type of the matrices, HALF or FLOAT.
         partials: the type in which tiles add up, FLOAT or that of the matrices. HALF takes less
-            memory and less exchange, and is rounded after every 16 products. Left out, FLOAT.
+            memory and less exchange, and is rounded after every 16 products. FLOAT by default.
         result: the type of the product; FLOAT for matrices of HALF keeps the precision of FLOAT
-            partials. Left out, that of the matrices.
+            partials. By default, that of the matrices.
         memory: the share of a tile's memory that blocks and partials may take. If it is too little
             for a product, the product is made in several passes.
         constraints: numbers to fix: "pm", "pk", "pn", tiles along m, k and n; "pg", sets of tiles
@@ -321,14 +321,14 @@ def _check_plan(graph: Graph, plan: MatMulPlan, sizes: Sizes, element: ElementTy
     if not is_same:
         raise TensorCreationError(
             f"ops.matmul: the plan is for {request.element_type!r} of "
-            f"{(request.groups, *request.sizes)}, the matrices are {element!r} of {sizes}",
+            f"{(request.groups, *request.sizes)}, but the matrices are {element!r} of {sizes}",
             found="sizes are groups, m, k and n",
             fix=f"ops.plan_matmul(graph, {asked}, type=pl.{element!r})",
         )
     if plan.graph.top_level_graph is not graph.top_level_graph:
         raise TensorCreationError(
             "ops.matmul: the plan was made for another graph",
-            found=f"{plan.graph!r}, and the matrices are of {graph!r}",
+            found=f"the plan's graph is {plan.graph!r}, that of the matrices is {graph!r}",
             fix=f"ops.plan_matmul(graph, {asked}, type=pl.{element!r})",
         )
 
@@ -358,7 +358,7 @@ def matmul(
         a: a vector [k], a matrix [m, k], or several [..., m, k], of HALF or FLOAT.
         b: [k], [k, n] or [..., k, n] of the same type. Dimensions before the last two are
             broadcast.
-        plan: how tiles share the work, from `ops.plan_matmul`. Left out, one is made with the
+        plan: how tiles share the work, from `ops.plan_matmul`. By default, one is made with the
             following options when the product is recorded; equal plans are made only once.
         partials: the type in which tiles add up, as in `ops.plan_matmul`.
         result: the type of the product, as in `ops.plan_matmul`.
@@ -390,10 +390,10 @@ def matmul(
         )
     if (partials, result, memory, constraints) != (None, None, 0.6, None):
         raise InvalidOption(
-            f"{what}: options with a plan, which was made with its own",
+            f"{what}: options cannot be given with a plan, which has its own",
             found=f"partials={clipped(partials)}, result={clipped(result)}, "
             f"memory={clipped(memory)}, constraints={clipped(constraints)}",
-            fix="ops.plan_matmul(graph, ..., partials=, result=, memory=, constraints=)",
+            fix="pass these options to ops.plan_matmul",
         )
     return contraction(a, b, plan, result=plan.layout.request.result, what=what)
 
@@ -401,7 +401,7 @@ def matmul(
 def product(a: Operand, b: Operand, options: Options, call: str = "ops.matmul({}, {})") -> Expr:
     """Return the product of matrices, planned by options; messages suggest `call`."""
     made = contraction(a, b, options, result=options.result, what=options.what, call=call)
-    if not made.is_open:  # refuses types
+    if not made.is_open:  # raises for unsupported types
         request_of((1, 1, 1, 1), made.operands[0].element_type, options)
     return made
 
@@ -430,7 +430,7 @@ def outer(a: Operand, b: Operand) -> Expr:
         if isinstance(each, Weak) or each.is_open or each.rank != 1:
             raise TensorCreationError(
                 f"ops.outer: {formula(each)} is not a vector",
-                fix="two tensors of rank 1, such as t.flatten()",
+                fix="pass two tensors of rank 1, such as t.flatten()",
             )
     if not isinstance(one, Leaf) or not isinstance(one.tensor, Tensor):
         raise TensorCreationError(
@@ -452,10 +452,10 @@ def outer(a: Operand, b: Operand) -> Expr:
 
 
 MOST_SETS = 12
-"""How many numbers of sets of tiles are tried for several products."""
+"""Number of values for the sets of tiles that are tried for several products."""
 
 MOST_LISTED = 12
-"""The most numbers that a message lists."""
+"""Maximum number of numbers that a message lists."""
 
 HELD = ("left", "right", "partials", "arriving partials")
 """The uses of a tile's memory."""
@@ -601,7 +601,7 @@ class _Search:
         return (height[i], deep[j], width[k]), (tall[i], cuts[j], wide[k])
 
     def _grains(self) -> Three:
-        """Return the numbers of rows, products and columns that parts have multiples of."""
+        """Return the grains of parts: they have multiples of these rows, products and columns."""
         element, partials = self.request.kinds
         inputs = int(self.target.cost("amp_inputs_bytes")) // element.size_bytes
         return self.target.getNumConvUnits(element, partials), inputs, 1
@@ -661,9 +661,9 @@ def _impossible(search: _Search) -> GraphMemoryAllocationError:
     fixed = ", ".join(f"{name}={number}" for name, number in search.request.constraints)
     others = "; ".join(f"{name} can be {_listed(of)}" for name, of in search.possible().items())
     return GraphMemoryAllocationError(
-        f"matmul {search.request}: no plan keeps to its constraints",
+        f"matmul {search.request}: no plan satisfies the constraints",
         found=f"{fixed}; {search.tiles:,} tiles; a grid has parts of equal size",
-        fix=others or "fewer constraints, which together take no more than all tiles",
+        fix=others or "use fewer constraints, which together need no more than all tiles",
     )
 
 
@@ -674,7 +674,7 @@ def _listed(numbers: Sequence[int]) -> str:
 
 
 # -- lower bound -----------------------------------------------------------------------------------
-# A lower bound of the cycles of a layout by the cost model.
+# A lower bound on the cycles of a layout by the cost model.
 #
 #     of one tile   its own parts of its blocks are copied            worker call + a row for each
 #                   the other parts arrive, in words or in controls   sync + latency + the larger
@@ -685,14 +685,14 @@ def _listed(numbers: Sequence[int]) -> str:
 
 
 def least_cycles(target: Target, layout: ProductLayout) -> int:
-    """Return a lower bound of the cycles of all passes by the cost model."""
+    """Return a lower bound on the cycles of all passes by the cost model."""
     own = layout.slots * int(amp_cycles(*layout.block, *layout.request.kinds, target))
     others = _least_of_operands(target, layout) + _least_of_sums(target, layout)
     return layout.num_passes * (own + others)
 
 
 def _least_of_operands(target: Target, layout: ProductLayout) -> int:
-    """Return the least cycles to receive operands, and to copy a tile's own parts into them."""
+    """Return the minimum cycles to receive operands, and to copy a tile's own parts into them."""
     (height, deep, width), (tall, cuts, wide) = layout.block, layout.grid
     left = part_sizes(target, layout, height * deep, wide)
     right = part_sizes(target, layout, deep * width, tall)
@@ -718,7 +718,7 @@ def _least_of_operands(target: Target, layout: ProductLayout) -> int:
 
 
 def _least_of_sums(target: Target, layout: ProductLayout) -> int:
-    """Return the least cycles in which tiles receive partials, and add them up."""
+    """Return the minimum cycles in which tiles receive partials, and add them up."""
     if not layout.has_partials:
         return 0
     request, (height, _, width), (_, cuts, _) = layout.request, layout.block, layout.grid
@@ -749,7 +749,7 @@ def _complete(layout: ProductLayout) -> tuple[int, int]:
 
 
 def _exchange(target: Target, received: Any, sources: Int64) -> int:
-    """Return the least cycles of an exchange in which tiles receive bytes from so many sources."""
+    """Return the minimum cycles of an exchange in which tiles receive bytes from some sources."""
     if not received.any():
         return 0
     start = target.cost("sync_cycles")

@@ -54,7 +54,7 @@ class BlockParts(NamedTuple):
     """Parts of blocks of a product, each added up by one vertex; all int64[n].
 
     Attributes:
-        group: of the block.
+        group: the group of the block.
         i: its row.
         l: its column.
         low: where the part begins within the block.
@@ -336,8 +336,8 @@ class Multiplication:
         graph: the graph whose tiles share them.
         recorder: takes the steps.
         layout: how the products are shared among tiles.
-        left: of shape (groups, m, k).
-        right: of shape (groups, k, n).
+        left: matrices of shape (groups, m, k).
+        right: matrices of shape (groups, k, n).
     """
 
     graph: Graph

@@ -33,11 +33,11 @@ from poplite.graph.virtual import mapping_graph
 from poplite.ops.fuse.placement import Mappings, complete, cuts, held, variable
 from poplite.ops.operands import (
     FLOATS,
-    beside,
     check_type,
     check_writeable,
     count_of,
     described,
+    invalid_value,
     own_operand,
     steps_for,
     tensors_of,
@@ -90,16 +90,17 @@ def drawn_type(
     """Return the element type of the numbers: that of `out`, or the requested one."""
     if (shape is None) == (out is None):
         raise InvalidOption(
-            f"{what}: {'no shape, and no out' if out is None else 'a shape and out'}",
-            fix=f"{what}(key, shape), or {what}(key, out=tensor)",
+            f"{what}: {'neither shape nor out is' if out is None else 'both shape and out are'} "
+            "given",
+            fix=f"call {what}(key, shape), or {what}(key, out=tensor)",
         )
     if out is not None and not isinstance(out, Tensor):
         raise no_tensor(f"{what}, out", out)
     found = type_of(element_type) if out is None else out.element_type
     if found not in types:
         raise ElementTypeError(
-            f"{what}: numbers of {found!r} are not drawn",
-            fix="one of " + ", ".join(repr(each) for each in types),
+            f"{what}: cannot draw numbers of {found!r}",
+            fix="use one of " + ", ".join(repr(each) for each in types),
         )
     return found
 
@@ -109,7 +110,7 @@ def number_of(what: str, name: str, value: object) -> float:
     if isinstance(value, (int, float, np.floating, np.integer)):
         with suppress(OverflowError):  # from an integer beyond the range of floats
             return float(value)
-    raise beside(what, name, value, f"a number, such as {name}=0.5")
+    raise invalid_value(what, name, value, f"a number, such as {name}=0.5")
 
 
 def rounded(what: str, name: str, value: object, dtype: np.dtype[Any]) -> Any:
@@ -118,7 +119,7 @@ def rounded(what: str, name: str, value: object, dtype: np.dtype[Any]) -> Any:
     with np.errstate(over="ignore"):
         rounded = dtype.type(number)
     if not np.isfinite(rounded):
-        raise beside(what, name, value, f"a number that {dtype} has")
+        raise invalid_value(what, name, value, f"a number that {dtype} can represent")
     return rounded
 
 
@@ -126,7 +127,7 @@ def threshold(what: str, name: str, value: object) -> int:
     """Return 2^32 times a probability."""
     number = number_of(what, name, value)
     if not 0 <= number <= 1:
-        raise beside(what, name, value, "from 0 to 1")
+        raise invalid_value(what, name, value, "a number from 0 to 1")
     return round(number * TWO_32)
 
 
@@ -139,7 +140,7 @@ def key(graph: Graph, seed: int, name: str = "key", *, tile: int = 0) -> Tensor:
     Args:
         graph: the graph of the variable.
         seed: at least 0 and below 2^64. Keys with different seeds give different numbers.
-        name: of the variable.
+        name: name of the variable.
         tile: the tile of the variable; every draw sends it to all tiles of the result.
 
     Returns:
@@ -170,7 +171,7 @@ class RandomDraw:
     Args:
         what: the call, for messages.
         key: the key, which advances; or the counter of an earlier draw.
-        name: of the steps and of a new variable.
+        name: name of the steps and of a new variable.
         program: where the steps go; None for the open block.
         operands: the other operands that it reads.
         is_placed: whether the user placed the result.
@@ -197,7 +198,7 @@ class RandomDraw:
         ):
             found = type_and_shape(key) if isinstance(key, Tensor) else f"given {clipped(key)}"
             raise ElementTypeError(
-                f"{what}: numbers are drawn from a key, 4 words of UNSIGNED_INT",
+                f"{what}: key must be UNSIGNED_INT[4]",
                 found=found,
                 fix="key = ops.random.key(graph, seed=1)",
             )
@@ -224,10 +225,10 @@ class RandomDraw:
         Args:
             vertex: the vertex class that turns words into numbers.
             numbers: fields with the same value in all vertices, already checked.
-            shape: of a new variable.
-            element_type: of a new variable.
+            shape: shape of a new variable.
+            element_type: element type of a new variable.
             out: the tensor that takes the numbers; None for a new variable.
-            mapping: of a new variable.
+            mapping: mapping of a new variable.
             operands: fields that are cut in the same way as the result.
         """
         self.check_out(out, mapping)
@@ -252,15 +253,15 @@ class RandomDraw:
         check_own(self.graph, out, f"{self._what}, out")
         if mapping is not None:
             raise TensorCreationError(
-                f"{self._what}: a mapping and out '{out.name}', which has its own",
-                fix="graph.set_tile_mapping(out, mapping), or no out",
+                f"{self._what}: mapping cannot be given with out '{out.name}', which has its own",
+                fix="call graph.set_tile_mapping(out, mapping), or pass no out",
             )
         check_writeable(self._what, "out", out)
         if out.intersects_with(self._key):
             raise GraphConnectionError(
                 f"{self._what}: out '{out.name}' shares elements with the key",
                 found=f"out is {out!r}, the key {self._key!r}",
-                fix="a tensor of its own",
+                fix="pass a separate tensor",
             )
 
     def _advance(self, tile: int) -> None:
@@ -329,13 +330,13 @@ def uniform(
 
     Args:
         key: the key to draw from; see `ops.random.key`.
-        shape: of the new variable; left out where `out` takes the numbers.
+        shape: shape of the new variable; omitted if `out` is given.
         low: the smallest number.
         high: the upper bound, which is never drawn.
         element_type: FLOAT or HALF. FLOAT numbers are `low` plus multiples of 2^-24 of the range.
-        out: a tensor that takes the numbers, of that type; left out, a new variable.
-        mapping: of the new variable, as in `graph.add_variable`; left out, linear.
-        name: of the new variable and of the steps.
+        out: a tensor that takes the numbers, of that type; by default, a new variable.
+        mapping: mapping of the new variable, as in `graph.add_variable`; linear by default.
+        name: name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -346,7 +347,7 @@ def uniform(
         InvalidOption: if `low` is not below `high`, both rounded to the element type, or if not
             exactly one of `shape` and `out` is given.
         GraphConnectionError: for an `out` that cannot be written.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -379,7 +380,7 @@ def uniform_fields(
             f"{what}: {names[0]} {low!r} and {names[1]} {high!r} are not a range of "
             f"{element_type!r}",
             found=f"rounded they are {least} and {most}, {width:g} apart",
-            fix=f"{names[0]} below {names[1]}, such as {names[0]}=0.0, {names[1]}=1.0",
+            fix=f"pass {names[0]} less than {names[1]}, such as {names[0]}=0.0, {names[1]}=1.0",
         )
     return {"low": float(least), "scale": width, "last": float(np.nextafter(most, least))}
 
@@ -403,13 +404,13 @@ def integers(
 
     Args:
         key: the key to draw from; see `ops.random.key`.
-        shape: of the new variable; left out where `out` takes the numbers.
+        shape: shape of the new variable; omitted if `out` is given.
         low: the smallest number.
         high: one past the greatest; at most 2^32 above `low`.
         element_type: an integer type.
         out: a tensor that takes the numbers, of one of these types.
-        mapping: of the new variable, as in `graph.add_variable`; left out, linear.
-        name: of the new variable and of the steps.
+        mapping: mapping of the new variable, as in `graph.add_variable`; linear by default.
+        name: name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -442,8 +443,9 @@ def integer_fields(what: str, element_type: ElementClass, low: int, high: int) -
     most = count_of(what, "high", high, int(limits.min), int(limits.max) + 2)
     if not 0 < most - least <= TWO_32:
         raise InvalidOption(
-            f"{what}: from low {least} to before high {most} there are {most - least} numbers",
-            fix=f"at least 1, and at most 2^32: high={least + 10}",
+            f"{what}: from low {least} up to, not including, high {most} there are "
+            f"{most - least} numbers",
+            fix=f"choose a range of 1 to 2^32 numbers, such as high={least + 10}",
         )
     signed = (least + (1 << 63)) % (1 << 64) - (1 << 63)
     return {"low": signed, "range": most - least}
@@ -464,12 +466,12 @@ def bernoulli(
 
     Args:
         key: the key to draw from; see `ops.random.key`.
-        shape: of the new variable; left out where `out` takes the numbers.
+        shape: shape of the new variable; omitted if `out` is given.
         probability: from 0 to 1, rounded to a multiple of 2^-32.
         element_type: BOOL, FLOAT, HALF or an integer type.
         out: a tensor that takes the numbers, of one of these types.
-        mapping: of the new variable, as in `graph.add_variable`; left out, linear.
-        name: of the new variable and of the steps.
+        mapping: mapping of the new variable, as in `graph.add_variable`; linear by default.
+        name: name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -513,13 +515,13 @@ def normal(
 
     Args:
         key: the key to draw from; see `ops.random.key`.
-        shape: of the new variable; left out where `out` takes the numbers.
-        mean: of the numbers.
+        shape: shape of the new variable; omitted if `out` is given.
+        mean: mean of the numbers.
         deviation: their standard deviation, 0 or more.
         element_type: FLOAT or HALF.
         out: a tensor that takes the numbers, of one of these types.
-        mapping: of the new variable, as in `graph.add_variable`; left out, linear.
-        name: of the new variable and of the steps.
+        mapping: mapping of the new variable, as in `graph.add_variable`; linear by default.
+        name: name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -562,15 +564,15 @@ def truncated_normal(
 
     Args:
         key: the key to draw from; see `ops.random.key`.
-        shape: of the new variable; left out where `out` takes the numbers.
-        mean: of the numbers.
+        shape: shape of the new variable; omitted if `out` is given.
+        mean: mean of the numbers.
         deviation: standard deviation of the distribution before it is cut off, 0 or more.
         bound: the greatest distance from the mean in standard deviations, above 0. Beyond 5.4 it
             has no effect, as each number is made from 24 bits of a word.
         element_type: FLOAT or HALF.
         out: a tensor that takes the numbers, of one of these types.
-        mapping: of the new variable, as in `graph.add_variable`; left out, linear.
-        name: of the new variable and of the steps.
+        mapping: mapping of the new variable, as in `graph.add_variable`; linear by default.
+        name: name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -607,7 +609,7 @@ def truncated_fields(
     numbers = normal_fields(what, mean, deviation, names[0])
     most = float(rounded(what, names[1], bound, np.dtype(np.float32)))
     if not most > 0:
-        raise beside(what, names[1], bound, "above 0")
+        raise invalid_value(what, names[1], bound, "a number greater than 0")
     numbers |= {"bound": most, "share": math.erf(most / math.sqrt(2))}
     return numbers
 
@@ -622,7 +624,7 @@ def normal_fields(
         "deviation": float(rounded(what, name, deviation, single)),
     }
     if numbers["deviation"] < 0:
-        raise beside(what, name, deviation, "from 0")
+        raise invalid_value(what, name, deviation, "a number of at least 0")
     return numbers
 
 
@@ -658,9 +660,9 @@ def dropout(
         x: FLOAT or HALF. An expression is stored first.
         rate: the probability that an element becomes 0, from 0 to 1, rounded to a multiple of
             2^-32.
-        out: the tensor that takes the result, of the type and size of x; it may be x itself. Left
-            out, a new variable with the mapping of x.
-        name: of the new variable and of the steps.
+        out: the tensor that takes the result, of the type and size of x; it may be x itself. By
+            default, a new variable with the mapping of x.
+        name: name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -702,11 +704,11 @@ def dropout_gradient(
 
     Args:
         counter: the counter that `ops.random.dropout` returned.
-        gradient: of the shape of that result, FLOAT or HALF.
-        rate: of the dropout.
-        out: the tensor that takes the result, of the type and shape of the gradient; left out, a
-            new variable.
-        name: of the new variable and of the steps.
+        gradient: a tensor of the shape of that result, FLOAT or HALF.
+        rate: rate of the dropout.
+        out: the tensor that takes the result, of the type and shape of the gradient; by
+            default, a new variable.
+        name: name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -737,8 +739,8 @@ def _drop(
         the_tensor(what, "out", out)
         if (out.element_type, out.shape) != (x.element_type, x.shape):
             raise TensorCreationError(
-                f"{what}: out '{out.name}' is {type_and_shape(out)}, x {described(x)}",
-                fix="an out of that type and shape",
+                f"{what}: out '{out.name}' is {type_and_shape(out)}, but x is {described(x)}",
+                fix="pass an out of the type and shape of x",
             )
     draw.check_out(out, None)
     if isinstance(x, Expr):

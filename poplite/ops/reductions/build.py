@@ -401,7 +401,7 @@ class Fused:
         return map_cycles(self.body, self._shape, self.element_type, mapping, target, shares)
 
     def least_map_cycles(self, mapping: TileMapping, target: Target) -> float:
-        """Return a lower bound for the cycles of such a map, from its fullest tile."""
+        """Return a lower bound on the cycles of such a map, from its fullest tile."""
         return least_map_cycles(self.body, self._shape, self.element_type, mapping, target)
 
     def _recipe(self, out: ElementClass, *, is_columns: bool) -> ReductionRecipe:
@@ -503,7 +503,7 @@ class FusedReduction:
             yield min(next(way.bounds(target)) for way in self._ways)
         yield Bound(self._ways[0 if self.is_in_one else 1].total(target), is_exact=True)
 
-    def lies(self) -> TileMapping:
+    def result_mapping(self) -> TileMapping:
         """Return the mapping of a new result in the cheaper way."""
         target = self._graph.target
         order = self._builder.order if self.is_in_one else self._stored_order
@@ -537,8 +537,8 @@ class FusedReduction:
 # -- reductions ------------------------------------------------------------------------------------
 # Reductions of tensors: sums, products, extremes, and logical operations along dimensions.
 #
-# Elements stay where they are as long as that helps. First, each tile combines what it holds of
-# every output; then the results of the tiles are combined on one of them, in the cheapest number of
+# Elements stay on their tiles as long as possible. First, each tile combines its elements of every
+# output; then the results of the tiles are combined on one of them, in the cheapest number of
 # steps if an output has elements on many tiles (`levels`)::
 #
 #     tile 0   0 0 0 0 1 1    ->   p0 p1

@@ -160,7 +160,7 @@ def _check_unscaled(op: str, scale: object, update: object) -> None:
             raise ElementTypeError(
                 f"ops.reduce: {op!r} takes no {name}",
                 found=f"{name}={clipped(value)}",
-                fix=f"{', '.join(map(repr, SCALED))} do",
+                fix=f"use one of {', '.join(map(repr, SCALED))}",
             )
 
 
@@ -171,9 +171,9 @@ def _one(scale: Operand | float, result: Expr, called: str) -> Expr:
         return made
     if made.num_elements != 1:
         raise TensorCreationError(
-            f"{called}: it has shape {made.shape}",
+            f"{called} has shape {made.shape}, not one element",
             found=repr(made),
-            fix="a number, or a tensor of one element; ops.sum(x, 0) * y scales by element",
+            fix="pass a number or a tensor of one element; scale by element with ops.sum(x, 0) * y",
         )
     return made if made.rank <= result.rank else reduction("add", made, None, False)
 
@@ -186,9 +186,9 @@ def _fitting(update: Operand | float, result: Expr, called: str) -> Expr:
     sizes = zip(made.shape[::-1], result.shape[::-1], strict=False)
     if made.rank > result.rank or any(a not in (1, b) for a, b in sizes):
         raise TensorCreationError(
-            f"{called}: it has shape {made.shape}, the result {result.shape}",
+            f"{called} has shape {made.shape}, but the result has {result.shape}",
             found=repr(made),
-            fix=f"one of shape {result.shape}",
+            fix=f"pass one of shape {result.shape}",
         )
     return made
 
@@ -199,9 +199,9 @@ def _of_type(value: Expr, result: Expr) -> Expr:
         return value
     if value.is_open:
         raise ElementTypeError(
-            "ops.reduce: a scale or an update has no arguments (ops.arg)",
+            "ops.reduce: a scale or an update cannot contain arguments (ops.arg)",
             found=repr(value),
-            fix="a tensor or an expression of tensors",
+            fix="pass a tensor or an expression of tensors",
         )
     is_float = all(kind_of(each.element_type) == "float" for each in (value, result))
     return cast(value, result.element_type) if is_float else value
@@ -231,7 +231,7 @@ def _finite_or_0(x: Expr) -> Expr:
 
 
 _USAGE = "ops.reduce_many(reductions)"
-_FORMS = '("add", x, 0), or an expression such as ops.sum(x, 0)'
+_FORMS = 'pass ("add", x, 0), or an expression such as ops.sum(x, 0)'
 
 
 def reduce_many(
@@ -263,7 +263,7 @@ def reduce_many(
             as in `ops.reduce` and `ops.map`.
         ElementTypeError: for an entry that is not a reduction, and as in `ops.reduce`.
         GraphCycleError: for an output that another of the reductions reads or writes.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -285,13 +285,13 @@ def reduce_many(
     if len(outputs) not in (0, len(exprs)):
         raise TensorCreationError(
             f"{_USAGE}: {amount(len(outputs), 'output')} for {amount(len(exprs), 'reduction')}",
-            fix="an output for each, or none",
+            fix="pass an output for each, or none",
         )
     if mapping is not None and outputs:
         raise TensorCreationError(
-            f"{_USAGE}: a mapping and outputs, which have their own",
+            f"{_USAGE}: mapping cannot be given with outputs, which have their own",
             found=f"mapping={clipped(mapping)}",
-            fix="graph.set_tile_mapping(output, mapping), or no outputs",
+            fix="call graph.set_tile_mapping(output, mapping), or pass no outputs",
         )
     if not exprs:
         return []

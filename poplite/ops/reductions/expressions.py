@@ -35,7 +35,7 @@ from poplite.expr.tree import ElementClass, Expr, Leaf, Reduction, Weak, labelle
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.fuse.placement import EXACT
 from poplite.ops.fuse.storing import MOST_STORED, first_of_repeated
-from poplite.ops.reductions.first_extremes import lies_in_rows
+from poplite.ops.reductions.first_extremes import has_rows_in_order
 from poplite.ops.reductions.order import ordered
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.types import FLOAT, HALF, UNSIGNED_INT
@@ -108,7 +108,7 @@ def variance(x: Operand, dims: Dims = None, *, ddof: float = 0, keepdims: bool =
     operand = float_operand(x, called)
     if isinstance(ddof, bool) or not isinstance(ddof, int | float):
         raise ElementTypeError(
-            f"{called}: ddof is {clipped(ddof)}", found=of_type(ddof), fix="ddof=1"
+            f"{called}: ddof is {clipped(ddof)}", found=of_type(ddof), fix="pass ddof=1"
         )
     wide = cast(operand, FLOAT)
     distances = apply("subtract", wide, _mean(wide, dims, True, called))
@@ -143,7 +143,7 @@ def norm(x: Operand, dims: Dims = None, *, ord: float = 2, keepdims: bool = Fals
     operand = float_operand(x, called)
     if not isinstance(ord, int | float | np.number) or ord not in (1, 2, math.inf):
         raise TensorCreationError(
-            f"{called}: ord is {clipped(ord)}", found=of_type(ord), fix="1, 2 or math.inf"
+            f"{called}: ord is {clipped(ord)}", found=of_type(ord), fix="pass 1, 2 or math.inf"
         )
     wide = cast(operand, FLOAT)
     if ord == 2:
@@ -258,7 +258,7 @@ def _first_position(how: str, x: Operand, dim: int | None, keepdims: bool, calle
         raise TensorIndexError(
             f"{called}: {clipped(dim)} is not a dimension",
             found=of_type(dim),
-            fix="one dimension, or None for the position among all elements",
+            fix="pass one dimension, or None for the position among all elements",
         )
     reduced = reduction(how, operand, dim, keepdims, called)
     assert isinstance(reduced, Reduction)
@@ -267,9 +267,9 @@ def _first_position(how: str, x: Operand, dim: int | None, keepdims: bool, calle
     size = math.prod(shape)
     if size > MOST_POSITIONS:
         raise SizeOverflowError(
-            f"{called}: positions among {size:,} elements",
-            found=f"positions are UNSIGNED_INT, of at most {MOST_POSITIONS:,} elements",
-            fix=f"{called}(x, dim) of a shorter dimension",
+            f"{called}: {size:,} elements are too many for positions",
+            found=f"positions are UNSIGNED_INT, for at most {MOST_POSITIONS:,} elements",
+            fix=f"call {called}(x, dim) for a shorter dimension",
         )
     if _is_one_pass(operand, dims):
         kept = reduced.keepdims
@@ -298,7 +298,7 @@ def _is_one_pass(operand: Expr, dims: Sequence[int]) -> bool:
     tensor = operand.tensor
     if not isinstance(tensor, Tensor) or not tensor.num_elements or tensor.contains_aliases():
         return False
-    return lies_in_rows(ordered(tensor, dims))
+    return has_rows_in_order(ordered(tensor, dims))
 
 
 def _positions(
@@ -319,9 +319,9 @@ def float_operand(x: Operand, called: str) -> Expr:
     operand = known_operand(x, called)
     if kind_of(operand.element_type) != "float":
         raise ElementTypeError(
-            f"{called}: its operand is {operand.element_type!r}",
+            f"{called}: the operand is {operand.element_type!r}",
             found=repr(operand),
-            fix="ops.cast(x, FLOAT) first",
+            fix="call ops.cast(x, FLOAT) first",
         )
     return operand
 
@@ -331,14 +331,14 @@ def known_operand(x: Operand, called: str) -> Expr:
     operand = as_expr(x, called)
     if isinstance(operand, Weak):
         raise ElementTypeError(
-            f"{called}: {operand.value!r} is one number",
+            f"{called}: cannot reduce the number {operand.value!r}",
             found=of_type(x),
-            fix="a tensor or an expression",
+            fix="pass a tensor or an expression",
         )
     if operand.is_open:
         raise ElementTypeError(
-            f"{called} of an expression with arguments: its shape and type are not known",
+            f"{called}: the shape and type of an expression with arguments are not known",
             found=repr(operand),
-            fix="ops.sum(...) of it, or tensors in the places of its arguments",
+            fix="use ops.sum(...) of it, or tensors instead of its arguments",
         )
     return operand

@@ -37,13 +37,13 @@ from poplite.vertices.reduce import (
 )
 
 LEAST_PART = 32
-"""Least elements of a part of a row: combining it takes as long as scanning a dozen elements."""
+"""Minimum number of elements in a part of a row: combining it takes as long as scanning a dozen."""
 
 OF_ROWS: dict[str, type[Vertex]] = {"argmax": FirstGreatestRows, "argmin": FirstLeastRows}
 OF_FOUND: dict[str, type[Vertex]] = {"argmax": FirstGreatest, "argmin": FirstLeast}
 
 
-def lies_in_rows(order: Order) -> bool:
+def has_rows_in_order(order: Order) -> bool:
     """Return whether the rows of a tensor are contiguous, in the order of positions."""
     return order.is_row_major and order.inner == 1
 
@@ -193,9 +193,9 @@ class FirstExtremes:
     def _room(self, tile: Int64) -> Int64:
         """Add elements for the results of some tiles, and return their numbers."""
         number, graph = self._positions.num_elements, self._graph
-        lies = _one_each(graph.target.tiles, tile)
+        mapping = _one_each(graph.target.tiles, tile)
         made = [
-            graph.add_variable(each.element_type, (len(tile),), name, mapping=lies)
+            graph.add_variable(each.element_type, (len(tile),), name, mapping=mapping)
             for each, name in ((self._values, "extremes"), (self._positions, "positions"))
         ]
         self._values = concat(self._values, made[0])

@@ -74,7 +74,7 @@ class RemainingPartials(NamedTuple):
 
     Attributes:
         element: the element type.
-        rows: the most partial results of an output.
+        rows: the maximum number of partial results of an output.
         elements: the number for all outputs together.
         tiles: the number of tiles that hold them.
         final_tiles: the number of tiles for the outputs; 0 for any tiles.
@@ -174,10 +174,10 @@ def _sizes(most: int, count: int) -> Iterator[int]:
 
 
 MOST_KEPT = 64
-"""Most plans in the cache."""
+"""Maximum number of plans in the cache."""
 
 MOST_INTERVALS = 1 << 14
-"""Most intervals of a mapping in a cached plan: many pieces would fill the memory."""
+"""Maximum number of intervals of a mapping in a cached plan: more would fill the memory."""
 
 
 @frozen
@@ -316,7 +316,7 @@ class _Planner:
                 effort=self._effort(),
                 grain=grain,
                 least_grain=least_grain,
-                straight=self._lie_together,
+                straight=self._are_contiguous,
                 may_keep=self._may_keep(),
                 may_share=self._may_share(),
                 wanted=wanted,
@@ -413,7 +413,7 @@ class _Planner:
         )
         return first, second
 
-    def _lie_together(self, begin: Int64, end: Int64) -> Mask:
+    def _are_contiguous(self, begin: Int64, end: Int64) -> Mask:
         """Return which ranges are contiguous in memory; partial results are, laid out by tile."""
         if not self._is_first:
             return np.ones(len(begin), np.bool_)
@@ -551,9 +551,9 @@ class ReductionWay(NamedTuple):
         cycles = float(cost.slowest_tile(work.tile, taken, target))
         if stage.name not in ACROSS:
             reads = VectorReads(work.tile, work.ptr, work.begin, work.end)
-            lies = reads.in_memory(self.problem.mapping) if is_first else reads
+            placed = reads.in_memory(self.problem.mapping) if is_first else reads
             cycles += gathering_cycles(
-                target, [(lies if _is_local(each) else reads, each) for each in operands]
+                target, [(placed if _is_local(each) else reads, each) for each in operands]
             )
         else:  # a tile copies its own elements to those that it receives
             cycles += target.cost("worker_call") + target.cost("copy_piece_cycles")

@@ -312,10 +312,10 @@ def dealt(found: Ranges, chosen: Int64, least: int, grain: int, home: Int64 | No
 
 
 LEAST_WORK = 128
-"""Least elements of a vertex, if there are as many: starting it costs as much as dozens of adds."""
+"""Minimum number of elements for a vertex, if there are as many: a start costs dozens of adds."""
 
 LEAST_ROWS = 64
-"""Least rows of a vertex, if workers share rows: that takes a further stage."""
+"""Minimum number of rows for a vertex, if workers share rows: that takes a further stage."""
 
 LEAST_SLOTS = 20
 """Slots of computation that justify starting another vertex."""
@@ -345,12 +345,12 @@ class Effort(NamedTuple):
 
     @property
     def least_work(self) -> int:
-        """Least elements of a vertex, if there are as many."""
+        """Minimum number of elements for a vertex, if there are as many."""
         return min(LEAST_WORK, ceil(LEAST_SLOTS / self.slots)) if self.slots else LEAST_WORK
 
     @property
     def least_rows(self) -> int:
-        """Least rows of a vertex, if workers share rows."""
+        """Minimum number of rows for a vertex, if workers share rows."""
         return min(LEAST_ROWS, ceil(LEAST_SLOTS / self.slots)) if self.slots else LEAST_ROWS
 
     def shares(self, length: Int64, count: Int64) -> Int64:
@@ -510,7 +510,7 @@ def stage(
         grain: the outputs in one load: if there are more, they are not separated.
         least_grain: the outputs in one load of every row, at least.
         straight: returns which ranges are contiguous in memory.
-        may_keep: whether single rows may stay as they are, for a later stage.
+        may_keep: whether single rows may be left unchanged, for a later stage.
         may_share: whether there are vertices for all workers of a tile that write partial results,
             and vertices that write outputs.
         wanted: where outputs are required, `(end, tile)` of intervals from 0; by default, on the

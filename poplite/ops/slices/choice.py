@@ -18,7 +18,7 @@ from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.graph.variables import values_for
 from poplite.graph.virtual import working_graph
 from poplite.ops.fuse.placement import held as intervals_of
-from poplite.ops.operands import beside, check_parts
+from poplite.ops.operands import check_parts, invalid_value
 from poplite.ops.planning import received_cycles
 from poplite.ops.slices.grid import (
     INDEX_BYTES,
@@ -35,7 +35,7 @@ from poplite.ops.slices.grid import (
     home_mapping,
     in_blocks,
     in_pairs,
-    lies_in_blocks,
+    is_in_blocks,
     of_blocks,
     owned,
     rank,
@@ -155,7 +155,7 @@ def plan_embedding(
         type: the element type.
         used_for: "read", "change" or "both".
         memory: the share of a tile's memory that the table, indices and rows may take. If no plan
-            fits, the plan that takes least is returned.
+            fits, the plan that takes the least memory is returned.
         columns: the number of blocks of columns, a divisor of the width; by default, the best.
 
     Returns:
@@ -178,19 +178,19 @@ def plan_embedding(
     sizes = {"entries": entries, "width": width, "lookups": lookups}
     for name, size in sizes.items():
         if not isinstance(size, (int, np.integer)) or not 1 <= size < 2**63:
-            raise _option(f"{name} is {clipped(size)}", f"{name}= a whole number from 1")
+            raise _option(f"{name} is {clipped(size)}", f"pass a whole number from 1: {name}=1")
     if not isinstance(used_for, str) or used_for not in ("read", "change", "both"):
-        raise _option(f"used_for is {clipped(used_for)}", '"read", "change" or "both"')
+        raise _option(f"used_for is {clipped(used_for)}", 'pass "read", "change" or "both"')
     if not isinstance(memory, int | float | np.number) or not 0 < memory < 2**63:
-        raise _option(f"memory is {clipped(memory)}", "a share above 0, such as memory=0.8")
+        raise _option(f"memory is {clipped(memory)}", "pass a share above 0, such as memory=0.8")
     table = Table(graph.target, element_type(type), int(entries), int(width), float(memory))
     choices = blocks_to_try(table.width, graph.target.tiles)
     if columns is not None:
         number = integer_or_none(columns)
         if number not in choices:
             raise _option(
-                f"{clipped(columns)} blocks of columns, of rows of {width}",
-                "columns= one of " + ", ".join(str(n) for n in choices),
+                f"columns is {clipped(columns)}, which does not divide the width {width}",
+                "pass one of " + ", ".join(str(n) for n in choices),
             )
         choices = [number]
     plans = [planned(graph, table, int(lookups), n, used_for) for n in choices]
@@ -212,7 +212,7 @@ def _option(found: str, fix: str) -> InvalidOption:
     return InvalidOption(f"ops.plan_embedding: {found}", fix=fix)
 
 
-# -- ways for tables as they are mapped ------------------------------------------------------------
+# -- ways for the current mapping of a table -------------------------------------------------------
 # How a table is shared: according to its plan, or in the cheapest way for its mapping.
 #
 # A table without a plan can be read and changed in place: each part on the tile with most of it.
@@ -328,7 +328,7 @@ class Ways(Generic[W]):
 
     def copied(self, columns: int) -> float:
         """Return the cycles of copying the matrix to blocks; 0 if it already has that layout."""
-        if lies_in_blocks(self.matrix, columns):
+        if is_in_blocks(self.matrix, columns):
             return 0
         return self.table.copied(self.fullest, columns)
 
@@ -338,7 +338,7 @@ class Ways(Generic[W]):
         If the matrix is copied, parts are read from the copy; their price includes that.
         """
         table, rate = self.table, self.table.target.exchange_bytes_per_cycle
-        if not lies_in_blocks(self.matrix, columns):
+        if not is_in_blocks(self.matrix, columns):
             back = table.copied(self.fullest, columns, back=True)
             return table.copied(self.fullest, columns), back
         if not is_home or not self._is_mapped:
@@ -351,17 +351,17 @@ class Ways(Generic[W]):
 
 
 def check_plan(what: str, plan: EmbeddingPlan | None, matrix: Tensor) -> None:
-    """Raise an error for the plan of another table."""
+    """Raise an error for a plan that was made for another table."""
     if plan is None:
         return
     if not isinstance(plan, EmbeddingPlan):
-        raise beside(what, "plan", plan, "plan=ops.plan_embedding(graph, ...)")
+        raise invalid_value(what, "plan", plan, "plan=ops.plan_embedding(graph, ...)")
     table = plan.table
     if (table.entries, table.width) != matrix.shape or table.element is not matrix.element_type:
         raise InvalidOption(
-            f"{what}: the plan is of {table.element!r} {[table.entries, table.width]}",
-            found=f"x '{matrix.name}' is {type_and_shape(matrix)} as rows",
-            fix="a plan of ops.plan_embedding with these sizes",
+            f"{what}: the plan is for {table.element!r} {[table.entries, table.width]}",
+            found=f"as rows, x '{matrix.name}' is {type_and_shape(matrix)}",
+            fix="pass a plan from ops.plan_embedding with these sizes",
         )
 
 
@@ -369,13 +369,14 @@ def check_plan(what: str, plan: EmbeddingPlan | None, matrix: Tensor) -> None:
 
 
 MOST_PIECES = 1 << 17
-"""Most pieces of memory that are examined for one number of blocks."""
+"""Maximum number of pieces of memory that are examined for one number of blocks."""
 
 FEW_PIECES = 1 << 13
-"""Most pieces for which parts are placed where most of each is: with more, no tile has much."""
+"""Maximum number of pieces for which parts are placed where most of each is: with more, no tile has
+much."""
 
 MOST_VERTICES = 64
-"""Most vertices on a tile."""
+"""Maximum number of vertices on a tile."""
 
 BLOCKS_TRIED = 3
 """Numbers of blocks of columns to try: the best for tables with a plan."""
@@ -387,10 +388,10 @@ class PlacedParts:
 
     Attributes:
         tile: the tile of each part, block of columns by block of columns.
-        moved: the most bytes that a tile receives or sends, in words.
+        moved: the maximum number of bytes that a tile receives or sends, in words.
         returned: the same for the way back, including a switch to another sender for each piece.
-        gathered: the most cycles in which a tile copies its pieces of parts together.
-        held: the most bytes of parts on a tile.
+        gathered: the maximum number of cycles in which a tile copies its pieces of parts together.
+        held: the maximum number of bytes of parts on a tile.
     """
 
     tile: Int64
@@ -401,7 +402,7 @@ class PlacedParts:
 
     @property
     def most(self) -> int:
-        """The most parts on a tile."""
+        """The maximum number of parts on a tile."""
         return int(np.bincount(self.tile).max())
 
     def are_on(self, tile: int | None) -> bool:
@@ -466,7 +467,7 @@ class ColumnBlocks:
         )
 
     def _gathered(self, own: Int64, missing: Int64, part: Int64, num_bytes: Int64) -> int:
-        """Return the most cycles in which a tile copies its pieces of parts together."""
+        """Return the maximum cycles in which a tile copies its pieces of parts together."""
         cost = self.table.target.cost
         pieces = np.bincount(part, minlength=len(own)) + (missing > 0)
         several = pieces[part] > 1

@@ -126,7 +126,7 @@ def multi_update(
         s: the new slices: the shape of x, with the shape of the indices in place of `dim`.
         indices: INT or UNSIGNED_INT of any shape.
         dim: the dimension along which x is sliced.
-        plan: a plan of `ops.plan_embedding`, for a table created by it: any other is copied,
+        plan: a plan from `ops.plan_embedding`, for a table created by it: any other is copied,
             changed and copied back. By default, the table is changed in place, or copied if that is
             cheaper.
         out_of_range: "error" stops the run at an index out of range of x, before anything is
@@ -143,8 +143,8 @@ def multi_update(
         TensorIndexError: for a dimension that x does not have; when the program runs, for an
             index out of range.
         GraphConnectionError: for an x that cannot be written.
-        InvalidOption: for the plan of another table.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        InvalidOption: for a plan that was made for another table.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -302,7 +302,7 @@ def _scale(
         raise ElementTypeError(
             f"{what}: scale {called(found)} is {described(found)}",
             found=f"x '{x.name}' is {type_and_shape(x)}",
-            fix=f"a scalar of {x.element_type!r}",
+            fix=f"pass a scalar of {x.element_type!r}",
         )
     return as_tensor(found, f"{name}/scale", program).reshape(())
 
@@ -522,7 +522,7 @@ def dynamic_slice(
         TensorIndexError: for a dimension that x does not have, or a slice longer than it; when
             the program runs, for an offset out of range.
         InvalidOption: for a dimension given twice.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -651,7 +651,9 @@ def create_sliceable(
     dims, sizes = sliced(what, like, dims, sizes)
     if not like.num_elements:
         raise TensorCreationError(
-            f"{what}: no elements", found=type_and_shape(like), fix="sizes from 1"
+            f"{what}: the shape has no elements",
+            found=type_and_shape(like),
+            fix="pass sizes from 1",
         )
     entries = math.prod(like.shape[dim] for dim in dims)
     plan = plan_embedding(
@@ -694,7 +696,7 @@ def _offsets(
         raise TensorCreationError(
             f"{what}: {begin.num_elements} offsets for {len(dims)} dimensions",
             found=f"offset {called(begin)}",
-            fix="an offset for each of dims",
+            fix="pass an offset for each of dims",
         )
     steps_for(what, graph, name, program)
     return begin

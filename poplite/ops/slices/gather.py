@@ -37,7 +37,6 @@ from poplite.ops.operands import (
     FLOATS,
     INDICES,
     Given,
-    beside,
     bits_of,
     called,
     check_placed,
@@ -45,6 +44,7 @@ from poplite.ops.operands import (
     count_of,
     dimension,
     graph_of,
+    invalid_value,
     operand,
     own_operand,
     steps_for,
@@ -68,7 +68,7 @@ from poplite.types import BOOL, FLOAT, UNSIGNED_INT, ElementTypeLike, element_ty
 from poplite.vertices.slices import CheckIndices, MultiSlice
 
 MOST_ROWS = 1 << 31
-"""Most rows of a table: as UNSIGNED_INT, the index -1 is then out of range."""
+"""Maximum number of rows of a table: as UNSIGNED_INT, the index -1 is then out of range."""
 
 
 def sliced(
@@ -76,23 +76,23 @@ def sliced(
 ) -> tuple[list[int], list[int]]:
     """Return the sliced dimensions, and the sizes of slices."""
     listed = [
-        checked_items(each, f"{what}: {name}", f"a list, such as {name}=[1]")
+        checked_items(each, f"{what}: {name}", f"pass a list, such as {name}=[1]")
         for name, each in (("dims", dims), ("sizes", sizes))
     ]
     found = [dimension(what, x, dim) for dim in listed[0]]
     lengths = [count_of(what, "size", size) for size in listed[1]]
     if len(found) != len(lengths) or len(set(found)) != len(found):
         raise InvalidOption(
-            f"{what}: dims {listed[0]} and sizes {listed[1]}",
-            found="a dimension twice" if len(set(found)) != len(found) else "",
-            fix="each dimension once, and a size for each",
+            f"{what}: dims {listed[0]} do not match sizes {listed[1]}",
+            found="a dimension occurs twice" if len(set(found)) != len(found) else "",
+            fix="list each dimension once, and a size for each",
         )
     for dim, size in zip(found, lengths, strict=True):
         if size > x.shape[dim]:
             raise TensorIndexError(
-                f"{what}: a slice of {size} elements along dimension {dim} of '{x.name}'",
+                f"{what}: cannot slice {size} elements along dimension {dim} of '{x.name}'",
                 found=type_and_shape(x),
-                fix=f"from 0 to {x.shape[dim]}",
+                fix=f"pass a size from 0 to {x.shape[dim]}",
             )
     return found, lengths
 
@@ -101,7 +101,7 @@ def is_strict(what: str, out_of_range: object) -> bool:
     """Return whether an index out of range stops the run."""
     if not isinstance(out_of_range, str) or out_of_range not in ("error", "popops"):
         raise InvalidOption(
-            f"{what}: out_of_range is {clipped(out_of_range)}", fix='"error" or "popops"'
+            f"{what}: out_of_range is {clipped(out_of_range)}", fix='pass "error" or "popops"'
         )
     return out_of_range == "error"
 
@@ -149,7 +149,7 @@ def check_rows(what: str, x: Tensor, rows: int, lookups: int) -> None:
         raise TensorIndexError(
             f"{what}: '{x.name}' has {rows:,} rows for {lookups:,} indices",
             found=type_and_shape(x),
-            fix=f"from 1 to {MOST_ROWS - 1:,} rows",
+            fix=f"pass a tensor with 1 to {MOST_ROWS - 1:,} rows",
         )
 
 
@@ -172,7 +172,7 @@ def multi_slice(
         x: a tensor of any type.
         indices: INT or UNSIGNED_INT of any shape, a tensor or an expression.
         dim: the dimension along which x is sliced.
-        plan: a plan of `ops.plan_embedding`, for a table created by it: any other is copied each
+        plan: a plan from `ops.plan_embedding`, for a table created by it: any other is copied each
             time. By default, the table is read in place, or copied each time if that is cheaper.
         out_of_range: "error" stops the run at an index out of range of x; "popops" gives a
             slice of 0, where PopLibs leaves it undefined.
@@ -186,8 +186,8 @@ def multi_slice(
         ElementTypeError: for indices that are not INT or UNSIGNED_INT.
         TensorIndexError: for a dimension that x does not have; when the program runs, for an
             index out of range.
-        InvalidOption: for the plan of another table.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        InvalidOption: for a plan that was made for another table.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -376,7 +376,7 @@ def one_hot(
             cannot represent.
         InvalidOption: if `on` or `off` is not a number.
         TensorIndexError: when the program runs, for an index out of range.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -406,7 +406,7 @@ def _element(what: str, name: str, value: object, kind: ElementClass) -> Number:
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, bool | int | float):
-        raise beside(what, name, value, f"a number, such as {name}=1")
+        raise invalid_value(what, name, value, f"a number, such as {name}=1")
     if kind is BOOL and value in (0, 1):
         value = bool(value)
     return typed_number(value, kind, f"{what}, {name}")
@@ -437,7 +437,7 @@ def select_from_rows(
         ElementTypeError: for an x that is not FLOAT or HALF, or indices of an unsupported type.
         TensorCreationError: for tensors of other shapes.
         TensorIndexError: when the program runs, for an index out of range.
-        ControlProgramError: if `program` is left out, outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -541,7 +541,7 @@ def _check_table(what: str, x: Tensor) -> None:
     if x.element_type not in FLOATS or x.rank != 2:
         raise ElementTypeError(
             f"{what}: x '{x.name}' is {type_and_shape(x)}",
-            fix="rows of FLOAT or HALF, [rows, columns]",
+            fix="pass rows of FLOAT or HALF, [rows, columns]",
         )
 
 
@@ -559,9 +559,10 @@ def _of_rows(
     check_placed(x)
     if given.shape != x.shape[:1]:
         raise TensorCreationError(
-            f"{what}: indices {called(given)} of shape {given.shape} for {x.shape[0]} rows",
+            f"{what}: indices {called(given)} have shape {given.shape}, but there are "
+            f"{x.shape[0]} rows",
             found=f"x '{x.name}' is {type_and_shape(x)}",
-            fix="an index for each row",
+            fix="pass an index for each row",
         )
     numbers = _checked(what, graph, given, x.shape[1], out_of_range, name, program)
     column = numbers.reshape((*numbers.shape, 1))

@@ -48,7 +48,7 @@ from poplite.vertices.estimators.poplibs import gather_rows, list_rows, update_l
 
 
 def home_mapping(graph: Graph, rows: int, width: int, columns: int) -> TileMapping:
-    """Return the mapping of blocks: the rows of each are spread over tiles of its own.
+    """Return the mapping of blocks: the rows of each are spread over separate tiles.
 
     It is the mapping of a variable [columns, rows, width / columns].
     """
@@ -83,7 +83,7 @@ def in_blocks(matrix: Tensor, columns: int) -> Tensor:
     return matrix.reshape((rows, columns, width // columns)).dim_shuffle((1, 0, 2)).flatten()
 
 
-def lies_in_blocks(matrix: Tensor, columns: int) -> bool:
+def is_in_blocks(matrix: Tensor, columns: int) -> bool:
     """Return whether each block of columns is contiguous in memory."""
     view, size = in_blocks(matrix, columns), matrix.num_elements // columns
     if view.num_regions() > columns:
@@ -93,7 +93,7 @@ def lies_in_blocks(matrix: Tensor, columns: int) -> bool:
 
 def moved_to_blocks(recorder: Recorder, matrix: Tensor, columns: int, name: str) -> Tensor:
     """Return a matrix in blocks: this one, or a new variable that it is copied to."""
-    if lies_in_blocks(matrix, columns):
+    if is_in_blocks(matrix, columns):
         return matrix
     made = like_blocks(recorder.graph, matrix, columns, name)
     recorder.add(Copy(matrix, made))
@@ -134,7 +134,7 @@ LISTED_BYTES = 2 * UNSIGNED_SHORT.size_bytes
 """Bytes of an index in a list: its row and its place."""
 
 MOST_LISTED = 1 << 16
-"""Most rows of an owner, and most indices in a part of a list."""
+"""Maximum number of rows of an owner, and of indices in a part of a list."""
 
 
 @frozen
@@ -253,7 +253,7 @@ class Changing:
 
     def __str__(self) -> str:
         by = f"{self.columns:,} x {self.parts:,} x {self.passes:,}"
-        how = f"{self.lists:,} lists each" if self.lists else "looking at all indices"
+        how = f"{self.lists:,} lists each" if self.lists else "reading all indices"
         return f"change {by} columns, rows, passes, {how}: {self.cycles:,} cycles, {self.bytes:,} B"
 
 
@@ -352,12 +352,12 @@ class RowOwners:
     """The rows of a table and the new rows that their owners lack.
 
     Attributes:
-        received: the most bytes that a tile receives.
-        returned: the most bytes that are sent back to a tile.
+        received: the maximum number of bytes that a tile receives.
+        returned: the maximum number of bytes that are sent back to a tile.
         gathered: the cycles in which a tile copies its rows together, before and after.
         held: the bytes of rows on the fullest tile.
         rounds: the number of vertices of a worker.
-        blocks: the most blocks of columns on a tile.
+        blocks: the maximum number of blocks of columns on a tile.
         near: whether all new rows are on the one tile of all owners.
         paired: whether both tiles of all pairs get the same new rows.
     """

@@ -277,26 +277,38 @@ def hidden(value: object) -> Any:
 @pytest.mark.parametrize(
     ("function", "text"),
     [
-        (lambda x, i: nn.softmax(i), "ops.nn.softmax: its operand is INT"),
+        (lambda x, i: nn.softmax(i), "ops.nn.softmax: the operand is INT"),
         (lambda x, i: nn.softmax(x, 2), "2"),
-        (lambda x, i: nn.softmax_gradient(x, x[0]), "FLOAT [3] for FLOAT [4, 3]"),
-        (lambda x, i: nn.softmax_gradient(x[0], x), "FLOAT [4, 3] for FLOAT [3]"),
-        (lambda x, i: nn.softmax_gradient(x, i), "ops.nn.softmax_gradient: its operand is INT"),
-        (lambda x, i: nn.log_softmax_gradient(x, x[:, :1]), "FLOAT [4, 1] for FLOAT [4, 3]"),
+        (
+            lambda x, i: nn.softmax_gradient(x, x[0]),
+            "the gradient must be FLOAT [4, 3]; found FLOAT [3]",
+        ),
+        (
+            lambda x, i: nn.softmax_gradient(x[0], x),
+            "the gradient must be FLOAT [3]; found FLOAT [4, 3]",
+        ),
+        (lambda x, i: nn.softmax_gradient(x, i), "ops.nn.softmax_gradient: the operand is INT"),
+        (
+            lambda x, i: nn.log_softmax_gradient(x, x[:, :1]),
+            "the gradient must be FLOAT [4, 3]; found FLOAT [4, 1]",
+        ),
         (
             lambda x, i: nn.log_softmax_gradient(x, pl.ops.cast(x, pl.HALF)),
-            "HALF [4, 3] for FLOAT [4, 3]",
+            "the gradient must be FLOAT [4, 3]; found HALF [4, 3]",
         ),
-        (lambda x, i: nn.layer_norm_gradient(x, x[0]), "FLOAT [3] for FLOAT [4, 3]"),
-        (lambda x, i: nn.layer_norm(x, x[:, :1]), "a gain of shape (4, 1) for x of (4, 3)"),
-        (lambda x, i: nn.layer_norm(x, 1.0, x.expand([0])), "a bias of shape (1, 4, 3)"),
-        (lambda x, i: nn.layer_norm_gradient(x, x, x), "a gain of shape (4, 3) for x of (4, 3)"),
-        (lambda x, i: nn.cross_entropy(x, i), r"labels of shape (4, 3) for logits of shape (4, 3)"),
+        (
+            lambda x, i: nn.layer_norm_gradient(x, x[0]),
+            "the gradient must be FLOAT [4, 3]; found FLOAT [3]",
+        ),
+        (lambda x, i: nn.layer_norm(x, x[:, :1]), "gain has shape (4, 1), but x has (4, 3)"),
+        (lambda x, i: nn.layer_norm(x, 1.0, x.expand([0])), "bias has shape (1, 4, 3)"),
+        (lambda x, i: nn.layer_norm_gradient(x, x, x), "gain has shape (4, 3), but x has (4, 3)"),
+        (lambda x, i: nn.cross_entropy(x, i), r"labels have shape (4, 3), but logits have (4, 3)"),
         (lambda x, i: nn.cross_entropy(x, x[0]), "labels 'x' are FLOAT"),
         (lambda x, i: nn.cross_entropy(x, hidden(i[0] + 1)), "store it first"),
         (lambda x, i: nn.sgd(hidden(x * 2), x, 0.1), "parameter"),
         (lambda x, i: nn.sgd(i, i, 0.1), "parameter 'i' is INT"),
-        (lambda x, i: nn.sgd(x, x[0], 0.1), "a gradient of shape (3,) for 'x' of shape (4, 3)"),
+        (lambda x, i: nn.sgd(x, x[0], 0.1), "the gradient has shape (3,), but 'x' has (4, 3)"),
         (lambda x, i: nn.sgd(x, x, 0.1, velocity=x[0]), "velocity 'x' is float32[3]"),
         (
             lambda x, i: nn.adam(x, x, nn.AdamState(x, i, x[0])),
@@ -465,8 +477,11 @@ def test_what_popnn_names_one_by_one() -> None:
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda g, x, i, p: nn.hard_sigmoid(i), "ops.nn.hard_sigmoid: its operand is INT"),
-        (lambda g, x, i, p: nn.tanh_gradient(x, x[0]), "FLOAT [3] for FLOAT [4, 3]"),
+        (lambda g, x, i, p: nn.hard_sigmoid(i), "ops.nn.hard_sigmoid: the operand is INT"),
+        (
+            lambda g, x, i, p: nn.tanh_gradient(x, x[0]),
+            "the gradient must be FLOAT [4, 3]; found FLOAT [3]",
+        ),
         (lambda g, x, i, p: popnn.nonLinearity(g, Kind.SWISH, i, p), "ops.swish: 'i' is INT"),
     ],
 )
@@ -581,14 +596,17 @@ def test_running_statistics_and_inference() -> None:
 @pytest.mark.parametrize(
     ("function", "text"),
     [
-        (lambda x, i: nn.batch_norm(i), "ops.nn.batch_norm: its operand is INT"),
+        (lambda x, i: nn.batch_norm(i), "ops.nn.batch_norm: the operand is INT"),
         (lambda x, i: nn.batch_norm(x[0, 0]), "x has shape (3,)"),
-        (lambda x, i: nn.group_norm(x, 3), "groups=3 of 4 channels"),
-        (lambda x, i: nn.group_norm(x, 0), "groups=0 of 4 channels"),
+        (lambda x, i: nn.group_norm(x, 3), "groups is 3 for 4 channels"),
+        (lambda x, i: nn.group_norm(x, 0), "groups is 0 for 4 channels"),
         (lambda x, i: nn.group_norm(x, hidden(None)), "ops.nn.group_norm: groups is None"),
         (lambda x, i: nn.softmax(x, hidden(None)), "ops.nn.softmax: dim=None is not a dimension"),
-        (lambda x, i: nn.batch_norm(x, x[0, 0]), "has shape (3,), x (2, 4, 3)"),
-        (lambda x, i: nn.batch_norm_gradient(x, x[0]), "FLOAT [4, 3] for FLOAT [2, 4, 3]"),
+        (lambda x, i: nn.batch_norm(x, x[0, 0]), "has shape (3,), but x has (2, 4, 3)"),
+        (
+            lambda x, i: nn.batch_norm_gradient(x, x[0]),
+            "the gradient must be FLOAT [2, 4, 3]; found FLOAT [4, 3]",
+        ),
         (lambda x, i: nn.running_statistics(x, x[0, :, 0], hidden(1)), "variance"),
         (
             lambda x, i: nn.running_statistics(ops.cast(i, pl.FLOAT), x[0, :, 0], x[0, :, 0]),
@@ -604,7 +622,7 @@ def test_running_statistics_and_inference() -> None:
         ),
         (
             lambda x, i: nn.running_statistics(x[:1, :, 0], x[0, :, 0], x[1, :, 0]),
-            "a channel has 1 values",
+            "needs at least 2 values in a channel; found 1",
         ),
     ],
 )

@@ -313,11 +313,14 @@ def any_of(value: object) -> Any:
         (lambda g, k, x: random.key(g, -1), "seed is -1"),
         (lambda g, k, x: random.key(g, 2**64), "from 0 to 18446744073709551615"),
         (lambda g, k, x: random.key(g, any_of(0.5)), "seed is 0.5"),
-        (lambda g, k, x: random.uniform(x, (3,)), "a key, 4 words of UNSIGNED_INT"),
+        (lambda g, k, x: random.uniform(x, (3,)), "key must be UNSIGNED_INT[4]"),
         (lambda g, k, x: random.uniform(any_of(7), (3,)), "given 7"),
-        (lambda g, k, x: random.uniform(k), "no shape, and no out"),
-        (lambda g, k, x: random.uniform(k, (8,), out=x), "a shape and out"),
-        (lambda g, k, x: random.uniform(k, out=x, mapping=0), "a mapping and out 'x'"),
+        (lambda g, k, x: random.uniform(k), "neither shape nor out is given"),
+        (lambda g, k, x: random.uniform(k, (8,), out=x), "both shape and out are given"),
+        (
+            lambda g, k, x: random.uniform(k, out=x, mapping=0),
+            "mapping cannot be given with out 'x'",
+        ),
         (
             lambda g, k, x: random.uniform(k, (3,), 1, 1),
             "low 1 and high 1 are not a range of FLOAT",

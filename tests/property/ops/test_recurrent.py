@@ -263,7 +263,7 @@ def hidden(value: object) -> Any:
         (lambda x, w, s: nn.lstm(hidden(3), w), "ops.nn.lstm"),
         (
             lambda x, w, s: nn.lstm_gradient(x, w, nn.lstm(x, w, inference=True), x),
-            "is nothing that ops.nn.lstm saved",
+            "is not a result of ops.nn.lstm with saved values",
         ),
         (
             lambda x, w, s: nn.lstm_gradient(x, w, nn.lstm(x, w), x),
@@ -397,8 +397,11 @@ def backward(x: pl.Tensor, w: nn.AttentionWeights, f: object, role: str) -> obje
     [
         (lambda x, w, f: f(x[0], x, x, w, 2), "query 'x' is float32[3, 4]"),
         (lambda x, w, f: f(x, x[:1], x, w, 2), "key 'x' is float32[1, 3, 4]"),
-        (lambda x, w, f: f(x, x[:, :0], x[:, :0], w, 2), "there is no key"),
-        (lambda x, w, f: f(x, x, x, w, 3), "3 heads of 4 columns of weights.query"),
+        (lambda x, w, f: f(x, x[:, :0], x[:, :0], w, 2), "there are no keys"),
+        (
+            lambda x, w, f: f(x, x, x, w, 3),
+            "4 columns of weights.query cannot be divided among 3 heads",
+        ),
         (lambda x, w, f: f(x, x, x, hidden(x), 2), "are not weights"),
         (lambda x, w, f: f(x, x, x, w._replace(key=x), 2), "weights.key 'x' is float32[2, 3, 4]"),
         (
@@ -409,7 +412,7 @@ def backward(x: pl.Tensor, w: nn.AttentionWeights, f: object, role: str) -> obje
         (lambda x, w, f: f(x, x, x, w, 2, mask=x > 0), "the mask has shape (2, 3, 4)"),
         (
             lambda x, w, f: nn.multi_head_attention_gradient(x, x, x, w, 2, hidden(x), x),
-            "is nothing that ops.nn.multi_head_attention made",
+            "is not a result of ops.nn.multi_head_attention",
         ),
         *(
             (partial(backward, role=role), f"forward.saved.{role} 'x' is float32[2, 1, 4]")

@@ -427,7 +427,7 @@ Record = Callable[[pl.Tensor, pl.Tensor, pl.Tensor], object]
     ("record", "error", "text"),
     [
         (lambda x, s, k: ops.multi_slice(x, s), pl.ElementTypeError, "indices: 's' is FLOAT"),
-        (lambda x, s, k: ops.multi_slice(x, k, 2), IndexError, "dimension 2 of 'x', which has 2"),
+        (lambda x, s, k: ops.multi_slice(x, k, 2), IndexError, "there is no dimension 2 in 'x', which has 2"),
         (lambda x, s, k: ops.multi_slice(x[:0], k), IndexError, "0 rows for 3 indices"),
         (
             lambda x, s, k: ops.multi_slice(x, k, out_of_range="wrap"),
@@ -457,9 +457,9 @@ Record = Callable[[pl.Tensor, pl.Tensor, pl.Tensor], object]
         (
             lambda x, s, k: ops.dynamic_slice(x, k[:2], [0, 0], [2, 2]),
             pl.InvalidOption,
-            "a dimension twice",
+            "a dimension occurs twice",
         ),
-        (lambda x, s, k: ops.dynamic_slice(x, k[:1], [1], [5]), IndexError, "a slice of 5 e"),
+        (lambda x, s, k: ops.dynamic_slice(x, k[:1], [1], [5]), IndexError, "cannot slice 5 e"),
         (
             lambda x, s, k: ops.multi_slice(
                 x, k, plan=ops.plan_embedding(x.graph, entries=7, width=4, lookups=3)
@@ -475,9 +475,9 @@ Record = Callable[[pl.Tensor, pl.Tensor, pl.Tensor], object]
         (
             lambda x, s, k: ops.plan_embedding(x.graph, entries=7, width=6, lookups=2, columns=4),
             pl.InvalidOption,
-            "4 blocks of columns, of rows of 6",
+            "columns is 4, which does not divide the width 6",
         ),
-        (lambda x, s, k: ops.select_from_rows(x, k), pl.TensorCreationError, "for 6 rows"),
+        (lambda x, s, k: ops.select_from_rows(x, k), pl.TensorCreationError, "but there are 6 rows"),
     ],
 )  # fmt: skip
 def test_what_is_refused(record: Record, error: type[Exception], text: str) -> None:

@@ -372,12 +372,12 @@ MISFITS: dict[str, tuple[Any, str, str]] = {
     ),
     "a tile of a program": (
         lambda w: vars(popops)["fill"](w.graph, w.a, w.prog, 3, tile=1),
-        "popops.fill: tile without a compute set",
+        "popops.fill: tile cannot be given without a compute set",
         "popops.fill(graph, t, tile, cs, ...)",
     ),
     "a program beside a compute set": (
         lambda w: vars(popops)["zero"](w.graph, w.a, w.prog, cs=w.set(), tile=1),
-        "popops.zero: prog beside a compute set",
+        "popops.zero: prog cannot be given together with a compute set",
         "popops.zero(graph, t, prog, ...)",
     ),
     "a tile and a mapping": (
@@ -385,7 +385,7 @@ MISFITS: dict[str, tuple[Any, str, str]] = {
             w.graph, w.a, None, 3, cs=w.set(), tile=1, mapping=[[(0, 4)]]
         ),
         "popops.fill: tile and mapping",
-        "mapping alone, or tile and regions",
+        "pass mapping alone, or tile and regions",
     ),
     "twice": (
         lambda w: popops.reduce(w.graph, w.a, pl.INT, [1], ADD, w.prog, output_type=pl.FLOAT),

@@ -108,7 +108,7 @@ def test_convolutions_are_made_as_in_cpp() -> None:
     assert whole.getOutputFieldShape() == plain.getOutputFieldShape() == [6, 6]
     assert transforms[0] == transforms[1]
     assert transforms[2].stride == [1, 1]
-    with pytest.raises(pl.ElementTypeError, match="inputType HALF, outputType FLOAT"):
+    with pytest.raises(pl.ElementTypeError, match="inputType is HALF, but outputType is FLOAT"):
         poplin.ConvParams(pl.HALF, pl.FLOAT, *sizes)
     with pytest.raises(pl.ElementTypeError, match="missing a required argument: 'numConvGroups'"):
         poplin.ConvParams(pl.HALF, *sizes[:-1])  # type: ignore[call-overload]
@@ -134,7 +134,7 @@ def test_parameters_are_assigned_one_by_one_as_members_of_cpp() -> None:
     assert params.getOutputFieldShape() == [5, 5]
     assert (params.getNumInputChans(), params.getNumOutputChans()) == (8, 10)
     params.outputType = pl.FLOAT
-    with pytest.raises(pl.ElementTypeError, match="inputType HALF, outputType FLOAT"):
+    with pytest.raises(pl.ElementTypeError, match="inputType is HALF, but outputType is FLOAT"):
         params.getOutputFieldShape()
 
 
@@ -236,16 +236,16 @@ def variable(graph: pl.Graph, name: str, values: Any = (1, -2, 3)) -> pl.Tensor:
 @pytest.mark.parametrize(
     ("call", "meant"),
     [
-        (lambda g, a, s: popops.cast(g, a, a, s), "popops.castWithOutput, "),
+        (lambda g, a, s: popops.cast(g, a, a, s), "call popops.castWithOutput, "),
         (
             lambda g, a, s: popops.reduce(g, a, a, [0], popops.Operation.ADD, s),
-            "popops.reduceWithOutput, ",
+            "call popops.reduceWithOutput, ",
         ),
         (
             lambda g, a, s: popops.map(g, pe._1 + 1, [a], a, s),
-            "popops.mapWithOutput, ",
+            "call popops.mapWithOutput, ",
         ),
-        (lambda g, a, s: popops.add(g, a, a, a, s), "the program right before the name, "),
+        (lambda g, a, s: popops.add(g, a, a, a, s), "pass the program right before the name, "),
     ],
 )
 def test_a_program_behind_an_output_names_the_call_that_takes_one(
@@ -306,7 +306,7 @@ def test_powers_and_absolute_values_of_placeholders(graph: pl.Graph) -> None:
         (lambda a: 2 // a, "Floor(a / b)"),
         (lambda a: divmod(a, 2), "a % b"),
         (lambda a: a @ a, "poplin.matMul"),
-        (operator.pos, "the operand itself"),
+        (operator.pos, "use the operand itself"),
         (round, "NearbyInt(a)"),
         (lambda a: a[0], "use views of the tensors"),
         (list, "use views of the tensors"),

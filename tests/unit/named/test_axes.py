@@ -71,9 +71,9 @@ def test_parts_have_pythons_length(part: slice) -> None:
 
 @pytest.mark.parametrize("length", [-1, 2.5, "3", True, [3]])
 def test_lengths_are_whole_numbers(length: Any) -> None:
-    with pytest.raises(AxisLengthError, match="axis 'H': a length of ") as caught:
+    with pytest.raises(AxisLengthError, match="the length of axis 'H' is ") as caught:
         ng.make_axis(length, "H")
-    assert caught.value.fix == "a whole number from 0"
+    assert caught.value.fix == "pass a whole number from 0"
     with pytest.raises(AxisLengthError):
         ng.make_axis(3).length = length
     with pytest.raises(AxisLengthError):
@@ -100,7 +100,7 @@ def test_a_length_that_is_stored_stays() -> None:
         "axis 'H' has length 5, and 'x' (H:5) relies on it; it cannot become 6"
     )
     assert "test_axes.py" in caught.value.found
-    assert caught.value.fix == "H.resized(6), or another axis"
+    assert caught.value.fix == "use H.resized(6), or another axis"
 
 
 def test_an_unknown_length_names_the_axis_and_who_needs_it() -> None:
@@ -129,9 +129,9 @@ def test_parts_are_slices_of_whole_numbers(part: Any) -> None:
 
 
 def test_names_are_texts() -> None:
-    with pytest.raises(AxisError, match="an axis is named 3") as caught:
+    with pytest.raises(AxisError, match="the name of an axis must be text; found 3") as caught:
         ng.make_axis(3, 3)  # type: ignore[arg-type]
-    assert caught.value.fix.startswith('make_axis(3, "H")')
+    assert caught.value.fix.endswith('make_axis(3, "H")')
 
 
 def test_flattened_axes_are_their_parts_in_order() -> None:
@@ -145,7 +145,7 @@ def test_flattened_axes_are_their_parts_in_order() -> None:
     assert (one.length, ng.FlattenedAxis(ng.make_axes()).length) == (12, 1)
     assert repr(ng.make_axes([[H, W], N])) == "((H,W):12, N:8)"
     assert ng.make_axes([[H, W], N]).full_lengths == ((3, 4), 8)
-    with pytest.raises(AxisLengthError, match="is that of its parts"):
+    with pytest.raises(AxisLengthError, match="follows from those of its parts"):
         one.length = 5
 
 
@@ -317,7 +317,7 @@ def test_an_axis_twice_is_refused() -> None:
         with pytest.raises(DuplicateAxisError, match="^axis 'H' occurs twice") as caught:
             ng.make_axes(items)
         assert caught.value.found.startswith("(H:2, ")
-        assert caught.value.fix == "H.fresh() pairs with nothing else"
+        assert caught.value.fix == "use H.fresh(), which does not pair with any other axis"
     with pytest.raises(DuplicateAxisError):
         H + (AXES["W"] + H)
 
@@ -366,10 +366,10 @@ def test_dots_stand_for_all_others() -> None:
 
 def test_another_axis_of_the_name_is_told_apart() -> None:
     twin = ng.make_axis(6, "H")
-    with pytest.raises(MissingAxisError, match="'H' is another axis than the 'H' of ") as caught:
+    with pytest.raises(MissingAxisError, match="'H' is not the same axis as 'H' of ") as caught:
         chosen([twin], axes("HW"), "sum")
     assert caught.value.found.count("test_axes.py") == 2
-    with pytest.raises(MissingAxisError, match="^axes: 'H' is another axis"):
+    with pytest.raises(MissingAxisError, match="^axes: 'H' is not the same axis"):
         axes("HW").index(twin)
 
 
@@ -385,7 +385,7 @@ def test_lengths_are_compared_where_axes_meet() -> None:
     )
     assert caught.value.found == ("left  (N:8, H[0:3]:3); its H is H[0:3] of H:4\nright (H:4)")
     assert caught.value.fix == (
-        "x[H, 0:3] of the longer one, or H.fresh() if they are different axes"
+        "take x[H, 0:3] of the longer one, or use H.fresh() if they are different axes"
     )
 
 
@@ -416,7 +416,9 @@ def test_a_namespace_names_what_has_no_name() -> None:
         *("H:3", "mine:3"),
         "<AxisRole Height>",
     )
-    with pytest.raises(AttributeError, match="no axis or role 'K' here: Height, H, G"):
+    with pytest.raises(
+        AttributeError, match="no axis or role is named 'K'; the names are Height, H, G"
+    ):
         _ = space.K
 
 
@@ -442,9 +444,9 @@ def test_axes_of_a_role() -> None:
 
 
 def test_roles_are_roles() -> None:
-    with pytest.raises(AxisError, match="'Height' is not a role of an axis"):
+    with pytest.raises(AxisError, match="'Height' is not an axis role"):
         ng.make_axis(3, roles=["Height"])  # type: ignore[list-item]
-    with pytest.raises(AxisError, match="takes no roles, but its parts do"):
+    with pytest.raises(AxisError, match="cannot have roles, but its parts can"):
         ng.FlattenedAxis(ax.H + ax.W).add_role(ar.Depth)
 
 
@@ -455,7 +457,7 @@ def test_axes_in_the_order_of_roles() -> None:
     assert (found[0].length, found[0].roles) == (1, (ar.Channel,))
     with pytest.raises(DuplicateAxisError, match="'H' and 'P' both have the role"):
         by_roles(ng.make_axes([ax.H, ax.P]), [ar.Height])
-    with pytest.raises(MissingAxisError, match="axis 'W' has none of the roles") as caught:
+    with pytest.raises(MissingAxisError, match="axis 'W' has none of the listed roles") as caught:
         by_roles(axes, [ar.Height])
     assert "<AxisRole Width>" in caught.value.found
 
@@ -473,7 +475,7 @@ def test_maps_of_axes() -> None:
     with pytest.raises(DuplicateAxisError, match="axis 'W' occurs twice"):
         ng.AxesMap({H: W}).map_axes(H + W)
     bad: Any = {H: 3}
-    with pytest.raises(AxisError, match="a map of axes with 3"):
+    with pytest.raises(AxisError, match="AxesMap: 3 is neither an axis nor a name"):
         ng.AxesMap(bad)
 
 
@@ -523,9 +525,9 @@ def test_whole_slices_have_the_parts_of_what_they_are_taken_of(name: str) -> Non
 def test_parts_of_flattened_axes_say_how_to_take_them() -> None:
     f = ng.flatten(x, [H, W])
     for part in (f[f.axes[1], ::-1], f[f.axes[1], 1:]):
-        with pytest.raises(pl.AxisError, match="no axis is a flattened one") as caught:
+        with pytest.raises(pl.AxisError, match="no axis is flattened") as caught:
             ng.unflatten(part)
-        begin = "ng.unflatten first, then slices of H, W: '(H,W)["
+        begin = "call ng.unflatten before slicing H, W: '(H,W)["
         assert caught.value.fix.startswith(begin)
         assert caught.value.fix.endswith("]' is a part of '(H,W)'")
 
@@ -571,7 +573,7 @@ def test_roles_are_cast_by_position_with_the_lengths_that_are_there() -> None:
     assert made.axes.lengths == (3, 4)
     assert (short.length, wide.length) == (2, 9)
     assert ng.cast_role(X, [G, W]).axes[0] is G
-    with pytest.raises(AxisError, match="cast_role: 1 axis"):
+    with pytest.raises(AxisError, match="cast_role: expected 2 axes; found 1"):
         ng.cast_role(X, [short])
 
 
@@ -584,7 +586,7 @@ def test_axes_come_in_the_order_of_roles() -> None:
     assert made.axes[0].roles == (ar.Channel,)
     work = ng.make_transformer(tiles=2).computation(made, x)
     assert work(TABLE.T).tolist() == [TABLE.tolist()]
-    with pytest.raises(MissingAxisError, match="has none of the roles"):
+    with pytest.raises(MissingAxisError, match="has none of the listed roles"):
         ng.axes_by_role(x, [ar.Height])
     with pytest.raises(DuplicateAxisError, match="both have the role"):
         ng.axes_by_role(ng.placeholder([ax.H.resized(2), ax.P.resized(3)]), [ar.Height])

@@ -314,9 +314,9 @@ def test_the_axes_of_a_reduction(options: dict[str, Any], result: str) -> None:
     ("options", "kind", "what"),
     [
         # Nothing is reduced by default: upstream spared axes of some names.
-        ({}, AxisError, "neither reduction_axes nor out_axes"),
-        ({"reduction_axes": [H], "out_axes": [W]}, AxisError, "are not all axes, each once"),
-        ({"reduction_axes": [H], "out_axes": [H, C, W]}, AxisError, "are not all axes, each once"),
+        ({}, AxisError, "reduction_axes or out_axes is required"),
+        ({"reduction_axes": [H], "out_axes": [W]}, AxisError, "do not list every axis once"),
+        ({"reduction_axes": [H], "out_axes": [H, C, W]}, AxisError, "do not list every axis once"),
         ({"reduction_axes": [N]}, MissingAxisError, "no axis 'N'"),
         ({"out_axes": [N]}, MissingAxisError, "no axis 'N'"),
         ({"reduction_axes": [H, H]}, DuplicateAxisError, "axis 'H' occurs twice"),
@@ -359,9 +359,9 @@ REFUSED: list[tuple[type[AxisError], Callable[[], Any], str, str, str]] = [
     (
         AxisError,
         lambda: ng.sum(tensor("CHW"), [H], [W]),
-        r"sum: reduction_axes \(H:2\) and out_axes \(W:3\) are not all axes, each once",
+        r"sum: reduction_axes \(H:2\) and out_axes \(W:3\) do not list every axis once",
         r"'chw' \(C:5, H:2, W:3\), placeholder made at .*test_documents",
-        "one of the two lists alone",
+        "pass only one of the two lists",
     ),
     (
         DuplicateAxisError,
@@ -375,7 +375,7 @@ REFUSED: list[tuple[type[AxisError], Callable[[], Any], str, str, str]] = [
         lambda: ng.make_axes([H, ng.make_axis(2, "H")]),
         "two different axes are named 'H'",
         "one was made at .*test_documents.*, the other at .*test_documents",
-        "one axis object for both, or another name",
+        "use one axis object for both, or another name",
     ),
     (
         AxisLengthError,
@@ -383,7 +383,7 @@ REFUSED: list[tuple[type[AxisError], Callable[[], Any], str, str, str]] = [
         "add: axis 'W' has length 3 in the left operand and 4 in the right",
         r"(?s)left  'chw' .* made at .*test_documents"
         r".*right 'y' \(W:4\), placeholder made at .*test_documents",
-        r"x\[W, 0:3\] of the longer one, or W\.fresh\(\)",
+        r"take x\[W, 0:3\] of the longer one, or use W\.fresh\(\)",
     ),
     (
         MissingAxisError,
@@ -452,21 +452,24 @@ def computation() -> ng.Computation:
 
 WRONG: list[tuple[Callable[[Any], Any], str]] = [
     (ng.FlattenedAxis, "not an axis|no axes"),
-    (ng.AxesMap, "a map of axes"),
-    (lambda wrong: ng.map_roles(tensor("HW"), wrong), "map_roles: .* is not a map of axes"),
-    (lambda wrong: ng.AxesMap({H: "G"}).map_axis(wrong), "map_axis: an axis is"),
-    (lambda wrong: axes("HW")[wrong], "an index of axes is"),
+    (ng.AxesMap, "AxesMap: mapping is"),
+    (lambda wrong: ng.map_roles(tensor("HW"), wrong), "map_roles: .* is not an AxesMap"),
+    (lambda wrong: ng.AxesMap({H: "G"}).map_axis(wrong), "map_axis: axis is"),
+    (lambda wrong: axes("HW")[wrong], "the index of an axis is"),
     (lambda wrong: axes("HW").find(wrong), r"no axis of \(H:2, W:3\) is named"),
-    (lambda wrong: axes("HW").set_shape(wrong), "set_shape: lengths is|[12] length|a length"),
-    (lambda wrong: axes("HW").add_role(wrong), "is not a role of an axis"),
-    (lambda wrong: H.has_role(wrong), "is not a role of an axis"),
+    (
+        lambda wrong: axes("HW").set_shape(wrong),
+        "set_shape: lengths is|set_shape: [12] length|the length of axis",
+    ),
+    (lambda wrong: axes("HW").add_role(wrong), "is not an axis role"),
+    (lambda wrong: H.has_role(wrong), "is not an axis role"),
     (lambda wrong: ng.expand_dims(tensor("H"), wrong), "not an axis|no axes"),
     (lambda wrong: ng.tensor_slice(tensor("H"), wrong), "tensor_slice: "),
     (lambda wrong: ng.slice_along_axis(tensor("H"), wrong, 0), "not an axis|no axes"),
-    (lambda wrong: ng.placeholder([H], name=wrong), "a placeholder is named"),
-    (lambda wrong: ng.make_transformer(tiles=1, map=wrong), "make_transformer: map="),
+    (lambda wrong: ng.placeholder([H], name=wrong), "the name of a placeholder must be text"),
+    (lambda wrong: ng.make_transformer(tiles=1, map=wrong), "make_transformer: map is"),
     (lambda wrong: ng.make_transformer(wrong), "make_transformer: .* is not a target"),
-    (lambda wrong: ng.make_transformer(tiles=1, fuse=wrong), "make_transformer: fuse="),
+    (lambda wrong: ng.make_transformer(tiles=1, fuse=wrong), "make_transformer: fuse is"),
     (lambda wrong: computation()(feed_dict=wrong), "feed_dict is"),
     (lambda wrong: computation().tensor(wrong), "tensor: .* (is not a named tensor|has no axes)"),
     (
@@ -475,12 +478,12 @@ WRONG: list[tuple[Callable[[Any], Any], str]] = [
     ),
     (lambda wrong: described().at(wrong), "at: "),
     (lambda wrong: described().slice(wrong), "slice: parts is"),
-    (lambda wrong: described().flatten(copy=wrong), "flatten: copy="),
+    (lambda wrong: described().flatten(copy=wrong), "flatten: copy is"),
     (lambda wrong: described().concat(wrong, H), "concat: others is"),
     (lambda wrong: described().pad(wrong), "pad: widths is"),
     (lambda wrong: described().pad({H: wrong}), "pad: the widths of 'H' is|widths? for axis 'H'"),
-    (lambda wrong: described().with_layout(wrong), "with_layout: a layout is"),
-    (lambda wrong: described().allocated(wrong), "allocated: a graph is"),
+    (lambda wrong: described().with_layout(wrong), "with_layout: layout is"),
+    (lambda wrong: described().allocated(wrong), "allocated: graph is"),
     (lambda wrong: described().view(wrong), "view: storage is"),
 ]
 

@@ -310,10 +310,12 @@ def test_what_does_not_fit_is_refused() -> None:
         ng.nmap(lambda a: 3, X, axes=[W3])
     with pytest.raises(AxisError, match="result has axis 'N', which it does not see") as caught:
         ng.nmap(lambda a: a * X, X, axes=[W3])
-    assert caught.value.fix == "list 'N' in axes, or give its tensor to nmap"
+    assert caught.value.fix == "list 'N' in axes, or pass its tensor to nmap"
     with pytest.raises(AxisError, match="nmap: 3 is not a function"):
         ng.nmap(3, X, axes=[W3])
-    with pytest.raises(AxisError, match="RunningSum has 1 input and 1 output for 2 tensors"):
+    with pytest.raises(
+        AxisError, match="RunningSum has 1 input and 1 output, but nmap was given 2 tensors"
+    ):
         ng.nmap(RunningSum, X, X, axes=[W3])
     with pytest.raises(AxisError, match="field 'by' of Scaled does not take FLOAT along"):
         ng.nmap(Scaled, X, X, axes=[W3])
@@ -346,7 +348,7 @@ def test_explain_tells_what_is_stored_and_why() -> None:
     told = work.explain().splitlines()
     assert told[0] == (
         "computation 'computation0' (x, y): 1 compute set, 1 vertex class, 24 B of tensors, "
-        "4 B beside them"
+        "4 B of other variables"
     )
     assert told[1].split()[:6] == ["x", "(H:3)", "FLOAT", "placeholder,", "12", "B"]
     assert told[2] == "    row-major (H): no votes; linear over 1 tile"
@@ -417,7 +419,7 @@ def test_what_is_copied_has_its_reader_and_the_reason() -> None:
     work = ng.make_transformer(tiles=1).computation(ng.dot(given, y, axes=[A]), given, y)
     (line,) = [each for each in work.explain().splitlines() if " copied: " in each]
     assert line.startswith("  copied: 'given' (A:5, B:3), 60 B: dot at ")
-    assert line.endswith("reads rows along 'A', whose elements lie 3 apart")
+    assert line.endswith("reads rows along 'A', whose elements are 3 apart")
 
 
 def test_each_reader_is_told_of_what_it_gathers_and_no_view_of_that_is_free() -> None:
@@ -429,7 +431,7 @@ def test_each_reader_is_told_of_what_it_gathers_and_no_view_of_that_is_free() ->
     told = work.explain()
     first, line = told.splitlines()[:2]
     assert ", 96 B of tensors, " in first
-    assert "variable, 96 B, 40 B without the room" in line
+    assert "variable, 96 B, 40 B without padding" in line
     found = re.findall(rf"  copied: 'x' \(A:5, C:2\), (\d+) B: (.*) at \S*{FILE}:.* reads", told)
     assert sorted(found) == [("24", "x[A, ::2] + 0"), ("40", "flatten(x) * 2")]
     assert work.report().bytes_gathered == 64

@@ -212,10 +212,10 @@ def test_branches_and_cases_come_once_and_in_their_place(graph: pl.Graph) -> Non
         with ops.switch(mode) as cases:
             with cases.case(3), cases.default():
                 pass
-            twice = pytest.raises(pl.ControlProgramError, match="3 has a case already")
+            twice = pytest.raises(pl.ControlProgramError, match="3 already has a case")
             with twice, cases.case(3):
                 pass
-            twice = pytest.raises(pl.ControlProgramError, match="has a default already")
+            twice = pytest.raises(pl.ControlProgramError, match="already has a default")
             with twice, cases.default():
                 pass
 

@@ -49,7 +49,7 @@ def test_a_plan_in_words() -> None:
         "  block    64 x 320 times 320 x 293",
         f"  cycles   {plan.cycles:,}; by formulas exchange 33,415 + products 108,516 + sums 15,123 "
         "in each of 8 passes",
-        "  memory   303,488 B of a tile = left 40,960 + right 187,520 + partials 37,504 + "
+        "  memory   303,488 B on a tile = left 40,960 + right 187,520 + partials 37,504 + "
         "arriving partials 37,504",
     ]
     assert plan.cycles == pytest.approx(8 * 157_054, rel=0.02)
@@ -128,7 +128,7 @@ def test_what_does_not_fit_says_which_term_is_largest() -> None:
     assert caught.value.found == (
         "left 1,024 + right 128 + partials 32 B; the largest term is left, 1,024 B"
     )
-    assert caught.value.fix.startswith("memory=0.74, or more tiles")
+    assert caught.value.fix.startswith("use memory=0.74, or more tiles")
 
 
 def test_partials_of_the_matrices_own_type_take_no_addition() -> None:
@@ -605,9 +605,9 @@ def test_a_second_layer_of_other_numbers_makes_no_other_class() -> None:
 @pytest.mark.parametrize(
     ("element", "partials", "message"),
     [
-        (pl.INT, pl.FLOAT, "plan_matmul of INT with partials of FLOAT"),
-        (pl.FLOAT, pl.HALF, "plan_matmul of FLOAT with partials of HALF"),
-        (pl.HALF, pl.INT, "plan_matmul of HALF with partials of INT"),
+        (pl.INT, pl.FLOAT, "plan_matmul: cannot multiply INT with partials of FLOAT"),
+        (pl.FLOAT, pl.HALF, "plan_matmul: cannot multiply FLOAT with partials of HALF"),
+        (pl.HALF, pl.INT, "plan_matmul: cannot multiply HALF with partials of INT"),
     ],
 )
 def test_types_that_the_unit_does_not_multiply(element: Any, partials: Any, message: str) -> None:
@@ -625,7 +625,9 @@ def test_sizes_that_are_none(size: Any) -> None:
 
 
 def test_sizes_whose_cycles_are_too_many() -> None:
-    with pytest.raises(pl.SizeOverflowError, match="1,126,999,418,470,400 times") as caught:
+    with pytest.raises(
+        pl.SizeOverflowError, match="1,126,999,418,470,400 multiplications"
+    ) as caught:
         plan_of(BOW, pl.HALF, 2**20, 2**20, 2**10 + 1)
     assert caught.value.what == "ops.plan_matmul: [1048576, 1048576] by [1048576, 1025]"
 
@@ -633,9 +635,12 @@ def test_sizes_whose_cycles_are_too_many() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"memory": 0}, "ops.plan_matmul: memory is above 0 and at most 1, but 0 is given"),
-        ({"memory": 1.5}, "ops.plan_matmul: memory is above 0 and at most 1, but 1.5 is given"),
-        ({"constraints": 3}, "ops.plan_matmul: constraints=3"),
+        ({"memory": 0}, "ops.plan_matmul: memory must be greater than 0 and at most 1; found 0"),
+        (
+            {"memory": 1.5},
+            "ops.plan_matmul: memory must be greater than 0 and at most 1; found 1.5",
+        ),
+        ({"constraints": 3}, "ops.plan_matmul: constraints is 3"),
         ({"constraints": {"kp": 3}}, "'kp' is not a constraint"),
         ({"constraints": {"pk": 0}}, "constraint pk is 0"),
     ],
@@ -646,11 +651,11 @@ def test_options_that_are_none(options: dict[str, Any], message: str) -> None:
 
 
 def test_constraints_that_nothing_keeps_to() -> None:
-    with pytest.raises(pl.GraphMemoryAllocationError, match="no plan keeps to") as caught:
+    with pytest.raises(pl.GraphMemoryAllocationError, match="no plan satisfies the") as caught:
         plan_of(pl.Target(tiles=4), pl.FLOAT, 64, 64, 64, constraints={"pm": 4, "pk": 4})
     assert caught.value.found.startswith("pk=4, pm=4; 4 tiles")
-    assert caught.value.fix == "fewer constraints, which together take no more than all tiles"
-    with pytest.raises(pl.GraphMemoryAllocationError, match="no plan keeps to") as caught:
+    assert caught.value.fix == "use fewer constraints, which together need no more than all tiles"
+    with pytest.raises(pl.GraphMemoryAllocationError, match="no plan satisfies the") as caught:
         plan_of(pl.Target(tiles=40), pl.FLOAT, 64, 64, 96, constraints={"pm": 5, "pn": 15})
     assert caught.value.fix == (
         "pm can be 1, 2, 4; pn can be 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... 32"
@@ -679,7 +684,9 @@ def test_operands_must_fit() -> None:
         _ = whole.T @ whole
     with pytest.raises(pl.ElementTypeError, match="ops.matmul: 2.0 is not a matrix"):
         ops.matmul(a, 2.0)  # type: ignore[arg-type]
-    with pytest.raises(pl.ElementTypeError, match="ops.matmul of FLOAT with partials of HALF"):
+    with pytest.raises(
+        pl.ElementTypeError, match="ops.matmul: cannot multiply FLOAT with partials of HALF"
+    ):
         ops.matmul(a, b, partials=pl.HALF)
     program = pl.Sequence()
     with pytest.raises(pl.InvalidTileMapping, match="unmapped"):
@@ -734,7 +741,7 @@ def test_plans_must_fit() -> None:
     graph, a, b = operands((64, 96, 20))
     plan = ops.plan_matmul(graph, m=64, k=96, n=21)
     with pytest.raises(
-        pl.TensorCreationError, match=r"\(1, 64, 96, 21\), the .* of \(1, 64, 96, 20\)"
+        pl.TensorCreationError, match=r"\(1, 64, 96, 21\), but the .* of \(1, 64, 96, 20\)"
     ) as caught:
         ops.map(ops.matmul(a, b, plan), program=pl.Sequence())
     assert caught.value.fix == "ops.plan_matmul(graph, m=64, k=96, n=20, type=pl.FLOAT)"
@@ -743,7 +750,7 @@ def test_plans_must_fit() -> None:
         ops.map(ops.matmul(a, b, many), program=pl.Sequence())
     with pytest.raises(pl.TensorCreationError, match="ops.matmul: 'fast' is not a plan"):
         ops.matmul(a, b, "fast")  # type: ignore[arg-type]
-    with pytest.raises(pl.InvalidOption, match="options with a plan"):
+    with pytest.raises(pl.InvalidOption, match="options cannot be given with a plan"):
         ops.matmul(a, b, plan, memory=0.5)
     assert [v.name for v in graph.variables] == ["a", "b"]
 

@@ -72,7 +72,7 @@ def test_means_of_half_are_made_in_float() -> None:
     none = graph.add_variable(pl.FLOAT, (2, 0), "none", mapping="linear")
     assert np.isnan(computed(ops.mean(none, 1), graph)).all()
     i = graph.add_variable(pl.INT, (3,), "i", mapping=0)
-    with pytest.raises(pl.ElementTypeError, match=r"ops.mean: its operand is INT"):
+    with pytest.raises(pl.ElementTypeError, match=r"ops.mean: the operand is INT"):
         ops.mean(i)
     with pytest.raises(pl.TensorIndexError, match="ops.mean: dimension 2 of"):
         ops.mean(x, 2)
@@ -307,7 +307,7 @@ def test_vertices_that_find_extremes(element: type[pl.ElementType[Any]]) -> None
 def test_positions_that_are_too_many_are_refused_by_name() -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     x = graph.add_variable(pl.FLOAT, (), "x").reshape((1, 1)).broadcast(2**16, 0)
-    with pytest.raises(pl.SizeOverflowError, match="ops.argmin: positions among 4,294,967,296"):
+    with pytest.raises(pl.SizeOverflowError, match="ops.argmin: 4,294,967,296"):
         ops.argmin(x.broadcast(2**16, 1))
 
 
@@ -344,11 +344,11 @@ def test_what_positions_variances_and_norms_refuse() -> None:
     i = graph.add_variable(pl.INT, (3,), "i", mapping=0)
     none = graph.add_variable(pl.FLOAT, (2, 0), "none", mapping=0)
     flags = graph.add_variable(pl.BOOL, (3,), "flags", mapping=0)
-    with pytest.raises(pl.ElementTypeError, match=r"ops.variance: its operand is INT"):
+    with pytest.raises(pl.ElementTypeError, match=r"ops.variance: the operand is INT"):
         ops.variance(i)
     with pytest.raises(pl.ElementTypeError, match="ops.variance: ddof is 'one'"):
         ops.variance(none, ddof="one")  # type: ignore[arg-type]
-    with pytest.raises(pl.ElementTypeError, match="ops.norm: its operand is INT"):
+    with pytest.raises(pl.ElementTypeError, match="ops.norm: the operand is INT"):
         ops.norm(i)
     with pytest.raises(pl.TensorCreationError, match="ops.norm: ord is 3"):
         ops.norm(none, ord=3)

@@ -81,7 +81,7 @@ ORDER: dict[str, Call] = {
 
 
 def plan(t: Any) -> ops.EmbeddingPlan:
-    """Return a plan of another table."""
+    """Return the plan was made for a different table."""
     return ops.plan_embedding(t.x.graph, entries=7, width=6, lookups=4)
 
 
@@ -210,7 +210,10 @@ def test_nothing_is_left_of_a_refused_operation(name: str) -> None:
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda t: ops.sort(t.x * 2, 5, program=t.p), r"dimension 5 of 'x \* 2.0', which has 1"),
+        (
+            lambda t: ops.sort(t.x * 2, 5, program=t.p),
+            r"there is no dimension 5 in 'x \* 2.0', which has 1",
+        ),
         (lambda t: ops.multi_slice(t.m, t.x * 2, program=t.p), r"indices: 'x \* 2.0' is FLOAT"),
         (lambda t: ops.multi_slice(t.m, t.k, plan=3, program=t.p), "plan is 3"),  # type: ignore[arg-type]
         (lambda t: ops.sort(t.x, name=3, program=t.p), "the name of a step is text, but 3"),  # type: ignore[arg-type]
@@ -271,7 +274,7 @@ WRONG: dict[str, tuple[Call, str, str]] = {
     "roots": (lambda x: pl.ops.lower(GRAPH, 3), "ops.lower: roots is 3, not a list", "[x + y"),  # type: ignore[arg-type]
     "gain": (
         lambda x: pl.ops.nn.batch_norm(x, gain=pl.ops.arg(0)),
-        "ops.nn.batch_norm, gain: arguments of the expression are not given",
+        "ops.nn.batch_norm, gain: the arguments of the expression have no tensors",
         "ops.map(expression, [tensors])",
     ),
     "sizes": (
@@ -282,7 +285,7 @@ WRONG: dict[str, tuple[Call, str, str]] = {
     "request": (
         lambda x: pl.ops.ConvolutionPlan(GRAPH, 3),  # type: ignore[arg-type]
         "ops.ConvolutionPlan: request is 3",
-        "ops.plan_convolution(graph, ...) makes a plan",
+        "make a plan with ops.plan_convolution(graph, ...)",
     ),
     "inout": (
         lambda x: pl.graph_function(pl.ops.exp, inout=3),  # type: ignore[call-overload]
@@ -292,17 +295,17 @@ WRONG: dict[str, tuple[Call, str, str]] = {
     "abs": (
         lambda x: popops.abs(GRAPH, [1], STEPS),
         "popops.abs: a is [1]",
-        "a tensor, as graph.add_variable makes it, or a number",
+        "pass a tensor, such as one from graph.add_variable, or a number",
     ),
     "neg": (
         lambda x: popops.neg(GRAPH, pl.QUARTER, STEPS),
         "popops.neg: a is QUARTER",
-        "a tensor, as graph.add_variable makes it, or a number",
+        "pass a tensor, such as one from graph.add_variable, or a number",
     ),
     "addInPlace": (
         lambda x: popops.addInPlace(GRAPH, np.arange(3), (1, 1), STEPS),
         "popops.addInPlace: a is array([0, 1, 2])",
-        "a tensor, as graph.add_variable makes it, or a number",
+        "pass a tensor, such as one from graph.add_variable, or a number",
     ),
     "pad": (
         lambda x: popops.pad(GRAPH, x, [0, 0], 3),  # type: ignore[arg-type]
@@ -312,7 +315,7 @@ WRONG: dict[str, tuple[Call, str, str]] = {
     "text on the left": (
         lambda x: "1" - expr._1,  # type: ignore[arg-type]
         "popops.expr: '1' is not an expression",
-        "expr._1, expr._2, ... are the tensors of popops.map",
+        "use expr._1, expr._2, ... for the tensors passed to popops.map",
     ),
 }
 
