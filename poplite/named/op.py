@@ -610,9 +610,9 @@ class _Text(str):
 
 
 def _axes_text(value: object, axes: Axes, takes_one: bool) -> object:
-    """Return an argument for dimensions as the text of axes; without axes, as it is.
+    """Return an argument for dimensions as the text of axes; unchanged if there are no axes.
 
-    For an argument that means none of the axes the text is that of the last one, as an example.
+    For an argument that matches no axis, the text is that of the last axis, as an example.
     """
     if not axes.items:
         return value

@@ -520,9 +520,9 @@ def take(table: Any, indices: Any, axis: Axis) -> Op:
     if isinstance(axis, Axis) and axis in numbers.axes and axis not in rows.axes:
         one, other = spelled(numbers, "table"), spelled(rows, "indices")
         raise MissingAxisError(
-            f"take: no axis '{axis.name}' in the table, but in the indices",
+            f"take: axis '{axis.name}' is in the indices, not in the table",
             found=texts_of((rows, numbers)),
-            fix=f"ng.take({one}, {other}, {axis.name}): the table is the first argument",
+            fix=f"pass the table first: ng.take({one}, {other}, {axis.name})",
         )
     own = only_axis(chosen(axis, rows.axes, "take"), "take")
     if isinstance(numbers, NumberOp):
