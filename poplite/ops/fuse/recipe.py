@@ -150,7 +150,7 @@ def fault_of(recipe: Recipe) -> str | None:
     >>> from poplite.types import FLOAT
     >>> body = Body((Line("negative", FLOAT, ("a1",)),), "v0", (FLOAT,), ())
     >>> fault_of(MapRecipe(body, (OperandPart.ELEMENTS,), FLOAT))
-    "line 0 of its recipe uses 'a1'"
+    "line 0 of its recipe uses the unknown name 'a1'"
     """
     return next(_faults(recipe), None)
 
