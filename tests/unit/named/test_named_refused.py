@@ -415,18 +415,18 @@ REFUSED: list[tuple[Call, type[Exception], str, str]] = [
     (lambda: ng.sum(x, ["H"]), AxisError, "sum: 'H' is not an axis", "axes.find('H')"),
     (lambda: ng.softmax(x, 1), AxisError, "softmax: 1 is not an axis", "the axes are (H:3, W:4)"),  # type: ignore[arg-type]
     (
-        lambda: ng.sum(x, axis=1),
+        lambda: ng.sum(x, axis=1),  # type: ignore[call-arg]
         ElementTypeError,
         "ng.sum: got an",
         "ng.sum(..., reduction_axes=[W])",
-    ),  # type: ignore[call-arg]
+    ),
     (lambda: ng.max(x, dims=[0, 1]), ElementTypeError, "ng.max: got", "reduction_axes=[H, W])"),  # type: ignore[call-arg]
     (
-        lambda: ng.sum(x, axis=2),
+        lambda: ng.sum(x, axis=2),  # type: ignore[call-arg]
         ElementTypeError,
         "ng.sum: got an",
         "ng.sum(..., reduction_axes=[W])",
-    ),  # type: ignore[call-arg]
+    ),
     (lambda: ng.sum(x, 0), AxisError, "sum: 0 is not an axis", "pass H; the axes are (H:3, W:4)"),  # type: ignore[arg-type]
     (lambda: ng.take(x), ElementTypeError, "ng.take: missing", "ng.take(x, indices, W)"),  # type: ignore[call-arg]
     (lambda: ng.take(x, i, dim=0), ElementTypeError, "ng.take: missing", "ng.take(..., axis=H)"),  # type: ignore[call-arg]
