@@ -116,22 +116,22 @@ class Accounts:
         counts: Mapping[str, Int64],
         slot_totals: SlotTotalsOf = _nothing,
     ) -> None:
-        self._executable, self._counts, self._slot_totals = executable, counts, slot_totals
+        self.executable, self._counts, self._slot_totals = executable, counts, slot_totals
         self._steps: dict[int, _Priced] = {}
         self._actions: dict[int, _Priced] = {}
 
     @property
     def are_kept(self) -> bool:
         """Whether costs are modelled."""
-        return self._executable.memory is not None
+        return self.executable.memory is not None
 
     def work(self) -> Work:
         """Return the counts of executed work, whether costs are modelled or not."""
         steps = vertices = copied = gathered = 0
-        for name, code in self._executable.programs.items():
+        for name, code in self.executable.programs.items():
             for row in code.step_rows.tolist():
                 count = int(self._counts[name][row])
-                step = self._executable.steps[code.ops[row, 1]]
+                step = self.executable.steps[code.ops[row, 1]]
                 steps += count
                 if isinstance(step, CopyStep):
                     copied += count * step.moves.size_bytes
@@ -145,7 +145,7 @@ class Accounts:
 
         They are ordered by program and row; `programs` are the trees that contain them.
         """
-        trees = programs or Programs(lambda: program_trees(self._executable))
+        trees = programs or Programs(lambda: program_trees(self.executable))
         return tuple(
             self._total(name, row, count, priced, trees) for name, row, count, priced in self._ran()
         )
@@ -167,8 +167,8 @@ class Accounts:
         counted = self._slot_totals(program, row)
         if counted is None:
             return count * priced.cycles
-        number = int(self._executable.programs[program].ops[row, 1])
-        guess = cycles_around(self._executable.costs[number], self._executable.target.tiles)
+        number = int(self.executable.programs[program].ops[row, 1])
+        guess = cycles_around(self.executable.costs[number], self.executable.target.tiles)
         for phase in priced.phases:
             if phase.kind == "compute":
                 guess += phase.cycles.array()
@@ -184,7 +184,7 @@ class Accounts:
     def _rows(self) -> Mapping[str, _Rows]:
         """The rows of each program that have a cost."""
         found = {}
-        for name, code in self._executable.programs.items():
+        for name, code in self.executable.programs.items():
             priced = tuple(self._costly(code))
             is_counted = [self._slot_totals(name, row) is not None for row, _ in priced]
             counted = tuple(compress(priced, is_counted))
@@ -198,7 +198,7 @@ class Accounts:
         return found
 
     def _costly(self, code: Code) -> Iterator[tuple[int, _Priced]]:
-        costs, action_costs = self._executable.costs, self._executable.action_costs
+        costs, action_costs = self.executable.costs, self.executable.action_costs
         for row in code.acting_rows:
             kind, number = code.ops[row, :2].tolist()
             if kind == op.CALLBACK:
@@ -210,13 +210,13 @@ class Accounts:
 
     def _priced(self, known: dict[int, _Priced], number: int, cost: StepCost) -> _Priced:
         if number not in known:
-            known[number] = _price(cost, self._executable, self._names)
+            known[number] = _price(cost, self.executable, self._names)
         return known[number]
 
     def _total(
         self, program: str, row: int, count: int, priced: _Priced, trees: Programs
     ) -> ExecutionStep:
-        code = self._executable.programs[program]
+        code = self.executable.programs[program]
         number, is_host = int(code.ops[row, 1]), bool(code.ops[row, 0] == op.CALLBACK)
         counted = self._slot_totals(program, row)
         kind = self._kind(number, is_host=is_host)
@@ -227,7 +227,7 @@ class Accounts:
             for phase, code_bytes in zip(priced.phases, priced.code_bytes, strict=True)
         )
         return ExecutionStep(
-            name=self._host_name(number) if is_host else self._executable.steps[number].name,
+            name=self._host_name(number) if is_host else self.executable.steps[number].name,
             kind=kind,
             program_name=program,
             row=row,
@@ -245,7 +245,7 @@ class Accounts:
                 )
                 for k, each in enumerate(priced.types)
             ),
-            target=self._executable.target,
+            target=self.executable.target,
             programs=trees,
             operation=self._operations.get(number, "") if kind == "execute" else "",
             number=self._numbers[program][row],
@@ -254,17 +254,17 @@ class Accounts:
 
     @cached_property
     def _names(self) -> dict[type[Vertex], str]:
-        return type_names(self._executable)
+        return type_names(self.executable)
 
     @cached_property
     def _operations(self) -> dict[int, str]:
-        operations = self._executable.operations
+        operations = self.executable.operations
         return {number: each.name for each in operations for number in each.compute_sets}
 
     @cached_property
     def _numbers(self) -> dict[str, list[int]]:
         """The number of each row's step over all programs, by program."""
-        programs = self._executable.programs
+        programs = self.executable.programs
         before = steps_before(programs)
         return {
             name: (before[name] + code.first_numbers).tolist() for name, code in programs.items()
@@ -272,17 +272,17 @@ class Accounts:
 
     def _line_of(self, compute_set: int | None, phases: Sequence[Phase]) -> str:
         """Return the user's line that a step comes from."""
-        if compute_set is not None and (lines := self._executable.origins[compute_set].locations):
+        if compute_set is not None and (lines := self.executable.origins[compute_set].locations):
             return lines[0].portable
         return next((each.at for phase in phases for each in phase.causes if each.at), "")
 
     def _kind(self, number: int, *, is_host: bool) -> Literal["execute", "copy", "host"]:
         if is_host:
             return "host"
-        return "execute" if isinstance(self._executable.steps[number], ComputeStep) else "copy"
+        return "execute" if isinstance(self.executable.steps[number], ComputeStep) else "copy"
 
     def _host_name(self, number: int) -> str:
-        action = self._executable.actions[number]
+        action = self.executable.actions[number]
         assert isinstance(action, HostAction | Stamp), "others cost nothing"
         return f"load '{action.function}'" if isinstance(action, CodeLoad) else action.program
 

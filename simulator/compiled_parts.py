@@ -109,19 +109,13 @@ def _compile_error(cls: type[Vertex], error: Exception) -> VertexCompileError:
 # -- parts shared by programs ----------------------------------------------------------------------
 
 _OWN = {
-    "interpret": "poplite.simulator.codegen.interpreter",
-    "look": "poplite.simulator.codegen.interpreter",
-    "enter": "poplite.simulator.codegen.interpreter",
-    "run_shares": "poplite.simulator.codegen.launcher",
-    "move": "poplite.simulator.codegen.launcher",
-    "move_past_caches": "poplite.simulator.codegen.launcher",
-    "sum_slots": "poplite.simulator.codegen.launcher",
+    **dict.fromkeys(("interpret", "look", "enter"), "poplite.simulator.codegen.interpreter"),
+    **dict.fromkeys(
+        ("run_shares", "move", "move_past_caches", "sum_slots"),
+        "poplite.simulator.codegen.launcher",
+    ),
 }
 """The kernels of the engine, and the module of each."""
-
-
-def _own_job(kernel: str) -> Job:
-    return kernel_job(_OWN[kernel], kernel)
 
 
 def _announced(job: Job) -> Job:
@@ -132,8 +126,9 @@ def _announced(job: Job) -> Job:
 
 
 @cache
-def _own(kernel: str) -> int:
-    job = _own_job(kernel)
+def own(kernel: str) -> int:
+    """Return the address of a kernel of the engine."""
+    job = kernel_job(_OWN[kernel], kernel)
     return built(job.name, lambda: _announced(job)).address
 
 
@@ -142,7 +137,7 @@ def own_jobs(*, moves: bool, counts: bool) -> list[Job]:
     needed = ["interpret", "enter"]
     needed += ["sum_slots"] if counts else []
     needed += ["move"] if moves else []
-    return [_own_job(kernel) for kernel in needed]
+    return [kernel_job(_OWN[kernel], kernel) for kernel in needed]
 
 
 def add_own(builds: Builds, *, moves: bool, counts: bool) -> None:
@@ -153,34 +148,14 @@ def add_own(builds: Builds, *, moves: bool, counts: bool) -> None:
 
 def mover(streamed: bool) -> int:
     """Return the address of the driver that moves bytes, large blocks past the caches or not."""
-    return _own("move_past_caches" if streamed else "move")
-
-
-def slot_summer() -> int:
-    """Return the address of the driver that adds up the slots of a compute set."""
-    return _own("sum_slots")
-
-
-def looker() -> int:
-    """Return the address of the function that executes the calls of a LOOK."""
-    return _own("look")
-
-
-def thread_kernel() -> int:
-    """Return the address of the function that one thread runs on its chunks."""
-    return _own("run_shares")
+    return own("move_past_caches" if streamed else "move")
 
 
 @cache
 def interpreter() -> Callable[..., int]:
     """Return the compiled interpreter; it releases the GIL while it runs."""
     arguments = [ctypes.c_void_p] * 7
-    return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(interpreter_address())
-
-
-def interpreter_address() -> int:
-    """Return the address of the compiled interpreter."""
-    return _own("interpret")
+    return ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)(own("interpret"))
 
 
 @cache
@@ -189,4 +164,4 @@ def enter() -> Callable[[int], int]:
 
     It releases the GIL, as the interpreter itself does.
     """
-    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(_own("enter"))
+    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(own("enter"))

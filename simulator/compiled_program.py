@@ -91,7 +91,7 @@ class CompiledProgram:
         tables = self._ops, steps.table.words, steps.arena.bytes
         self._arrays = (*tables, self._state, self._loops, self._returns, counts)
         arguments = [array.ctypes.data for array in self._arrays]
-        self._arguments = np.array([*arguments, compiled_parts.interpreter_address()], np.int64)
+        self._arguments = np.array([*arguments, compiled_parts.own("interpret")], np.int64)
         self._enter = partial(compiled_parts.enter(), self._arguments.ctypes.data)
         self._words = self._state.data  # Python reads a memoryview faster than an array
         self._recording: Recording | None = None

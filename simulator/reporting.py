@@ -50,7 +50,6 @@ LAUNCHES = op.SUM_SLOTS + 1
 
 
 def report_of(
-    executable: Executable,
     accounts: Accounts,
     *,
     runs: int,
@@ -60,6 +59,7 @@ def report_of(
     options: tuple[tuple[str, str], ...],
 ) -> Report:
     """Return the report of an engine at this moment; `runs` counts those that reached their end."""
+    executable = accounts.executable
     work, compilation = accounts.work(), compilation_of(executable)
     compilation, beyond = replace(compilation, options=options), ""
     if accounts.are_kept and not (work.steps or runs):
@@ -90,7 +90,6 @@ MOST_TRACED = 1 << 27
 
 @contextmanager
 def traced(
-    executable: Executable,
     accounts: Accounts,
     runs: EnginePrograms,
     limit: int,
@@ -113,6 +112,7 @@ def traced(
             found=f"{of_type(limit)}; from 1 to {MOST_TRACED:,} steps can be recorded",
             fix="engine.tracing(), for the first 10,000 steps",
         )
+    executable = accounts.executable
     trace = Trace(executable.target, replicas=executable.layout.replicas)
     trace.memory = memory_of(executable)
     recording = Recording(LAUNCHES * limit)

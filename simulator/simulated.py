@@ -13,11 +13,12 @@ None of these parts knows an engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from poplite.arrays.intervals import Int64
 from poplite.compile.options import Faster, Interpret, interpret_text
 from poplite.executable.executable import Executable
 from poplite.executable.steps import Stamp, vertex_classes
@@ -209,14 +210,15 @@ class Simulated:
         """Do nothing: there may be any number of simulators."""
         return nullcontext()
 
-    def report(self, options: tuple[tuple[str, str], ...]) -> Report:
-        """Return a report of the compilation and all runs."""
+    def report(
+        self, options: tuple[tuple[str, str], ...], accounts: Accounts | None = None
+    ) -> Report:
+        """Return a report of the compilation and all runs, counted here or by `accounts`."""
         # Engines start sooner without modules that only reports need.
         from poplite.simulator.reporting import report_of
 
         return report_of(
-            self._executable,
-            self.accounts,
+            accounts or self.accounts,
             runs=self.runs.ended,
             runs_again=0 if self.strict is None else self.strict.runs_again,
             interpret=self._interpret is True,
@@ -224,12 +226,17 @@ class Simulated:
             options=options,
         )
 
-    def tracing(self, limit: int) -> AbstractContextManager[Trace]:
-        """Record the steps that run in a `with` statement."""
+    def tracing(
+        self,
+        limit: int,
+        accounts: Accounts | None = None,
+        rows: Mapping[str, Int64] | None = None,
+    ) -> AbstractContextManager[Trace]:
+        """Record the steps that run in a `with` statement; `accounts` and `rows` are a rank's."""
         # Few programs are traced.
         from poplite.simulator.reporting import traced
 
-        return traced(self._executable, self.accounts, self.runs, limit)
+        return traced(accounts or self.accounts, self.runs, limit, rows)
 
 
 def _carry_written(

@@ -203,7 +203,8 @@ def contents(
     stack = np.full(target.tiles, int(target.cost("stack_bytes")))
     yield _always("stacks", "stack", stack, align)
     leaves = dict.fromkeys(step.program for _, step in found.steps)
-    tables = {leaf.compute_set: edges_of(leaf.compute_set) for leaf in _executes(leaves)}
+    executed = dict.fromkeys(leaf.compute_set for leaf in leaves if isinstance(leaf, Execute))
+    tables = {compute_set: edges_of(compute_set) for compute_set in executed}
     vertices = VertexBytes(target)
     running = {compute_set: vertices.add(table) for compute_set, table in tables.items()}
     control = ControlCode(target)
@@ -267,10 +268,8 @@ def bytes_of(variable: Variable, num_tiles: int) -> PerTile:
     return PerTile.of(total)
 
 
-@lru_cache(maxsize=1 << 14)
-def _at_tile(num_tiles: int, tile: int, size: int) -> PerTile:
-    """Return bytes on one tile; cached, as many variables have the same."""
-    return at_tile(num_tiles, tile, size)
+_at_tile = lru_cache(maxsize=1 << 14)(at_tile)
+"""Numbers on one tile; many variables have the same."""
 
 
 def _always(
@@ -278,10 +277,6 @@ def _always(
 ) -> Planned:
     at = "" if line is None else line.portable
     return Held(name, PerTile.of(size), category, None, at, align=align), line
-
-
-def _executes(leaves: Iterable[Program]) -> Iterator[Execute]:
-    yield from (leaf for leaf in leaves if isinstance(leaf, Execute))
 
 
 def _branches(programs: Iterable[Program]) -> Iterator[Program]:

@@ -415,7 +415,6 @@ class Measuring:
             decided[name] = any(node.count is None for node in trees[name].walk())
         accounts = Accounts(self._executable, counts)
         report = report_of(
-            self._executable,
             accounts,
             runs=sum(map(len, self._took.values())),
             runs_again=0,

@@ -384,19 +384,7 @@ class OnRank:
 
     def report(self, options: tuple[tuple[str, str], ...]) -> Report:
         """Return a report of the compilation and the runs of all ranks together."""
-        # Engines start sooner without modules that only reports need.
-        from poplite.simulator.reporting import report_of
-
-        own = self._simulated
-        report = report_of(
-            self._executable,
-            self._accounts,
-            runs=own.runs.ended,
-            runs_again=0 if own.strict is None else own.strict.runs_again,
-            interpret=own.form.startswith("interpreted"),
-            faster=tuple(map(str, own.runs.forms.values())),
-            options=options,
-        )
+        report = self._simulated.report(options, self._accounts)
         plan, is_sent = self._plan, self._peers.is_sent
         counts = {name: now - self._unsent.get(name, 0) for name, now in self._counts.items()}
         sent = between_ranks(self._executable, plan.exchanges, plan.places, counts, is_sent)
@@ -404,11 +392,7 @@ class OnRank:
 
     def tracing(self, limit: int) -> AbstractContextManager[Trace]:
         """Record the steps that run in a `with` statement: the same on all ranks."""
-        # Few programs are traced.
-        from poplite.simulator.reporting import traced
-
-        runs = self._simulated.runs
-        return traced(self._executable, self._accounts, runs, limit, self._rows)
+        return self._simulated.tracing(limit, self._accounts, self._rows)
 
 
 def _cut(executable: Executable, cut: tuple[int, ...] | None, ranks: Ranks) -> list[int]:

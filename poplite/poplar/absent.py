@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 from poplite.errors import AbsentMember, did_you_mean
 
-_MEMBERS: Mapping[str, str] = MappingProxyType(
+MEMBERS: Mapping[str, str] = MappingProxyType(
     {
         "Graph": """
 addCodelets | vertex classes are Python; C++, assembly and .gp files are not read | class MyVertex(pl.Vertex)
@@ -65,7 +65,7 @@ SizeT | sizes are numbers | vertex.field_info("x").size
 )
 """Members, by our name for their class."""
 
-_NAMES: Mapping[str, str] = MappingProxyType(
+NAMES: Mapping[str, str] = MappingProxyType(
     {
         "pl": """
 compileModule Module | an executable is whole: modules that are linked later are not compiled alone | pl.compile_graph(graph, program)
@@ -224,23 +224,13 @@ graphfn ArgType | a function of Python becomes one of the graph | @pl.graph_func
 @cache
 def absent_members(owner: str) -> Mapping[str, tuple[str, str]]:
     """Return the absent members of a class, each with its reason and the alternative."""
-    return _read(_MEMBERS.get(owner, ""))
+    return _read(MEMBERS.get(owner, ""))
 
 
 @cache
 def absent_names(namespace: str) -> Mapping[str, tuple[str, str]]:
     """Return the absent names of a namespace, each with its reason and the alternative."""
-    return _read(_NAMES.get(namespace, ""))
-
-
-def namespaces() -> tuple[str, ...]:
-    """Return the namespaces with absent names."""
-    return tuple(_NAMES)
-
-
-def owners() -> tuple[str, ...]:
-    """Return our names for the classes with absent members."""
-    return tuple(_MEMBERS)
+    return _read(NAMES.get(namespace, ""))
 
 
 def absent(namespace: str, name: str) -> AbsentMember | None:

@@ -739,7 +739,7 @@ class Row(NamedTuple):
         return before.split()[-1].lstrip("&*")
 
 
-_TEXTS: Mapping[str, str] = MappingProxyType(
+TEXTS: Mapping[str, str] = MappingProxyType(
     {"Tensor": TENSOR, "Graph": GRAPH, "Engine": ENGINE, "Target": TARGET, **OTHERS}
 )
 """Declarations by class."""
@@ -748,13 +748,8 @@ _TEXTS: Mapping[str, str] = MappingProxyType(
 @cache
 def declared_rows(owner: str) -> tuple[Row, ...]:
     """Return the declarations of a class, or of a namespace of PopLibs, in their order."""
-    text = _TEXTS.get(owner) or LIBRARIES.get(owner, "")
+    text = TEXTS.get(owner) or LIBRARIES.get(owner, "")
     return tuple(_row(owner, line) for line in text.split("\n") if line)
-
-
-def all_rows() -> tuple[Row, ...]:
-    """Return all declarations of Poplar."""
-    return tuple(row for owner in _TEXTS for row in declared_rows(owner))
 
 
 def _row(owner: str, line: str) -> Row:

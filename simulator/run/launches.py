@@ -399,7 +399,7 @@ class _Threads:
         layer = start_threads()
         if not layer.is_reentrant:
             self.lock_of_layer = threading.RLock()
-        self.entries[op.ENTRY_KERNEL] = compiled_parts.thread_kernel()
+        self.entries[op.ENTRY_KERNEL] = compiled_parts.own("run_shares")
         self.entries[op.ENTRY_THREADS] = layer.thread_count
         self.entries[op.ENTRY_PARALLEL_FOR] = layer.parallel_for
         self.launch_ns = min(_launch_ns() for _ in range(3))

@@ -363,7 +363,7 @@ class SlotCounts:
             record, totals = self.steps[number].record()
             work_row = int(code.step_rows[code.step_rows < row].max())
             self._totals[name, work_row] = self.steps[number], totals
-            launch = table.add_call(compiled_parts.slot_summer(), record)
+            launch = table.add_call(compiled_parts.own("sum_slots"), record)
             self._launches[id(code), row] = launch
             self._records[launch] = record
 
@@ -377,7 +377,7 @@ class SlotCounts:
             row += 1
         launch = self.launch_of(code, row)
         if launch is not None:
-            compiled_parts.DRIVER(compiled_parts.slot_summer())(
+            compiled_parts.DRIVER(compiled_parts.own("sum_slots"))(
                 0, self._records[launch].ctypes.data, 0, 1, 0, 1, 0
             )
 

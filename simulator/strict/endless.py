@@ -26,11 +26,6 @@ Place = tuple[int, int]
 """The replica of a vertex, and its position in the compute set."""
 
 
-def may_go_on(cls: type[Vertex]) -> bool:
-    """Return whether a vertex may never end."""
-    return flow_of(cls).may_not_end and not is_of_library(cls)
-
-
 class WhileLoops:
     """The vertices of a compute set that may never end, those of `classes`."""
 
@@ -39,7 +34,7 @@ class WhileLoops:
         self._groups = [
             (group, numbers_and_rows(group, with_state=True))
             for group in step.groups
-            if may_go_on(group.cls)
+            if flow_of(group.cls).may_not_end and not is_of_library(group.cls)
         ]
         self.classes = {group.cls for group, _ in self._groups}
 

@@ -438,7 +438,7 @@ class CompiledLook:
         self.trusts = plan.trusts
         parts = plan.begins, plan.runs, plan.marks, plan.undoes
         head = np.zeros(op.LOOK_ITEMS, np.int64)
-        head[op.LOOK_FUNCTION], head[op.LOOK_LAUNCH] = compiled_parts.looker(), launch_of(first)
+        head[op.LOOK_FUNCTION], head[op.LOOK_LAUNCH] = compiled_parts.own("look"), launch_of(first)
         head[op.LOOK_LEFT], head[op.LOOK_WORKERS] = UNLIMITED, plan.has_workers
         head[op.LOOK_TRUSTS] = plan.trusts
         head[op.LOOK_BEGINS : op.LOOK_UNDOES + 1] = np.cumsum([len(each) for each in parts])

@@ -16,12 +16,12 @@ sys.path.insert(0, str(ROOT / "tests"))
 import poplite as pl  # noqa: E402
 from helpers.poplar_members import ENUMERATIONS  # noqa: E402
 from helpers.poplar_signatures import REFUSALS, ROWS, Example  # noqa: E402
-from poplite.poplar.absent import absent_members, absent_names, namespaces, owners  # noqa: E402
+from poplite.poplar.absent import MEMBERS, NAMES, absent_members, absent_names  # noqa: E402
 from poplite.poplar.binder import parameters_of  # noqa: E402
 from poplite.poplar.declarations import (  # noqa: E402
     LIBRARIES,  # noqa: E402
+    TEXTS,
     Row,
-    all_rows,
     declared_rows,
 )
 from poplite.poplar.spelling import names_here  # noqa: E402
@@ -32,7 +32,7 @@ PAGE = ROOT / "docs/poplar-names.md"
 def signatures() -> str:
     """Return the table of declarations, and the names that have none."""
     lines = ["| class | Poplar | poplite | for example |", "| --- | --- | --- | --- |"]
-    for row in all_rows():
+    for row in (row for owner in TEXTS for row in declared_rows(owner)):
         if row.member not in absent_members(ABSENT_OF.get(row.owner, row.owner)):
             example = _example(row)
             ours = "; ".join(filter(None, (row.ours and f"`{row.ours}`", row.note)))
@@ -78,7 +78,7 @@ def absences() -> str:
     """Return the table of what is refused."""
     rows = [
         (f"{owner}::{name}", *why)
-        for owner in owners()
+        for owner in MEMBERS
         for name, why in absent_members(owner).items()
     ]
     of_errors = vars(pl.PopliteError)["attachSourceLocation"]  # they are made before the table
@@ -97,7 +97,7 @@ def absences() -> str:
 def libraries() -> str:
     """Return the table of PopLibs' names that are refused."""
     lines = ["| library | not in poplite | why | instead |", "| --- | --- | --- | --- |"]
-    for namespace in namespaces():
+    for namespace in NAMES:
         names: dict[tuple[str, str], list[str]] = {}
         for name, why in absent_names(namespace).items():
             names.setdefault(why, []).append(f"`{name}`")

@@ -63,7 +63,7 @@ from poplite.graph.compute_sets.vertex_block import (
     edge_cuts,
     edges_of_views,
     listed_edges,
-    row_starts,
+    plain_rows,
 )
 from poplite.graph.tensor.tensor import Tensor
 from poplite.jit.build import run_kernel
@@ -240,10 +240,9 @@ def _edges_of_lists(lists: Sequence[Sequence[View]]) -> Edges:
     views = list(chain.from_iterable(lists))
     counts = [sum([_num_rows(view) for view in several]) for several in lists]
     rows = compact(np.array(counts, np.int64))
-    plain = row_starts(views)
+    plain = plain_rows(views, rows)
     if plain is not None:
-        begins, sizes = plain
-        return Edges(rows, compact(np.array(sizes, np.int64)), compact(np.array(begins, np.int64)))
+        return plain
     sizes = [size for view in views for size in [view.shape[-1]] * _num_rows(view)]
     length = compact(np.array(sizes, np.int64))
     if length.total() > MOST_RUNS:  # pass rows one by one: the error for too many counts them

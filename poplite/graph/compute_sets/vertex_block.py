@@ -250,10 +250,9 @@ def _split_evenly(begin: Int64, times: Int64, size: int) -> Int64:
 
 def edges_of_views(views: Sequence[View], rows: Series) -> Edges:
     """Return one edge per view; each view has rank 1, or one element."""
-    plain = row_starts(views)
+    plain = plain_rows(views, rows)
     if plain is not None:
-        begins, sizes = plain
-        return Edges(rows, compact(np.array(sizes, np.int64)), compact(np.array(begins, np.int64)))
+        return plain
     first, begin, count = runs_of_many(views)
     length = compact(np.array([view.num_elements for view in views], np.int64))
     if (np.diff(first) > 1).any():
@@ -261,8 +260,8 @@ def edges_of_views(views: Sequence[View], rows: Series) -> Edges:
     return listed_edges(begin, length, rows)
 
 
-def row_starts(views: Sequence[View]) -> tuple[list[int], list[int]] | None:
-    """Return the starts and lengths of rows, by a fast way for most lists; None for the others.
+def plain_rows(views: Sequence[View], rows: Series) -> Edges | None:
+    """Return the edges of rows, by a fast way for most lists; None for the others.
 
     A view of rank 2 is several rows, any other view is one row.
     """
@@ -286,7 +285,7 @@ def row_starts(views: Sequence[View]) -> tuple[list[int], list[int]] | None:
         else:
             begins += grid(digits_of(shape[0], dims[0]), first).tolist()
         sizes += [size] * shape[0]
-    return begins, sizes
+    return Edges(rows, compact(np.array(sizes, np.int64)), compact(np.array(begins, np.int64)))
 
 
 def listed_edges(begin: Int64, length: Series, rows: Series) -> Edges:

@@ -35,7 +35,7 @@ from poplite.machine.target import Target
 from poplite.ops import products, reductions
 from poplite.ops.fuse.classes import class_of
 from poplite.ops.fuse.gathering import ReadOperand, copied_cycles, exchange_cycles
-from poplite.ops.fuse.maps import map_cycles
+from poplite.ops.fuse.maps import broadcast_to, map_cycles
 from poplite.ops.fuse.placement import Mappings, place, sent_to, share_of
 from poplite.ops.fuse.pricing import Bound, compared, followed
 from poplite.ops.fuse.recipe import OperandPart, Straight, SumRecipe, in_order, straight
@@ -80,11 +80,7 @@ def made_where(layout: products.ProductLayout) -> str:
 
 
 def _of_groups(tensor: Tensor, groups: Shape) -> Tensor:
-    rank = len(groups) + 2
-    view = tensor.reshape((1,) * (rank - tensor.rank) + tensor.shape)
-    for d, size in enumerate(groups):
-        if view.shape[d] != size:
-            view = view.broadcast(size, d)
+    view = broadcast_to(tensor, (*groups, *tensor.shape[-2:]))
     return view.reshape((math.prod(groups), *view.shape[-2:]))
 
 
@@ -131,10 +127,7 @@ def _operand(
     down = any(size > 1 for size in (view.shape[:-1] if has_columns else view.shape))
     if not along and not down:
         return OperandPart.NUMBER, tensor.reshape((1,))
-    for d, size in enumerate(shape):
-        if view.shape[d] != size:
-            view = view.broadcast(size, d)
-    matrices = view.reshape((request.groups, request.m, request.n))
+    matrices = broadcast_to(view, shape).reshape((request.groups, request.m, request.n))
     if along and down:
         return OperandPart.ELEMENTS, layout.product.flat(matrices)
     if along:
