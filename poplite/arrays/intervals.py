@@ -276,8 +276,7 @@ def overlay(begin: Int64, end: Int64, breaks: Int64) -> tuple[Int64, Int64, Int6
     """
     first = np.searchsorted(breaks, begin, side="right") - 1
     count = np.searchsorted(breaks, end, side="left") - first
-    source = np.repeat(np.arange(len(begin)), count)
-    within = np.arange(len(source)) - np.repeat(np.cumsum(count) - count, count)
+    source, within = repeated(count)
     segment = first[source] + within
     return (
         source,

@@ -47,7 +47,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals import Int64
+from poplite.arrays.intervals import Int64, repeated
 from poplite.frozen import frozen
 from poplite.source import SourceLocation
 from poplite.vertex.fields import Field
@@ -497,8 +497,7 @@ class Moves:
         [[100, 164], [0, 16], [8, 8]]
         """
         to, start, rows, size, far, near = self.records.T
-        record = np.repeat(np.arange(len(rows)), rows)
-        row = np.arange(len(record)) - np.repeat(np.cumsum(rows) - rows, rows)
+        record, row = repeated(rows)
         pieces = np.stack([row * far[record], row * near[record], size[record]])
         is_listed = pieces[2] == 0
         pieces[:, is_listed] = self.pieces[(far[record] + row)[is_listed]].T

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals import Int64
+from poplite.arrays.intervals import Int64, repeated
 from poplite.codec.loading import Malformed, check_room
 from poplite.executable import encoding as op
 from poplite.executable.encoding import (
@@ -266,8 +266,7 @@ class _Numbers:
 
     def listed(self) -> Int64:
         """Return the numbers of all vertices."""
-        row = np.repeat(np.arange(len(self.count)), self.count)
-        within = np.arange(len(row)) - np.repeat(np.cumsum(self.count) - self.count, self.count)
+        row, within = repeated(self.count)
         numbers = self.first[row] + self.step[row] * within
         return numbers if self.table is None else numbers + self.table[self.begin[row] + within]
 

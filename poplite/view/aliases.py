@@ -37,7 +37,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals import Int64, Mask
+from poplite.arrays.intervals import Int64, Mask, repeated
 from poplite.arrays.series import Digit
 from poplite.errors import SizeOverflowError
 from poplite.jit.build import address, native
@@ -200,8 +200,8 @@ class _Overlaps(NamedTuple):
     def pairs(self) -> Iterator[tuple[int, int]]:
         """Yield the numbers of the two intervals of each pair."""
         for inside, others, first, count in self.rows:
-            owner = np.repeat(inside, count)
-            number = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count - first, count)
+            source, number = repeated(count)
+            owner, number = inside[source], number + first[source]
             yield from zip(owner.tolist(), others[number].tolist(), strict=True)
 
 

@@ -46,7 +46,7 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64
+from poplite.arrays.intervals import Int64, repeated
 from poplite.arrays.series import (
     Digit,
     Digits,
@@ -522,8 +522,8 @@ def _cut_at_digits(view: View, begin: Int64, end: Int64, dim: int) -> SlicedView
     count = (end - 1) // size - first + 1
     if count.sum() > MOST_CUTS * len(begin):
         return None
-    source = np.repeat(np.arange(len(begin)), count)
-    row = np.arange(len(source)) - np.repeat(np.cumsum(count) - count, count) + first[source]
+    source, within = repeated(count)
+    row = first[source] + within
     low, high = np.maximum(begin[source], row * size), np.minimum(end[source], (row + 1) * size)
     off = view.off + (low - row * size) * stride
     for extent, step in reversed(digits[:level]):

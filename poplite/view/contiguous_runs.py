@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals import Int64
+from poplite.arrays.intervals import Int64, repeated
 from poplite.arrays.series import (
     Digit,
     count_runs,
@@ -754,7 +754,7 @@ def _mapped(begin: Int64, length: Int64, leaves: Leaves) -> tuple[Int64, Int64]:
     end = begin + length
     first = np.searchsorted(leaves.breaks, begin, side="right") - 1
     count = np.searchsorted(leaves.breaks, end, side="left") - first
-    source, within = _spread(count)
+    source, within = repeated(count)
     leaf = first[source] + within
     low = np.maximum(begin[source], leaves.breaks[leaf])
     high = np.minimum(end[source], leaves.breaks[leaf + 1])
@@ -769,7 +769,7 @@ def _interleaved(cat: Cat, pieces: list[tuple[Int64, Int64]]) -> tuple[Int64, In
         chunk = breaks[k + 1] - breaks[k]
         end = np.cumsum(length)
         start = end - length
-        source, within = _spread((end - 1) // chunk - start // chunk + 1)
+        source, within = repeated((end - 1) // chunk - start // chunk + 1)
         repetition = start[source] // chunk + within
         low = np.maximum(start[source], repetition * chunk)
         high = np.minimum(end[source], (repetition + 1) * chunk)
@@ -778,9 +778,3 @@ def _interleaved(cat: Cat, pieces: list[tuple[Int64, Int64]]) -> tuple[Int64, In
         positions.append(repetition * cat.period + breaks[k] + low % chunk)
     order = np.argsort(np.concatenate(positions), kind="stable")
     return np.concatenate(begins)[order], np.concatenate(lengths)[order]
-
-
-def _spread(count: Int64) -> tuple[Int64, Int64]:
-    """Return, for counts 2, 1, the owners 0 0 1, and the number within each owner 0 1 0."""
-    owner = np.repeat(np.arange(len(count)), count)
-    return owner, np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)

@@ -25,7 +25,7 @@ from poplite.compat.popops.expr import BinaryOpType, TernaryOpType, UnaryOpType
 from poplite.expr.operations import OPERATIONS
 from poplite.expr.tree import Expr
 from poplite.graph.compute_sets.compute_set import ComputeSet, FieldRef, VertexInstance
-from poplite.poplar.absent import absent_members, absent_names, namespaces, owners
+from poplite.poplar.absent import MEMBERS, NAMES, absent_members, absent_names
 from poplite.poplar.spelling import names_here
 from poplite.report import (
     compilation,
@@ -87,7 +87,7 @@ SHARED = {
 
 def test_every_member_in_cpp_spelling_has_a_row() -> None:
     listed = {row.member.rpartition(".")[2] for row in ROWS}
-    listed |= {name for owner in owners() for name in absent_members(owner)}
+    listed |= {name for owner in MEMBERS for name in absent_members(owner)}
     listed.add("attachSourceLocation")  # of errors, which are made before the table
     found = {
         (name, member)
@@ -108,7 +108,7 @@ def test_every_name_of_the_package_in_cpp_spelling_has_a_row() -> None:
 
 
 @pytest.mark.parametrize(
-    ("owner", "name"), [(owner, name) for owner in owners() for name in absent_members(owner)]
+    ("owner", "name"), [(owner, name) for owner in MEMBERS for name in absent_members(owner)]
 )
 def test_absent_member_says_why(owner: str, name: str) -> None:
     assert not hasattr(CLASSES[owner], name)
@@ -127,7 +127,7 @@ def test_absent_name_of_the_package_says_why(name: str) -> None:
 
 LIBRARIES = [
     (namespace, name)
-    for namespace in namespaces()
+    for namespace in NAMES
     if namespace != "pl"
     for name in absent_names(namespace)
 ]
@@ -143,7 +143,7 @@ def test_absent_name_of_a_library_says_what_to_use(namespace: str, name: str) ->
 
 
 def test_names_to_use_instead_exist() -> None:
-    texts = [why[1] for namespace in namespaces() for why in absent_names(namespace).values()]
+    texts = [why[1] for namespace in NAMES for why in absent_names(namespace).values()]
     paths = {path for text in texts for path in re.findall(r"\b(?:pl|pop\w+)(?:\.\w+)+", text)}
     assert len(paths) > 60
     for path in paths:

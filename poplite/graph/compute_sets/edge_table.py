@@ -51,7 +51,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64, Mask, sorted_with_order
+from poplite.arrays.intervals import Int64, Mask, repeated, sorted_with_order
 from poplite.arrays.series import NARROW, Listed, Series, Steps, compact, constant, counting
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import StateValues, Vectors
@@ -111,9 +111,7 @@ class FieldEdges:
 
     def row(self) -> Int64:
         """Return int64[edges], the row of each edge in its list."""
-        rows = self.edges.rows.array()
-        first = np.cumsum(rows) - rows
-        return np.arange(int(rows.sum())) - np.repeat(first, rows)
+        return repeated(self.edges.rows.array())[1]
 
 
 @frozen(eq=False)

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals import Int64
+from poplite.arrays.intervals import Int64, repeated
 from poplite.arrays.series import (
     MOST_NARROW,
     NARROW,
@@ -244,8 +244,8 @@ def _split_evenly(begin: Int64, times: Int64, size: int) -> Int64:
     """Return the first addresses of edges of equal size, with `times` edges in each run."""
     if (times == 1).all():
         return begin
-    within = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
-    return np.repeat(begin, times) + within * size
+    source, within = repeated(times)
+    return begin[source] + within * size
 
 
 def edges_of_views(views: Sequence[View], rows: Series) -> Edges:
@@ -315,8 +315,8 @@ def of_slices(view: View, begin: Int64, end: Int64, depth: int) -> Edges | None:
     if depth < 2:
         return listed_edges(start[end > begin], length, constant(1, len(start)))
     counts = end - begin
-    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-    every = np.repeat(start, counts) + within * stride
+    source, within = repeated(counts)
+    every = start[source] + within * stride
     size = constant(view.shape[1], len(every))
     return listed_edges(every if size.count and view.shape[1] else every[:0], size, length)
 

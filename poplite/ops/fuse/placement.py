@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from poplite.arrays.intervals import Int64, distinct, overlay
+from poplite.arrays.intervals import Int64, distinct, overlay, repeated
 from poplite.expr.tree import ElementClass, IotaExpr, Number, Shape
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
@@ -348,8 +348,7 @@ def cuts(tile: Int64, begin: Int64, end: Int64, workers: int, grain: int) -> Cut
     total = np.append(first[1:], ends[-1:]) - first
     share = -(-total // (workers * grain)) * grain
     count = -(-total // share)
-    source = np.repeat(np.arange(len(new)), count)
-    copy = np.arange(len(source)) - np.repeat(np.cumsum(count) - count, count)
+    source, copy = repeated(count)
     at = first[source] + copy * share[source]  # where each vertex begins
     breaks = distinct(np.concatenate([place, at]))
     owner = np.searchsorted(place, breaks, "right") - 1
@@ -393,8 +392,8 @@ def rects(found: Cuts, rows: int, columns: int, workers: int) -> Rects:
     size = rows * columns
     matrix = found.begin // size
     count = (found.end - 1) // size - matrix + 1
-    source = np.repeat(np.arange(len(matrix)), count)
-    matrix = matrix[source] + np.arange(len(source)) - np.repeat(np.cumsum(count) - count, count)
+    source, copy = repeated(count)
+    matrix = matrix[source] + copy
     low = np.maximum(found.begin[source] - matrix * size, 0)
     high = np.minimum(found.end[source] - matrix * size, size)
     whole, top = -(-low // columns), high // columns  # rows that are complete

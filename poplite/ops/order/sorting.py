@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64
+from poplite.arrays.intervals import Int64, repeated
 from poplite.errors import SizeOverflowError, TensorCreationError, checked_truth
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr
@@ -170,8 +170,8 @@ def pieces(mapping: TileMapping, size: int, workers: int, grain: int) -> RowRang
     found = cuts(*held(mapping), workers, grain)
     first, last = found.begin // size, (found.end - 1) // size
     count = last - first + 1
-    source = np.repeat(np.arange(len(first)), count)
-    row = first[source] + np.arange(len(source)) - np.repeat(np.cumsum(count) - count, count)
+    source, within = repeated(count)
+    row = first[source] + within
     begin = np.maximum(found.begin[source] - row * size, 0)
     return RowRanges(
         found.tile[source], row, begin, np.minimum(found.end[source] - row * size, size)
@@ -213,8 +213,7 @@ def write(
     length = stop - begin
     workers = rows.graph.target.workers
     parts = np.clip(length // LEAST, 1, workers)
-    source = np.repeat(np.arange(len(tile)), parts)
-    part = np.arange(len(source)) - np.repeat(np.cumsum(parts) - parts, parts)
+    source, part = repeated(parts)
     low, high = (length[source] * (part + end) // parts[source] for end in (0, 1))
     tile, begin, length = tile[source], begin[source] + low, high - low
     made = []
@@ -527,8 +526,7 @@ class NetworkBlocks:
             part: the name of the step.
         """
         blocks = end - begin + last - other
-        pair = np.repeat(np.arange(len(begin)), blocks)
-        number = np.arange(len(pair)) - np.repeat(np.cumsum(blocks) - blocks, blocks)
+        pair, number = repeated(blocks)
         is_first = number < (end - begin)[pair]
         taker = np.where(is_first, begin[pair] + number, other[pair] + number - (end - begin)[pair])
         row = np.arange(self.rows.count)[:, None] * self.blocks
