@@ -73,6 +73,8 @@ def as_expr(value: object, what: str, beside: Iterable[object] = ()) -> Expr:
     fix = "a tensor, an expression or a number of Python's"
     if isinstance(value, np.ndarray | list | tuple):
         fix = "graph.add_constant(element_type, shape, values) makes a tensor of an array"
+    if isinstance(value, list | tuple) and any(isinstance(each, Operand) for each in value):
+        fix = "pl.concat(tensors, dim) and ops.stack(tensors) make one tensor of several"
     raise ElementTypeError(
         f"{what}: {clipped(value, _SHOWN)} is not a valid operand", found=of_type(value), fix=fix
     )

@@ -125,7 +125,8 @@ class Expr(Operand):
         raise _refused(
             self,
             "an expression has no truth value",
-            "ops.where(p, a, b) chooses by element; `with ops.if_(ops.all(x > 0)):` branches",
+            "ops.where(p, a, b) and ops.maximum(a, b) choose by element; "
+            "`with ops.if_(ops.all(x > 0)):` branches, ops.while_ repeats",
         )
 
     def __len__(self) -> NoReturn:

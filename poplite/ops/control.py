@@ -14,9 +14,10 @@ Operations in a block become steps of its body.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import _GeneratorContextManager, contextmanager
+from functools import wraps
 from operator import index as whole_number
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, ParamSpec, TypeVar
 
 from poplite.errors import (
     ControlProgramError,
@@ -40,11 +41,36 @@ from poplite.text import clipped, of_type, why_not_called
 from poplite.types import BOOL, UNSIGNED_INT
 from poplite.vertices.filling import CountFrom, CountOn
 
+P = ParamSpec("P")
+
+T = TypeVar("T")
+
 Predicate = Operand | Callable[[], Operand]
 """A scalar condition, or a function that records the steps that compute one, and returns it."""
 
 
-@contextmanager
+class _Repetition(_GeneratorContextManager[T]):
+    """The block of `ops.repeat`, which is entered once and not iterated."""
+
+    def __iter__(self) -> NoReturn:
+        raise ControlProgramError(
+            "ops.repeat is a block: its steps are recorded once, and run a number of times",
+            found="it is iterated by a loop of Python, which records steps anew in each turn",
+            fix="with ops.repeat(n) as i: ...",
+        )
+
+
+def _repetition(function: Callable[P, Iterator[T]]) -> Callable[P, _Repetition[T]]:
+    """Decorate a generator, as `contextmanager` does."""
+
+    @wraps(function)
+    def made(*args: P.args, **kwargs: P.kwargs) -> _Repetition[T]:
+        return _Repetition(function, args, kwargs)  # type: ignore[arg-type]  # a generator
+
+    return made
+
+
+@_repetition
 def repeat(count: int) -> Iterator[LoopIndex]:
     """Record steps that run a number of times.
 

@@ -161,7 +161,9 @@ def store(
         raise ElementTypeError(
             f"{what}: {clipped(target)} is not a tensor",
             found=of_type(target),
-            fix="call ops.map(expression), which stores it in a new tensor",
+            fix=f"pass the target first: {what}(x, {clipped(target)})"
+            if isinstance(expr, Tensor)
+            else "call ops.map(expression), which stores it in a new tensor",
         )
     node = as_expr(expr, what, [target])
     own = _name_below(target) if isinstance(name, str) and not name else name

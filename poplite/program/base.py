@@ -489,6 +489,8 @@ def checked(value: object, where: str) -> Program:
     fix = "wrap a compute set in Execute(cs); build sequences as Sequence(a, b)"
     if isinstance(value, Operand):
         fix = "with graph.steps() as program: ops.assign(...) or another operation on it"
+    if where == "Repeat, body" and isinstance(value, int):
+        fix = f"the number comes first: Repeat({value}, program)"
     raise ControlProgramError(
         f"{where}: {clipped(value, 80)} is not a program", found=of_type(value), fix=fix
     )

@@ -29,6 +29,7 @@ from poplite.errors import (
     not_called,
 )
 from poplite.expr.operand import as_read
+from poplite.expr.tree import stored_first
 from poplite.graph.host import (
     MAX_TRANSFER_BYTES,
     DataStream,
@@ -225,8 +226,9 @@ class StreamCopy(Copy):
             raise ControlProgramError(
                 f"{self}: the stream goes from {stream.type.value}",
                 found=f"the stream was made at {stream.location}",
-                fix="graph.add_host_to_device_fifo for Copy(stream, tensor), "
-                "graph.add_device_to_host_fifo for Copy(tensor, stream)",
+                fix="Copy(tensor, stream), or a stream of graph.add_host_to_device_fifo"
+                if to_device
+                else "Copy(stream, tensor), or a stream of graph.add_device_to_host_fifo",
             )
         each = stream.element_type, stream.num_elements, "a block has"
         _check_alike(str(self), tensor, stream, *each, is_written=to_device)
@@ -439,9 +441,10 @@ def _sides(copy: StreamCopy | RemoteCopy, kind: type, name: str) -> Any:
     if not isinstance(source, kind):
         host, tensor = copy.destination, source
     if not isinstance(tensor, Tensor):
+        side = name.split()[-1]
         raise ElementTypeError(
             f"Copy: the other side of {name} '{host.name}' is {clipped(tensor, 60)}, not a tensor",
-            fix=f"Copy({name.split()[-1]}, tensor), or Copy(tensor, {name.split()[-1]})",
+            fix=stored_first(tensor, f"Copy({side}, tensor), or Copy(tensor, {side})"),
         )
     return host, tensor
 

@@ -361,11 +361,14 @@ class HostLinks:
 def _unknown(kind: str, handle: object, known: Sequence[str], call: str) -> StreamConnectionError:
     """Return the error for a handle that no program uses."""
     hint = did_you_mean(handle, known) if isinstance(handle, str) else ""
+    name = getattr(handle, "name", None)
     names = ", ".join(map(repr, known)) or "none"
     return StreamConnectionError(
         f"{call}: no program of the engine uses a {kind} {clipped(handle)}{hint}",
         found=f"{kind}s that they use: {names}",
-        fix=f"one of these handles, or a program that uses {clipped(handle)}",
+        fix=f"its handle: {name!r}"
+        if name in known
+        else f"one of these handles, or a program that uses {clipped(handle)}",
     )
 
 

@@ -204,9 +204,7 @@ class HostTensors:
                 found=f"or of shape {(len(replicas), *place.shape)}, one for each replica"
                 if len(replicas) > 1
                 else "",
-                fix=f"array.reshape({place.shape})"
-                if math.prod(shape) == math.prod(place.shape)
-                else "slice the tensor or the array",
+                fix=_reshaped(shape, place.shape),
             )
         for number in replicas:
             values = stored[metadata[number]]
@@ -282,6 +280,15 @@ def _kept(known: dict[int, HostAccess], access: HostAccess, replica: int | None)
             known.clear()
         known[id(access.place.tensor)] = access
     return access
+
+
+def _reshaped(shape: tuple[int, ...], wanted: tuple[int, ...]) -> str:
+    """Return how an array of another shape fits a tensor."""
+    if len(wanted) > 1 and shape == wanted[::-1]:
+        return f"array.T, or array.reshape({wanted}) in the order of its elements"
+    if math.prod(shape) == math.prod(wanted):
+        return f"array.reshape({wanted})"
+    return "slice the tensor or the array"
 
 
 def read_host(tensor: HostTensor, memory: Bytes) -> npt.NDArray[Any]:

@@ -603,6 +603,12 @@ def test_a_tensor_indexed_by_the_running_program_names_dynamic_slice(name: str) 
     assert f"ops.dynamic_slice(t, i, dims=[{dim}], sizes=[1])" in caught.value.fix
 
 
+def test_a_repetition_is_entered_and_not_iterated() -> None:
+    loop: Any = ops.repeat(8)
+    with pytest.raises(pl.ControlProgramError, match=r"(?s)recorded once.*try: with ops.repeat"):
+        list(loop)
+
+
 def set_at(key: Callable[[Any], object]) -> Callable[[Any, Any], None]:
     """Return a function that assigns to elements of a tensor, as NumPy can."""
 
