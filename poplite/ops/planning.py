@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from poplite import cost
 from poplite.arrays.intervals import Int64, sorted_order
@@ -281,24 +282,38 @@ def _moved(reads: Reads, base: int) -> tuple[cost.MovedPieces, cost.CopiedRows]:
     low, high, owner = reads.mapping.in_order()
     first = np.searchsorted(low, begin, side="right") - 1
     counts = np.searchsorted(low, end) - first
-    vertex = np.repeat(np.arange(len(tile)), counts)
-    piece = np.arange(len(vertex)) + np.repeat(first - np.cumsum(counts) + counts, counts)
+    stop = np.cumsum(counts)
+    piece = np.arange(counts.sum()) + np.repeat(first - stop + counts, counts)
     place = base + _places(owner, high - low) - low
-    source, to = owner[piece], tile[vertex]
-    low = np.maximum(low[piece], begin[vertex])
-    size, at = np.minimum(high[piece], end[vertex]) - low, low + place[piece]
-    width, is_own = np.full(len(to), reads.size_bytes), source == to
-    # A piece next to one of the tile's own elements is not contiguous with the piece before.
-    follows = (to[1:] == to[:-1]) & (low[1:] == (low + size)[:-1])
-    jumps = np.zeros(len(to), np.bool_)
-    jumps[1:] = follows & is_own[:-1]
-    jumps[:-1] |= follows & is_own[1:]
-    rows = cost.CopiedRows(to, vertex, at, low - begin[vertex], size, width)
-    kept = is_own & (counts[vertex] > 1)
-    return (
-        cost.MovedPieces(source, to, at, size, width, jumps).ordered(np.flatnonzero(~is_own)),
-        cost.CopiedRows._make(column[kept] for column in rows),
-    )
+    source, to = owner[piece], np.repeat(tile, counts)
+    low, high, at = low[piece], high[piece], place[piece]
+    is_read = counts > 0
+    low[(stop - counts)[is_read]], high[stop[is_read] - 1] = begin[is_read], end[is_read]
+    size, at = high - low, at + low
+    is_own = source == to
+    own, others = np.flatnonzero(is_own), np.flatnonzero(~is_own)
+    vertex = np.searchsorted(stop, own, side="right")
+    is_one_of_many = counts[vertex] > 1
+    kept, vertex = own[is_one_of_many], vertex[is_one_of_many]
+    into = low[kept] - begin[vertex]
+    rows = to[kept], vertex, at[kept], into, size[kept], np.full(len(kept), reads.size_bytes)
+    width = np.full(len(to), reads.size_bytes)
+    moved = cost.MovedPieces(source, to, at, size, width, _next_to_own(own, to, low, high))
+    return moved.ordered(others), cost.CopiedRows(*rows)
+
+
+def _next_to_own(own: Int64, to: Int64, low: Int64, high: Int64) -> npt.NDArray[np.bool_]:
+    """Return which pieces are next to one of the tile's own, by number.
+
+    Such a piece is not contiguous with the piece before.
+    """
+    found = np.zeros(len(to), np.bool_)
+    for step in (1, -1):
+        is_inside = (own + step >= 0) & (own + step < len(to))
+        near, beside = own[is_inside] + step, own[is_inside]
+        follows = high[np.minimum(near, beside)] == low[np.maximum(near, beside)]
+        found[near] |= follows & (to[near] == to[beside])
+    return found
 
 
 def _places(owner: Int64, size: Int64) -> Int64:
