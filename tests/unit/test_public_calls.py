@@ -31,6 +31,7 @@ from poplite.vertices import Add
 
 
 unchecked_ops: Any = typed_ops
+unchecked_testing: Any = testing
 
 _GRAPH: Any = pl.Graph(pl.Target(tiles=4))
 _X: Any = _GRAPH.add_variable(pl.FLOAT, (4, 6), "x", mapping=0)
@@ -91,7 +92,7 @@ MISFITS: dict[str, tuple[Callable[[], Any], str, str]] = {
         "graph.add_constant(..., mapping=3)",
     ),
     "testing.assert_vertex": (
-        lambda: vars(pl.testing)["assert_vertex"](pl.Vertex, x=1),
+        lambda: unchecked_testing.assert_vertex(pl.Vertex, x=1),
         "testing.assert_vertex(vertex, inputs, expected, *, rtol=0.0,",
         "testing.assert_vertex(V, {'x': values}, {'y': expected})",
     ),
