@@ -10,7 +10,7 @@ would save without it: work of a tile for which no other tile waits costs nothin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,10 +19,10 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.machine.target import bytes_per_cycle
 from poplite.report.execution import Cause, PhaseKind, between_syncs
-from poplite.report.findings import Finding, FindingKind, Insights, WorstTile, where
+from poplite.report.findings import NAME, Finding, FindingKind, Insights, WorstTile, where
 from poplite.report.memory import freed_by_spreading, peaks_of, remedy_for
 from poplite.report.remedies import REMEDIES, remedy_of
-from poplite.text import amount
+from poplite.text import amount, shortened
 
 if TYPE_CHECKING:
     from poplite.machine.target import Target
@@ -36,6 +36,13 @@ _OF_PHASE: dict[PhaseKind, FindingKind] = {
     "host exchange": "host exchange",
 }
 """Kinds of findings in phases in which data move."""
+
+_KIND_OF_CODE: Mapping[str, PhaseKind] = {
+    "internal_exchange_code": "exchange",
+    "global_exchange_code": "global exchange",
+    "host_exchange_code": "host exchange",
+}
+"""The phases that the code of a category of memory is of."""
 
 LITTLE = 0.01
 """Share of all cycles below which cycles are not a finding; and share of the largest loss of a
@@ -52,7 +59,7 @@ def insights_of(compilation: Compilation, execution: Execution) -> Insights:
         if fullest is None or fullest.worst_tile is None
         else WorstTile(fullest.worst_tile, fullest.most, fullest.mean),
         findings=(
-            *_out_of_memory(compilation),
+            *_out_of_memory(compilation, execution.steps),
             *sorted(
                 (*_losses(compilation, execution), *_apart(compilation.joined, execution)),
                 key=lambda each: -each.cycles,
@@ -277,7 +284,7 @@ def _apart(joined: Sequence[JoinedCopies], execution: Execution) -> Iterator[Fin
         )
 
 
-def _out_of_memory(compilation: Compilation) -> Iterator[Finding]:
+def _out_of_memory(compilation: Compilation, steps: Sequence[ExecutionStep]) -> Iterator[Finding]:
     """Yield the fullest tile, if it needs more memory than it has."""
     memory, target = compilation.modelled, compilation.target
     limit = target.tile_memory_bytes
@@ -288,12 +295,14 @@ def _out_of_memory(compilation: Compilation) -> Iterator[Finding]:
     step = int(peaks_of(memory).step[tile])
     there = (each for each in memory.held if each.steps is None or each.is_in(step))
     largest = max(there, key=lambda each: each.bytes[tile])
-    yield Finding(
+    code = [number for number, step in enumerate(steps) if _code_of(step, largest.category)]
+    code.sort(key=lambda number: -_code_of(steps[number], largest.category))
+    found = Finding(
         kind="out of memory",
         cycles=0,
         share=0.0,
         names=(largest.name,),
-        steps=(),
+        steps=tuple(code),
         tile=tile,
         tiles=memory.num_over(limit),
         bytes=needed - limit,
@@ -304,6 +313,18 @@ def _out_of_memory(compilation: Compilation) -> Iterator[Finding]:
         remedy=remedy_for(largest, tile, target.tiles),
         freed=freed_by_spreading(largest, tile, target.tiles),
     )
+    if code:
+        first = steps[code[0]]
+        size, name = _code_of(first, largest.category), shortened(first.name, NAME)
+        remedy = f"'{name}' has up to {size:,} B of it: fewer, longer pieces need less"
+        found = replace(found, remedy=remedy, at=first.at)
+    yield found
+
+
+def _code_of(step: ExecutionStep, category: str) -> int:
+    """Return the bytes of code of exchanges of a category, on the tile with most of it."""
+    kind = _KIND_OF_CODE.get(category)
+    return max((phase.code_bytes for phase in step.phases if phase.kind == kind), default=0)
 
 
 def _guessed(execution: Execution) -> Iterator[Finding]:

@@ -153,7 +153,7 @@ TIME: Mapping[str, Role] = {
 SPENT: Mapping[TimePart, Role] = {
     "work": replace(PHASES["compute"], words="work"),
     "idle workers": IDLE,
-    "waiting": replace(WAITING, mark="-"),
+    "waiting": replace(WAITING, mark=":"),
     **{kind: PHASES[kind] for kind in PHASE_KINDS if kind != "compute"},
     "sync": PHASES["sync"],
 }

@@ -73,6 +73,7 @@ class Planted:
         tile: the tile of the faults that have one.
         extra: vertices that the overloaded tile has more.
         places: places of the gathered field.
+        memory: bytes of a tile.
         table: elements of the table for each tile, if it were on all.
         seed: of the order of the steps, and of the places.
     """
@@ -84,6 +85,7 @@ class Planted:
     tile: int = 700
     extra: int = 24
     places: int = 1200
+    memory: int = 638_976
     table: int = 120
     seed: int = 0
 
@@ -101,7 +103,7 @@ class Planted:
 class _Builder:
     def __init__(self, plan: Planted, mended: frozenset[str]) -> None:
         self.plan, self.mended = plan, mended
-        self.graph = pl.Graph(pl.Target(tiles=plan.tiles))
+        self.graph = pl.Graph(pl.Target(tiles=plan.tiles, tile_memory_bytes=plan.memory))
         self.all = np.arange(plan.tiles)
         self.workers = self.graph.target.workers
         self.x = self._rows("x", self.workers * plan.length)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from poplite.viz.colours import SPENT
 from poplite.viz.draw.columns import cut
 from poplite.viz.draw.kinds import LOOKS
 from poplite.viz.draw.legend import draw_legend
-from poplite.viz.draw.phases import LOOKS as PHASES
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, text_width
 from poplite.viz.draw.units import share_text, size_text
-from poplite.viz.one_tile.tile_contents import PlacedItem, TileContents, words_of
+from poplite.viz.one_tile.tile_contents import PlacedItem, TileContents
 
 MARGIN = 20
 WIDE, HIGH = 768, 44
@@ -108,12 +108,11 @@ def _cycles(canvas: Canvas, tile: TileContents, y: float) -> None:
     canvas.text(MARGIN + 130, y, "cycles", "small soft end")
     canvas.text(MARGIN + 164, y, f"of {tile.scope}", "small soft")
     left = MARGIN + 330
-    for kind, cycles in tile.cycles.items():
+    for part, cycles in tile.cycles.items():
         y += ROW
         canvas.text(MARGIN + 64, y, share_text(cycles / tile.elapsed), "line soft end")
         canvas.text(MARGIN + 130, y, f"{cycles:,}", "line ink end")
-        canvas.text(MARGIN + 164, y, words_of(kind), "line ink")
+        canvas.text(MARGIN + 164, y, SPENT[part].words, "line ink")
         room = WIDE + MARGIN - left
         canvas.rect(left, y - 10, room, BAR, "none")
-        look = PHASES[kind].kind if kind in PHASES else "gaps"  # type: ignore[index]
-        canvas.rect(left, y - 10, room * cycles / tile.elapsed, BAR, look)
+        canvas.rect(left, y - 10, room * cycles / tile.elapsed, BAR, SPENT[part].kind)

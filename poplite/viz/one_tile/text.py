@@ -9,12 +9,12 @@ from __future__ import annotations
 from itertools import groupby
 
 from poplite.report.findings import where
+from poplite.viz.colours import SPENT
 from poplite.viz.draw.columns import cells, table_lines, widest, wrapped
 from poplite.viz.draw.kinds import legend_lines, marked
-from poplite.viz.draw.phases import LOOKS, marked as marked_phase
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import share_text, size_text
-from poplite.viz.one_tile.tile_contents import FREE, TileContents, words_of
+from poplite.viz.one_tile.tile_contents import FREE, TileContents
 
 COLUMNS = (64, 32, 24)
 """Cells of a line of the strip; the most that fit."""
@@ -120,15 +120,16 @@ def _cycles(tile: TileContents, style: Style) -> list[str]:
         return ["no cycles"]
     rows = [("cycles", "share", f"of {tile.scope}")]
     rows += [
-        (f"{cycles:,}", share_text(cycles / tile.elapsed), words_of(kind))
-        for kind, cycles in tile.cycles.items()
+        (f"{cycles:,}", share_text(cycles / tile.elapsed), SPENT[part].words)
+        for part, cycles in tile.cycles.items()
     ]
     heading, *lines = table_lines(rows, style.columns)
     wide = max(map(cells, lines)) + 2
     room = max(0, min(BAR, style.columns - wide))
     most = max(tile.cycles.values())
-    for k, (kind, cycles) in enumerate(tile.cycles.items()):
-        count = -(-cycles * room // most)
-        bar = marked_phase(kind, count, style) if kind in LOOKS else style.faint("." * count)  # type: ignore[arg-type]
+    for k, (part, cycles) in enumerate(tile.cycles.items()):
+        role, count = SPENT[part], -(-cycles * room // most)
+        marks = role.character(ascii_only=style.ascii_only) * count
+        bar = style.faint(marks) if role.category is None else style.category(marks, role.category)
         lines[k] = f"{lines[k]}{' ' * (wide - cells(lines[k]))}{bar}".rstrip()
     return [style.faint(heading), *lines]

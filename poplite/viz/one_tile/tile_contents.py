@@ -17,10 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.frozen import frozen
-from poplite.report.execution import PHASE_KINDS
+from poplite.report.execution import TIME_PARTS, TimePart
 from poplite.report.memory import NO_STEP, bytes_by_step, peaks_of, thing_kind
 from poplite.viz.draw.json_text import by_field, json_text
-from poplite.viz.draw.phases import LOOKS
 from poplite.viz.draw.units import name_text, share_text, size_text
 from poplite.viz.names import (
     form_of,
@@ -43,8 +42,6 @@ if TYPE_CHECKING:
 
 FREE = ""
 """Stands for the kind of room where nothing is live."""
-
-WAITING = "waiting for other tiles"
 
 MOST_STRETCHES = 4
 """Stretches of steps that are named."""
@@ -111,7 +108,7 @@ class TileContents:
         live: bytes that are live in the step.
         things: what lies there, by address, else the largest first.
         vertices: what runs there.
-        cycles: what it did, by phase, and "waiting".
+        cycles: what it did, in parts that add up to `elapsed`.
         scope: which steps these cycles are of, in words.
         elapsed: all cycles of these steps.
         note: what the numbers are of.
@@ -125,7 +122,7 @@ class TileContents:
     live: int
     things: tuple[PlacedItem, ...]
     vertices: tuple[RunsHere, ...]
-    cycles: Mapping[str, int]
+    cycles: Mapping[TimePart, int]
     scope: str
     elapsed: int
     note: str
@@ -183,15 +180,6 @@ class TileContents:
         most = table.argmax(axis=0)
         filled = table.max(axis=0) > 0
         return [names[k] if some else FREE for k, some in zip(most, filled, strict=True)]
-
-
-def words_of(kind: str) -> str:
-    """Return what a tile does, in words.
-
-    >>> words_of("copy"), words_of(WAITING)
-    ('copied on its tile', 'waiting for other tiles')
-    """
-    return LOOKS[kind].words if kind in LOOKS else kind  # type: ignore[index]
 
 
 def _end(thing: PlacedItem) -> int:
@@ -288,17 +276,17 @@ def _vertices(
     ]
 
 
-def _cycles(ran: Sequence[ExecutionStep], tile: int) -> dict[str, int]:
+def _cycles(ran: Sequence[ExecutionStep], tile: int) -> dict[TimePart, int]:
     """Return the cycles of a tile by what it does; they add up to those of the steps."""
-    busy: dict[str, int] = dict.fromkeys(PHASE_KINDS, 0)
-    sync = 0
+    found: dict[TimePart, int] = dict.fromkeys(TIME_PARTS, 0)
     for step in ran:
         for phase in step.phases:
-            busy[phase.kind] += phase.tile_cycles[tile]
-            sync += phase.sync
-    left = sum(step.cycles for step in ran) - sum(busy.values()) - sync
-    found = {**busy, "sync": sync, WAITING: left}
-    return {kind: cycles for kind, cycles in found.items() if cycles > 0}
+            busy, idle = phase.tile_cycles[tile], phase.idle[tile] if phase.idle else 0
+            found["idle workers"] += idle
+            found["work" if phase.kind == "compute" else phase.kind] += busy - idle
+            found["sync"] += phase.sync
+    found["waiting"] = sum(step.cycles for step in ran) - sum(found.values())
+    return {part: cycles for part, cycles in found.items() if cycles > 0}
 
 
 def tile_json(tile: TileContents) -> str:

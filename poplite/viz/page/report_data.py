@@ -109,6 +109,7 @@ def _phase(phase: Phase, arrays: Arrays, *, rough: int) -> dict[str, Any]:
         "sync": phase.sync,
         "busy": add(phase.tile_cycles.array()),
         "idle": add(idle.array()),
+        "code": phase.code_bytes,
         "received": add(phase.received.array()),
         "sent": add(phase.sent.array()),
         "copied": add(phase.copied.array()),

@@ -141,6 +141,23 @@ def test_without_its_faults_a_program_has_no_finding(name: str) -> None:
     assert plan.report(plan.faults).insights.findings == ()
 
 
+def test_exchange_code_that_fills_a_tile_is_that_of_a_step() -> None:
+    small = Planted(frozenset(["all-to-all"]), tiles=320, steps=40, length=64, memory=10_000)
+    report = small.report()
+    first = report.insights.findings[0]
+    assert (first.kind, first.names) == ("out of memory", ("internal exchange code",))
+    name = f"layer {small.at['all-to-all']}"
+    step = report.shown.steps[first.steps[0]]
+    assert step.name == name
+    code = max(phase.code_bytes for phase in step.phases)
+    assert f"'{name}' has up to {code:,} B of it: fewer, longer pieces need less" in first.text
+    (held,) = (e for e in report.compilation.memory.held if e.category == "internal_exchange_code")
+    assert held.bytes.most == sum(
+        max(phase.code_bytes for phase in each.phases) for each in report.shown.steps
+    )
+    assert first.at == step.at
+
+
 def test_every_surface_has_the_findings_with_their_remedies() -> None:
     report = report_of(SMALL)
     text, page = str(report), ViewPage(report.to_html())
