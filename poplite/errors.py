@@ -746,6 +746,19 @@ def made_by(instead: str) -> Callable[[type[Made]], type[Made]]:
     return decorated
 
 
+def refuse_methods(cls: type, names: str, refusal: Callable[[Any], Exception]) -> None:
+    """Make special methods of a class raise the error for an object.
+
+    They are not written in the class body, so that type checkers refuse them too.
+    """
+
+    def method(self: object, *_: object) -> NoReturn:
+        raise refusal(self)
+
+    for name in names.split():
+        setattr(cls, f"__{name}__", method)
+
+
 def refuse_copies(fix: str) -> Callable[[type[Made]], type[Made]]:
     """Make a class refuse `copy.copy`, `copy.deepcopy` and `pickle`; `fix` says what to do instead.
 

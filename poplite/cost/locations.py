@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary, ref
 
@@ -85,7 +85,8 @@ class Locations:
         self.exchanges: dict[object, tuple[tuple[PerTile, ...], TilePairs | None]] = {}
         self._few: dict[int, _Lists] = {}
         self._places: dict[int, Int64] = {}
-        self._complete: dict[int, bool] = {}
+        variables = self._variables
+        self._is_complete = cache(lambda number: variables[number].mapping.is_complete)
         self._spent, self._has_whole = 0, False
 
     def few(self, begin: Sequence[int], end: Sequence[int]) -> Segments | None:
@@ -201,12 +202,6 @@ class Locations:
         first, distance = self._memory
         found: Int64 = at + distance[first.searchsorted(at, side="right") - 1]
         return found
-
-    def _is_complete(self, number: int) -> bool:
-        """Return whether every element of a variable has a tile."""
-        if number not in self._complete:
-            self._complete[number] = self._variables[number].mapping.is_complete
-        return self._complete[number]
 
     @cached_property
     def _memory(self) -> tuple[Int64, Int64]:

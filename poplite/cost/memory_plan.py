@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate, chain, repeat
 from typing import TYPE_CHECKING
 
@@ -85,7 +85,7 @@ class VertexBytes:
         self.found: dict[type[Vertex], dict[Category, Int64]] = {}
         self.at: dict[type[Vertex], SourceLocation] = {}
         self._entry = int(target.cost("vertex_entry_bytes"))
-        self._instances: dict[type[Vertex], int] = {}
+        self._instance = cache(self._size)
 
     def add(self, table: EdgeTable) -> Int64:
         """Add the vertices of a compute set; return int64[n], the tiles that run any of them."""
@@ -120,13 +120,8 @@ class VertexBytes:
         else:
             found[category] += by_tile(tiles, numbers) * size
 
-    def _instance(self, cls: type[Vertex]) -> int:
-        """Return the bytes of a vertex, with the gaps between its fields."""
-        if cls not in self._instances:
-            self._instances[cls] = self._size(cls)
-        return self._instances[cls]
-
     def _size(self, cls: type[Vertex]) -> int:
+        """Return the bytes of a vertex, with the gaps between its fields."""
         end = widest = 0
         for field in cls.fields.values():
             if field.is_edge or field.depth:

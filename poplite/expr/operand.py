@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from importlib import import_module
 from numbers import Number
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from poplite.errors import ElementTypeError, ListsPresent
+from poplite.errors import ElementTypeError, ListsPresent, refuse_methods
 from poplite.expr.numpy_names import refused_of_numpy
 from poplite.poplar.callable_values import CalledInt
 from poplite.public import checked_methods
@@ -390,14 +391,6 @@ class Equality(HoldsNoValues):
             raise AttributeError(text, name=name, obj=self)
 
 
-def _refusing(what: str) -> Callable[..., NoReturn]:
-    def method(self: Equality, *_: object) -> NoReturn:
-        raise self.refused(what)
-
-    return method
-
-
-# Not written in the class, so that a type checker refuses them without running anything.
 for _symbol, _methods in {
     "&": "and rand",
     "|": "or ror",
@@ -428,8 +421,7 @@ for _symbol, _methods in {
     "[]": "getitem",
     "in": "contains",
 }.items():
-    for _method in _methods.split():
-        setattr(Equality, f"__{_method}__", _refusing(f"'{_symbol}' of (a == b)"))
+    refuse_methods(Equality, _methods, partial(Equality.refused, what=f"'{_symbol}' of (a == b)"))
 
 
 JOINS_TRUTHS = frozenset(

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from poplite.errors import ElementTypeError, not_called
+from poplite.errors import ElementTypeError, not_called, refuse_methods
 from poplite.expr.numpy_names import absent_method
 from poplite.expr.operand import Equality, Operand, equal_instead
 from poplite.frozen import frozen
@@ -196,17 +197,8 @@ def _refused(expr: Expr, what: str, fix: str) -> ElementTypeError:
     return ElementTypeError(what, found=repr(expr), fix=fix)
 
 
-def _refusing(what: str, fix: str) -> Callable[..., NoReturn]:
-    def method(self: Expr, *_: object) -> NoReturn:
-        raise _refused(self, what, fix)
-
-    return method
-
-
-# Not written in the class body, so that type checkers refuse them without running anything.
 for _names, (_what, _fix) in _REFUSED.items():
-    for _name in _names.split():
-        setattr(Expr, f"__{_name}__", _refusing(_what, _fix))
+    refuse_methods(Expr, _names, partial(_refused, what=_what, fix=_fix))
 
 
 class Leaf(Expr):

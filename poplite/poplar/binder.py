@@ -17,7 +17,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from keyword import iskeyword
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -280,7 +280,7 @@ class Binder:
     def __init__(self, rows: Sequence[Row]) -> None:
         self._declarations = [Declaration(row) for row in rows]
         self._member = rows[0].called
-        self._of_count: dict[int, list[Declaration]] = {}
+        self._possible = cache(self._of_count)
 
     def call(self, owner: object, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return the result of our method for arguments in Poplar's order."""
@@ -376,15 +376,13 @@ class Binder:
         begun = [each for each in self._declarations if each.matching(arguments) == count]
         return min(begun, key=lambda declared: declared.least, default=None)
 
-    def _possible(self, count: int) -> list[Declaration]:
+    def _of_count(self, count: int) -> list[Declaration]:
         """Return the declarations that take this number of arguments."""
-        if count not in self._of_count:
-            self._of_count[count] = [
-                declared
-                for declared in self._declarations
-                if declared.least <= count <= len(declared.parameters)
-            ]
-        return self._of_count[count]
+        return [
+            declared
+            for declared in self._declarations
+            if declared.least <= count <= len(declared.parameters)
+        ]
 
     def _nearest(self, arguments: tuple[Any, ...]) -> Declaration:
         """Return the declaration that fits best, for arguments that fit none; or refuse them.

@@ -19,14 +19,14 @@ The details of each tile or step in a report are made on demand.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Annotated, Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.arrays.series import Rising, Runs, Series, compact, constant
+from poplite.arrays.series import LikeList, Rising, Runs, Series, compact, constant
 from poplite.frozen import frozen
 
 BYTES_A_PAIR = 24
@@ -36,6 +36,7 @@ MOST_PIECES = 1 << 20
 """Maximum number of pieces of mappings that an executable keeps, over all variables: those of the
 first variables, up to this number."""
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -153,36 +154,21 @@ TilePerPiece = Annotated[PerTile, "piece or none"]
 """A number for each piece, -1 for no tile."""
 
 
-class LazySequence(Sequence[T_co]):
+class LazySequence(LikeList[T]):
     """Items by number; `make` makes each once."""
 
-    def __init__(self, length: int, make: Callable[[int], T_co]) -> None:
-        self._length, self._make = length, make
-        self._made: dict[int, T_co] = {}
+    def __init__(self, length: int, make: Callable[[int], T]) -> None:
+        self._length, self._make = length, cache(make)
 
-    @overload
-    def __getitem__(self, index: int) -> T_co: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[T_co]: ...
-    def __getitem__(self, index: int | slice) -> T_co | Sequence[T_co]:
-        if isinstance(index, slice):
-            return [self[number] for number in range(self._length)[index]]
-        number = range(self._length)[index]
-        if number not in self._made:
-            self._made[number] = self._make(number)
-        return self._made[number]
+    def _item(self, key: int) -> T:
+        return self._make(range(self._length)[key])
 
     def __len__(self) -> int:
         return self._length
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
-
     def __reduce__(self) -> tuple[object, ...]:
         """Return the items: what makes them is code of this process."""
         return _of_items, (tuple(self),)
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 class LateSequence(Sequence[T_co]):
@@ -220,5 +206,5 @@ class LateSequence(Sequence[T_co]):
     __hash__ = None  # type: ignore[assignment]
 
 
-def _of_items(items: tuple[T_co, ...]) -> LazySequence[T_co]:
+def _of_items(items: tuple[T, ...]) -> LazySequence[T]:
     return LazySequence(len(items), items.__getitem__)

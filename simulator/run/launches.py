@@ -26,6 +26,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import cache
 from types import MappingProxyType
 
 import numpy as np
@@ -42,7 +43,6 @@ from poplite.simulator import compiled_parts
 from poplite.simulator.run.touched import numbers_of
 from poplite.vertex.compute import flow_of
 from poplite.vertex.fields import Field
-from poplite.vertex.vertex import Vertex
 
 Part = Moves | Vertices
 
@@ -163,7 +163,7 @@ class LaunchTable:
         self.launches: list[Launch] = []
         self.words = np.zeros((number, op.LAUNCH_WORDS), np.int64)
         self._nothing: int | None = None
-        self._varies: dict[type[Vertex], bool] = {}
+        self._varies = cache(lambda cls: flow_of(cls).varies)
 
     def add(
         self,
@@ -185,7 +185,7 @@ class LaunchTable:
                 self._nothing = self._append([], False, False, _NOWHERE)
             return self._nothing
         bound = [each for part in some for each in self._bind_all(part, replica_map)]
-        varies = any(self._varying(part.cls) for part in some if isinstance(part, Vertices))
+        varies = any(self._varies(part.cls) for part in some if isinstance(part, Vertices))
         return self._append(bound, varies, checked, slots, log)
 
     def add_call(self, driver: int, rows: Int64) -> int:
@@ -257,11 +257,6 @@ class LaunchTable:
             faults += left[:, op.FAULT_WORD :].tolist()
             chunks[:, op.FAULT_WORD :] = 0
         return faults
-
-    def _varying(self, cls: type[Vertex]) -> bool:
-        if cls not in self._varies:
-            self._varies[cls] = flow_of(cls).varies
-        return self._varies[cls]
 
     def _bind_all(self, part: Part, replica_map: Sequence[int] | None) -> Iterator[BoundPart]:
         """Yield a part with its addresses, once for each replica."""

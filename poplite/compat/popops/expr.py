@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from poplite.errors import (
     Enumeration,
     checked_integer,
     checked_member,
+    refuse_methods,
 )
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Weak
@@ -374,11 +376,8 @@ def _binary(operation: str) -> Callable[[Any | Number, Any | Number], Any]:
     return _FUNCTIONS[operation]
 
 
-def _absent(what: str, fix: str) -> Callable[..., typing.NoReturn]:
-    def refuse(*_: object) -> typing.NoReturn:
-        raise ElementTypeError(f"popops.expr: {what} is not defined for expressions", fix=fix)
-
-    return refuse
+def _absent(what: str, fix: str, _: Any) -> ElementTypeError:
+    return ElementTypeError(f"popops.expr: {what} is not defined for expressions", fix=fix)
 
 
 _DIVIDED = "Floor(a / b); for whole numbers, a / b rounds towards zero"
@@ -400,8 +399,7 @@ for _names, _what, _fix in (
     ("float", "float", _AFTER_RUNNING),
     ("int", "int", _AFTER_RUNNING),
 ):
-    for _name in _names.split():
-        setattr(Any, f"__{_name}__", _absent(_what, _fix))
+    refuse_methods(Any, _names, partial(_absent, _what, _fix))
 
 
 def Select(a: Any | Number, b: Any | Number, predicate: Any | Number) -> Any:

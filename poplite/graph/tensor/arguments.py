@@ -25,8 +25,8 @@ from __future__ import annotations
 import builtins
 import math
 import operator
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
+from functools import lru_cache, partial
 from types import EllipsisType
 from typing import Any, NoReturn, Protocol, TypeGuard, TypeVar
 
@@ -39,6 +39,7 @@ from poplite.errors import (
     SizeOverflowError,
     TensorCreationError,
     TensorIndexError,
+    refuse_methods,
 )
 from poplite.expr.operand import Operand
 from poplite.expr.tree import stored_first
@@ -599,6 +600,10 @@ def of_one_level(view: View) -> View:
 T = TypeVar("T")
 
 _COMPUTE = "functions of poplite.ops compute, as ops.sqrt(t) does; or engine.read(t) after a run"
+_ASSIGN = (
+    "ops.assign(t[...], value) records it in a program; engine.write(t[...], value) and "
+    "graph.set_initial_value(t[...], value) set it from outside"
+)
 _REFUSED = {
     "divmod rdivmod": ("divmod of a tensor", "t // u and t % u are expressions"),
     "pos": ("unary '+' of a tensor", "the tensor as it is"),
@@ -608,11 +613,8 @@ _REFUSED = {
     "int": ("a tensor is not an int", _COMPUTE),
     "complex": ("a tensor is not a complex number", _COMPUTE),
     "index": ("a tensor is not a whole number", _COMPUTE),
+    "delitem": ("elements of a tensor are not set", _ASSIGN),
 }
-_ASSIGN = (
-    "ops.assign(t[...], value) records it in a program; engine.write(t[...], value) and "
-    "graph.set_initial_value(t[...], value) set it from outside"
-)
 
 
 def refuse_operators(tensor_class: type[T]) -> type[T]:
@@ -621,10 +623,8 @@ def refuse_operators(tensor_class: type[T]) -> type[T]:
     They are not defined in the class body, so that type checkers refuse them.
     """
     for names, (what, fix) in _REFUSED.items():
-        for name in names.split():
-            setattr(tensor_class, f"__{name}__", _refused(what, fix))
+        refuse_methods(tensor_class, names, partial(no_values, what, fix=fix))
     setattr(tensor_class, "__setitem__", _refused_assignment)  # noqa: B010
-    setattr(tensor_class, "__delitem__", _refused("elements of a tensor are not set", _ASSIGN))  # noqa: B010
     return tensor_class
 
 
@@ -651,13 +651,6 @@ def _stored_by_number(index: Operand, dim: int) -> str:
         return f"ops.multi_update(t, values, rows, dim={dim}) stores rows by number"
     call = f"ops.dynamic_update(t, values, i, dims=[{dim}], sizes=[1])"
     return f"{call} stores a slice whose number is computed"
-
-
-def _refused(what: str, fix: str) -> Callable[..., NoReturn]:
-    def method(self: NamedView, *_: object) -> NoReturn:
-        raise no_values(what, self, fix)
-
-    return method
 
 
 def no_values(
