@@ -366,7 +366,7 @@ def _unknown(kind: str, handle: object, known: Sequence[str], call: str) -> Stre
     return StreamConnectionError(
         f"{call}: no program of the engine uses a {kind} {clipped(handle)}{hint}",
         found=f"{kind}s that they use: {names}",
-        fix=f"its handle: {name!r}"
+        fix=f"pass its handle, {name!r}"
         if name in known
         else f"one of these handles, or a program that uses {clipped(handle)}",
     )

@@ -628,3 +628,27 @@ def test_a_field_of_a_vertex_is_not_compared_with_values(graph: pl.Graph) -> Non
     for other in (2, n, [1]):
         with pytest.raises(pl.ElementTypeError, match=r"a field of a vertex(.|\n)*ops\.equal"):
             _ = vertex["x"] != other
+
+
+def test_arguments_in_another_order_are_shown_in_the_right_one() -> None:
+    graph, any_of = pl.Graph(pl.Target(tiles=2)), {"ops": ops, "pl": pl}
+    x: Any = graph.add_variable(pl.FLOAT, (8, 2), "x", mapping="linear")
+    stream: Any = graph.add_host_to_device_fifo("in", pl.FLOAT, 16)
+    back: Any = graph.add_device_to_host_fifo("out", pl.FLOAT, 16)
+    calls: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
+        "assign": (lambda o, _: o.assign(3, x), "the target first: ops.assign(x, 3)"),
+        "sum": (lambda o, _: o.sum([x, x]), "pl.concat(tensors, dim) and ops.stack(tensors)"),
+        "in": (lambda _, p: p.Copy(x, stream), "Copy(stream, tensor), or a stream of graph.add_d"),
+        "out": (lambda _, p: p.Copy(back, x), "Copy(tensor, stream), or a stream of graph.add_h"),
+        "formula": (lambda _, p: p.Copy(x + 1, back), "ops.map(expression)"),
+        "repeat": (lambda _, p: p.Repeat(p.Copy(stream, x), 3), "Repeat(3, program)"),
+    }
+    for call, fix in calls.values():
+        with pytest.raises(pl.PopliteError) as caught:
+            call(*any_of.values())
+        assert fix in caught.value.fix
+    engine: Any = pl.Engine(graph, pl.Copy(stream, x))
+    with pytest.raises(pl.StreamConnectionError, match="try: pass its handle, 'in'"):
+        engine.connect_stream(stream, np.zeros(16, np.float32))
+    with pytest.raises(pl.TensorCreationError, match=r"try: array\.T, or array\.reshape"):
+        engine.write(x, np.zeros((2, 8)))
