@@ -58,11 +58,11 @@ addCodelets = _library_codelets("poprand")
 
 
 _STATES: WeakKeyDictionary[Graph, int] = WeakKeyDictionary()
-"""The key of each graph, for draws without a seed: its place among the graph's variables."""
+"""The index of each graph's key for draws without a seed, among the graph's variables."""
 
 
 def _state(graph: Graph) -> Tensor:
-    """Return the key for draws without a seed; the first such draw puts it on its first tile."""
+    """Return the key for draws without a seed; the first such draw creates it on its first tile."""
     top = graph.top_level_graph
     if top not in _STATES:
         _STATES[top] = len(top.variables)

@@ -71,7 +71,7 @@ class ItemRecorder:
 
     def values(self, items: Sequence[Item]) -> list[Tensor | None]:
         """Record items, and return the tensors for their values; None for items without a value."""
-        # A tensor itself is read in place, unless it changes later.
+        # A tensor that is an item is read in place, unless it changes later.
         found: list[Callable[[], Tensor] | None] = []
         before, had = len(self._graph.compute_sets), len(self._graph.variables)
         last = max([n for n, each in enumerate(items) if isinstance(each, Effect)], default=0)
@@ -117,9 +117,8 @@ class ItemRecorder:
         """Store pending and additional expressions with a joint decision; return the latter."""
         pending: list[Op] = []
         for op in self._pending:
-            if isinstance(
-                op, VertexMap | PlacedByHint | Take | AddRows
-            ):  # they have a separate tensor
+            # Results of these operations already have a separate tensor.
+            if isinstance(op, VertexMap | PlacedByHint | Take | AddRows):
                 self._expressions.remembered[op] = self._tensor_of(op)
             else:
                 pending.append(op)
@@ -195,7 +194,7 @@ class ItemRecorder:
         return expr.tensor
 
     def _read_first(self, values: list[Expr], written: ViewIndex[int]) -> list[Expr]:
-        """Return values that may be written one after the other, although all must be read first.
+        """Return values that can be written one by one, although all must be read first.
 
         Sums and products are stored first; so is a value that reads an earlier target.
         """

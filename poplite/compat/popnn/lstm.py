@@ -124,9 +124,9 @@ def lstmFwd(
         graph: the graph of the tensors.
         params: parameters of the layer.
         state_init: the state before the first step.
-        in_: [timeSteps, batch, inputs].
-        weights: in the order of `params.cellOrder`.
-        intermediates: filled with what the backward pass needs; None for inference.
+        in_: the inputs, [timeSteps, batch, inputs].
+        weights: the weights, with gates in the order of `params.cellOrder`.
+        intermediates: receives the values that the backward pass needs; None for inference.
         prog: where the steps go.
         debug_context: name of the outputs.
         options: PopLibs' options, which do not change results.

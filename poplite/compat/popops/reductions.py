@@ -170,9 +170,9 @@ def reduceWithOutput(
     debug_context: str = "",
     options: Options = None,
 ) -> None:
-    """Record a reduction to a tensor, `popops::reduceWithOutput`; it may have extra sizes of 1.
+    """Record a reduction to a tensor, `popops::reduceWithOutput`.
 
-    `prog` may be a list of compute sets, see `reduce`.
+    The output may have extra sizes of 1. `prog` may be a list of compute sets, see `reduce`.
     """
     check_options("reduceWithOutput", options, _KNOWN)
     expr, target = _to(SingleReduceOp(in_, dims, params), out)

@@ -39,7 +39,7 @@ from poplite.ops.convolutions.request import (
     PhaseOutputs,
     check_channels,
     check_gradient,
-    joined,
+    joined_phases,
     parts,
     rank_of_field,
     request_of,
@@ -330,7 +330,7 @@ def _convolved(
     ways = (numbers for several in groups for numbers in several)
     for numbers, out in zip(ways, outputs, strict=True):
         made.update(_of_phases(numbers, out, request))
-    return joined([made[number] for number in range(len(found))], request)
+    return joined_phases([made[number] for number in range(len(found))], request)
 
 
 def _of_phases(

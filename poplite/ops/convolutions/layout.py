@@ -25,7 +25,7 @@ from poplite.graph.host_values import check_room
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.graph.tile_mapping import TileMapping
-from poplite.ops.convolutions.request import ConvolutionRequest, Dimension, together
+from poplite.ops.convolutions.request import ConvolutionRequest, Dimension, outputs_per_row
 from poplite.ops.planning import EqualParts, segments
 from poplite.program import Copy
 from poplite.program.recording import Recorder
@@ -541,7 +541,7 @@ def blocks_of(whole: Tensor, kind: EqualBlocks, chosen: Int64) -> Slices:
 def windows_of(kind: EqualBlocks, count: int) -> dict[str, object]:
     """Return the fields of vertices of a kind that locate the elements each output reads."""
     taps, rows = _places(kind)
-    columns = together(kind.layout.request.dimensions, kind.sizes[2:-2])
+    columns = outputs_per_row(kind.layout.request.dimensions, kind.sizes[2:-2])
     rows = rows[:: columns // kind.sizes[-3]]
     return {
         "taps": np.broadcast_to(taps, (count, len(taps))),

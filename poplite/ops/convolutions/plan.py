@@ -41,10 +41,10 @@ from poplite.ops.convolutions.request import (
     check_rank,
     checked_expansion,
     float_type,
+    outputs_per_row,
     parts,
     request_of,
     spacings,
-    together,
 )
 from poplite.ops.operands import check_parts, count_of, counts_of
 from poplite.ops.planning import (
@@ -134,7 +134,7 @@ class _Search:
             own = own * np.minimum(places, part * each.stride)
             read = read * np.minimum(places, each.size)
         weights = request.taps * inputs * outputs * size
-        positions, columns = batch * math.prod(field), together(request.dimensions, field)
+        positions, columns = batch * math.prod(field), outputs_per_row(request.dimensions, field)
         has_partials = (deep > 1) | request.is_rounded
         made = positions * outputs * FLOAT.size_bytes * has_partials
         arriving = -(-made * (deep - 1) // deep)

@@ -169,20 +169,22 @@ def forward(size: int, kernel: int, how: Spacing) -> Dimension:
     )
 
 
-def alone(size: int) -> Dimension:
+def one_to_one(size: int) -> Dimension:
     """Return a dimension in which each output reads its own element."""
     return Dimension(size, 1, 0, 1, size, (0,))
 
 
-def together(dimensions: Sequence[Dimension], parts: Sequence[Any]) -> Any:
+def outputs_per_row(dimensions: Sequence[Dimension], parts: Sequence[Any]) -> Any:
     """Return how many outputs of a block read consecutive places, so that they form one row.
 
     These are rows along the last dimension, or several such rows if nothing is read between them.
     `parts` are the sizes of the block, numbers or arrays.
 
     >>> tall = forward(7, 3, Spacing(padding=(1, 1)))
-    >>> together([tall, tall], (7, 7)), together([tall, forward(7, 1, Spacing())], (7, 7))
-    (7, 49)
+    >>> outputs_per_row([tall, tall], (7, 7))
+    7
+    >>> outputs_per_row([tall, forward(7, 1, Spacing())], (7, 7))
+    49
     """
     found = parts[-1]
     for each, inner, part in zip(dimensions[-2::-1], dimensions[:0:-1], parts[-2::-1], strict=True):
@@ -407,7 +409,7 @@ def parts(request: ConvolutionRequest) -> list[PhaseOutputs]:
     ]
 
 
-def joined(outputs: list[Tensor], request: ConvolutionRequest) -> Tensor:
+def joined_phases(outputs: list[Tensor], request: ConvolutionRequest) -> Tensor:
     """Return the output of a convolution from the outputs of its phases."""
     for d in reversed(range(len(request.dimensions))):
         count = len(phases(request.dimensions[d]))

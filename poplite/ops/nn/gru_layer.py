@@ -24,18 +24,18 @@ from poplite.ops.elementwise import sigmoid, tanh
 from poplite.ops.nn.recurrent import (
     Layer,
     RecurrentWeights,
-    among,
     backwards,
     forwards,
+    if_running,
     layer_of,
     mapped_like,
+    masked_output,
     of_step,
     outputs_before,
     parted,
     running,
     saved_of,
     sequence,
-    shown,
     store_step,
     wide,
 )
@@ -186,9 +186,9 @@ def gru(
                     store_step(saved.gates, concat(z, 1), step, "gates")
                 run = running(after, step)
                 a = _candidate(r, z[1:])
-                made = among(run, u * wide(h) + (1.0 - u) * a, wide(h))
+                made = if_running(run, u * wide(h) + (1.0 - u) * a, wide(h))
                 assign(h, cast(made, element), name="output")
-                store_step(outputs, shown(run, h), step, "outputs")
+                store_step(outputs, masked_output(run, h), step, "outputs")
     return Gru(outputs, h, saved)
 
 
@@ -248,12 +248,12 @@ def gru_gradient(
                 before = of_step(saved.outputs, step, "before")
                 g = of_step(by_outputs, step, "gradient")
                 run = running(saved.lengths, step)
-                total = among(run, wide(g) + wide(by_h), 0.0)
+                total = if_running(run, wide(g) + wide(by_h), 0.0)
                 by_now = stored(cast(total, element), name="by_now")
                 dz, through = _step_back(z, before, by_now, wu, inputs)
                 store_step(by_gates, dz, step, "by_gates")
                 store_step(by_x, stored(through[0], name="by_input"), step, "by_x")
-                assign(by_h, among(run, through[1], by_h), name="by_output")
+                assign(by_h, if_running(run, through[1], by_h), name="by_output")
         made = _by_weights(read, saved, by_gates, GATES + reset_after)
     return GruGradient(by_x, made, by_h)
 

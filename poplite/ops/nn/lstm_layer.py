@@ -22,18 +22,18 @@ from poplite.ops.elementwise import sigmoid, tanh
 from poplite.ops.nn.recurrent import (
     Layer,
     RecurrentWeights,
-    among,
     backwards,
     forwards,
+    if_running,
     layer_of,
     mapped_like,
+    masked_output,
     of_step,
     outputs_before,
     parted,
     running,
     saved_of,
     sequence,
-    shown,
     store_step,
     wide,
 )
@@ -186,10 +186,10 @@ def lstm(
                     store_step(saved.cells, c, step, "cells")
                 run = running(after, step)
                 f, i, a, o = _activated(z, units)
-                assign(c, cast(among(run, f * wide(c) + i * a, wide(c)), element), name="cell")
-                made = among(run, o * tanh(wide(c)), wide(h))
+                assign(c, cast(if_running(run, f * wide(c) + i * a, wide(c)), element), name="cell")
+                made = if_running(run, o * tanh(wide(c)), wide(h))
                 assign(h, cast(made, element), name="output")
-                store_step(outputs, shown(run, h), step, "outputs")
+                store_step(outputs, masked_output(run, h), step, "outputs")
     return Lstm(outputs, LstmState(h, c), saved)
 
 
@@ -243,11 +243,11 @@ def lstm_gradient(
                 before = of_step(saved.cells, step, "cells")
                 g = of_step(by_outputs, step, "gradient")
                 run = running(saved.lengths, step)
-                dz = _step_back(z, before, among(run, wide(g) + wide(by_h), 0.0), by_c, run)
+                dz = _step_back(z, before, if_running(run, wide(g) + wide(by_h), 0.0), by_c, run)
                 store_step(by_gates, dz, step, "by_gates")
                 both = stored(matmul(dz, wu.transpose()), name="both")
                 store_step(by_x, both[:, :inputs], step, "by_x")
-                assign(by_h, among(run, both[:, inputs:], by_h), name="by_output")
+                assign(by_h, if_running(run, both[:, inputs:], by_h), name="by_output")
         operands = concat([read, saved.outputs], 2).reshape((steps * batch, inputs + units))
         rows = by_gates.reshape((steps * batch, GATES * units))
         by_matrix = stored(matmul(operands.transpose(), rows), name="weights")
@@ -280,7 +280,9 @@ def _step_back(z: Tensor, before: Tensor, by_h: Expr, by_c: Tensor, run: Tensor 
     with together():
         f, i, a, o = (stored(each, name="gate") for each in _activated(z, units))
     t = stored(tanh(f * wide(before) + i * a), name="tanh_cell")
-    through = stored(among(run, wide(by_c) + by_h * o * (1.0 - t * t), 0.0), name="through_cell")
+    through = stored(
+        if_running(run, wide(by_c) + by_h * o * (1.0 - t * t), 0.0), name="through_cell"
+    )
     made = (
         through * wide(before) * f * (1.0 - f),
         through * a * i * (1.0 - i),
@@ -291,7 +293,7 @@ def _step_back(z: Tensor, before: Tensor, by_h: Expr, by_c: Tensor, run: Tensor 
         for n, each in enumerate(made):
             part = dz[:, n * units : (n + 1) * units]
             assign(part, cast(each, element), name=f"by_gate_{n}")
-        assign(by_c, cast(among(run, through * f, wide(by_c)), element), name="by_cell")
+        assign(by_c, cast(if_running(run, through * f, wide(by_c)), element), name="by_cell")
     return dz
 
 

@@ -59,11 +59,11 @@ from poplite.ops.convolutions.request import (
     Number,
     Padding,
     PhaseOutputs,
-    alone,
     check_gradient,
     check_number,
     check_rank,
-    joined,
+    joined_phases,
+    one_to_one,
     parts,
     request_of,
     sizes_of,
@@ -236,8 +236,8 @@ def max_pool_gradient(
     read = {"gradient": call.stored(result, "gradient"), "pooled": call.stored(made, "pooled")}
     element = request.element_type
     if are_disjoint(request):
-        is_most = apply("equal", image, seen(read["pooled"], request))
-        given_back = apply("select", seen(read["gradient"], request), 0.0, is_most)
+        is_most = apply("equal", image, windows_by_element(read["pooled"], request))
+        given_back = apply("select", windows_by_element(read["gradient"], request), 0.0, is_most)
         return stored(given_back, name=name, program=program)
     return _pooled(call, request.inverse, "backward", element, read, own={"x": image})
 
@@ -274,7 +274,7 @@ def sum_pool_gradient(
     call, result, request = _asked(what, gradient, window, stride, padding, name, program, field)
     by = call.stored(result, "gradient")
     if are_disjoint(request):
-        return stored(seen(by, request), name=name, program=program)
+        return stored(windows_by_element(by, request), name=name, program=program)
     return _pooled(call, request.inverse, "sum", request.element_type, {"x": by})
 
 
@@ -298,7 +298,7 @@ def average_pool_gradient(
     share = cast(result, FLOAT) / _counted(call, request)  # HALF is rounded once, at the end
     by = stored(share, name=f"{name}/shares", program=program)
     if are_disjoint(request):
-        own = cast(seen(by, request), request.element_type)
+        own = cast(windows_by_element(by, request), request.element_type)
         return stored(own, name=name, program=program)
     wide = replace(request.inverse, element_type=FLOAT)
     return _pooled(call, wide, "sum", request.element_type, {"x": by})
@@ -364,7 +364,7 @@ def _pooled(
         work.finish(call.steps, name)
         return made
 
-    return joined([of_phase(each) for each in parts(request)], request)
+    return joined_phases([of_phase(each) for each in parts(request)], request)
 
 
 def _of_stage(
@@ -418,7 +418,7 @@ def are_disjoint(request: ConvolutionRequest) -> bool:
     )
 
 
-def seen(windows: Tensor, request: ConvolutionRequest) -> Tensor:
+def windows_by_element(windows: Tensor, request: ConvolutionRequest) -> Tensor:
     """Return the window of each element of the pooled tensor, a view [batch, channels, field ...].
 
     It is zero for elements that are in no window.
@@ -470,7 +470,7 @@ def _by_vertices(
         field: signal(layout, arranged(graph, work, layout, x, f"{name}/{field}"), field)
         for field, x in read.items()
     }
-    identity = tuple(alone(size) for size in layout.request.field)
+    identity = tuple(one_to_one(size) for size in layout.request.field)
     same = replace(layout, request=replace(layout.request, dimensions=identity))
     mine = {field: signal(same, x, field) for field, x in own.items()}
     found = [(kind, layout.number(kind.blocks())) for kind in layout.kinds()]
@@ -698,7 +698,7 @@ def _cut(each: Dimension, part: int) -> Cut:
 
 
 def _one_of(each: Dimension, is_first: bool) -> Cut:
-    return (each, alone(each.count)) if is_first else (alone(each.size), each)
+    return (each, one_to_one(each.count)) if is_first else (one_to_one(each.size), each)
 
 
 def _two(

@@ -96,12 +96,12 @@ def running(lengths: Tensor | None, step: Tensor) -> Tensor | None:
     return stored(lengths.reshape((*lengths.shape, 1)) > step, name="running")
 
 
-def among(run: Tensor | None, new: Operand, other: Operand | float) -> Expr:
+def if_running(run: Tensor | None, new: Operand, other: Operand | float) -> Expr:
     """Return `new` for sequences that run, and `other` for those that have ended."""
     return as_expr(new, "among") if run is None else where(run, new, other)
 
 
-def shown(run: Tensor | None, h: Tensor) -> Tensor:
+def masked_output(run: Tensor | None, h: Tensor) -> Tensor:
     """Record the outputs of a step, with zeros for sequences that have ended."""
     return h if run is None else stored(where(run, h, 0.0), name="shown")
 

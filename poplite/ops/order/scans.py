@@ -187,7 +187,7 @@ def _running(
 
 
 SHARE = 4
-"""A quarter of a tile's memory, the maximum for a part of the elements."""
+"""A part of the elements may take this fraction of a tile's memory: a quarter."""
 
 
 class Unique(NamedTuple):
@@ -275,7 +275,7 @@ def _packed(graph: Graph, x: Tensor, name: str, steps: Sequence) -> Unique:
 def _fronts(
     graph: Graph, x: Tensor, block: int, name: str, steps: Sequence
 ) -> tuple[Tensor, Tensor]:
-    """Record a move of new elements to the front of blocks; return these, and their number."""
+    """Record the move of new elements to the front of blocks; return the blocks and the counts."""
     begin = np.arange(0, x.num_elements, block)
     end = np.minimum(begin + block, x.num_elements)
     tiles = graph.target.tiles

@@ -272,7 +272,9 @@ def cut(width: Int64, part: Int64, parts: Int64, grain: int | Int64) -> Int64:
     return found
 
 
-def dealt(found: Ranges, chosen: Int64, least: int, grain: int, home: Int64 | None) -> RangeParts:
+def distributed(
+    found: Ranges, chosen: Int64, least: int, grain: int, home: Int64 | None
+) -> RangeParts:
     """Distribute ranges to tiles.
 
     Args:
@@ -283,7 +285,7 @@ def dealt(found: Ranges, chosen: Int64, least: int, grain: int, home: Int64 | No
         home: int64[ranges], the tile of each; by default, the tiles of its pieces get equal parts.
 
     >>> two = OutputPieces(*(np.array(k) for k in ([4, 7], [0, 0], [6, 6], [0, 6], [1, 1])))
-    >>> parts = dealt(ranges_of(two, np.array([0, 0]))[0], np.array([0]), 6, 1, None)
+    >>> parts = distributed(ranges_of(two, np.array([0, 0]))[0], np.array([0]), 6, 1, None)
     >>> parts.tile.tolist(), parts.low.tolist(), parts.high.tolist()
     ([4, 7], [0, 3], [3, 6])
     """
@@ -532,7 +534,7 @@ def stage(
     found, is_whole = found.followed_by(runs.ranges(inner)), np.append(is_whole, runs.is_whole)
     is_kept = np.append(is_kept, np.zeros_like(runs.is_whole))
     numbers, are_here = np.arange(last, len(is_kept)), np.ones_like(runs.is_whole)
-    parts = dealt(found, chosen, LEAST_WORK, grain, home).followed_by(
+    parts = distributed(found, chosen, LEAST_WORK, grain, home).followed_by(
         RangeParts(numbers, runs.tile, runs.low, runs.low + inner, are_here)
     )
 
