@@ -55,7 +55,7 @@ class _Repetition(_GeneratorContextManager[T]):
     def __iter__(self) -> NoReturn:
         raise ControlProgramError(
             "ops.repeat is a block: its steps are recorded once, and run a number of times",
-            found="it is iterated by a loop of Python, which records steps anew in each turn",
+            found="a Python loop iterates over it, which would record the steps again in each iteration",
             fix="with ops.repeat(n) as i: ...",
         )
 
