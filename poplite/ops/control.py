@@ -55,7 +55,7 @@ class _Repetition(_GeneratorContextManager[T]):
     def __iter__(self) -> NoReturn:
         raise ControlProgramError(
             "ops.repeat is a block: its steps are recorded once, and run a number of times",
-            found="a Python loop iterates over it, which would record the steps again in each iteration",
+            found="a Python loop over it would record the steps again in each iteration",
             fix="with ops.repeat(n) as i: ...",
         )
 
