@@ -26,7 +26,7 @@ from poplite.graph.tensor.tensor import Slices
 from poplite.machine.facts import Architecture
 from poplite.ops.convolutions.plan import ConvolutionPlan
 from poplite.vertices.convolution import convolution_cycles
-from poplite.vertices.estimators.poplibs import scaled_add
+from poplite.vertices.estimators import scaled_add
 
 # -- products --------------------------------------------------------------------------------------
 # Rates of Graphcore's library with the best of its options (graphcore-research/sparsity-

@@ -20,7 +20,7 @@ from poplite.machine.target import Target
 from poplite.types import BOOL, FLOAT, HALF, INT, UNSIGNED_INT, ElementType
 from poplite.vertex.compute.mathematics import evaluate
 from poplite.vertex.vertex import InOut, Input, MultiVertex, Output, Vector, Vertex
-from poplite.vertices.estimators.poplibs import binary, broadcast, scaled_add, unary
+from poplite.vertices.estimators import binary, broadcast, scaled_add, unary
 
 T = TypeVar("T", bound=ElementType[Any])
 F = TypeVar("F", FLOAT, HALF)

@@ -35,7 +35,7 @@ from poplite.types import (
     ElementType,
 )
 from poplite.vertex.vertex import InOut, Input, MultiVertex, Output, State, Vector, Vertex, dtype_of
-from poplite.vertices.estimators.poplibs import cast, fill, fill_rows, iota
+from poplite.vertices.estimators import cast, fill, fill_rows, iota
 
 T = TypeVar("T", bound=ElementType[Any])
 N = TypeVar(

@@ -25,7 +25,7 @@ import math
 from poplite.machine.target import Target
 from poplite.types import BOOL, FLOAT, INT
 from poplite.vertex.vertex import InOut, Input, Output, State, Vector, Vertex
-from poplite.vertices.estimators.poplibs import binary, cholesky, triangular_solve
+from poplite.vertices.estimators import binary, cholesky, triangular_solve
 
 
 class CholeskyBlock(Vertex):

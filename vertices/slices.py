@@ -31,7 +31,7 @@ import numpy.typing as npt
 from poplite.machine.target import Target
 from poplite.types import UNSIGNED_INT, UNSIGNED_SHORT, ElementType
 from poplite.vertex.vertex import InOut, Input, Output, State, Vector, Vertex
-from poplite.vertices.estimators.poplibs import (
+from poplite.vertices.estimators import (
     check_rows,
     gather_rows,
     list_rows,

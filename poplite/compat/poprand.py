@@ -34,7 +34,7 @@ from poplite.graph.tensor.tensor import Tensor, check_own, of_variable
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.graph.tile_mapping import TileMapping
 from poplite.ops.operands import FLOATS, check_placed, check_type, invalid_value, steps_for
-from poplite.ops.random.numbers import (
+from poplite.ops.random_numbers import (
     CHOSEN,
     TWO_32,
     drawn_type,

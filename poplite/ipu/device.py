@@ -34,7 +34,8 @@ from poplite.graph.graph import Graph
 from poplite.graph.space import Variable
 from poplite.ipu.building import Sdk, Toolchain, find_sdk
 from poplite.ipu.device_process import Child, Halted
-from poplite.ipu.tables import Place as Shared, Tables, tables_of
+from poplite.ipu.table_elements import Place as Shared
+from poplite.ipu.tables import Tables, tables_of
 from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.target import Target
 from poplite.report.execution import Measured

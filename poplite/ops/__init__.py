@@ -121,6 +121,7 @@ if TYPE_CHECKING:
     )
     from poplite.ops.fuse.recipe import Note as Note
     from poplite.ops.fuse.storing import Root as Root
+    from poplite.ops.largest_elements import top_k as top_k
     from poplite.ops.moving import (
         concatenate as concatenate,
         pad as pad,
@@ -132,18 +133,6 @@ if TYPE_CHECKING:
         tril as tril,
         triu as triu,
     )
-    from poplite.ops.order.scans import (
-        cumulative_product as cumulative_product,
-        cumulative_sum as cumulative_sum,
-        unique_sorted as unique_sorted,
-    )
-    from poplite.ops.order.sorting import (
-        argsort as argsort,
-        sort as sort,
-        sort_key_value as sort_key_value,
-        take_along_axis as take_along_axis,
-    )
-    from poplite.ops.order.top import top_k as top_k
     from poplite.ops.products.matmul import (
         MatMulPlan as MatMulPlan,
         matmul as matmul,
@@ -177,6 +166,11 @@ if TYPE_CHECKING:
         sum as sum,
         variance as variance,
     )
+    from poplite.ops.scans import (
+        cumulative_product as cumulative_product,
+        cumulative_sum as cumulative_sum,
+        unique_sorted as unique_sorted,
+    )
     from poplite.ops.slices.choice import (
         EmbeddingPlan as EmbeddingPlan,
         plan_embedding as plan_embedding,
@@ -196,6 +190,12 @@ if TYPE_CHECKING:
         one_hot as one_hot,
         select_from_rows as select_from_rows,
         update_from_rows as update_from_rows,
+    )
+    from poplite.ops.sorting import (
+        argsort as argsort,
+        sort as sort,
+        sort_key_value as sort_key_value,
+        take_along_axis as take_along_axis,
     )
     from poplite.ops.sparse import (
         SparsePattern as SparsePattern,

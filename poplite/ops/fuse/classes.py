@@ -26,7 +26,7 @@ from poplite.ops.fuse.recipe import (
 from poplite.types import FLOAT
 from poplite.vertex.from_source import made_from_source
 from poplite.vertex.vertex import Vertex
-from poplite.vertices.estimators.poplibs import MapOperation
+from poplite.vertices.estimators import MapOperation
 from poplite.vertices.reduce import FEW
 
 # -- names -----------------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ def class_text(recipe: Recipe) -> ClassText:
     >>> from poplite.types import FLOAT
     >>> body = Body((Line("multiply", FLOAT, ("a0", "k0")),), "v0", (FLOAT,), (FLOAT,))
     >>> print(class_text(MapRecipe(body, (OperandPart.ELEMENTS,), FLOAT)).text.split("class")[1])
-     Map_5a1f9770(Vertex):
+     Map_678c5aed(Vertex):
         out: Output[Vector[FLOAT]]
         x0: Input[Vector[FLOAT]]
         k0: State[FLOAT]
@@ -213,7 +213,7 @@ def _map(recipe: MapRecipe, lines: WrittenLines) -> ClassText:
         before + reads + loops,
         lines._replace(types=lines.types | typed),
         _map_price(recipe, steps, is_rows),
-        imports=["from poplite.vertices.estimators.poplibs import map_slots"],
+        imports=["from poplite.vertices.estimators import map_slots"],
     )
 
 
@@ -477,7 +477,7 @@ def _reduction(recipe: ReductionRecipe, lines: WrittenLines) -> ClassText:
         scalars_read + reads + loops,
         made,
         [*method, "", *_price(recipe, price, of, length)],
-        imports=[LANES, f"from poplite.vertices.estimators.reductions import {of}"],
+        imports=[LANES, f"from poplite.vertices.reduction_cycles import {of}"],
     )
 
 

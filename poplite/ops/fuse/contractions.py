@@ -41,7 +41,7 @@ from poplite.ops.fuse.pricing import Bound, compared, followed
 from poplite.ops.fuse.recipe import OperandPart, Straight, SumRecipe, in_order, straight
 from poplite.ops.fuse.storing import all_parts, rebuilt, with_operands
 from poplite.types import FLOAT
-from poplite.vertices.estimators.reductions import Slots
+from poplite.vertices.reduction_cycles import Slots
 
 
 def as_matrices(node: Contraction, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:

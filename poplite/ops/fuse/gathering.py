@@ -21,7 +21,7 @@ from poplite.arrays.series import Digit
 from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
 from poplite.ops.planning import received_cycles
-from poplite.vertices.estimators.reductions import Slots
+from poplite.vertices.reduction_cycles import Slots
 
 
 class HeldShare(NamedTuple):

@@ -36,7 +36,7 @@ from poplite.ops.fuse.pricing import KINDS, steps_of
 from poplite.ops.fuse.recipe import MapRecipe, OperandPart, Straight, straight
 from poplite.program import Copy
 from poplite.program.recording import Recorder
-from poplite.vertices.estimators.poplibs import MapOperation, least_slots, map_slots
+from poplite.vertices.estimators import MapOperation, least_slots, map_slots
 
 
 class Grid(NamedTuple):

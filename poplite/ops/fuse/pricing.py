@@ -18,7 +18,7 @@ from poplite.expr.tree import ElementClass
 from poplite.machine.target import Target
 from poplite.ops.fuse.recipe import Body, Line, OperandPart, ReductionRecipe
 from poplite.types import BOOL, FLOAT, HALF, INT
-from poplite.vertices.estimators.poplibs import MapOperation, is_priced, own_slots
+from poplite.vertices.estimators import MapOperation, is_priced, own_slots
 
 Found = TypeVar("Found")
 
@@ -68,7 +68,7 @@ KINDS = {
     OperandPart.COLUMN: "c",
     OperandPart.NUMBER: "n",
 }
-"""The letter for an operand in `poplite.vertices.estimators.poplibs.MapOperation`."""
+"""The letter for an operand in `poplite.vertices.estimators.MapOperation`."""
 
 
 def step_of(

@@ -80,7 +80,7 @@ from poplite.program.recording import Recorder, recorder
 from poplite.types import FLOAT
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.convolution import How, PoolMax, PoolMaxGradient, PoolSum, pooling_cycles
-from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one
+from poplite.vertices.estimators import reduce_columns, reduce_one
 
 MEMORY = 0.6
 """The share of a tile's memory that blocks may take."""

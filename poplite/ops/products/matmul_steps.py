@@ -30,7 +30,7 @@ from poplite.program.recording import Recorder
 from poplite.types import FLOAT, ElementType
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.amp import vertex_of
-from poplite.vertices.estimators.poplibs import binary, share
+from poplite.vertices.estimators import binary, share
 from poplite.vertices.reduce import AddPartials
 
 # -- passes ----------------------------------------------------------------------------------------

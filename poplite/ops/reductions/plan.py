@@ -42,9 +42,9 @@ from poplite.ops.reductions.stage import (
     stage,
     together,
 )
-from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one
-from poplite.vertices.estimators.reductions import Slots, columns_slots, rows_slots
+from poplite.vertices.estimators import reduce_columns, reduce_one
 from poplite.vertices.reduce import TYPES_OF_TILE
+from poplite.vertices.reduction_cycles import Slots, columns_slots, rows_slots
 
 # -- levels ----------------------------------------------------------------------------------------
 # The number of levels in which partial results are combined across tiles: the cheapest by a model.

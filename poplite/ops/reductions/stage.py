@@ -24,7 +24,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64, Mask, distinct, overlay, repeated
 from poplite.machine.target import Target
 from poplite.types import FLOAT
-from poplite.vertices.estimators.poplibs import reduce_columns, reduce_one
+from poplite.vertices.estimators import reduce_columns, reduce_one
 
 # -- pieces ----------------------------------------------------------------------------------------
 # The elements on each tile, as arrays without a graph.

@@ -44,7 +44,7 @@ from poplite.ops.slices.grid import (
 from poplite.program.control import check_graph
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import FLOAT, ElementTypeLike, element_type
-from poplite.vertices.estimators.poplibs import gather_rows
+from poplite.vertices.estimators import gather_rows
 
 MOST_SHOWN = 3
 """Alternatives that a printed plan shows."""

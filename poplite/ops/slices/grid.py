@@ -37,7 +37,7 @@ from poplite.ops.reductions.plan import RemainingPartials, cheapest_levels, cycl
 from poplite.program import Copy
 from poplite.program.recording import Recorder
 from poplite.types import UNSIGNED_INT, UNSIGNED_SHORT, ElementType
-from poplite.vertices.estimators.poplibs import gather_rows, list_rows, update_listed, update_rows
+from poplite.vertices.estimators import gather_rows, list_rows, update_listed, update_rows
 
 # -- blocks of columns -----------------------------------------------------------------------------
 # Matrices in blocks of columns: their layout in memory, and their tiles.

@@ -16,7 +16,7 @@ import poplite as pl
 from helpers.depth import deep, examples, forms, interpreted, thinned, values_only
 from helpers.running import interpreted_sooner, words_of
 from poplite import ops
-from poplite.ops.order.sorting import ORDERED, NetworkBlocks, Rows, SortPlan, exchanges, sort_plan
+from poplite.ops.sorting import ORDERED, NetworkBlocks, Rows, SortPlan, exchanges, sort_plan
 from poplite.vertices.order import key_rule
 from poplite.vertices.scans import running_reference
 

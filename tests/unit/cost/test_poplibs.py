@@ -29,9 +29,8 @@ from poplite.machine.library_facts import (
     LibraryLoop,
 )
 from poplite.types import ELEMENT_TYPES
-from poplite.vertices import Add, CountOn
-from poplite.vertices.estimators import poplibs
-from poplite.vertices.estimators.poplibs import (
+from poplite.vertices import Add, CountOn, estimators as poplibs
+from poplite.vertices.estimators import (
     Element,
     binary as binary_slots,
     broadcast,
@@ -290,9 +289,14 @@ def test_an_addition_of_1536_takes_the_tile_what_the_maker_says() -> None:
 ROOT = Path(__file__).resolve().parents[3]
 FILES = sorted(
     path
-    for folder in ("poplite/cost", "simulator/pricing", "vertices/estimators")
+    for folder in ("poplite/cost", "simulator/pricing")
     for path in (ROOT / folder).rglob("*.py")
-) + [ROOT / "poplite/graph/compute_sets/perf_estimates.py", ROOT / "poplite/vertex/fields.py"]
+) + [
+    ROOT / "vertices/estimators.py",
+    ROOT / "vertices/reduction_cycles.py",
+    ROOT / "poplite/graph/compute_sets/perf_estimates.py",
+    ROOT / "poplite/vertex/fields.py",
+]
 PLAIN = (0, 1, 2)
 
 

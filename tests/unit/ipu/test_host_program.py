@@ -28,8 +28,7 @@ from poplite.ipu.selftest import (
     selftest,
     selftest_text,
 )
-from poplite.ipu.tables import Tables, tables_of
-from poplite.ipu.tables.tables import CyclesSince
+from poplite.ipu.tables import CyclesSince, Tables, tables_of
 from poplite.testing import check_codelet
 from poplite.tools.command import main
 from poplite.vertex.vertex import has_compute

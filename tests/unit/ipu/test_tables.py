@@ -16,8 +16,8 @@ import poplite as pl
 from helpers.depth import thinned
 from helpers.host_program import host_binary, library_of, read_columns
 from poplite.arrays.series import Listed, Steps, compact
-from poplite.ipu.tables import Tables, columns, tables_of
-from poplite.ipu.tables.columns import SeriesTable
+from poplite.ipu.table_columns import SeriesTable, file_of, with_checksum
+from poplite.ipu.tables import Tables, tables_of
 
 
 class Axpy(pl.Vertex):
@@ -80,14 +80,14 @@ def test_equal_graphs_give_equal_bytes() -> None:
     + [(-1, 2**31, "i8"), (0, 2**62, "u8")],
 )
 def test_columns_have_the_smallest_type(low: int, high: int, kind: str) -> None:
-    found = read_columns(columns.file_of({"numbers": [low, high], "none": []}))
+    found = read_columns(file_of({"numbers": [low, high], "none": []}))
     assert found["numbers"].dtype == np.dtype(f"<{kind}")
     assert found["numbers"].tolist() == [low, high]
     assert found["none"].tolist() == []
 
 
 def test_columns_begin_at_cache_lines() -> None:
-    data = columns.file_of({"a": [1], "b.bytes": b"xyz", "c": [2] * 70})
+    data = file_of({"a": [1], "b.bytes": b"xyz", "c": [2] * 70})
     for begin in (64, 128, 192):
         assert int.from_bytes(data[begin + 48 : begin + 56], "little") % 64 == 0
     assert len(data) % 64 == 0
@@ -100,7 +100,7 @@ def test_other_files_are_refused(data: bytes) -> None:
 
 
 def test_another_version_is_refused() -> None:
-    data = bytearray(columns.file_of({}))
+    data = bytearray(file_of({}))
     data[8] = 9
     with pytest.raises(pl.FileLoadError, match="version 9, but 2"):
         read_columns(bytes(data))
@@ -135,7 +135,7 @@ def test_series_are_found_number_by_number(series: Steps | Listed) -> None:
     table = SeriesTable()
     table.listed([3, 3, 4])  # another one before it
     number = table.add(series)
-    found = read_columns(columns.file_of(table.columns()))
+    found = read_columns(file_of(table.columns()))
     made = [value_at(found, number, index) for index in range(series.count)]
     assert made == series.array().tolist()
 
@@ -344,7 +344,7 @@ def changed(data: bytes, random: Random) -> bytes:
         near = number + random.choice((-1, 1, 8, -8))
         value = np.array(random.choice((*NUMBERS, near, near))).astype(kind, casting="unsafe")
         content[place : place + kind.itemsize] = value.tobytes()
-    return columns.with_checksum(bytes(content))
+    return with_checksum(bytes(content))
 
 
 @pytest.mark.parametrize("seed", thinned(range(12), keep=1))

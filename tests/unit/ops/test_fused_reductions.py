@@ -19,7 +19,7 @@ from poplite.ops.fuse.gathering import ReadOperand, VectorReads, gathering_cycle
 from poplite.ops.fuse.pricing import Bound, Remembered, compared
 from poplite.ops.reductions import build
 from poplite.ops.reductions.plan import Plan, Problem, plan_for
-from poplite.vertices.estimators.poplibs import reduce_one
+from poplite.vertices.estimators import reduce_one
 
 pytestmark = pytest.mark.priced
 

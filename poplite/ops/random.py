@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from poplite.expr.numpy_names import operations_on_use as _operations_on_use
 
 if TYPE_CHECKING:
-    from poplite.ops.random.numbers import (
+    from poplite.ops.random_numbers import (
         Dropped as Dropped,
         bernoulli as bernoulli,
         dropout as dropout,

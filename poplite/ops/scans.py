@@ -35,9 +35,9 @@ from poplite.ops.operands import (
     ordered_bits,
     steps_for,
 )
-from poplite.ops.order.sorting import ORDERED, Rows, pieces, ranges
 from poplite.ops.planning import received_cycles
 from poplite.ops.record import map as stored, zero
+from poplite.ops.sorting import ORDERED, Rows, pieces, ranges
 from poplite.program import Execute, Sequence
 from poplite.program.recording import RecordedSteps as Block
 from poplite.types import FLOAT, HALF, UNSIGNED_INT

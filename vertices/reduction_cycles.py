@@ -18,7 +18,7 @@ from poplite.arrays.intervals import Int64
 from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate
 from poplite.machine.target import Target
 from poplite.types import ElementType
-from poplite.vertices.estimators.poplibs import (
+from poplite.vertices.estimators import (
     Count,
     loaded_at_once,
     reduce_columns,

@@ -54,6 +54,18 @@ from poplite.types import (
     ElementType,
 )
 
+__all__ = [
+    "binary",
+    "broadcast",
+    "fill",
+    "of_tile",
+    "reduce_columns",
+    "reduce_one",
+    "reduce_rows",
+    "share",
+    "unary",
+]
+
 Element = type[ElementType[Any]]
 
 FAST = frozenset(("add", "subtract", "multiply"))
@@ -64,6 +76,10 @@ Count = TypeVar("Count", int, Int64)
 
 LANES: Mapping[Element, str] = {FLOAT: "reduce_float_lanes", HALF: "reduce_half_lanes"}
 """The cost that says how many numbers the accumulators add at once; other types go one by one."""
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def share(elements: int, target: Target) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from poplite.expr.numpy_names import operations_on_use as _operations_on_use
 
 if TYPE_CHECKING:
-    from poplite.ops.linalg.factorisations import (
+    from poplite.ops.factorisations import (
         cholesky as cholesky,
         inverse as inverse,
         lu as lu,

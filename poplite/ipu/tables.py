@@ -53,7 +53,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ipu.codelets.file_text import CodeletFile, codelet_file, declared_fields
 from poplite.ipu.codelets.function import member
-from poplite.ipu.tables.columns import (
+from poplite.ipu.table_columns import (
     ALIGNMENT,
     NONE,
     ColumnRows,
@@ -61,7 +61,7 @@ from poplite.ipu.tables.columns import (
     Texts,
     file_of,
 )
-from poplite.ipu.tables.elements import (
+from poplite.ipu.table_elements import (
     CopiedInput,
     EdgesTable,
     HostPlaces,

@@ -19,7 +19,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.host import DataStream, DataStreamType, HostFunction
 from poplite.graph.space import Variable
 from poplite.ipu.codelets.terms import ELEMENTS
-from poplite.ipu.tables.columns import (
+from poplite.ipu.table_columns import (
     NONE,
     ColumnRows,
     ElementBytes,

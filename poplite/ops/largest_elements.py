@@ -28,7 +28,8 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
 from poplite.ops.fuse.placement import grain_of
 from poplite.ops.operands import called, count_of, ordered_bits
-from poplite.ops.order.sorting import (
+from poplite.ops.planning import received_cycles
+from poplite.ops.sorting import (
     ORDERED,
     WORD,
     Rows,
@@ -39,7 +40,6 @@ from poplite.ops.order.sorting import (
     sorted_words,
     write,
 )
-from poplite.ops.planning import received_cycles
 from poplite.program import Sequence
 from poplite.types import LONGLONG
 from poplite.vertices.order import (

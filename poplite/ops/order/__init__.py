@@ -1,1 +1,0 @@
-"""Sorting, the largest elements, and running sums and products."""
