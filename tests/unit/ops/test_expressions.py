@@ -440,7 +440,9 @@ def test_an_expression_says_what_to_use(name: str, fix: str) -> None:
 def test_a_matrix_of_numpy_is_refused_on_either_side_of_a_product() -> None:
     x: Any = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
     ones = np.ones((6, 4), np.float32)
-    for use in (lambda: x @ ones, lambda: ones @ x, lambda: np.matmul(ones, x)):
+    uses: list[Callable[[], Any]]
+    uses = [lambda: x @ ones, lambda: ones @ x, lambda: np.matmul(ones, x)]
+    for use in uses:
         with pytest.raises(pl.ElementTypeError, match=r"(?s)^'@': array.*try: graph\.add_constant"):
             use()
 
