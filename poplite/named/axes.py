@@ -184,7 +184,7 @@ class Axis:
 
     def keep_length(self, user: str) -> None:
         """Freeze the length, since `user`, a tensor, depends on it."""
-        checked_kind(user, str, "axis.keep_length: user", "the name of a tensor")
+        checked_kind(user, str, "axis.keep_length: user", "pass the name of a tensor")
         if self._source is not None:
             self._source[0].keep_length(user)
         elif not self._user:

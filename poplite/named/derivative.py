@@ -187,7 +187,7 @@ def _shares(op: Op, d: Op) -> Adjoints:
 
 
 def _product(x: Op, y: Op, summed: Axes) -> Op:
-    """Return a product, an outer one if no axis is summed: it is intended, even under `strict`."""
+    """Return a product; without summed axes it is an intended outer product, even if `strict`."""
     if not summed.items and x.axes.items and y.axes.items:
         x = broadcast(x, x.axes | y.axes)
     return dot(x, y, axes=summed)

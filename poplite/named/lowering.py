@@ -171,7 +171,7 @@ def _ends(taken: range) -> tuple[int | None, int | None, int]:
 
 
 def composed(part: slice | int, length: int, taken: range | int | None) -> range | int:
-    """Return the part of an axis that is taken from a part of it."""
+    """Return the part of an axis that results from taking a part of a part."""
     if isinstance(part, int):
         return part
     whole = range(length)[part]
@@ -368,7 +368,7 @@ class LoweredExpressions:
         if op.operation == "select" and all(isinstance(each, Weak) for each in operands[:2]):
             operands[0] = cast(operands[0], op.element_type)
         made = apply(op.operation, *operands)
-        if all(made is not each for each in operands):  # a first power is its operand
+        if all(made is not each for each in operands):  # `x ** 1` is x itself
             made.location, made.label = op.line, op.written
         return self._kept(made) if self._keeps_all else made
 

@@ -479,7 +479,7 @@ def metadata(**labels: str) -> Iterator[None]:
 # -- names in other libraries ----------------------------------------------------------------------
 
 
-VALUES = "ng.make_transformer().computation({x})() returns its values"
+VALUES = "read its values with ng.make_transformer().computation({x})()"
 """The remedy for attributes that hold the values of a tensor."""
 
 _ORDER = "ng.axes_with_order({x}, [{back}]), if the order matters: axes pair in any order"

@@ -167,7 +167,7 @@ def wishes(node: Op) -> Iterator[tuple[Op, AxisRoot]]:
 
 
 def _read(node: Op, own: AxisRoot) -> list[tuple[Op, AxisRoot]]:
-    """Return the operands that an operation reads elementwise, with their axis for one of its."""
+    """Return the operands read elementwise, each with its axis for a given axis of the result."""
     match node:
         case Elementwise() | StopGradient() | Softmax() | Gradient() | Broadcast() | Slice():
             return [(each, own) for each in node.args if own in each.axes.root_set]

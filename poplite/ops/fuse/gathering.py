@@ -1,4 +1,4 @@
-"""The cycles of gathering what vertices read from several places of their tile.
+"""The cycles of gathering data that vertices read from several places of their tile.
 
 Elements are copied row by row, as `poplite.cost.moved_data` prices it; so are
 repeated elements, once for each vertex that reads different ones::
@@ -30,8 +30,7 @@ class HeldShare(NamedTuple):
     Attributes:
         share: the largest share of the tensor on one tile.
         tiles: the tiles that hold some of it; None where each tile holds what it reads.
-        read: the maximum number of bytes that a tile reads, for tensors that tiles read in
-            different amounts.
+        read: the largest share of the tensor that a tile reads, if tiles read different parts.
         mapping: the mapping of its own elements; None where each tile holds what it reads.
     """
 
@@ -41,9 +40,9 @@ class HeldShare(NamedTuple):
     mapping: TileMapping | None = None
 
     def of(self, digits: Sequence[Digit], size_bytes: int, *, is_in_order: bool) -> ReadOperand:
-        """Return what vertices read of the tensor, flattened to these digits.
+        """Return the elements that vertices read of the tensor, flattened to these digits.
 
-        `is_in_order` says whether these are its elements in their own order.
+        `is_in_order` says whether these are all its elements in their own order.
         """
         is_read_by_all = len(digits) > 0 and digits[0][1] == 0
         share = self.share if is_read_by_all else min(1, self.share / self.read)
@@ -137,12 +136,12 @@ def common_share(one: TileMapping, other: TileMapping) -> float:
 
 
 class ReadOperand(NamedTuple):
-    """What vertices read of a tensor, flattened as they read it.
+    """The elements that vertices read of a tensor, flattened in the order in which they read them.
 
     Attributes:
         digits: extent and stride of each digit, the outermost first.
         size_bytes: size of an element.
-        share: the share of what it reads that a tile holds itself; the rest is received in place.
+        share: the share of these that a tile holds itself; the rest is received in place.
         tiles: the tiles that hold some of it; None for all.
         mapping: the mapping of its elements; None where `share` is enough.
     """

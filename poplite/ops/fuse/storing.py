@@ -136,7 +136,7 @@ class _Groups:
             self._add(root)
 
     def growth(self, node: Expr) -> float:
-        """Return how many times more elements than a part its readers have."""
+        """Return the factor by which the readers of a part have more elements than the part."""
         if node.num_elements <= 1:
             return 1.0
         most = max(self.roots[number].num_elements for number in self.readers[node])

@@ -222,8 +222,8 @@ def _option(found: str, fix: str) -> InvalidOption:
 #                                    1 1 1 1
 #                                    1 1 2 2          ...
 #
-# A part is some rows of a block of columns. What a tile lacks of its parts is sent to it at every
-# read, and back at every change; what it has in several pieces is copied together.
+# A part is some rows of a block of columns. The elements of its parts that a tile lacks are sent to
+# it for every read, and back after every change; elements in several pieces are gathered.
 
 
 W = TypeVar("W", Reading, Changing)
@@ -390,7 +390,7 @@ class PlacedParts:
         tile: the tile of each part, block of columns by block of columns.
         moved: the maximum number of bytes that a tile receives or sends, in words.
         returned: the same for the way back, including a switch to another sender for each piece.
-        gathered: the maximum number of cycles in which a tile copies its pieces of parts together.
+        gathered: the maximum number of cycles in which a tile gathers its pieces of parts.
         held: the maximum number of bytes of parts on a tile.
     """
 
@@ -467,7 +467,7 @@ class ColumnBlocks:
         )
 
     def _gathered(self, own: Int64, missing: Int64, part: Int64, num_bytes: Int64) -> int:
-        """Return the maximum cycles in which a tile copies its pieces of parts together."""
+        """Return the maximum number of cycles in which a tile gathers its pieces of parts."""
         cost = self.table.target.cost
         pieces = np.bincount(part, minlength=len(own)) + (missing > 0)
         several = pieces[part] > 1

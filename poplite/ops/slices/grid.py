@@ -125,7 +125,7 @@ Element = type[ElementType[Any]]
 INDEX_BYTES = UNSIGNED_INT.size_bytes
 
 SIZES_TRIED = 14
-"""How many numbers of parts to try, from 1 up to all tiles."""
+"""Number of values to try for the parts, from 1 up to all tiles."""
 
 LISTS_TRIED = (1, 2, 4, 8, 16)
 """Parts of the list in each pass: more are sorted in parallel, but take longer to read."""
@@ -173,11 +173,11 @@ class Table:
         return rows * (self.width // columns) * self.element.size_bytes
 
     def is_home(self, columns: int, parts: int) -> bool:
-        """Return whether tiles have exactly so many parts in that case."""
+        """Return whether spreading the rows over tiles makes exactly this number of parts."""
         return parts == min(self.entries, self.tiles(columns))
 
     def gathered(self, held: float, piece: float) -> float:
-        """Return the cycles in which a tile copies together bytes that it has in pieces."""
+        """Return the cycles in which a tile gathers bytes that it has in pieces."""
         if not held:
             return 0
         cost = self.target.cost
@@ -258,7 +258,7 @@ class Changing:
 
 
 def rank(table: Table, way: Reading | Changing) -> tuple[float, ...]:
-    """Return the sort key of a way; the best has the least."""
+    """Return the sort key of a way; the best way has the smallest."""
     return table.excess(way.bytes), way.cycles, way.columns * way.parts, way.bytes
 
 
@@ -354,7 +354,7 @@ class RowOwners:
     Attributes:
         received: the maximum number of bytes that a tile receives.
         returned: the maximum number of bytes that are sent back to a tile.
-        gathered: the cycles in which a tile copies its rows together, before and after.
+        gathered: the cycles in which a tile gathers its rows, before and after.
         held: the bytes of rows on the fullest tile.
         rounds: the number of vertices of a worker.
         blocks: the maximum number of blocks of columns on a tile.
@@ -399,7 +399,7 @@ def _changings(table: Table, columns: int, lookups: int, apart: bool) -> Iterato
 
 
 def _spread(table: Table, columns: int, parts: int) -> RowOwners:
-    """Return what the owners in a block lack if they are spread over its tiles, as its rows are."""
+    """Return the rows that owners in a block lack, if they are spread like the block's rows."""
     target, tiles = table.target, table.tiles(columns)
     row = table.width // columns * table.element.size_bytes
     homes = min(table.entries, tiles)
