@@ -12,8 +12,6 @@ gather the data of a picture and have it drawn by what these functions return::
     tile_contents   TileContents  tile_forms
     dataflow_of     Dataflow      dataflow_forms
     traffic_of      Traffic       exchange_forms
-    scope_tree      ScopeTree     ops_forms
-    sweep_grid      SweepGrid     sweep_forms
 """
 
 from __future__ import annotations
@@ -32,9 +30,6 @@ from poplite.viz.liveness.text import draw_liveness_text
 from poplite.viz.one_tile.svg import draw_tile_svg
 from poplite.viz.one_tile.text import draw_tile_text
 from poplite.viz.one_tile.tile_contents import TileContents, tile_json
-from poplite.viz.ops.scopes import ScopeTree, scopes_json
-from poplite.viz.ops.svg import draw_scopes_svg
-from poplite.viz.ops.text import draw_scopes_text, scopes_csv
 from poplite.viz.painters import Forms
 from poplite.viz.program.svg import draw_program_svg
 from poplite.viz.program.text import draw_program_text
@@ -44,9 +39,6 @@ from poplite.viz.regions.page import regions_page
 from poplite.viz.regions.svg import draw_regions_svg
 from poplite.viz.regions.text import draw_regions_text
 from poplite.viz.summary import Summary, draw_summary_svg, draw_summary_text, summary_json
-from poplite.viz.sweep.grid import SweepGrid, sweep_csv, sweep_json
-from poplite.viz.sweep.svg import draw_sweep_svg
-from poplite.viz.sweep.text import draw_sweep_text
 from poplite.viz.tensor.ownership import Ownership, tensor_json
 from poplite.viz.tensor.page import tensor_page
 from poplite.viz.tensor.svg import draw_tensor_svg
@@ -123,24 +115,4 @@ def exchange_forms(traffic: Traffic, top: int) -> Forms:
         partial(draw_exchange_text, traffic, top),
         partial(draw_exchange_svg, traffic, top),
         partial(traffic_json, traffic),
-    )
-
-
-def ops_forms(tree: ScopeTree) -> Forms:
-    """Return the forms of what scopes of names take."""
-    return Forms(
-        partial(draw_scopes_text, tree),
-        partial(draw_scopes_svg, tree),
-        partial(scopes_json, tree),
-        csv=partial(scopes_csv, tree),
-    )
-
-
-def sweep_forms(grid: SweepGrid) -> Forms:
-    """Return the forms of what a sweep found, by one parameter or two."""
-    return Forms(
-        partial(draw_sweep_text, grid),
-        partial(draw_sweep_svg, grid),
-        partial(sweep_json, grid),
-        csv=partial(sweep_csv, grid),
     )

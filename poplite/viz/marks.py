@@ -23,7 +23,7 @@ for several: the largest one, or what most of them do.  Lengths that a picture a
     Histogram    how many places have how much                 a line of eighths
     TimeLanes    what lanes do in time                         a character a cell
     LengthStrip  a length, and what lies where in it           a character a cell
-    Matrix       a shade for each pair of row and column       four shades
+    Matrix       a shade for each pair of row and column       four shades, or a table
     Sketch       shapes in places of their own                 lines that come with it
 
 >>> Picture("tiles: 4", (Words("tiles: 4", "head"), Gap())).marks[0].warns
@@ -360,10 +360,13 @@ class Matrix:
     Attributes:
         rows: names of the rows, from above.
         columns: names of the columns.
-        values: int64[rows, columns]; nothing is blank.
+        values: int64[rows, columns]; nothing is blank, and less than that is not known.
         shades: how quantities become shades.
         tip: what there is to say about a row and a column.
         chosen: a row and a column that are framed.
+        texts: what is written for a row and a column, in SVG where there is room; None: nothing,
+            and text has shades.
+        corner: what is written above the names of rows.
     """
 
     rows: tuple[str, ...]
@@ -372,6 +375,8 @@ class Matrix:
     shades: Shades
     tip: Callable[[int, int], str]
     chosen: tuple[int, int] | None = None
+    texts: Callable[[int, int], str] | None = None
+    corner: str = ""
 
 
 @frozen

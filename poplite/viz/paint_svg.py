@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
 from itertools import groupby
+from math import ceil
 
 import numpy as np
 
@@ -439,25 +440,40 @@ def _histogram(histogram: Histogram, pen: Pen) -> None:
 def _matrix(matrix: Matrix, pen: Pen) -> None:
     rows, columns, canvas = len(matrix.rows), len(matrix.columns), pen.canvas
     side = max(2.0, min(24.0, MATRIX / max(rows, columns)))
-    every = 1 if side >= 20 else round(48 / side)
-    left = MARGIN + 8 + max(text_width(name, 10) for name in matrix.rows)
+    wide, is_written = _cell_width(matrix, side)
+    row_names, names = ([cut(name, 24) for name in each] for each in (matrix.rows, matrix.columns))
+    left = MARGIN + 8 + max(text_width(name, 10) for name in [cut(matrix.corner, 24), *row_names])
     top = pen.y + 18
-    canvas.rect(left, top, columns * side, rows * side, "none")
-    for k in range(0, columns, every):
-        middle = left + k * side + side / 2
-        canvas.text(middle, top - 6, matrix.columns[k], "small soft mid")
-    for k in range(0, rows, every):
-        canvas.text(left - 6, top + (k + 0.5) * side + 4, matrix.rows[k], "small soft end")
+    canvas.text(left - 6, top - 6, cut(matrix.corner, 24), "small soft end")
+    canvas.rect(left, top, columns * wide, rows * side, "none")
+    for k in range(0, columns, ceil((4 + max(text_width(name, 10) for name in names)) / wide)):
+        canvas.text(left + (k + 0.5) * wide, top - 6, names[k], "small soft mid")
+    for k in range(0, rows, ceil(12 / side)):
+        canvas.text(left - 6, top + (k + 0.5) * side + 4, row_names[k], "small soft end")
     for row, column in zip(*(axis.tolist() for axis in np.nonzero(matrix.values)), strict=True):
-        kind = matrix.shades.kind(int(matrix.values[row, column]))
-        at = left + column * side, top + row * side, side - 1, side - 1
-        canvas.rect(*at, kind, tip=matrix.tip(row, column))
+        value = int(matrix.values[row, column])
+        kind = "gaps" if value < 0 else matrix.shades.kind(value)
+        x, y = left + column * wide, top + row * side
+        canvas.rect(x, y, wide - 1, side - 1, kind, tip=matrix.tip(row, column))
+        if is_written and matrix.texts:
+            ink = "on-gaps" if value < 0 else f"i{kind[1:]}"
+            canvas.text(x + wide - 5, y + side / 2 + 3, matrix.texts(row, column), f"{ink} end")
     if matrix.chosen is not None:
         row, column = matrix.chosen
-        data = box(left + column * side, top + row * side, side - 1, side - 1)
+        data = box(left + column * wide, top + row * side, wide - 1, side - 1)
         canvas.path(data, "mark")
-    pen.reach(left + columns * side)
+    pen.reach(left + columns * wide)
     pen.y = top + rows * side
+
+
+def _cell_width(matrix: Matrix, side: float) -> tuple[float, bool]:
+    """Return how wide cells of a matrix are, and whether texts are written into them."""
+    rows, columns = matrix.values.shape
+    if matrix.texts is None or side < 16:
+        return side, False
+    texts = [matrix.texts(row, column) for row in range(rows) for column in range(columns)]
+    wide = max(text_width(text, 11) for text in [*texts, *(cut(n, 24) for n in matrix.columns)])
+    return (wide + 10, True) if (wide + 10) * columns <= WIDE else (side, False)
 
 
 # -- lengths ---------------------------------------------------------------------------------------

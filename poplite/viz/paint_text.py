@@ -26,7 +26,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.text import amount
 from poplite.viz.colours import PHASES as PHASES, Role
-from poplite.viz.draw.columns import LEAST_NAME, cells, cut, fitting, widest, wrapped
+from poplite.viz.draw.columns import LEAST_NAME, cells, cut, fitting, table_lines, widest, wrapped
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.marks import (
     WIDTH,
@@ -65,6 +65,9 @@ WIDEST_BAR = 8
 
 LEAST_SHARE = 0.5
 """Share of the limit from which on the fullest place is drawn against all of it."""
+
+SHORTEST_BAR = 4
+"""Cells of a bar in a listing, below which it shows nothing and is left out."""
 
 HISTOGRAM = (32, 16)
 """Bars of a histogram; the most that fit."""
@@ -186,6 +189,9 @@ class _Table:
         title = [cells(column.title)] if listing.has_titles else []
         step = 2 if k == self.last else 0
         texts = [cells(str(row.cells[k])) + step * row.level for row in rows]
+        if k == self.last:
+            beside = (cells(row.aside) + 2 * bool(row.aside) for row in rows)
+            texts = [text + more for text, more in zip(texts, beside, strict=True)]
         return min(max([*title, *texts], default=0), column.most or WIDTH)
 
     def _narrow_names(self) -> None:
@@ -205,7 +211,8 @@ class _Table:
         bars = self._of("bar")
         room = self.room - sum(self.wide[k] + 2 for k in self._of("name"))
         for k in bars:
-            self.wide[k] = max(0, min(self.columns[k].most or room, room // len(bars)))
+            wide = min(self.columns[k].most or room, room // len(bars))
+            self.wide[k] = wide if wide >= SHORTEST_BAR else 0
             self.kept |= {k} if self.wide[k] else set()
 
     def line(self, row: ListRow) -> str:
@@ -222,9 +229,10 @@ class _Table:
         indent = "  " * row.level if k == self.last else ""
         shown = f"{indent}{cut(str(cell), max(LEAST_NAME, wide - len(indent)))}"
         if k == self.last and row.aside:
-            room = self.room - cells(shown) if k == len(self.columns) - 1 else wide - cells(shown)
-            if cells(row.aside) + 2 <= room:
-                return f"{shown}  {self.style.faint(row.aside)}"
+            room = (self.room if k == len(self.columns) - 1 else wide) - cells(shown)
+            if (beside := cells(row.aside) + 2) <= room:
+                more = " " * (wide - cells(shown) - beside)
+                return f"{shown}  {self.style.faint(row.aside)}{more}"
         return shown + " " * (wide - cells(shown))
 
 
@@ -396,7 +404,33 @@ def _histogram(histogram: Histogram, style: Style) -> list[str]:
 
 
 @painted_lines.register
-def _matrix(matrix: Matrix, style: Style) -> Iterator[str]:
+def _matrix(matrix: Matrix, style: Style) -> Iterable[str]:
+    if matrix.texts is None:
+        return _shaded_rows(matrix, style)
+    return _written_columns(matrix, matrix.texts, style)
+
+
+def _written_columns(
+    matrix: Matrix, texts: Callable[[int, int], str], style: Style
+) -> Iterator[str]:
+    """Yield a table, in several parts where its columns do not fit."""
+    longest = style.columns // 2 - 3
+    rows = range(len(matrix.rows))
+    heads = [cut(text, longest) for text in (matrix.corner, *matrix.rows)]
+    columns = [
+        [cut(name, longest), *(texts(row, k) for row in rows)]
+        for k, name in enumerate(matrix.columns)
+    ]
+    room = style.columns - 2 - max(map(cells, heads))
+    each = max(1, room // (2 + max(cells(text) for column in columns for text in column)))
+    for begin in range(0, len(columns), each):
+        # Numbers stand to the right, but for those of the last column.
+        part = [heads, *columns[begin : begin + each], [""] * len(heads)]
+        yield from [""] * bool(begin)
+        yield from table_lines(list(zip(*part, strict=True)), style.columns)
+
+
+def _shaded_rows(matrix: Matrix, style: Style) -> Iterator[str]:
     ramp = ASCII_QUARTERS if style.ascii_only else QUARTERS
     side = max(cells(name) for name in matrix.rows)
     each = 2 if side + 3 + 2 * len(matrix.columns) <= style.columns else 1

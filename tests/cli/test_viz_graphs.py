@@ -605,7 +605,7 @@ CASES: list[tuple[str, str]] = [
     ("report run.json", "Total cycles:"),
     ("steps run.json", "assign w[out]"),
     ("exchange run.json", "exchange: 0 B sent"),
-    ("ops run.json", "1     366  100.0%           0         0  assign w\n"),
+    ("ops run.json", "1     366  100.0%           0         0  assign w  █"),
     ("trace model.py:build --run", '"name":"assign w[out]"'),
     ("diff run.json run.json", "cycles of steps: no change"),
 ]

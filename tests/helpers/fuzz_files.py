@@ -69,9 +69,7 @@ from poplite.types import BOOL, FLOAT, HALF, INT
 from poplite.vertex.vertex import InOut, Input, MultiVertex, Output, State, Vector, Vertex
 from poplite.viz import graph_text, program_text, summary_text, tiles_text
 from poplite.viz.draw.terminal import Style
-from poplite.viz.sweep.grid import sweep_grid
-from poplite.viz.sweep.svg import draw_sweep_svg
-from poplite.viz.sweep.text import draw_sweep_text
+from poplite.viz.sweep import sweep_forms, sweep_grid
 
 MOST_BYTES = LEAST_BYTES
 """Memory that a process may take beyond what it has when it begins to load."""
@@ -336,8 +334,8 @@ def _make_all(report: Report) -> None:
 def _try_sweep(path: Path) -> Outcomes:
     def use(sweep: Sweep) -> None:
         sweep.save(path.with_suffix(".again"))
-        grid = sweep_grid(sweep)
-        for printed in (repr(sweep), draw_sweep_svg(grid), draw_sweep_text(grid, Style())):
+        forms = sweep_forms(sweep_grid(sweep))
+        for printed in (repr(sweep), forms.svg(), forms.text(Style())):
             assert printed
 
     return _try(lambda: Sweep.load(path), use)

@@ -39,7 +39,6 @@ from poplite.viz.forms import (
     dataflow_forms,
     exchange_forms,
     liveness_forms,
-    ops_forms,
     program_forms,
     summary_forms,
     tensor_forms,
@@ -49,7 +48,7 @@ from poplite.viz.liveness.live_steps import live_steps
 from poplite.viz.memory import STACKS, Stack, memory_bars, memory_forms
 from poplite.viz.notebook import html
 from poplite.viz.one_tile.tile_contents import tile_contents
-from poplite.viz.ops.scopes import scope_tree
+from poplite.viz.ops import ops_forms, scope_tree
 from poplite.viz.page import report_page
 from poplite.viz.page.pack import Arrays
 from poplite.viz.page.report_data import report_data

@@ -193,8 +193,7 @@ def ops_command(parser: argparse.ArgumentParser) -> None:
 
 
 def _ops(report: Report, arguments: argparse.Namespace) -> Forms:
-    from poplite.viz.forms import ops_forms
-    from poplite.viz.ops.scopes import scope_tree
+    from poplite.viz.ops import ops_forms, scope_tree
 
     return ops_forms(scope_tree(report, depth=arguments.depth, sort=arguments.sort))
 
@@ -226,8 +225,7 @@ def sweep_command(parser: argparse.ArgumentParser) -> None:
 
 def _sweep(arguments: argparse.Namespace, out: Destination) -> None:
     from poplite.report.sweep import Sweep
-    from poplite.viz.forms import sweep_forms
-    from poplite.viz.sweep.grid import sweep_grid
+    from poplite.viz.sweep import sweep_forms, sweep_grid
 
     grid = sweep_grid(Sweep.load(arguments.target), arguments.by, arguments.over)
     out.draw(sweep_forms(grid), arguments)

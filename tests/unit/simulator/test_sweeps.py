@@ -24,8 +24,8 @@ import pytest
 import poplite as pl
 from helpers.depth import deep
 from poplite.tools.viz import main
-from poplite.viz.sweep.grid import sweep_grid
-from poplite.viz.sweep.svg import draw_sweep_svg
+from poplite.viz.paint_svg import paint_svg
+from poplite.viz.sweep import sweep_grid, sweep_picture
 
 
 def build(tiles: int, form: str = "copy") -> Any:
@@ -508,7 +508,7 @@ def test_pictures_show_the_least_and_what_failed(
         "     bb  102  failed     302\n"
     )
     assert main(["sweep", str(path), "--over", "w", "--width", "60"]) == 0
-    assert "1  101  " in capsys.readouterr().out
+    assert "1     101  █" in capsys.readouterr().out
     assert main(["sweep", str(path), "-f", "csv"]) == 0
     assert capsys.readouterr().out.splitlines()[4].startswith("2,bb,,,")
     assert main(["sweep", str(path), "-f", "json", "--over", "h"]) == 0
@@ -531,16 +531,18 @@ def test_numbers_of_any_size_have_bars(
 
 
 def test_squares_and_bars_say_what_they_are() -> None:
-    squares = draw_sweep_svg(sweep_grid(TWO))
-    assert squares.count("<title>") == 6 + 1 + 3  # the least is marked; facts are tips too
+    squares = paint_svg(sweep_picture(sweep_grid(TWO)))
+    assert squares.count("<title>") == 6
     assert "w 1, h a: 101" in squares
+    assert squares.count('class="mark"') == 1  # the least
+    assert ">101<" in squares
     assert "w 2, h bb: failed" in squares
     many = made([{"k": k, "cycles": 900.0 - k, "error": ""} for k in range(800)])
-    bars = draw_sweep_svg(sweep_grid(many))
+    bars = paint_svg(sweep_picture(sweep_grid(many)))
     assert "k 0 to 2: 898" in bars
     assert "k 798 to 799: 101" in bars
     nothing = made([{"k": 1, "cycles": math.nan, "error": "E"}])
-    assert "k 1: failed" in draw_sweep_svg(sweep_grid(nothing))
+    assert "k 1: failed" in paint_svg(sweep_picture(sweep_grid(nothing)))
 
 
 def test_parameters_of_several_kinds_are_saved_as_numbers(tmp_path: Path) -> None:

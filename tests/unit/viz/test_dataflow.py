@@ -30,8 +30,15 @@ from poplite.viz.dataflow.text import draw_dataflow_text
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.layered_layout import GAP, WIDEST, LayoutLink, layered
 from poplite.viz.draw.terminal import Style
-from poplite.viz.ops.scopes import SORTS, ScopeCost, scope_tree, scopes_json
-from poplite.viz.ops.text import draw_scopes_text, scopes_csv
+from poplite.viz.ops import (
+    SORTS,
+    ScopeCost,
+    scope_tree,
+    scopes_csv,
+    scopes_json,
+    scopes_picture,
+)
+from poplite.viz.paint_text import paint_text
 
 # -- reads, writes, order --------------------------------------------------------------------------
 
@@ -659,11 +666,11 @@ def test_a_scope_is_the_sum_of_what_is_inside(sort: str) -> None:
 def test_forms_agree() -> None:
     report = report_of({"net/layer1/dot": "", "net/\x1bloss": "", "end": ""})
     tree = scope_tree(report, depth=1)
-    text = draw_scopes_text(tree, Style(ascii_only=True))
+    text = paint_text(scopes_picture(tree), Style(ascii_only=True))
     assert text.isascii()
     assert "net  (+3)" in text
     assert "--depth 2 shows them" in text
-    whole = draw_scopes_text(scope_tree(report, depth=9))
+    whole = paint_text(scopes_picture(scope_tree(report, depth=9)))
     assert "shows them" not in whole
     assert "\\x1bloss" in whole
     rows = list(csv.reader(io.StringIO(scopes_csv(scope_tree(report, depth=9)))))
@@ -676,11 +683,12 @@ def test_forms_agree() -> None:
 def test_text_fits_its_columns(width: int) -> None:
     report = report_of({f"{'scope/' * 20}{'x' * 50}": "", f"{'scope/' * 20}y": "", "end": ""})
     for depth in (1, 2, 9):
-        text = draw_scopes_text(scope_tree(report, depth=depth), Style(width=width))
+        text = paint_text(scopes_picture(scope_tree(report, depth=depth)), Style(width=width))
         assert max(map(len, text.splitlines())) <= max(width, 60)
 
 
 def test_nothing_ran() -> None:
     graph = pl.Graph(pl.Target(tiles=2))
     tree = scope_tree(pl.Engine(graph, pl.Sequence()).report())
-    assert draw_scopes_text(tree) == "operations: 0 steps, 0 cycles; as compiled, of one run\n"
+    text = paint_text(scopes_picture(tree))
+    assert text == "operations: 0 steps, 0 cycles; as compiled, of one run\n"

@@ -108,6 +108,16 @@ MARKS: dict[str, Mark] = {
         lambda row, column: f"{row} from {column}",
         chosen=(1, 0),
     ),
+    "written matrix": Matrix(
+        ("fast", "a name that is longer than others are"),
+        tuple(f"{k}" for k in range(20)),
+        np.arange(-20, 20).reshape(2, 20),
+        SHADES,
+        lambda row, column: f"{row}, {column}",
+        chosen=(1, 0),
+        texts=lambda row, column: f"{row + column:,} cycles",
+        corner="kind \\ split",
+    ),
     "sketch": Sketch(
         40, 20, lambda canvas, x, y: canvas.rect(x, y, 40, 20, "c0"), lambda style: ["a box"]
     ),

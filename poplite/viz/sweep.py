@@ -1,7 +1,7 @@
 """A measure of a sweep by one parameter, or by two: what its pictures show.
 
     --over split            a bar for each value of split
-    --over split tiles      a square for each pair of values, split across and tiles down
+    --over split tiles      a cell for each pair of values, split across and tiles down
 
 Of points that differ in other parameters, the one with the least is shown.
 """
@@ -9,7 +9,8 @@ Of points that differ in other parameters, the one with the least is shown.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +19,21 @@ from poplite.errors import ControlProgramError, UnknownName, did_you_mean
 from poplite.frozen import frozen
 from poplite.report.sweep import BYTES, SECONDS, Sweep
 from poplite.text import amount, clipped
+from poplite.viz.colours import Role
 from poplite.viz.draw.csv_text import csv_text
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.units import name_text, size_text
+from poplite.viz.marks import (
+    Gap,
+    ListColumn,
+    Listing,
+    ListRow,
+    Matrix,
+    Picture,
+    Shades,
+    heading,
+)
+from poplite.viz.painters import Forms, forms_of
 
 MOST_LISTED = 3
 """Messages of failed points that are shown, of different texts."""
@@ -142,6 +155,94 @@ def _failures(sweep: Sweep) -> tuple[tuple[str, int], ...]:
             line = message.partition("\n")[0]
             counts[line] = counts.get(line, 0) + 1
     return tuple(sorted(counts.items(), key=lambda pair: -pair[1]))
+
+
+# -- picture ---------------------------------------------------------------------------------------
+
+MOST_ROWS = 300
+"""Rows of bars; where there are more values, each row has the least of several."""
+
+LONGEST_NAME = 24
+STEPS = 1_000
+"""Steps between the least and the most, of which bars and shades are made."""
+
+BAR = Role("the measure", "█", "q5", 0, "#")
+
+
+def sweep_forms(grid: SweepGrid) -> Forms:
+    """Return the forms of what a sweep found, by one parameter or two."""
+    return forms_of(sweep_picture(grid), partial(sweep_json, grid), csv=partial(sweep_csv, grid))
+
+
+def sweep_picture(grid: SweepGrid) -> Picture:
+    """Return a bar for each value of a parameter, or a cell for each pair of two."""
+    words = heading(grid.heading, *grid.facts)
+    mark = _listing(grid) if len(grid.over) == 1 else _cells(grid)
+    return Picture(grid.heading, (*words, Gap(), mark))
+
+
+def _listing(grid: SweepGrid) -> Listing:
+    columns = (
+        ListColumn(name_text(grid.over[0]), "name", most=LONGEST_NAME),
+        ListColumn(grid.by),
+        ListColumn("", "bar", most=40, whole=STEPS),
+    )
+    return Listing(columns, tuple(_rows(grid)))
+
+
+def _rows(grid: SweepGrid) -> Iterator[ListRow]:
+    """Yield a row for each value, or for several of them the least."""
+    values, names = grid.least.tolist(), grid.values[0]
+    most = max((value for value in values if value > 0), default=1.0)  # NaN is not
+    block = -(-len(values) // MOST_ROWS)
+    for first in range(0, len(values), block):
+        last = min(first + block, len(values)) - 1
+        known = [value for value in values[first : last + 1] if not math.isnan(value)]
+        value = min(known, default=math.nan)
+        name = name_text(names[first] if first == last else f"{names[first]} to {names[last]}")
+        length = max(1.0, STEPS * max(value / most, 0.0)) if known else 0.0
+        is_best = grid.best is not None and first <= grid.best[0] <= last
+        yield ListRow(
+            (name, grid.text(value), ((BAR, length),)),
+            tone="strong" if is_best else "plain" if known else "soft",
+            tip=f"{name_text(grid.over[0])} {name}: {grid.text(value)}",
+        )
+
+
+def _cells(grid: SweepGrid) -> Matrix:
+    """Return a cell for each pair of values, the deeper the more."""
+    across, down = map(name_text, grid.over)
+    names, rows = (tuple(map(name_text, each)) for each in grid.values)
+
+    def text(row: int, column: int) -> str:
+        return grid.text(float(grid.least[column, row]))
+
+    def tip(row: int, column: int) -> str:
+        return f"{across} {names[column]}, {down} {rows[row]}: {text(row, column)}"
+
+    return Matrix(
+        rows,
+        names,
+        _steps(grid),
+        Shades(STEPS + 1),
+        tip,
+        chosen=None if grid.best is None else (grid.best[1], grid.best[0]),
+        texts=text,
+        corner=f"{down} \\ {across}",
+    )
+
+
+def _steps(grid: SweepGrid) -> npt.NDArray[np.int64]:
+    """Return steps from 1 on by row and column; -1 where all failed."""
+    if grid.best is None:
+        return np.full(grid.least.T.shape, -1)
+    shares = grid.least.T / (float(np.nanmax(np.abs(grid.least))) or 1.0)
+    low, high = float(np.nanmin(shares)), float(np.nanmax(shares))
+    steps = 1 + np.round((shares - low) / ((high - low) or 1.0) * STEPS)
+    return np.where(np.isnan(steps), -1, steps).astype(np.int64)
+
+
+# -- data ------------------------------------------------------------------------------------------
 
 
 def sweep_json(grid: SweepGrid) -> str:

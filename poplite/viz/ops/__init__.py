@@ -1,1 +1,0 @@
-"""What scopes of names take, as a tree."""

@@ -1,1 +1,0 @@
-"""What a sweep found, by one or two of its parameters."""
