@@ -13,7 +13,7 @@ An expression that is an item keeps its value: it is stored, and later items rea
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -43,7 +43,7 @@ from poplite.named.reducing import AddRows, Take
 from poplite.named.tensors import Gradient, PlacedByHint, TensorOp
 from poplite.ops import Root
 from poplite.ops.fuse.recipe import in_order
-from poplite.ops.fuse.storing import with_operands
+from poplite.ops.fuse.storing import replaced
 from poplite.program import Execute
 from poplite.program.recording import innermost
 from poplite.view.aliases import ViewIndex
@@ -209,7 +209,7 @@ class ItemRecorder:
         made: dict[Expr, Expr] = dict(
             zip(wanted, map(Leaf, self._flush(list(wanted))), strict=True)
         )
-        return _replaced(values, made) if made else values
+        return replaced(values, made) if made else values
 
     def _repeat(self, item: RepeatEffect) -> None:
         self._flush([])
@@ -298,16 +298,6 @@ def _front(value: Expr, seen: set[Expr]) -> dict[Expr, None]:
         [value], lambda node: node.operands if isinstance(node, Applied) else (), seen=seen
     )
     return dict.fromkeys(n for n in nodes if n.operands and not isinstance(n, Applied))
-
-
-def _replaced(values: Sequence[Expr], by: Mapping[Expr, Expr]) -> list[Expr]:
-    """Return values, which may share parts, with some parts replaced."""
-    made = dict(by)
-    for value in values:
-        for node in in_order(value, made):
-            if node not in made:
-                made[node] = with_operands(node, tuple(made[each] for each in node.operands))
-    return [made[value] for value in values]
 
 
 class _Reads:

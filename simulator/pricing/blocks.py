@@ -323,29 +323,18 @@ def deciding(blocks: Sequence[BasicBlock], tables: Collection[str] = frozenset()
     """
     made = {i.name: i for block in blocks for i in block.instructions if i.name}
     checks = checks_of(blocks)
-    pending = [
+    decided = [
         operand
         for block in blocks
         if len(block.successors) > 1 and block.name not in checks
         for operand in block.end.operands[:1]
     ]
-    found: set[str] = set()
-    names: set[str] = set()
-    while pending:
-        name = pending.pop()
-        if not name or name in found:
-            continue
-        found.add(name)
-        instruction = made.get(name)
-        if instruction is None:
-            names.add(name)
-        else:
-            if instruction.is_of_library or (
-                instruction.opcode == "load" and _pointed_to(instruction, made).isdisjoint(tables)
-            ):
-                names.add(DATA)
-            pending += instruction.operands
-    return frozenset(names)
+    reached = {*top_down(decided, lambda name: made[name].operands if name in made else ())} - {""}
+    is_of_data = any(
+        each.is_of_library or (each.opcode == "load" and _pointed_to(each, made).isdisjoint(tables))
+        for each in (made[name] for name in reached if name in made)
+    )
+    return frozenset(reached - made.keys()) | ({DATA} if is_of_data else set())
 
 
 def _pointed_to(load: Instruction, made: Mapping[str, Instruction]) -> set[str]:

@@ -38,10 +38,11 @@ from poplite.ops.fuse.gathering import ReadOperand, copied_cycles, exchange_cycl
 from poplite.ops.fuse.maps import broadcast_to, map_cycles
 from poplite.ops.fuse.placement import Mappings, place, sent_to, share_of
 from poplite.ops.fuse.pricing import Bound, compared, followed
-from poplite.ops.fuse.recipe import OperandPart, Straight, SumRecipe, in_order, straight
-from poplite.ops.fuse.storing import all_parts, rebuilt, with_operands
+from poplite.ops.fuse.recipe import OperandPart, Straight, SumRecipe, straight
+from poplite.ops.fuse.storing import all_parts, rebuilt, replaced
 from poplite.types import FLOAT
 from poplite.vertices.reduction_cycles import Slots
+from poplite.walks import top_down
 
 
 def as_matrices(node: Contraction, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
@@ -93,7 +94,8 @@ def epilogue_of(
 ) -> tuple[products.Epilogue, Straight]:
     """Return how vertices that add up slices of a product compute an expression of its sums."""
     total = Leaf(work.partials)
-    body = straight(_replaced(expr, {node: cast(total, node.element_type)}, kept), stored)
+    by = {each: each for each in kept if each is not expr} | {node: cast(total, node.element_type)}
+    body = straight(replaced([expr], by)[0], stored)
     number = next(n for n, each in enumerate(body.tensors) if each is work.partials)
     operands = [
         (OperandPart.ELEMENTS, each) if n == number else _operand(each, node.shape, work.layout)
@@ -183,29 +185,10 @@ def _readers(
     node: Expr, parents: Mapping[Expr, Sequence[Expr]], roots: Container[Expr], kept: set[Expr]
 ) -> set[Expr]:
     """Return the stored expressions whose vertices read a node directly."""
-    found: set[Expr] = set()
-    seen, waiting = {node}, [node]
-    while waiting:
-        for each in parents[waiting.pop()]:
-            if each in roots or each in kept:
-                found.add(each)
-            if each not in kept and each not in seen and each in parents:
-                seen.add(each)
-                waiting.append(each)
-    return found
-
-
-def _replaced(expr: Expr, by: Mapping[Expr, Expr], kept: set[Expr]) -> Expr:
-    """Return an expression in which some nodes are replaced by others."""
-    made: dict[Expr, Expr] = dict(by)
-    for node in in_order(expr, kept):
-        if node in made:
-            continue
-        if node in kept and node is not expr:
-            made[node] = node
-        else:
-            made[node] = with_operands(node, tuple(made[each] for each in node.operands))
-    return made[expr]
+    reached = top_down(
+        [node], lambda each: [p for p in parents[each] if p not in kept and p in parents]
+    )
+    return {p for each in reached for p in parents[each] if p in roots or p in kept}
 
 
 # -- products by one row or one column -------------------------------------------------------------

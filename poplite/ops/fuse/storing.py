@@ -307,6 +307,16 @@ def rebuilt(roots: Sequence[Expr], kind: type[Kind], changed: Callable[[Kind], E
     return [made[root] for root in roots]
 
 
+def replaced(values: Sequence[Expr], by: Mapping[Expr, Expr]) -> list[Expr]:
+    """Return values, which may share parts, with some parts replaced."""
+    made = dict(by)
+    for value in values:
+        for node in in_order(value, made):
+            if node not in made:
+                made[node] = with_operands(node, tuple(made[each] for each in node.operands))
+    return [made[value] for value in values]
+
+
 def with_operands(node: Expr, operands: tuple[Expr, ...]) -> Expr:
     """Return a node with other operands, or the node itself if they are the same."""
     if all(a is b for a, b in zip(operands, node.operands, strict=True)):
