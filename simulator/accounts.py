@@ -26,6 +26,7 @@ from poplite.cost.step_cost import (
     PhaseCost,
     StepCost,
     VertexCosts,
+    at_tiles,
     tile_cycles,
     tile_work,
     times,
@@ -359,7 +360,9 @@ def _price(cost: StepCost, executable: Executable, names: Mapping[type[Vertex], 
     if cost.vertices:
         slots = [slots for slots, _ in priced]
         cycles = tile_cycles(cost.vertices, slots, target)
-        idle = PerTile.of(cycles.array() - tile_work(cost.vertices, slots))
+        busy = cycles.tiles.array()
+        work = tile_work(cost.vertices, slots)[busy]
+        idle = at_tiles(target.tiles, busy, cycles.values.array() - work)
         phases.append(PhaseCost("compute", cycles))
     phases += cost.after
     types = tuple(vertex_type for _, vertex_type in priced)

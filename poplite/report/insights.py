@@ -147,8 +147,8 @@ def _waiting(
     work, even = (
         sum(each) for each in zip(*((e.phase.cycles, e.even) for e in group), strict=True)
     )
-    if 2 * (even - mean) > work - mean:
-        without = found.of_tiles - found.tiles
+    without = found.of_tiles - found.tiles  # of the step with fewest
+    if without and 2 * (even - mean) > work - mean:
         why = f"as {without:,} of {amount(found.of_tiles, 'tile')} have no work"
         return replace(found, why=why, tiles_without=without)
     why = f"as tiles have {100 * mean / work:.1f}% of its work on average"

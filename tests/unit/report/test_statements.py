@@ -348,6 +348,21 @@ def test_doing_what_a_finding_says_gives_its_gain(case: str) -> None:
     assert all(each.share < 0.1 for each in after.insights.findings)
 
 
+def test_tiles_that_work_in_another_step_of_a_finding_are_not_said_to_be_idle() -> None:
+    graph, steps = pl.Graph(pl.Target(tiles=8)), []
+    for tiles in (range(2), [*range(8), *[7] * 6]):  # most of the loss is in the first step
+        step = graph.add_compute_set("step")
+        for tile in tiles:
+            x = graph.add_variable(pl.FLOAT, (200,), mapping=tile, initial_value=1)
+            graph.add_vertex(step, Work, tile=tile, x=x)
+        steps.append(pl.Execute(step))
+    (waiting,) = (
+        e for e in ran(graph, pl.Sequence(*steps)).insights.findings if e.kind == "waiting"
+    )
+    assert (waiting.tiles, waiting.tiles_without, len(waiting.steps)) == (8, 0, 2)
+    assert "no work" not in waiting.text
+
+
 def test_uneven_rows_have_a_remedy_of_their_own() -> None:
     uneven, few = (
         GAINS[case][1]().insights.findings[0]
