@@ -8,7 +8,6 @@ gather the data of a picture and have it drawn by what these functions return::
     frames_of       RegionFrames  regions_forms
     summary_of      Summary       summary_forms
     program_tree    ProgramTree   program_forms
-    live_steps      LiveSteps     liveness_forms
     tile_contents   TileContents  tile_forms
     dataflow_of     Dataflow      dataflow_forms
     traffic_of      Traffic       exchange_forms
@@ -24,9 +23,6 @@ from poplite.viz.dataflow.text import draw_dataflow_text
 from poplite.viz.exchange.svg import draw_exchange_svg
 from poplite.viz.exchange.text import draw_exchange_text
 from poplite.viz.exchange.traffic import Traffic, traffic_json
-from poplite.viz.liveness.live_steps import LiveSteps, liveness_csv, liveness_json
-from poplite.viz.liveness.svg import draw_liveness_svg
-from poplite.viz.liveness.text import draw_liveness_text
 from poplite.viz.one_tile.svg import draw_tile_svg
 from poplite.viz.one_tile.text import draw_tile_text
 from poplite.viz.one_tile.tile_contents import TileContents, tile_json
@@ -80,16 +76,6 @@ def program_forms(tree: ProgramTree, *, counts: bool) -> Forms:
         partial(draw_program_text, tree, counts=counts),
         partial(draw_program_svg, tree, counts=counts),
         partial(program_json, tree),
-    )
-
-
-def liveness_forms(live: LiveSteps) -> Forms:
-    """Return the forms of what a tile needs, step by step."""
-    return Forms(
-        partial(draw_liveness_text, live),
-        partial(draw_liveness_svg, live),
-        partial(liveness_json, live),
-        csv=partial(liveness_csv, live),
     )
 
 

@@ -103,7 +103,7 @@ class ListColumn:
         title: what stands above it.
         form: "number" stands to the right and is never cut; "name" is cut in its middle where
             there is no room; "bar" takes the room that is left.
-        spare: where there is no room, which numbers are left out first, from 1; 0: never.
+        spare: where there is no room, which numbers and names are left out first, from 1; 0: never.
         least: units that a bar has at least, for which names are cut; 0: it is left out instead.
             Units that a name has before numbers are left out for it; 0: a few.
         most: units that a name or a bar has at most; 0: as many as there are.
@@ -150,12 +150,14 @@ class Listing:
         rows: the rows.
         most: rows that are shown in a terminal unless all are asked for.
         has_titles: whether the titles of columns are shown.
+        rest: what is said of the number of rows that are not shown.
     """
 
     columns: tuple[ListColumn, ...]
     rows: tuple[ListRow, ...]
     most: int | None = None
     has_titles: bool = True
+    rest: str = "more"
 
     def wholes(self) -> list[float]:
         """Return the size of a whole bar of each column, at least 1; 1 for other columns."""

@@ -176,7 +176,7 @@ def _listing(listing: Listing, pen: Pen) -> None:
     for row in rows:
         table.paint(row, pen)
     if more := len(listing.rows) - len(rows):
-        pen.canvas.text(MARGIN, pen.y + 14, f"... {more:,} more", "line soft")
+        pen.canvas.text(MARGIN, pen.y + 14, f"... {more:,} {listing.rest}", "line soft")
         pen.y += ROW
 
 

@@ -148,7 +148,7 @@ def _listing(listing: Listing, style: Style) -> Iterator[str]:
         paint = {"soft": style.faint, "strong": style.bold}.get(row.tone, str)
         yield paint(line.rstrip())
     if more := len(listing.rows) - len(shown):
-        yield style.faint(f"... {more:,} more")
+        yield from map(style.faint, wrapped(f"... {more:,} {listing.rest}", style.columns))
 
 
 class _Table:
@@ -156,30 +156,28 @@ class _Table:
 
     def __init__(self, listing: Listing, rows: Sequence[ListRow], style: Style) -> None:
         self.columns, self.style, self.wholes = listing.columns, style, listing.wholes()
-        self.room = style.columns
+        self.room, self.kept = style.columns, {*range(len(self.columns))}
         self.last = max(self._of("name"), default=-1)
         self.wide = [self._widest(k, listing, rows) for k in range(len(self.columns))]
-        least = sum(c.least + 2 for c in self.columns if c.form == "bar" and c.least) - 2
-        least += sum(self._least(k) + 2 for k in self._of("name"))
-        numbers = self._of("number")
-        spared = sorted((k for k in numbers if self.columns[k].spare), key=self._spare)
-        kept = fitting(
-            [self.wide[k] for k in numbers], self.room - least, [numbers.index(k) for k in spared]
-        )
-        self.kept = {numbers[k] for k in kept} | {*self._of("name")}
-        self.room -= sum(self.wide[k] + 2 for k in self.kept & {*numbers})
+        least = [self._least(k) for k in range(len(self.columns))]
+        spared = [k for k, column in enumerate(self.columns) if column.spare]
+        spared.sort(key=lambda k: self.columns[k].spare)
+        kept = fitting(least, self.room + 2, spared)
+        self.kept = {k for k in kept if self.wide[k] or self.columns[k].form == "bar"}
+        self.room -= sum(self.wide[k] + 2 for k in self._of("number"))
         self._narrow_names()
         self._fit_bars()
 
     def _of(self, form: str) -> list[int]:
-        return [k for k, column in enumerate(self.columns) if column.form == form]
+        """Return the columns of a form that are kept."""
+        return [k for k in sorted(self.kept) if self.columns[k].form == form]
 
-    def _spare(self, column: int) -> int:
-        return self.columns[column].spare
-
-    def _least(self, name: int) -> int:
-        """Return the cells that a name has before numbers are left out for it."""
-        return min(self.wide[name], self.columns[name].least or LEAST_NAME)
+    def _least(self, k: int) -> int:
+        """Return the cells that a column has before others are left out for it."""
+        column = self.columns[k]
+        if column.form == "name":
+            return min(self.wide[k], column.least or LEAST_NAME)
+        return self.wide[k] if column.form == "number" else column.least or -2
 
     def _widest(self, k: int, listing: Listing, rows: Sequence[ListRow]) -> int:
         """Return the cells that a column of texts asks for."""
@@ -213,7 +211,7 @@ class _Table:
         for k in bars:
             wide = min(self.columns[k].most or room, room // len(bars))
             self.wide[k] = wide if wide >= SHORTEST_BAR else 0
-            self.kept |= {k} if self.wide[k] else set()
+            self.kept -= {k} if not self.wide[k] else set()
 
     def line(self, row: ListRow) -> str:
         """Return a row as a line, with what follows its last name where that fits."""

@@ -52,8 +52,8 @@ from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.terminal import Style
 from poplite.viz.exchange.traffic import traffic_json, traffic_of
-from poplite.viz.forms import exchange_forms, liveness_forms, regions_forms, tile_forms
-from poplite.viz.liveness.live_steps import live_steps
+from poplite.viz.forms import exchange_forms, regions_forms, tile_forms
+from poplite.viz.liveness import live_steps, liveness_forms
 from poplite.viz.memory import memory_bars, memory_forms
 from poplite.viz.one_tile.tile_contents import tile_contents
 from poplite.viz.ops import ops_forms, scope_tree, scopes_csv, scopes_json

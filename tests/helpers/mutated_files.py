@@ -38,13 +38,12 @@ from poplite.viz.exchange.traffic import traffic_of
 from poplite.viz.forms import (
     dataflow_forms,
     exchange_forms,
-    liveness_forms,
     program_forms,
     summary_forms,
     tensor_forms,
     tile_forms,
 )
-from poplite.viz.liveness.live_steps import live_steps
+from poplite.viz.liveness import live_steps, liveness_forms
 from poplite.viz.memory import STACKS, Stack, memory_bars, memory_forms
 from poplite.viz.notebook import html
 from poplite.viz.one_tile.tile_contents import tile_contents

@@ -115,8 +115,7 @@ def liveness_command(parser: argparse.ArgumentParser) -> None:
 
 
 def _liveness(report: Report, arguments: argparse.Namespace) -> Forms:
-    from poplite.viz.forms import liveness_forms
-    from poplite.viz.liveness.live_steps import live_steps
+    from poplite.viz.liveness import live_steps, liveness_forms
 
     return liveness_forms(live_steps(report, arguments.tile, top=arguments.top))
 

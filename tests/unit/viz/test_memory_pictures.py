@@ -25,9 +25,7 @@ from poplite.viz.colours import OVER_LIMIT
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
-from poplite.viz.liveness.live_steps import live_steps, liveness_csv
-from poplite.viz.liveness.svg import draw_liveness_svg
-from poplite.viz.liveness.text import draw_liveness_text
+from poplite.viz.liveness import live_steps, liveness_csv, liveness_picture
 from poplite.viz.memory import (
     SORTS,
     STACKS,
@@ -150,7 +148,7 @@ def test_liveness_names_the_largest_thing_and_the_peak() -> None:
 def test_a_tile_that_never_needs_more_has_no_peak() -> None:
     live = live_steps(small_report(), 5)
     assert not any(row.is_peak for row in live.rows)
-    assert "peak" not in draw_liveness_text(live)
+    assert "peak" not in paint_text(liveness_picture(live))
 
 
 def test_only_the_largest_steps_in_their_order() -> None:
@@ -166,7 +164,7 @@ def test_a_program_without_steps_has_pictures_too() -> None:
     assert live_steps(report).rows == ()
     assert live_steps(report).heading == "liveness of tile 0, the fullest: 3,168 B always live"
     assert "where everything is always live" in memory_bars(report).place()
-    assert draw_liveness_svg(live_steps(report)).startswith("<svg")
+    assert paint_svg(liveness_picture(live_steps(report))).startswith("<svg")
     with pytest.raises(UnknownName, match="there are no steps"):
         tile_contents(report, 1, step="1")
 

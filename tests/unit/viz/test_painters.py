@@ -190,6 +190,27 @@ def test_bars_of_a_column_have_one_scale_and_none_is_lost() -> None:
     assert paint_text(Picture("", (tiny,))).splitlines()[2].endswith("▓")
 
 
+def test_a_name_gives_way_where_it_is_said_to() -> None:
+    columns = (
+        ListColumn("n"),
+        ListColumn("step", "name", least=20),
+        ListColumn("largest", "name", spare=1, least=12),
+        ListColumn("", "bar", least=8),
+    )
+    rows = (ListRow(("1", "Execute 'a long step'", "message", ((COPY, 10),))),)
+    picture = Picture("", (Listing(columns, rows),))
+    assert "message" in paint_text(picture)
+    assert "message" not in paint_text(picture, Style(width=40))
+    assert "▓▓▓▓▓▓▓▓" in paint_text(picture, Style(width=40))
+
+
+def test_a_bar_without_room_is_left_out() -> None:
+    columns = (ListColumn("step", "name"), ListColumn("", "bar"))
+    picture = Picture("", (Listing(columns, (ListRow(("x" * 36, ((COPY, 10),))),)),))
+    assert "▓" in paint_text(picture)
+    assert "▓" not in paint_text(picture, Style(width=40))
+
+
 def test_the_longest_names_are_cut_first() -> None:
     lines = paint_text(Picture("", (listing(),)), Style(width=60)).splitlines()
     assert "turn" in lines[1]

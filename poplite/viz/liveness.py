@@ -12,16 +12,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from poplite.frozen import frozen
 from poplite.report.memory import KIND_NAMES, bytes_by_step, thing_kind
+from poplite.viz.colours import MEMORY
 from poplite.viz.draw.csv_text import csv_text
 from poplite.viz.draw.json_text import by_field, json_text
 from poplite.viz.draw.units import name_text, size_text
+from poplite.viz.marks import (
+    Gap,
+    Legend,
+    ListColumn,
+    Listing,
+    ListRow,
+    Mark,
+    Picture,
+    Words,
+    heading,
+)
 from poplite.viz.names import modelled_memory, short_name, tile_number, title_of
+from poplite.viz.painters import Forms, forms_of
 
 if TYPE_CHECKING:
     from poplite.arrays.intervals import Int64
@@ -172,6 +186,56 @@ def _rows(memory: Memory, tile: int, sizes: Int64, shown: range) -> tuple[LiveRo
     )
 
 
+# -- picture ---------------------------------------------------------------------------------------
+
+MOST_ROWS = 40
+"""Steps that are written to a terminal."""
+
+COLUMNS = (
+    ListColumn("#"),
+    ListColumn("step", "name", least=17, most=44),
+    ListColumn("live"),
+    ListColumn("", spare=2),
+    ListColumn("", "bar", least=8, most=44),
+    ListColumn("largest", "name", spare=1, least=12, most=40),
+)
+
+
+def liveness_forms(live: LiveSteps) -> Forms:
+    """Return the forms of what a tile needs, step by step."""
+    data = partial(liveness_json, live), partial(liveness_csv, live)
+    return forms_of(liveness_picture(live), data[0], csv=data[1])
+
+
+def liveness_picture(live: LiveSteps) -> Picture:
+    """Return a row for each step, with a bar by kind of thing."""
+    marks: list[Mark] = [*heading(live.heading)]
+    if live.rows:
+        rest = f"more steps; --top {MOST_ROWS} shows the largest"
+        rows = tuple(_row(live, row) for row in live.rows)
+        marks += [Gap(), Listing(COLUMNS, rows, MOST_ROWS, rest=rest)]
+    marks += [Words(live.hidden(), "soft")] if live.hidden() else []
+    marks.append(Words(live.total()))
+    if kinds := live.kinds():
+        marks += [Gap(), Legend(tuple(MEMORY[kind] for kind in kinds))]
+    return Picture(live.heading, tuple(marks))
+
+
+def _row(live: LiveSteps, row: LiveRow) -> ListRow:
+    kinds = ", ".join(f"{kind} {size_text(size)}" for kind, size in row.kinds.items())
+    cells = (
+        f"{row.number:,}" if row.number else "",
+        live.label(row),
+        size_text(row.bytes),
+        "peak" if row.is_peak else "",
+        tuple((MEMORY[kind], size) for kind, size in row.kinds.items()),
+        f"{row.largest} {size_text(row.largest_bytes)}" if row.largest else "",
+    )
+    name = f"{live.label(row)} ({row.at})" if row.at else live.label(row)
+    tip = f"{name}: {kinds or size_text(0)}"
+    return ListRow(cells, tone="strong" if row.is_peak else "plain", tip=tip)
+
+
 # -- data ------------------------------------------------------------------------------------------
 
 
@@ -191,7 +255,7 @@ def liveness_json(live: LiveSteps) -> str:
 def liveness_csv(live: LiveSteps) -> str:
     """Return a row for each step, with its bytes by kind of thing."""
     kinds = live.kinds()
-    heading = ["program", "step", "name", "bytes", *kinds, "largest", "largest bytes", "line"]
+    titles = ["program", "step", "name", "bytes", *kinds, "largest", "largest bytes", "line"]
     rows = [
         [
             *(row.program, row.number, row.title, row.bytes),
@@ -200,4 +264,4 @@ def liveness_csv(live: LiveSteps) -> str:
         ]
         for row in live.rows
     ]
-    return csv_text(heading, rows)
+    return csv_text(titles, rows)

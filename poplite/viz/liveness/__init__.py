@@ -1,1 +1,0 @@
-"""Pictures of liveness: what a tile needs, step by step."""
