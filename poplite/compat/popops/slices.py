@@ -8,7 +8,6 @@ Source: PopLibs, `popops/DynamicSlice.hpp`, `popops/EncodeOneHot.hpp`,
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,9 +26,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops import EmbeddingPlan
 from poplite.ops.operands import count_of, dimension
-from poplite.ops.slices.dynamic import NO_ROW, sliceable_of
-from poplite.ops.slices.gather import sliced
-from poplite.ops.slices.grid import blocks_to_try
+from poplite.ops.slices.dynamic import NO_ROW, sliceable
 from poplite.program import Sequence as Steps
 from poplite.types import (
     FLOAT,
@@ -89,38 +86,8 @@ def createSliceableTensor(
         return min_grain_size.create_table(name)
     least = count_of(f"popops.{what}", "min_grain_size", min_grain_size)
     if least:
-        return _in_grains(graph, element_type, shape, dims, sizes, least, name)
+        return sliceable(f"popops.{what}", graph, element_type, shape, dims, sizes, name, least)
     return ops.create_sliceable(graph, element_type, shape, dims, sizes, name)
-
-
-def _in_grains(
-    graph: Graph,
-    element_type: ElementTypeLike,
-    shape: Sequence[int],
-    dims: Sequence[int],
-    sizes: Sequence[int],
-    least: int,
-    name: str,
-) -> Tensor:
-    """Create a tensor whose slices have at least `least` elements on each of their tiles."""
-    # Only checks the shape: the variable belongs to a temporary graph.
-    like = Graph(graph.target).add_variable(element_type, shape, name)
-    dims, sizes = sliced("popops.createSliceableTensor", like, dims, sizes)
-    entries = math.prod(like.shape[dim] for dim in dims)
-    if not like.num_elements:
-        return ops.create_sliceable(graph, element_type, shape, dims, sizes, name)  # raises
-    width, tiles = like.num_elements // entries, graph.target.tiles
-    most = -(-width // max(-(-width // tiles), least))
-    plan = ops.plan_embedding(
-        graph,
-        entries=entries,
-        width=width,
-        lookups=max(1, math.prod(sizes)),
-        type=element_type,
-        used_for="read",
-        columns=max(each for each in blocks_to_try(width, tiles) if each <= most),
-    )
-    return sliceable_of(plan, like.shape, dims, name)
 
 
 @checked("popops")

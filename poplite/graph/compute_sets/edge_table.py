@@ -61,9 +61,9 @@ from poplite.graph.compute_sets.vertex_block import (
     VertexBlock,
     VertexTiles,
     edge_cuts,
+    edges_of_rows,
     edges_of_views,
     listed_edges,
-    plain_rows,
 )
 from poplite.graph.tensor.tensor import Tensor
 from poplite.jit.build import run_kernel
@@ -238,7 +238,7 @@ def _edges_of_lists(lists: Sequence[Sequence[View]]) -> Edges:
     views = list(chain.from_iterable(lists))
     counts = [sum([_num_rows(view) for view in several]) for several in lists]
     rows = compact(np.array(counts, np.int64))
-    plain = plain_rows(views, rows)
+    plain = edges_of_rows(views, rows)
     if plain is not None:
         return plain
     sizes = [size for view in views for size in [view.shape[-1]] * _num_rows(view)]

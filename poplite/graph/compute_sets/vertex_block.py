@@ -250,7 +250,7 @@ def _split_evenly(begin: Int64, times: Int64, size: int) -> Int64:
 
 def edges_of_views(views: Sequence[View], rows: Series) -> Edges:
     """Return one edge per view; each view has rank 1, or one element."""
-    plain = plain_rows(views, rows)
+    plain = edges_of_rows(views, rows)
     if plain is not None:
         return plain
     first, begin, count = runs_of_many(views)
@@ -260,7 +260,7 @@ def edges_of_views(views: Sequence[View], rows: Series) -> Edges:
     return listed_edges(begin, length, rows)
 
 
-def plain_rows(views: Sequence[View], rows: Series) -> Edges | None:
+def edges_of_rows(views: Sequence[View], rows: Series) -> Edges | None:
     """Return the edges of rows, by a fast way for most lists; None for the others.
 
     A view of rank 2 is several rows, any other view is one row.

@@ -57,7 +57,14 @@ from poplite.ops.slices.gather import (
     is_strict,
     sliced,
 )
-from poplite.ops.slices.grid import Changing, in_blocks, moved_to_blocks, owned, unshared
+from poplite.ops.slices.grid import (
+    Changing,
+    blocks_to_try,
+    in_blocks,
+    moved_to_blocks,
+    owned,
+    unshared,
+)
 from poplite.program import Copy, Sequence
 from poplite.program.control import check_graph
 from poplite.program.recording import Recorder, deciding_tiles, recorder, target
@@ -646,6 +653,23 @@ def create_sliceable(
     """
     what = "ops.create_sliceable"
     check_graph(f"{what}(graph, element_type, shape, dims, sizes)", graph)
+    return sliceable(what, graph, element_type, shape, dims, sizes, name)
+
+
+def sliceable(
+    what: str,
+    graph: Graph,
+    element_type: ElementTypeLike,
+    shape: Several[int],
+    dims: Several[int],
+    sizes: Several[int],
+    name: str,
+    least: int = 0,
+) -> Tensor:
+    """Create a tensor whose slices have at least `least` elements on each of their tiles.
+
+    0 stands for the number of elements that is the fastest to read.
+    """
     # A variable of this shape for inspection: nothing is added to the graph.
     like = Graph(graph.target).add_variable(element_type, shape, name)
     dims, sizes = sliced(what, like, dims, sizes)
@@ -656,22 +680,21 @@ def create_sliceable(
             fix="pass sizes from 1",
         )
     entries = math.prod(like.shape[dim] for dim in dims)
+    width, tiles = like.num_elements // entries, graph.target.tiles
+    most = -(-width // max(-(-width // tiles), least))
+    fitting = [each for each in blocks_to_try(width, tiles) if each <= most]
     plan = plan_embedding(
         graph,
         entries=entries,
-        width=like.num_elements // entries,
+        width=width,
         lookups=max(1, math.prod(sizes)),
         type=element_type,
         used_for="read",
+        columns=max(fitting) if least else None,
     )
-    return sliceable_of(plan, like.shape, dims, name)
-
-
-def sliceable_of(plan: EmbeddingPlan, shape: Several[int], dims: Several[int], name: str) -> Tensor:
-    """Create a variable of a shape whose sliced dimensions are the entries of a plan."""
-    order = [*dims, *(dim for dim in range(len(shape)) if dim not in dims)]
-    made = plan.create_table(name).reshape([shape[dim] for dim in order])
-    return made.dim_shuffle([order.index(dim) for dim in range(len(shape))])
+    order = [*dims, *(dim for dim in range(like.rank) if dim not in dims)]
+    made = plan.create_table(name).reshape([like.shape[dim] for dim in order])
+    return made.dim_shuffle([order.index(dim) for dim in range(like.rank)])
 
 
 def _matrix(x: Tensor, dims: Several[int]) -> Tensor:
