@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -15,12 +16,20 @@ from poplite.errors import InvalidOption, InvalidTileMapping, UnknownName, did_y
 from poplite.report.execution import ExecutionStep
 from poplite.report.memory import Held, Memory, MemoryStep
 from poplite.text import amount, clipped, integer_or_none
+from poplite.types import ELEMENT_TYPES
 from poplite.viz.draw.units import name_text, shape_text
 
 if TYPE_CHECKING:
     from poplite.report import Report
+    from poplite.report.compilation import Variable
 
 NOT_MODELLED = "cycles are not modelled: the graph was compiled with debug.instrument=False"
+
+TYPES = {each.__name__: each for each in ELEMENT_TYPES}
+"""Element types by the names that reports have for them."""
+
+SAVE_AGAIN = "save it again: reports and executables of today hold it"
+"""What to do about a file that an older poplite wrote."""
 
 VARIABLES = ("variable", "constant")
 """Categories of what users named."""
@@ -178,3 +187,24 @@ def place_of(at: str) -> str:
     'heat.py:87'
     """
     return name_text(at.partition(" in ")[0].rpartition("/")[2])
+
+
+def check_known(report: Report) -> None:
+    """Raise UnknownName when a report says nothing of variables."""
+    compilation = report.compilation
+    if compilation.graph.num_variables and not len(compilation.variables):
+        raise UnknownName(
+            "the file does not say which variables there are, and what reads and writes them",
+            at=None,
+            fix=SAVE_AGAIN,
+        )
+
+
+def size_bytes(variable: Variable) -> int:
+    """Return the bytes of all elements of a variable.
+
+    >>> from poplite.report.compilation import Variable
+    >>> size_bytes(Variable("x", "HALF", (2, 3), False, ""))
+    12
+    """
+    return math.prod(variable.shape) * TYPES[variable.element_type].size_bytes

@@ -9,10 +9,10 @@ from poplite.report.compilation import Compilation
 from poplite.report.memory import Memory, peaks_of
 from poplite.report.program_tree import Program, num_steps
 from poplite.report.report import NO_PROGRAM, Report
+from poplite.viz.names import size_bytes
 from poplite.viz.program.of_report import saved_programs
 from poplite.viz.program.tree import runs_of
 from poplite.viz.summary import ProgramLength, Summary, VertexCount, machine_name
-from poplite.viz.tensor.of_report import size_bytes
 
 DATA = "variable", "constant"
 """Categories of what holds elements of tensors."""

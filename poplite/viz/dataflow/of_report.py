@@ -16,8 +16,8 @@ from poplite.viz.dataflow.graph import Dataflow, dataflow_of_links
 from poplite.viz.dataflow.links import Item, Kind, Links, Saved, scope_of, shared
 from poplite.viz.dataflow.svg import draw_dataflow_svg
 from poplite.viz.draw.units import name_text
+from poplite.viz.names import check_known, size_bytes
 from poplite.viz.program.of_report import of_copy, quoted
-from poplite.viz.tensor.of_report import check_known, size_bytes
 
 KINDS: dict[str, Kind] = {
     "execute": "compute",

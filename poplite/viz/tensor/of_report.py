@@ -16,13 +16,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.space import variable_named
 from poplite.report.compilation import Variable
 from poplite.report.report import Report
-from poplite.types import ELEMENT_TYPES
-
-TYPES = {each.__name__: each for each in ELEMENT_TYPES}
-"""Element types by the names that reports have for them."""
-
-SAVE_AGAIN = "save it again: reports and executables of today hold it"
-"""What to do about a file that an older poplite wrote."""
+from poplite.viz.names import SAVE_AGAIN, TYPES, check_known
 
 
 def graph_of_variables(report: Report, names: Iterable[str] = ()) -> Graph:
@@ -56,26 +50,6 @@ def graph_of_variables(report: Report, names: Iterable[str] = ()) -> Graph:
                 fix=f"{SAVE_AGAIN}, unless mappings have over {MOST_PIECES:,} pieces",
             )
     return graph
-
-
-def check_known(report: Report) -> None:
-    """Raise UnknownName when a report says nothing of variables."""
-    compilation = report.compilation
-    if compilation.graph.num_variables and not len(compilation.variables):
-        raise UnknownName(
-            "the file does not say which variables there are, and what reads and writes them",
-            at=None,
-            fix=SAVE_AGAIN,
-        )
-
-
-def size_bytes(variable: Variable) -> int:
-    """Return the bytes of all elements of a variable.
-
-    >>> size_bytes(Variable("x", "HALF", (2, 3), False, ""))
-    12
-    """
-    return math.prod(variable.shape) * TYPES[variable.element_type].size_bytes
 
 
 def _place(graph: Graph, variable: Variable) -> None:
