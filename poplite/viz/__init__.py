@@ -6,6 +6,7 @@ marks, and nothing else does.  Roles and their colours are in `colours`::
 
     picture     data                  marks
     memory      memory_bars           memory_picture
+    one_tile    tile_contents         tile_picture
     liveness    live_steps            liveness_picture
     steps       step_list             steps_picture
     timeline    timeline_of           timeline_picture
@@ -15,7 +16,7 @@ marks, and nothing else does.  Roles and their colours are in `colours`::
                 map_of_load
 
 Pictures that are not made of marks so far have a folder each, whose `text` and `svg` draw the data
-of its other modules: one_tile, tensor, regions, program, dataflow, exchange and
+of its other modules: tensor, regions, program, dataflow, exchange and
 compare; summary and overview gather and draw in one module.
 
 `draw` holds what all of them are made of: words with units, columns, the terminal, SVG, PNG, HTML,

@@ -8,7 +8,6 @@ gather the data of a picture and have it drawn by what these functions return::
     frames_of       RegionFrames  regions_forms
     summary_of      Summary       summary_forms
     program_tree    ProgramTree   program_forms
-    tile_contents   TileContents  tile_forms
     dataflow_of     Dataflow      dataflow_forms
     traffic_of      Traffic       exchange_forms
 """
@@ -23,9 +22,6 @@ from poplite.viz.dataflow.text import draw_dataflow_text
 from poplite.viz.exchange.svg import draw_exchange_svg
 from poplite.viz.exchange.text import draw_exchange_text
 from poplite.viz.exchange.traffic import Traffic, traffic_json
-from poplite.viz.one_tile.svg import draw_tile_svg
-from poplite.viz.one_tile.text import draw_tile_text
-from poplite.viz.one_tile.tile_contents import TileContents, tile_json
 from poplite.viz.painters import Forms
 from poplite.viz.program.svg import draw_program_svg
 from poplite.viz.program.text import draw_program_text
@@ -76,13 +72,6 @@ def program_forms(tree: ProgramTree, *, counts: bool) -> Forms:
         partial(draw_program_text, tree, counts=counts),
         partial(draw_program_svg, tree, counts=counts),
         partial(program_json, tree),
-    )
-
-
-def tile_forms(tile: TileContents) -> Forms:
-    """Return the forms of one tile."""
-    return Forms(
-        partial(draw_tile_text, tile), partial(draw_tile_svg, tile), partial(tile_json, tile)
     )
 
 

@@ -15,10 +15,9 @@ from poplite.errors import annotated, instance_of, one_of
 from poplite.report import Report
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import Style
-from poplite.viz.forms import tile_forms
 from poplite.viz.liveness import WORST, live_steps, liveness_forms
 from poplite.viz.memory import Sort, Stack, memory_bars, memory_forms
-from poplite.viz.one_tile.tile_contents import tile_contents
+from poplite.viz.one_tile import tile_contents, tile_forms
 from poplite.viz.tile_map import Quantity, Scale, quantity_forms, quantity_map
 
 TOP = 10

@@ -355,7 +355,7 @@ def test_every_form_of_a_saved_report(
     ("command", "said"),
     [
         ("memory copies.py:build", "memory: fits; fullest tile 1:"),
-        ("tile copies.py:build 1", "'b' float[64] (copies.py:6)"),
+        ("tile copies.py:build 1", "'b' float[64]  (copies.py:6)"),
         ("liveness copies.py:build", "Copy 'a' -> 'b'"),
         ("tiles copies.py:build --by received", "256 B on 4 tiles"),
         ("tiles copies.py:build --by vertices", "0 vertices on 4 tiles"),

@@ -52,10 +52,10 @@ from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.terminal import Style
 from poplite.viz.exchange.traffic import traffic_json, traffic_of
-from poplite.viz.forms import exchange_forms, regions_forms, tile_forms
+from poplite.viz.forms import exchange_forms, regions_forms
 from poplite.viz.liveness import live_steps, liveness_forms
 from poplite.viz.memory import memory_bars, memory_forms
-from poplite.viz.one_tile.tile_contents import tile_contents
+from poplite.viz.one_tile import tile_contents, tile_forms
 from poplite.viz.ops import ops_forms, scope_tree, scopes_csv, scopes_json
 from poplite.viz.painters import Forms
 from poplite.viz.program.tree import program_json, program_tree

@@ -41,12 +41,11 @@ from poplite.viz.forms import (
     program_forms,
     summary_forms,
     tensor_forms,
-    tile_forms,
 )
 from poplite.viz.liveness import live_steps, liveness_forms
 from poplite.viz.memory import STACKS, Stack, memory_bars, memory_forms
 from poplite.viz.notebook import html
-from poplite.viz.one_tile.tile_contents import tile_contents
+from poplite.viz.one_tile import tile_contents, tile_forms
 from poplite.viz.ops import ops_forms, scope_tree
 from poplite.viz.page import report_page
 from poplite.viz.page.pack import Arrays

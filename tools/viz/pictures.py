@@ -89,8 +89,7 @@ def tile_command(parser: argparse.ArgumentParser) -> None:
 
 
 def _tile(report: Report, arguments: argparse.Namespace) -> Forms:
-    from poplite.viz.forms import tile_forms
-    from poplite.viz.one_tile.tile_contents import tile_contents
+    from poplite.viz.one_tile import tile_contents, tile_forms
 
     return tile_forms(tile_contents(report, arguments.tile, step=arguments.step))
 

@@ -36,9 +36,7 @@ from poplite.viz.memory import (
     memory_json,
     memory_picture,
 )
-from poplite.viz.one_tile.svg import draw_tile_svg
-from poplite.viz.one_tile.text import draw_tile_text
-from poplite.viz.one_tile.tile_contents import tile_contents
+from poplite.viz.one_tile import memory_strip, tile_contents, tile_picture
 from poplite.viz.overview import draw_overview_svg, overview_of
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text
@@ -105,12 +103,12 @@ def test_what_does_not_fit_is_said_and_drawn_beyond_the_limit() -> None:
 def test_one_tile_and_the_overview_end_at_the_limit_too() -> None:
     report = small_report(tile_memory_bytes=2400)
     tile = tile_contents(report, 1)
-    text = draw_tile_text(tile)
+    text = paint_text(tile_picture(tile))
     assert "! over the limit of 2,400 B" in text
     assert text.count("!!") >= 1
     assert ' class="over"' in draw_overview_svg(overview_of(report))
     report = small_report()
-    assert "!" not in draw_tile_text(tile_contents(report, 1))
+    assert "!" not in paint_text(tile_picture(tile_contents(report, 1)))
     assert ' class="over"' not in draw_overview_svg(overview_of(report))
 
 
@@ -160,7 +158,7 @@ def test_only_the_largest_steps_in_their_order() -> None:
 def test_a_program_without_steps_has_pictures_too() -> None:
     report = pl.Engine(pl.Graph(pl.Target(tiles=2)), pl.Sequence()).report()
     assert tile_contents(report, 1).moment().startswith("everything is always live")
-    assert "no cycles" in draw_tile_text(tile_contents(report, 1))
+    assert "no cycles" in paint_text(tile_picture(tile_contents(report, 1)))
     assert live_steps(report).rows == ()
     assert live_steps(report).heading == "liveness of tile 0, the fullest: 3,168 B always live"
     assert "where everything is always live" in memory_bars(report).place()
@@ -178,7 +176,8 @@ def test_cycles_of_a_tile_add_up(step: str | None) -> None:
 
 def test_a_strip_shows_what_is_live_where_it_lies() -> None:
     tile = tile_contents(small_report(), 0, step="3")
-    strip = tile.strip(tile.extent)
+    cells = memory_strip(tile).cells(tile.extent)
+    strip = ["" if part is None else part.role.words for part in cells]
     assert strip[:800] == ["stacks"] * 800
     assert set(strip[800:808]) == {""}
     for thing in tile.things:
@@ -203,7 +202,7 @@ def test_a_report_without_addresses_has_no_strip() -> None:
     assert [thing.bytes for thing in tile.things] == sorted(
         (thing.bytes for thing in tile.things), reverse=True
     )
-    assert "address" in draw_tile_svg(tile_contents(small_report(), 1))
+    assert "address" in paint_svg(tile_picture(tile_contents(small_report(), 1)))
 
 
 @pytest.mark.parametrize("number", [-1, 6, "6", "first", None])

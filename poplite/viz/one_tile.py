@@ -11,16 +11,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
-
-import numpy as np
-import numpy.typing as npt
 
 from poplite.frozen import frozen
 from poplite.report.execution import TIME_PARTS, TimePart
 from poplite.report.memory import NO_STEP, bytes_by_step, peaks_of, thing_kind
+from poplite.viz.colours import MEMORY, SPENT, Role
 from poplite.viz.draw.json_text import by_field, json_text
 from poplite.viz.draw.units import name_text, share_text, size_text
+from poplite.viz.marks import (
+    Gap,
+    Legend,
+    LengthStrip,
+    ListColumn,
+    Listing,
+    ListRow,
+    Mark,
+    Picture,
+    StripPart,
+    Words,
+    heading,
+)
 from poplite.viz.names import (
     form_of,
     full_title,
@@ -32,6 +44,7 @@ from poplite.viz.names import (
     places_of,
     tile_number,
 )
+from poplite.viz.painters import Forms, forms_of
 
 if TYPE_CHECKING:
     from poplite.report import Report
@@ -39,9 +52,6 @@ if TYPE_CHECKING:
     from poplite.report.execution import ExecutionStep
     from poplite.report.memory import Memory, Steps
     from poplite.report.per_tile import PerTile
-
-FREE = ""
-"""Stands for the kind of room where nothing is live."""
 
 MOST_STRETCHES = 4
 """Stretches of steps that are named."""
@@ -73,9 +83,14 @@ class PlacedItem:
 
     @property
     def what(self) -> str:
-        """Name, type, shape and line."""
-        place = place_of(self.at)
-        return " ".join(filter(None, [self.name, self.form, place and f"({place})"]))
+        """Name, type and shape."""
+        return f"{self.name} {self.form}".rstrip()
+
+    def tip(self) -> str:
+        """Return all that is known of it, on one line."""
+        address = "" if self.address is None else f"{self.address:,}: "
+        at = f" ({self.at})" if self.at else ""
+        return f"{address}{self.what}{at}, {size_text(self.bytes)}, {self.when}"
 
 
 @frozen
@@ -157,30 +172,6 @@ class TileContents:
         """The address behind the last thing, of all steps."""
         return max((_end(thing) for thing in self.things), default=0)
 
-    def largest(self, count: int) -> list[PlacedItem]:
-        """Return the largest things, in their order."""
-        order = sorted(range(len(self.things)), key=lambda k: -self.things[k].bytes)[:count]
-        return [self.things[k] for k in sorted(order)]
-
-    def strip(self, cells: int) -> list[str]:
-        """Return the kind of thing that has most of each of as many parts of the memory.
-
-        `FREE` is the kind of a part where nothing is live.
-        """
-        edges = np.arange(cells + 1) * self.extent / cells
-        sizes: dict[str, npt.NDArray[np.float64]] = {}
-        for thing in self.things:
-            if thing.is_live and thing.address is not None:
-                begin, end = np.clip(edges[:-1], thing.address, None), _end(thing)
-                covered = np.clip(np.clip(edges[1:], None, end) - begin, 0, None)
-                sizes[thing.kind] = sizes.get(thing.kind, np.zeros(cells)) + covered
-        if not sizes:
-            return [FREE] * cells
-        names, table = list(sizes), np.array(list(sizes.values()))
-        most = table.argmax(axis=0)
-        filled = table.max(axis=0) > 0
-        return [names[k] if some else FREE for k, some in zip(most, filled, strict=True)]
-
 
 def _end(thing: PlacedItem) -> int:
     return (thing.address or 0) + thing.bytes
@@ -212,8 +203,8 @@ def tile_contents(report: Report, tile: int | str, *, step: str | None = None) -
         step=title,
         is_peak=place == peak,
         live=memory.always_live[number] + (int(sizes[place]) if place != NO_STEP else 0),
-        things=tuple(_things(memory, number, place)),
-        vertices=tuple(_vertices(report.compilation, None if rows is None else ran, number)),
+        things=tuple(_placed(memory, number, place)),
+        vertices=tuple(_running(report.compilation, None if rows is None else ran, number)),
         cycles=cycles,
         scope="all steps" if step is None else title,
         elapsed=sum(each.cycles for each in ran),
@@ -221,7 +212,7 @@ def tile_contents(report: Report, tile: int | str, *, step: str | None = None) -
     )
 
 
-def _things(memory: Memory, tile: int, step: int) -> list[PlacedItem]:
+def _placed(memory: Memory, tile: int, step: int) -> list[PlacedItem]:
     addresses: Sequence[PerTile | None] = memory.addresses or [None] * len(memory.held)
     found = [
         PlacedItem(
@@ -256,7 +247,7 @@ def _number(memory: Memory, step: int) -> str:
     return number_of(memory.steps[step]) or f"{step + 1:,}"
 
 
-def _vertices(
+def _running(
     compilation: Compilation, ran: Sequence[ExecutionStep] | None, tile: int
 ) -> list[RunsHere]:
     """Return the vertices of a tile in some steps, or in all compute sets."""
@@ -287,6 +278,117 @@ def _cycles(ran: Sequence[ExecutionStep], tile: int) -> dict[TimePart, int]:
             found["sync"] += phase.sync
     found["waiting"] = sum(step.cycles for step in ran) - sum(found.values())
     return {part: cycles for part, cycles in found.items() if cycles > 0}
+
+
+# -- picture ---------------------------------------------------------------------------------------
+
+MOST_THINGS, MOST_VERTICES = 16, 12
+"""Rows that are written to a terminal."""
+
+LONGEST_NAME = 70
+LINES = 4
+"""Lines of text of the memory."""
+
+FREE = Role("free", ".", "none")
+
+
+def tile_forms(tile: TileContents) -> Forms:
+    """Return the forms of one tile."""
+    return forms_of(tile_picture(tile), partial(tile_json, tile))
+
+
+def tile_picture(tile: TileContents) -> Picture:
+    """Return a strip of the memory, what lies there, what runs there, and what cycles go into."""
+    marks: list[Mark] = [*heading(tile.heading, tile.moment() + tile.note)]
+    if tile.things and tile.is_addressed:
+        marks += [Gap(), *_memory(tile)]
+    for listing in (_things(tile), _vertices_listing(tile), _cycles_listing(tile)):
+        marks += [Gap(), listing]
+    return Picture(tile.heading, tuple(marks))
+
+
+def memory_strip(tile: TileContents) -> LengthStrip:
+    """Return what is live, each thing where it lies."""
+    live = [thing for thing in tile.things if thing.is_live]
+    parts = tuple(
+        StripPart(thing.address or 0, thing.bytes, MEMORY[thing.kind], thing.name, thing.tip())
+        for thing in live
+    )
+    return LengthStrip(parts, tile.extent, tile.limit_bytes, LINES)
+
+
+def _memory(tile: TileContents) -> list[Mark]:
+    """Return the memory with what its colours mean; what is free is named where it is seen."""
+    strip = memory_strip(tile)
+    kinds = {part.role.words for part in strip.parts}
+    free = [FREE] if None in strip.cells(256) else []
+    legend = Legend((*(role for kind, role in MEMORY.items() if kind in kinds), *free))
+    over = f"! over the limit of {size_text(tile.limit_bytes)}"
+    return [strip, legend, *([Words(over)] if tile.extent > tile.limit_bytes else [])]
+
+
+def _things(tile: TileContents) -> Listing:
+    """Return what lies there, the largest first."""
+    columns = (
+        ListColumn("address"),
+        ListColumn("bytes"),
+        ListColumn("live", spare=1),
+        ListColumn("what lies there", "name", least=20, most=LONGEST_NAME),
+    )
+    first = 0 if tile.is_addressed else 1
+    rows = tuple(
+        ListRow(
+            (f"{each.address:,}" if first == 0 else "", f"{each.bytes:,}", each.when, each.what)[
+                first:
+            ],
+            MEMORY[each.kind],
+            aside=f"({place})" if (place := place_of(each.at)) else "",
+            tone="plain" if each.is_live else "soft",
+            tip=each.tip(),
+        )
+        for each in sorted(tile.things, key=lambda thing: -thing.bytes)
+    )
+    return Listing(columns[first:], rows, MOST_THINGS, rest="more things")
+
+
+def _vertices_listing(tile: TileContents) -> Listing | Words:
+    if not tile.vertices:
+        return Words("no vertices")
+    columns = ListColumn("vertices"), ListColumn("class and compute set", "name", most=LONGEST_NAME)
+    rows = tuple(
+        ListRow(
+            (f"{each.count:,}", f"{each.type} in '{each.compute_set}'"),
+            aside=f"({each.at})" if each.at else "",
+        )
+        for each in tile.vertices
+    )
+    return Listing(columns, rows, MOST_VERTICES, rest="more kinds of vertices")
+
+
+def _cycles_listing(tile: TileContents) -> Listing | Words:
+    if not tile.elapsed:
+        return Words("no cycles")
+    columns = (
+        ListColumn("cycles"),
+        ListColumn("share"),
+        ListColumn(f"of {tile.scope}", "name", least=23, most=44),
+        ListColumn("", "bar", most=40, whole=tile.elapsed),
+    )
+    rows = tuple(
+        ListRow(
+            (
+                f"{cycles:,}",
+                share_text(cycles / tile.elapsed),
+                SPENT[part].words,
+                ((SPENT[part], cycles),),
+            )
+        )
+        for part, cycles in tile.cycles.items()
+    )
+    return Listing(columns, rows)
+
+
+# -- data ------------------------------------------------------------------------------------------
 
 
 def tile_json(tile: TileContents) -> str:

@@ -1,1 +1,0 @@
-"""The picture of one tile: its memory by address, its vertices, its cycles."""
