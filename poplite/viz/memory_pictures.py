@@ -177,8 +177,8 @@ def liveness_text(
     >>> graph = pl.Graph(pl.Target(tiles=2))
     >>> a, b, c = (graph.add_variable(pl.INT, (9,), name, mapping=0) for name in "abc")
     >>> engine = pl.Engine(graph, pl.Sequence(pl.Copy(a, b), pl.Copy(b, c)))
-    >>> print(liveness_text(engine.report(), top=1).splitlines()[1])
-      1  Copy 'a' -> 'b'  36 B ◂ peak ████████████████████  'b' 36 B
+    >>> print(liveness_text(engine.report(), top=1, width=60).splitlines()[3])
+    1  Copy 'a' -> 'b'  36 B  peak  vvvvvvvvvvvvvvvvvv  'b' 36 B
     """
     live = live_steps(report, tile, top=top)
     return liveness_forms(live).text(Style(color, ascii_only, width))
