@@ -182,6 +182,16 @@ def category_role(words: str, number: int) -> Role:
     return Role(words, "█", f"c{number}", number, "#")
 
 
+THINGS: Mapping[str, Role] = {
+    **{kind: category_role(kind, number) for kind, number in KINDS.items()},
+    "compute set": category_role("compute set", KINDS["compute"]),
+    "decision": category_role("decision", KINDS["control"]),
+    "operation": category_role("operation", KINDS["compute"]),
+    "scope": Role("scope", "·", "dots"),
+}
+"""By kind of node in a program or a dataflow graph."""
+
+
 def color_of(kind: str, *, dark: bool = False) -> str:
     """Return the colour of a class, on a light or on a dark page.
 

@@ -79,9 +79,15 @@ class Gap:
 
 @frozen
 class Legend:
-    """What colours stand for."""
+    """The meaning of colours.
+
+    Attributes:
+        roles: the roles that have them.
+        in_text: whether text has the characters of the roles.
+    """
 
     roles: tuple[Role, ...]
+    in_text: bool = True
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -105,10 +111,12 @@ class ListColumn:
             there is no room; "bar" takes the room that is left.
         spare: where there is no room, which numbers and names are left out first, from 1; 0: never.
         least: units that a bar has at least, for which names are cut; 0: it is left out instead.
-            Units that a name has before numbers are left out for it; 0: a few.
+            Units that a name has before numbers are left out for it; 0: a few.  Units that the
+            last name has before this number is left out for it.
         most: units that a name or a bar has at most; 0: as many as there are.
         whole: the size of a whole bar; None: the largest of the rows.
         track: whether the whole of a bar is shown behind it.
+        keeps_aside: whether names in quotes are shortened before what follows is left out.
     """
 
     title: str
@@ -118,6 +126,7 @@ class ListColumn:
     most: int = 0
     whole: float | None = None
     track: bool = False
+    keeps_aside: bool = False
 
 
 @frozen
@@ -126,7 +135,8 @@ class ListRow:
 
     Attributes:
         cells: for each column its text, or the parts of its bar.
-        role: what the row stands for, shown as a square before its name; None without.
+        role: what the row stands for, shown as a square before its name, and in text as its
+            colour; None without.
         aside: what follows the last name softly, where there is room.
         level: how deep the row is, in a tree.
         tone: "soft" for what matters less, "strong" for the row to look at.
@@ -166,6 +176,15 @@ class Listing:
             sizes = [sum(size for _, size in bar_of(row.cells[k])) for row in self.rows]
             found.append(column.whole or max([*sizes, 1]))
         return found
+
+
+def indent_of(level: int, deepest: int) -> tuple[int, str]:
+    """Return how many steps a row is indented, and the number of levels beyond the deepest.
+
+    >>> indent_of(3, 8), indent_of(12, 8)
+    ((3, ''), (8, '+4 '))
+    """
+    return min(level, deepest), f"+{level - deepest:,} " if level > deepest else ""
 
 
 # -- places ----------------------------------------------------------------------------------------

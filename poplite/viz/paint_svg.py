@@ -20,7 +20,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.text import amount
 from poplite.viz.colours import RAMP
-from poplite.viz.draw.columns import cut, wrapped
+from poplite.viz.draw.columns import cut, fitted, wrapped
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, box, number, text_width
 from poplite.viz.marks import (
     WIDTH,
@@ -43,6 +43,7 @@ from poplite.viz.marks import (
     Tone,
     Words,
     bar_of,
+    indent_of,
 )
 
 MARGIN, ROW, GAP = 20, 20, 16
@@ -59,6 +60,9 @@ MOST_ROWS = 300
 
 LEAST_BAR = 420
 """Pixels of the whole of a bar in a listing, unless it is to be shorter."""
+
+STEP, DEEPEST = 16, 20
+"""Pixels of a level of a tree, and its deepest level with an indent of its own."""
 
 HIGH = 55
 """Pixels of bars for a line of text."""
@@ -173,6 +177,7 @@ def _listing(listing: Listing, pen: Pen) -> None:
     if listing.has_titles:
         titles = tuple("" if c.form == "bar" else c.title for c in listing.columns)
         table.paint(ListRow(titles, tone="soft"), pen)
+    table.join(rows, pen)
     for row in rows:
         table.paint(row, pen)
     if more := len(listing.rows) - len(rows):
@@ -202,8 +207,8 @@ class _Table:
         wide = [text_width(column.title, 12)]
         for row in rows:
             aside = f"  {row.aside}" if k == self.last and row.aside else ""
-            wide.append(text_width(cut(str(row.cells[k]), column.most or WIDTH) + aside, 12))
-            wide[-1] += 16 * row.level if k == self.last else 0
+            wide.append(text_width(self._text(row, k) + aside, 12))
+            wide[-1] += STEP * min(row.level, DEEPEST) if k == self.last else 0
         return max(wide) + (16 if k == self.last and self.has_roles else 0)
 
     def paint(self, row: ListRow, pen: Pen) -> None:
@@ -225,12 +230,32 @@ class _Table:
         ink, aside = "line soft" if row.tone == "soft" else "line ink", ""
         if k == self.last:
             aside = row.aside
-            x += 16 * row.level
+            x += STEP * min(row.level, DEEPEST)
             if row.role:
                 pen.canvas.rect(x, pen.y + 5, 10, 10, row.role.kind)
             x += 16 if self.has_roles else 0
-        text = cut(str(row.cells[k]), self.columns[k].most or WIDTH)
-        pen.canvas.text(x, pen.y + 14, text, ink, aside=aside, tip=row.tip)
+        pen.canvas.text(x, pen.y + 14, self._text(row, k), ink, aside=aside, tip=row.tip)
+
+    def _text(self, row: ListRow, k: int) -> str:
+        """Return what a cell of names says, with how much deeper it is than indents are."""
+        beyond = indent_of(row.level, DEEPEST)[1] if k == self.last else ""
+        return beyond + fitted(str(row.cells[k]), self.columns[k].most or WIDTH)
+
+    def join(self, rows: Sequence[ListRow], pen: Pen) -> None:
+        """Draw an elbow from each row of a tree to those below it; the pen is at the first."""
+        left = MARGIN + sum(self.wide[: self.last]) + GAP * self.last
+        above: dict[int, float] = {}
+        lowest: dict[tuple[float, float], float] = {}
+        ticks = []
+        for k, row in enumerate(rows):
+            x, y = left + STEP * min(row.level, DEEPEST), pen.y + ROW * (k + 0.5)
+            above[row.level] = y
+            if 0 < row.level <= DEEPEST and row.level - 1 in above:
+                lowest[x - STEP + 5, above[row.level - 1] + 7] = y
+                ticks.append(f"M{number(x - STEP + 5)} {number(y)}h{number(STEP - 7)}")
+        stems = [f"M{number(x)} {number(top)}V{number(end)}" for (x, top), end in lowest.items()]
+        if stems:
+            pen.canvas.path("".join(stems + ticks), "rule flush")
 
     def _bar(self, row: ListRow, k: int, x: float, pen: Pen) -> None:
         parts: BarCell = bar_of(row.cells[k])

@@ -26,7 +26,16 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.text import amount
 from poplite.viz.colours import PHASES as PHASES, Role
-from poplite.viz.draw.columns import LEAST_NAME, cells, cut, fitting, table_lines, widest, wrapped
+from poplite.viz.draw.columns import (
+    LEAST_NAME,
+    cells,
+    cut,
+    fitted,
+    shortened,
+    table_lines,
+    widest,
+    wrapped,
+)
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.marks import (
     WIDTH,
@@ -49,6 +58,7 @@ from poplite.viz.marks import (
     TimeLanes,
     Words,
     bar_of,
+    indent_of,
 )
 
 EIGHTHS, ASCII_EIGHTHS = " ▁▂▃▄▅▆▇█", " .:-=+*%#"
@@ -62,6 +72,9 @@ COLUMNS = (64, 32, 24, 16)
 
 WIDEST_BAR = 8
 """Cells of the bar of one place."""
+
+STEP, LEAST_TITLE, LEAST_DEEP = 2, 24, 4
+"""Cells of a level of a tree, those of a name in any level, and levels that have indents."""
 
 LEAST_SHARE = 0.5
 """Share of the limit from which on the fullest place is drawn against all of it."""
@@ -110,8 +123,8 @@ def _sketch(sketch: Sketch, style: Style) -> list[str]:
 
 @painted_lines.register
 def _legend(legend: Legend, style: Style) -> list[str]:
-    lines, used = [""], 0
-    for role in legend.roles:
+    lines, used = [""] * legend.in_text, 0
+    for role in legend.roles if legend.in_text else ():
         character = role.character(ascii_only=style.ascii_only)
         mark = "blank" if character == " " else painted(character, role, style)
         room = cells(character if character != " " else mark) + 1 + cells(role.words)
@@ -162,11 +175,27 @@ class _Table:
         least = [self._least(k) for k in range(len(self.columns))]
         spared = [k for k, column in enumerate(self.columns) if column.spare]
         spared.sort(key=lambda k: self.columns[k].spare)
-        kept = fitting(least, self.room + 2, spared)
+        kept = self._fitting(least, spared)
         self.kept = {k for k in kept if self.wide[k] or self.columns[k].form == "bar"}
         self.room -= sum(self.wide[k] + 2 for k in self._of("number"))
         self._narrow_names()
         self._fit_bars()
+        if 0 <= self.last < max(self.kept) and not self._of("bar"):  # numbers end on the right
+            self.wide[self.last] += style.columns + 2 - sum(self.wide[k] + 2 for k in self.kept)
+        self.deepest = max(LEAST_DEEP, (self.room - LEAST_TITLE) // (2 * STEP))
+
+    def _fitting(self, least: Sequence[int], spared: Sequence[int]) -> list[int]:
+        """Return the columns that have room, of which each needs its own least."""
+        kept = [*range(len(least))]
+        for k in spared:
+            needed = sum(least[column] + 2 for column in kept)
+            if self.columns[k].form == "number" and self.columns[k].least:
+                of_name = min(self.wide[self.last], self.columns[k].least)
+                needed += max(0, of_name - least[self.last])
+            if needed <= self.room + 2:
+                break
+            kept.remove(k)
+        return kept
 
     def _of(self, form: str) -> list[int]:
         """Return the columns of a form that are kept."""
@@ -185,7 +214,7 @@ class _Table:
         if column.form == "bar":
             return 0
         title = [cells(column.title)] if listing.has_titles else []
-        step = 2 if k == self.last else 0
+        step = STEP if k == self.last else 0
         texts = [cells(str(row.cells[k])) + step * row.level for row in rows]
         if k == self.last:
             beside = (cells(row.aside) + 2 * bool(row.aside) for row in rows)
@@ -224,14 +253,30 @@ class _Table:
             return _bar(bar_of(cell), wide, self.wholes[k], self.style)
         if column.form == "number":
             return f"{'':>{wide - cells(str(cell))}}{cell}"
-        indent = "  " * row.level if k == self.last else ""
-        shown = f"{indent}{cut(str(cell), max(LEAST_NAME, wide - len(indent)))}"
-        if k == self.last and row.aside:
-            room = (self.room if k == len(self.columns) - 1 else wide) - cells(shown)
-            if (beside := cells(row.aside) + 2) <= room:
-                more = " " * (wide - cells(shown) - beside)
-                return f"{shown}  {self.style.faint(row.aside)}{more}"
+        if k == self.last:
+            return self._last_name(row)
+        shown = fitted(str(cell), wide)
         return shown + " " * (wide - cells(shown))
+
+    def _last_name(self, row: ListRow) -> str:
+        column, cell, wide = (
+            self.columns[self.last],
+            str(row.cells[self.last]),
+            self.wide[self.last],
+        )
+        steps, beyond = indent_of(row.level, self.deepest)
+        indent = " " * STEP * steps + beyond
+        name = fitted(cell, max(LEAST_NAME, wide - len(indent)))
+        room = (wide if self.last < len(self.columns) - 1 else self.room) - len(indent)
+        beside = cells(row.aside) + 2 * bool(row.aside)
+        if column.keeps_aside and cells(name) + beside > room:
+            shorter = shortened(cell, room - beside)
+            name = shorter if cells(shorter) + beside <= room else name
+        beside = beside if cells(name) + beside <= room else 0
+        more = " " * (wide - len(indent) - cells(name) - beside)
+        shown = painted(name, row.role, self.style) if row.role else name
+        aside = f"  {self.style.faint(row.aside)}" if beside else ""
+        return f"{self.style.faint(indent)}{shown}{aside}{more}"
 
 
 def _bar(parts: BarCell, room: int, whole: float, style: Style) -> str:

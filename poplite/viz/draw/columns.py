@@ -10,6 +10,7 @@ be drawn in front.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from unicodedata import bidirectional, category, east_asian_width
 
@@ -92,6 +93,34 @@ def pattern_of(text: str) -> str:
     "{x}: Copy 'a'"
     """
     return text.replace("{", "{{").replace("}", "}}")
+
+
+def names_in(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return a text as a pattern with {} for each name in quotes, and these names.
+
+    >>> names_in("Copy 'images' -> 'x'")
+    ('Copy {} -> {}', ('images', 'x'))
+    """
+    parts = re.split(r"'(.*?)'(?=$|[ ,])", text, flags=re.DOTALL)
+    return "{}".join(map(pattern_of, parts[::2])), tuple(parts[1::2])
+
+
+def shortened(text: str, room: int) -> str:
+    """Return a text whose names in quotes are shortened where it does not fit, to a few cells.
+
+    >>> shortened("Copy 'a' -> 'model/block4/conv/weights'", 30)
+    "Copy 'a' -> 'model/...eights'"
+    """
+    return filled(*names_in(text), room)
+
+
+def fitted(text: str, room: int) -> str:
+    """Return a line that fits `room` cells; names in quotes are shortened first, then its middle.
+
+    >>> fitted("Copy 'a' -> 'model/block4/conv/weights'", 20)
+    "Copy 'a' ...od...ts'"
+    """
+    return cut(shortened(text, room), room)
 
 
 def wrapped(text: str, width: int) -> list[str]:

@@ -233,6 +233,52 @@ def test_levels_are_indented() -> None:
     assert [line.index("scope") for line in lines] == [3, 5, 7]
 
 
+TREE = (
+    ListColumn("n"),
+    ListColumn("name", "name", keeps_aside=True),
+    ListColumn("where", spare=2, least=30),
+    ListColumn("helper", spare=1, least=40),
+)
+
+
+def tree_lines(width: int, name: str, level: int = 0) -> list[str]:
+    cells_of_row = ("1", f"Copy '{name}'", "net.py:1", "layers.py:20")
+    row = ListRow(cells_of_row, COMPUTE, aside="12 elements", level=level)
+    return paint_text(Picture("", (Listing(TREE, (row,)),)), Style(width=width)).splitlines()
+
+
+def test_numbers_behind_a_name_end_on_the_right_while_it_has_its_least() -> None:
+    assert tree_lines(100, "x" * 40)[0].split() == ["n", "name", "where", "helper"]
+    assert tree_lines(60, "x" * 40)[0].split() == ["n", "name", "where"]
+    assert tree_lines(40, "x" * 40)[0].split() == ["n", "name"]
+    for width in (60, 100):
+        assert {len(line) for line in tree_lines(width, "x" * 40)} == {width}
+
+
+def test_names_in_quotes_are_shortened_before_what_follows_is_left_out() -> None:
+    assert "'xxxxxxxxx...xxxxxxxxx'  12 elements" in " ".join(tree_lines(54, "x" * 40))
+    assert "12 elements" not in " ".join(tree_lines(40, "x" * 40, level=10))
+
+
+def test_levels_beyond_the_deepest_are_counted() -> None:
+    assert "+988 Copy 'x'" in tree_lines(100, "x", level=1000)[1]
+    svg = paint_svg(Picture("", (Listing(TREE, (ListRow(("", "a", "", ""), level=30),)),)))
+    assert ">+10 a" in svg
+
+
+def test_rows_of_a_tree_are_joined() -> None:
+    rows = [ListRow(("", f"{k}", "", ""), level=level) for k, level in enumerate((0, 1, 1, 2))]
+    svg = paint_svg(Picture("", (Listing(TREE, tuple(rows)),)))
+    (path,) = re.findall(r'<path d="(M[^"]*)" class="rule flush"', svg)
+    assert (path.count("V"), path.count("h")) == (2, 3)
+
+
+def test_a_legend_of_colours_alone_is_not_in_text() -> None:
+    picture = Picture("", (Legend((COMPUTE,), in_text=False),))
+    assert paint_text(picture) == ""
+    assert COMPUTE.words in paint_svg(picture)
+
+
 def test_rows_beyond_the_most_are_counted_unless_all_are_asked_for() -> None:
     columns = (ListColumn("n"), ListColumn("step", "name"))
     rows = tuple(ListRow((f"{k}", f"step{k}")) for k in range(50))
