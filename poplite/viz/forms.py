@@ -4,7 +4,6 @@ Users' functions (`pictures`), notebooks (`notebook`) and the command (`poplite.
 gather the data of a picture and have it drawn by what these functions return::
 
     gathered by     data          drawn as
-    ownership_of    Ownership     tensor_forms
     frames_of       RegionFrames  regions_forms
     summary_of      Summary       summary_forms
     program_tree    ProgramTree   program_forms
@@ -31,20 +30,6 @@ from poplite.viz.regions.page import regions_page
 from poplite.viz.regions.svg import draw_regions_svg
 from poplite.viz.regions.text import draw_regions_text
 from poplite.viz.summary import Summary, draw_summary_svg, draw_summary_text, summary_json
-from poplite.viz.tensor.ownership import Ownership, tensor_json
-from poplite.viz.tensor.page import tensor_page
-from poplite.viz.tensor.svg import draw_tensor_svg
-from poplite.viz.tensor.text import draw_tensor_text
-
-
-def tensor_forms(owned: Ownership) -> Forms:
-    """Return the forms of who owns a tensor's elements."""
-    return Forms(
-        partial(draw_tensor_text, owned),
-        partial(draw_tensor_svg, owned),
-        partial(tensor_json, owned),
-        partial(tensor_page, owned),
-    )
 
 
 def regions_forms(shown: RegionFrames) -> Forms:

@@ -61,11 +61,11 @@ from poplite.viz.painters import Forms
 from poplite.viz.program.tree import program_json, program_tree
 from poplite.viz.regions.field import frames_of_field
 from poplite.viz.regions.frames import RegionFrames, frames_of, regions_json
-from poplite.viz.regions.operations import read_operation
 from poplite.viz.steps import step_list, steps_forms, steps_json
 from poplite.viz.summary import summary_json, summary_of
 from poplite.viz.tile_map import quantity_forms, quantity_map
 from poplite.viz.timeline import timeline_forms, timeline_json, timeline_of
+from poplite.viz.views import read_operation
 
 HERE = Path(__file__).parent
 

@@ -178,8 +178,7 @@ def _tensor(arguments: argparse.Namespace, out: Destination) -> None:
 
     graph = load_variables(arguments, [arguments.name])
     from poplite.graph.space import variable_named
-    from poplite.viz.forms import tensor_forms
-    from poplite.viz.tensor.ownership import ownership_of_variable
+    from poplite.viz.tensor import ownership_of_variable, tensor_forms
 
     variable = variable_named(graph.space, arguments.name, at=None)
     owned = ownership_of_variable(variable, arguments.view)
@@ -236,7 +235,7 @@ def _check(arguments: argparse.Namespace) -> None:
     """Refuse missing or conflicting arguments, before the user's program runs."""
     from poplite.errors import InvalidOption
     from poplite.tools.viz.load_report import is_report_file
-    from poplite.viz.regions.operations import read_operation
+    from poplite.viz.views import read_operation
 
     if (arguments.name is None) == (arguments.field is None):
         both = arguments.name is not None
@@ -268,7 +267,7 @@ def _check(arguments: argparse.Namespace) -> None:
 def _frames(graph: Graph, arguments: argparse.Namespace) -> RegionFrames:
     from poplite.viz.regions.field import frames_of_field
     from poplite.viz.regions.frames import frames_of
-    from poplite.viz.regions.operations import read_operation
+    from poplite.viz.views import read_operation
 
     if arguments.field is not None:
         return frames_of_field(graph, arguments.field)

@@ -31,7 +31,7 @@ from poplite.types import type_text
 from poplite.view import num_runs, runs, storages
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.units import name_text, shape_text
-from poplite.viz.regions.operations import TensorOperation, applied, read_operation
+from poplite.viz.views import TensorOperation, applied, read_operation
 
 if TYPE_CHECKING:
     from poplite.graph.space import Variable

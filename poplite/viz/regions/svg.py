@@ -25,13 +25,12 @@ from poplite.arrays.intervals import Int64
 from poplite.graph.tile_mapping import NO_TILE
 from poplite.viz.colours import CATEGORIES, RAMP
 from poplite.viz.draw.columns import cut
+from poplite.viz.draw.flat_page import Rectangles, fold, rectangles, tile_colors
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, number, text_width
 from poplite.viz.draw.units import name_text
 from poplite.viz.regions.frames import Frame, RegionFrames
 from poplite.viz.regions.text import element_text
 from poplite.viz.regions.words import captions
-from poplite.viz.tensor.flat_page import Rectangles, fold, rectangles
-from poplite.viz.tensor.tile_colors import tile_colors
 
 MARGIN = 20
 WIDTH = 760

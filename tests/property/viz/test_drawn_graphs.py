@@ -27,8 +27,8 @@ from poplite.viz.page.report_data import report_data
 from poplite.viz.program.labels import MOST
 from poplite.viz.program.tree import program_json, program_tree
 from poplite.viz.regions.frames import Frame, frames_of, regions_json
-from poplite.viz.regions.operations import TensorOperation, applied, read_operation
 from poplite.viz.summary import summary_json, summary_of
+from poplite.viz.views import TensorOperation, applied, read_operation
 
 # -- counts ----------------------------------------------------------------------------------------
 

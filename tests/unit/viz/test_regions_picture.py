@@ -15,12 +15,11 @@ from poplite.viz.draw.terminal import Style
 from poplite.viz.regions import frames
 from poplite.viz.regions.field import FieldCopies, frames_of_field
 from poplite.viz.regions.frames import RegionFrames, frames_of
-from poplite.viz.regions.operations import applied, read_operation
 from poplite.viz.regions.page import regions_page
 from poplite.viz.regions.svg import draw_regions_svg
 from poplite.viz.regions.text import draw_regions_text
 from poplite.viz.regions.words import captions
-from poplite.viz.tensor.selection import Index, parse_view, select
+from poplite.viz.views import Index, applied, parse_view, read_operation, select
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -17,8 +17,7 @@ from poplite.arrays.intervals import Int64
 from poplite.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.viz import tensor_svg, tensor_text
-from poplite.viz.draw.terminal import Style
-from poplite.viz.tensor.flat_page import (
+from poplite.viz.draw.flat_page import (
     MIXED,
     Page,
     Rectangles,
@@ -27,11 +26,19 @@ from poplite.viz.tensor.flat_page import (
     rectangles,
     tick_step,
 )
-from poplite.viz.tensor.interval_table import tile_rows
-from poplite.viz.tensor.ownership import Ownership, ownership_of, ownership_of_variable
-from poplite.viz.tensor.selection import select
-from poplite.viz.tensor.svg import MOST_RECTANGLES, draw_tensor_svg
-from poplite.viz.tensor.text import draw_tensor_text
+from poplite.viz.draw.page_cells import MOST_RECTANGLES
+from poplite.viz.draw.svg import SvgText
+from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
+from poplite.viz.paint_svg import paint_svg
+from poplite.viz.paint_text import paint_text
+from poplite.viz.tensor import (
+    Ownership,
+    ownership_of,
+    ownership_of_variable,
+    tensor_picture,
+    tile_rows,
+)
+from poplite.viz.views import select
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -44,6 +51,16 @@ def owned(tiles: npt.ArrayLike, view: str | None = None) -> Ownership:
     length = np.diff(np.append(begin, len(flat)))
     chosen = None if view is None else select(array.shape, view)
     return Ownership("v", "float32", 4, array.shape, begin, length, flat[begin], chosen)
+
+
+def text_of(owned: Ownership, style: Style = DEFAULT_STYLE) -> str:
+    """The picture as text."""
+    return paint_text(tensor_picture(owned), style)
+
+
+def svg_of(owned: Ownership) -> SvgText:
+    """The picture as SVG."""
+    return paint_svg(tensor_picture(owned))
 
 
 def blocks(rows: int, columns: int, down: int, across: int) -> npt.NDArray[np.int64]:
@@ -106,7 +123,7 @@ def test_text_marks_the_view() -> None:
 
 
 def test_text_shortens_runs_of_tiles_without_room() -> None:
-    lines = body(draw_tensor_text(owned(np.arange(1472)[None, :].repeat(2, 0))))
+    lines = body(text_of(owned(np.arange(1472)[None, :].repeat(2, 0))))
     assert len(lines) == 1
     labels = [label.strip() for label in lines[0].split("│")]
     ends = [tuple(map(int, label.split("-"))) for label in labels]
@@ -116,18 +133,18 @@ def test_text_shortens_runs_of_tiles_without_room() -> None:
 
 
 def test_text_counts_tiles_that_are_no_series() -> None:
-    assert "tiles" in body(draw_tensor_text(owned(np.arange(640)[None, :] * 7 % 64)))[0]
+    assert "tiles" in body(text_of(owned(np.arange(640)[None, :] * 7 % 64)))[0]
 
 
 def test_long_pictures_are_cut_with_a_notice_unless_full() -> None:
     rows = owned(np.arange(1000)[:, None] % 3 + np.zeros(64, np.int64))
-    assert "... 961 more lines, from 39 on; -o FILE.txt writes them all" in draw_tensor_text(rows)
-    assert len(body(draw_tensor_text(rows, Style(full=True)))) == 1000
+    assert "... 961 more lines, from 39 on; -o FILE.txt writes them all" in text_of(rows)
+    assert len(body(text_of(rows, Style(full=True)))) == 1000
 
 
 def test_long_pictures_are_cut_around_the_view() -> None:
     rows = owned(np.arange(1000)[:, None] % 3 + np.zeros(64, np.int64), "500:503, 8:16")
-    lines = draw_tensor_text(rows).splitlines()
+    lines = text_of(rows).splitlines()
     first = lines.index("... 497 lines before")
     assert [line.split("│")[0].strip() for line in lines[first + 1 : first + 5]] == [
         "497",
@@ -136,19 +153,19 @@ def test_long_pictures_are_cut_around_the_view() -> None:
         "500",
     ]
     assert "█" in lines[first + 4]
-    last = draw_tensor_text(owned(np.arange(100)[:, None] % 3 + np.zeros(64), "99"))
+    last = text_of(owned(np.arange(100)[:, None] % 3 + np.zeros(64), "99"))
     assert "... 60 lines before" in last
 
 
 def test_long_tables_keep_the_tiles_in_the_view() -> None:
     tiles = owned(np.tile(np.arange(200), 3) * 7 % 200, "0:3")
-    text = draw_tensor_text(tiles)
+    text = text_of(tiles)
     table = text[text.index("intervals") :].splitlines()
     assert [line.split()[0] for line in table[1:5]] == ["0", "7", "14", "1-3"]
 
 
 def test_tiles_with_moved_intervals_share_a_line() -> None:
-    table = draw_tensor_text(owned(blocks(4, 8, 2, 4))).splitlines()[-2:]
+    table = text_of(owned(blocks(4, 8, 2, 4))).splitlines()[-2:]
     assert [re.split(r"\s{2,}", line.strip()) for line in table] == [
         ["0-3", "4 each", "16 B", "[0, 2) [8, 10), then +2 a tile"],
         ["4-7", "4 each", "16 B", "[16, 18) [24, 26), then +2 a tile"],
@@ -156,7 +173,7 @@ def test_tiles_with_moved_intervals_share_a_line() -> None:
 
 
 def test_tiles_one_after_the_other_share_a_line() -> None:
-    table = draw_tensor_text(owned(np.arange(1000) * 30 // 1000, "200:400")).splitlines()[-3:]
+    table = text_of(owned(np.arange(1000) * 30 // 1000, "200:400")).splitlines()[-3:]
     assert [re.split(r"\s{2,}", line.strip()) for line in table] == [
         ["0-5", "33-34 each", "132-136 B", "0", "[0, 200) end to end"],
         ["6-11", "33-34 each", "132-136 B", "33-34", "[200, 400) end to end"],
@@ -166,7 +183,7 @@ def test_tiles_one_after_the_other_share_a_line() -> None:
 
 def test_long_tables_are_cut_with_a_notice_unless_full() -> None:
     tiles = owned(np.repeat(np.arange(200)[::-1], np.arange(200) % 7 + 1))
-    text, full = draw_tensor_text(tiles), draw_tensor_text(tiles, Style(full=True))
+    text, full = text_of(tiles), text_of(tiles, Style(full=True))
     assert re.search(r"\.\.\. \d+ more tiles; -o FILE\.txt", text)
     assert "more tiles" not in full
     assert "\n   199         1    4 B  [0, 1)\n" in full
@@ -224,15 +241,15 @@ def cases(draw: st.DrawFn) -> Ownership:
 @given(cases(), st.integers(60, 120))
 def test_text_fits_the_width(case: Ownership, width: int) -> None:
     for full in (False, True):
-        text = draw_tensor_text(case, Style(width=width, full=full))
+        text = text_of(case, Style(width=width, full=full))
         assert max(map(len, text.splitlines())) <= width
 
 
 @given(cases())
 def test_colour_is_only_added_and_ascii_is_ascii(case: Ownership) -> None:
-    colored = draw_tensor_text(case, style=Style(color=True))
-    assert re.sub(r"\x1b\[[\d;]*m", "", colored) == draw_tensor_text(case)
-    assert draw_tensor_text(case, style=Style(ascii_only=True)).isascii()
+    colored = text_of(case, style=Style(color=True))
+    assert re.sub(r"\x1b\[[\d;]*m", "", colored) == text_of(case)
+    assert text_of(case, style=Style(ascii_only=True)).isascii()
 
 
 @pytest.mark.parametrize("shape", [(0,), (3, 0, 2)])
@@ -265,13 +282,13 @@ def drawn_rectangles(picture: str) -> list[tuple[str, float, float, float, float
 
 
 def test_svg_rectangles_tile_the_plot() -> None:
-    found = drawn_rectangles(draw_tensor_svg(owned(blocks(64, 128, 4, 4))))
+    found = drawn_rectangles(svg_of(owned(blocks(64, 128, 4, 4))))
     assert len(found) == 16
     assert sum(w * h for *_, w, h in found) == pytest.approx(760 * 460, rel=1e-3)
 
 
 def test_svg_gives_neighbouring_tiles_different_colours() -> None:
-    drawn = drawn_rectangles(draw_tensor_svg(owned(blocks(64, 96, 8, 6))))  # 6 columns of 6 colours
+    drawn = drawn_rectangles(svg_of(owned(blocks(64, 96, 8, 6))))  # 6 columns of 6 colours
     assert len(drawn) == 48
     color = {(round(x), round(y)): kind for kind, x, y, *_ in drawn}
     left, top = min(color)
@@ -291,7 +308,7 @@ def test_svg_shows_tiles_in_small_pieces_by_the_ramp() -> None:
 
 
 def test_svg_gives_up_to_six_tiles_a_colour_each() -> None:
-    kinds = {kind for kind, *_ in drawn_rectangles(draw_tensor_svg(owned(blocks(4, 6, 2, 3) + 40)))}
+    kinds = {kind for kind, *_ in drawn_rectangles(svg_of(owned(blocks(4, 6, 2, 3) + 40)))}
     assert kinds == {f"c{k}" for k in range(6)}
 
 
@@ -306,7 +323,7 @@ def outline(picture: str) -> str:
 
 
 def test_svg_outlines_each_part_of_the_view() -> None:
-    picture = draw_tensor_svg(owned(blocks(4, 12, 1, 4), "1:3, ::4"))
+    picture = svg_of(owned(blocks(4, 12, 1, 4), "1:3, ::4"))
     assert outline(picture).count("M") == 3
     column = 30
     x, y = re.findall(r"M([\d.]+) ([\d.]+)h30v60", outline(picture))[1]
@@ -315,14 +332,12 @@ def test_svg_outlines_each_part_of_the_view() -> None:
 
 
 def test_svg_numbers_every_tile_also_where_the_view_covers_all_of_it() -> None:
-    picture = draw_tensor_svg(owned(blocks(66, 98, 4, 4), "0:20, ::2"))
+    picture = svg_of(owned(blocks(66, 98, 4, 4), "0:20, ::2"))
     found = [t for t in ET.fromstring(picture).iter(f"{SVG}text") if t.text in list("0123")]
     classes = [t.attrib["class"] for t in found if t.attrib["class"].endswith(("halo", "ink mid"))]
     assert classes == ["mid halo", "ink mid"] * 4  # the halo is drawn first, as a text of its own
     assert {t.text for t in found} == set("0123")
-    assert "halo" not in re.sub(
-        r"(?s)<style>.*</style>", "", draw_tensor_svg(owned(blocks(66, 98, 4, 4)))
-    )
+    assert "halo" not in re.sub(r"(?s)<style>.*</style>", "", svg_of(owned(blocks(66, 98, 4, 4))))
 
 
 NAME = "two\nlines\t\x1b<&\x00"
@@ -343,7 +358,7 @@ def test_a_name_that_cannot_be_printed_is_escaped() -> None:
 
 
 def test_svg_encloses_a_view_too_fine_to_draw() -> None:
-    picture = draw_tensor_svg(owned(np.zeros((4, 4000)), ":, ::2"))
+    picture = svg_of(owned(np.zeros((4, 4000)), ":, ::2"))
     assert outline(picture).count("M") == 1
     assert "parts are too fine to draw" in picture
 
@@ -351,14 +366,14 @@ def test_svg_encloses_a_view_too_fine_to_draw() -> None:
 def test_svg_draws_many_parts_in_larger_cells() -> None:
     tiles = blocks(2000, 2000, 4, 4)
     tiles[::2, ::500] = 99  # 4,000 specks
-    picture = draw_tensor_svg(owned(tiles))
+    picture = svg_of(owned(tiles))
     assert len(drawn_rectangles(picture)) <= MOST_RECTANGLES
     assert "separate parts: drawn in cells of about 42 x 25 elements" in picture
     assert "several tiles" in picture
 
 
 def test_svg_draws_the_first_part_of_what_has_no_large_parts() -> None:
-    picture = draw_tensor_svg(owned(np.arange(10**6) % 1472, "999999"))
+    picture = svg_of(owned(np.arange(10**6) % 1472, "999999"))
     assert "1,000,000 separate parts: only the first" in picture
     assert "the view lies outside what is drawn" in picture
     assert "wrapped every 2,048 elements" in picture
@@ -376,7 +391,7 @@ def test_huge_tensors_are_drawn_from_their_runs() -> None:
 @examples(150)
 @given(cases())
 def test_svg_labels_lie_in_the_picture_and_apart(case: Ownership) -> None:
-    root = ET.fromstring(draw_tensor_svg(case))
+    root = ET.fromstring(svg_of(case))
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
     placed: list[tuple[float, float, float, float]] = []
     for text in root.iter(f"{SVG}text"):

@@ -1,10 +1,6 @@
-"""The tensor picture as text: who owns what, line by line, and a table of intervals.
+"""A tensor on a page as text: lines of what lies on which tile.
 
 Rows that look the same are one line; tiles too narrow for their number are joined::
-
-    'weights' float32[64, 128]
-    on 16 tiles (0-15), 32,768 B
-    axis 0 down, axis 1 across
 
          0                16               32               48
        0 │0               │1               │2               │3               │
@@ -18,10 +14,8 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
 from poplite.viz.draw.columns import wrapped
+from poplite.viz.draw.flat_page import Page, Rectangles, tick_step
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
-from poplite.viz.tensor.flat_page import Page, Rectangles, fold, rectangles, tick_step
-from poplite.viz.tensor.interval_table import interval_table
-from poplite.viz.tensor.ownership import Ownership
 
 SHOWN_LINES = 40
 LINES_BEFORE = 3
@@ -30,46 +24,25 @@ WIDEST_ELEMENT = 8
 """Columns of text for one element, at most."""
 
 
-def draw_tensor_text(owned: Ownership, style: Style = DEFAULT_STYLE) -> str:
-    """Draw a tensor's tiles as text.
+def page_lines(
+    page: Page, tiles: Rectangles, view: Rectangles | None, style: Style = DEFAULT_STYLE
+) -> list[str]:
+    """Return a page as lines, with what is in a view, and what its characters mean.
 
-    >>> owned = Ownership(
-    ...     "v", "float32", 4, (4,), np.array([0, 3]), np.array([3, 1]), np.array([0, -1]), None
-    ... )
-    >>> print(draw_tensor_text(owned, style=Style(ascii_only=True)))
-    'v' float32[4]
-    on 1 tile (0), 16 B, 1 element unmapped
-    axis 0 across
-    <BLANKLINE>
+    >>> from poplite.viz.draw.flat_page import fold, rectangles
+    >>> page = rectangles(np.array([0, 3]), np.array([3, 1]), np.array([0, -1]), 4)
+    >>> for line in page_lines(fold((4,)), page, None, Style(ascii_only=True)):
+    ...     print(line)
        0       1       2       3
     0 |0                      |///////|
     <BLANKLINE>
     numbers are tiles, / unmapped
-    <BLANKLINE>
-      tile  elements  bytes  intervals
-         0         3   12 B  [0, 3)
-      none         1    4 B  [3, 4)
-    <BLANKLINE>
     """
-    width = style.columns
-    lines = [style.bold(line) for line in wrapped(owned.title, width)]
-    lines += wrapped(owned.placement(), width)
-    lines += wrapped(owned.view_summary(), width) if owned.view else []
-    if owned.num_elements:
-        page = fold(owned.shape)
-        lines += [*(style.faint(line) for line in wrapped(page.caption(), width)), ""]
-        lines += _picture(owned, page, style)
-        lines += ["", *(style.faint(line) for line in wrapped(_legend(owned, style), width)), ""]
-        lines += interval_table(owned, style)
-    return "\n".join(lines) + "\n"
-
-
-def _legend(owned: Ownership, style: Style) -> str:
     full, part = _VIEW_MARKS[style.ascii_only]
-    parts = ["numbers are tiles"]
-    parts += ["/ unmapped"] if (owned.tile < 0).any() else []
-    parts += [f"{full} in the view", f"{part} partly in the view"] if owned.view else []
-    return ", ".join(parts)
+    said = ["numbers are tiles", *(["/ unmapped"] if (tiles.value < 0).any() else [])]
+    said += [f"{full} in the view", f"{part} partly in the view"] if view else []
+    legend = [style.faint(line) for line in wrapped(", ".join(said), style.columns)]
+    return [*_picture(page, tiles, view, style), "", *legend]
 
 
 _VIEW_MARKS = {False: ("█", "▒"), True: ("#", "+")}
@@ -95,14 +68,8 @@ class _Ruler:
         return edges[:-1], edges[1:]
 
 
-def _picture(owned: Ownership, page: Page, style: Style) -> list[str]:
-    tiles = rectangles(owned.begin, owned.length, owned.tile, page.columns)
-    view = None
-    turns = [tiles.top, tiles.bottom]
-    if owned.view is not None:
-        ones = np.ones_like(owned.view.begin)
-        view = rectangles(owned.view.begin, owned.view.length, ones, page.columns)
-        turns += [view.top, view.bottom]
+def _picture(page: Page, tiles: Rectangles, view: Rectangles | None, style: Style) -> list[str]:
+    turns = [tiles.top, tiles.bottom, *([view.top, view.bottom] if view else [])]
     starts = np.unique(np.concatenate(turns))
     starts = starts[starts < page.rows]
     first, stop = (0, len(starts)) if style.full else _window(starts, view)

@@ -16,12 +16,15 @@ size of the tensor.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
+from poplite.graph.tile_mapping import NO_TILE
+from poplite.viz.colours import CATEGORIES, RAMP
 
 ASPECT = 2.0
 """Columns over rows that a folded page comes nearest to."""
@@ -276,3 +279,117 @@ def coarse(page: Rectangles, rows: int, columns: int, cells: tuple[int, int]) ->
     value = np.where(low == high, low, MIXED).ravel()
     known = np.flatnonzero(low.ravel() <= high.ravel())
     return rectangles(known, np.ones_like(known), value[known], across)
+
+
+# -- colours ---------------------------------------------------------------------------------------
+
+
+@frozen
+class TileColors:
+    """The classes that tiles have in SVG.
+
+    Attributes:
+        tiles: int64[n], the tiles, rising.
+        numbers: for each tile its category, or its step of the ramp.
+        is_ramp: whether they are steps of the ramp, in the order of the tiles.
+    """
+
+    tiles: Int64
+    numbers: dict[int, int]
+    is_ramp: bool
+
+    def kind(self, tile: int) -> str:
+        """Return the class of what lies on a tile, on none, or on several."""
+        if tile < 0:
+            return "mixed" if tile == MIXED else "unmapped"
+        return f"{'q' if self.is_ramp else 'c'}{self.numbers[tile]}"
+
+    def ink(self, tile: int) -> str:
+        """Return the class of text upon a tile."""
+        return "soft" if tile < 0 else f"{'i' if self.is_ramp else 'k'}{self.numbers[tile]}"
+
+    def legend(self, shown: Int64) -> list[tuple[list[str], str]]:
+        """Return classes and words of each entry of a legend, for all tiles and what is shown."""
+        tiles = self.tiles.tolist()
+        entries = [([self.kind(tile)], f"tile {tile}") for tile in tiles]
+        if self.is_ramp:
+            entries = [([f"q{k}" for k in range(len(RAMP))], f"tiles {tiles[0]} to {tiles[-1]}")]
+        elif len(tiles) > len(CATEGORIES):
+            label = f"tiles {tiles[0]} to {tiles[-1]}: neighbours differ in colour"
+            entries = [([f"c{k}" for k in range(len(CATEGORIES))], label)]
+        others = {NO_TILE: ("unmapped", "no tile"), MIXED: ("mixed", "several tiles")}
+        return entries + [([k], words) for tile, (k, words) in others.items() if tile in shown]
+
+
+def colors_of(page: Rectangles, tiles: Int64, *, is_fine: bool) -> TileColors:
+    """Return colours of tiles, rising: of the ramp where over six have parts too fine to see.
+
+    >>> page = rectangles(np.arange(0, 32, 4), np.full(8, 4), np.arange(8), 8)
+    >>> colors_of(page, np.arange(8), is_fine=False).kind(7)
+    'c1'
+    """
+    if is_fine and len(tiles) > len(CATEGORIES):
+        steps = np.arange(len(tiles)) * len(RAMP) // len(tiles)
+        return TileColors(tiles, dict(zip(tiles.tolist(), steps.tolist(), strict=True)), True)
+    categories = tile_colors(page, tiles)
+    return TileColors(tiles, dict(zip(tiles.tolist(), categories, strict=True)), False)
+
+
+def tile_colors(page: Rectangles, tiles: Int64) -> list[int]:
+    """Return the category of each of the tiles, rising, so that neighbours on a page differ.
+
+    Up to six tiles have a category each.  More share the six: a tile takes the one of its place
+    among the tiles, unless a neighbour has it already, then the next that no neighbour has.  Where
+    all six are taken, the one that touches least of the tile's own sides is used again::
+
+         0  1  2  3          colours of a 4 x 4 grid       0 1 2 3
+         4  5  6  7                                        4 5 0 1
+         8  9 10 11                                        2 3 4 5
+        12 13 14 15                                        0 1 2 3
+
+    >>> page = rectangles(np.arange(0, 32, 4), np.full(8, 4), np.arange(8), 8)
+    >>> tile_colors(page, np.arange(8))
+    [0, 1, 2, 3, 4, 5, 0, 1]
+    """
+    beside = _neighbours(page)
+    color: dict[int, int] = {}
+    for rank, tile in enumerate(tiles.tolist()):
+        taken = [0] * len(CATEGORIES)
+        for other, sides in beside.get(tile, {}).items():
+            if other in color:
+                taken[color[other]] += sides
+        turned = [(rank + k) % len(CATEGORIES) for k in range(len(CATEGORIES))]
+        color[tile] = min(turned, key=taken.__getitem__)
+    return list(color.values())
+
+
+def _neighbours(page: Rectangles) -> dict[int, dict[int, int]]:
+    """Return for each value the others that share sides with it, and how many sides."""
+    found: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    across = _touching(page.left, page.right, page.top, page.bottom)
+    down = _touching(page.top, page.bottom, page.left, page.right)
+    value = page.value.tolist()
+    for sides in (across, down):
+        for k, j in sides:
+            a, b = value[k], value[j]
+            if a != b:
+                found[a][b] += 1
+                found[b][a] += 1
+    return found
+
+
+def _touching(near: Int64, far: Int64, low: Int64, high: Int64) -> Iterator[tuple[int, int]]:
+    """Yield pairs of intervals [low, high) that overlap, one of which ends where the other begins.
+
+    Rectangles do not overlap, so those that begin at one place are disjoint.
+    """
+    begins: dict[int, list[int]] = defaultdict(list)
+    for k in np.lexsort((low, near)).tolist():
+        begins[near[k].item()].append(k)
+    lows = {place: low[members] for place, members in begins.items()}
+    highs = {place: high[members] for place, members in begins.items()}
+    for k, place in enumerate(far.tolist()):
+        if place in begins:
+            first = int(np.searchsorted(highs[place], low[k], side="right"))
+            last = int(np.searchsorted(lows[place], high[k], side="left"))
+            yield from ((k, other) for other in begins[place][first:last])

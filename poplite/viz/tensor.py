@@ -1,0 +1,525 @@
+"""Which tile owns which elements of a tensor: drawn on a page, and as a table of intervals.
+
+Elements are numbered in row-major order of the tensor that is drawn.  Runs of elements of
+one tile cover them all; the view that is pointed out is runs as well.
+
+    >>> owned = Ownership(
+    ...     "v", "float32", 4, (4,), np.array([0, 3]), np.array([3, 1]), np.array([0, -1]), None
+    ... )
+    >>> owned.title, owned.placement()
+    ("'v' float32[4]", 'on 1 tile (0), 16 B, 1 element unmapped')
+
+Of a saved file, which has the variables of a graph and their tiles, a graph of these is made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.errors import UnknownName
+from poplite.executable.layout import MOST_PIECES
+from poplite.frozen import frozen
+from poplite.graph.graph import Graph
+from poplite.graph.space import variable_named
+from poplite.graph.tile_mapping import NO_TILE, ranges
+from poplite.report.compilation import Variable as SavedVariable
+from poplite.report.report import Report
+from poplite.text import amount
+from poplite.viz.draw.columns import folded
+from poplite.viz.draw.flat_page import fold, rectangles
+from poplite.viz.draw.html import numbers_table, page
+from poplite.viz.draw.json_text import json_text
+from poplite.viz.draw.page_cells import PageDrawing, page_cells
+from poplite.viz.draw.page_lines import page_lines
+from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
+from poplite.viz.draw.units import name_text, shape_text, size_text
+from poplite.viz.marks import Gap, Mark, Picture, Sketch, Words, heading
+from poplite.viz.names import SAVE_AGAIN, TYPES, check_known
+from poplite.viz.paint_svg import paint_svg
+from poplite.viz.paint_text import paint_text
+from poplite.viz.painters import Forms, forms_of
+from poplite.viz.views import Index, Selection, select
+
+if TYPE_CHECKING:
+    from poplite.graph.space import Variable
+    from poplite.graph.tensor.tensor import Tensor
+
+SHOWN_TILES = 40
+LEAST_ROOM = 30
+"""Cells; where the last column has less room, intervals take a line of their own."""
+INDENT = 8
+SHOWN_INTERVALS = 6
+"""Intervals of one tile in the table; more are counted."""
+
+
+@frozen(eq=False)
+class Ownership:
+    """The tiles of a tensor's elements.
+
+    Attributes:
+        type_name: the element type, as NumPy names it.
+        begin: int64[runs], first elements, rising; runs cover all elements.
+        length: int64[runs], elements of each run, above 0.
+        tile: int64[runs], owner of each run, -1 for none.
+        view: what is pointed out, or None.
+    """
+
+    name: str
+    type_name: str
+    element_bytes: int
+    shape: tuple[int, ...]
+    begin: Int64
+    length: Int64
+    tile: Int64
+    view: Selection | None
+
+    @property
+    def num_elements(self) -> int:
+        """Elements of the tensor."""
+        return math.prod(self.shape)
+
+    @property
+    def title(self) -> str:
+        """Name, type and shape."""
+        return f"'{name_text(self.name)}' {self.type_name}{shape_text(self.shape)}"
+
+    def placement(self) -> str:
+        """Return the tiles and the size, on one line."""
+        tiles = np.unique(self.tile[self.tile >= 0])
+        where = f"on {amount(len(tiles), 'tile')} ({ranges(tiles)})" if len(tiles) else "on no tile"
+        missing = int(self.length[self.tile < 0].sum())
+        unmapped = f", {amount(missing, 'element')} unmapped" if missing and len(tiles) else ""
+        return f"{where}, {size_text(self.num_elements * self.element_bytes)}{unmapped}"
+
+    def view_summary(self) -> str:
+        """Return what is pointed out and which tiles it touches; empty without a view."""
+        if self.view is None:
+            return ""
+        tile, length = self.pieces_in_view()
+        tiles = np.unique(tile[tile >= 0])
+        on = f"on {amount(len(tiles), 'tile')} ({ranges(tiles)})" if len(tiles) else ""
+        head = f"view [{self.view.text}]: shape {shape_text(self.view.shape)}"
+        return f"{head}, {amount(int(length.sum()), 'element')} {on}".rstrip()
+
+    def pieces_in_view(self) -> tuple[Int64, Int64]:
+        """Cut the view where tiles change: `(tile, length)` of the pieces."""
+        if self.view is None:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        end = self.view.begin + self.view.length
+        first = np.searchsorted(self.begin, self.view.begin, side="right") - 1
+        count = np.searchsorted(self.begin, end, side="left") - first
+        source = np.repeat(np.arange(len(end)), count)
+        run = first[source] + np.arange(len(source)) - np.repeat(np.cumsum(count) - count, count)
+        low = np.maximum(self.view.begin[source], self.begin[run])
+        high = np.minimum(end[source], self.begin[run] + self.length[run])
+        return self.tile[run], high - low
+
+
+def ownership_of(tensor: Tensor, view: str | Index | tuple[Index, ...] | None = None) -> Ownership:
+    """Find the tiles of a tensor's elements, and of a view to point out.
+
+    The view is what `t[...]` takes, or the same as text.  Raises TensorIndexError when it does
+    not fit the tensor.
+
+    >>> x = Graph().add_variable("float32", (8,), "x", mapping=[[(0, 4)], [(4, 8)]])
+    >>> ownership_of(x[2:], "1:3").view_summary()
+    'view [1:3]: shape [2], 2 elements on 2 tiles (0-1)'
+    """
+    mapping = tensor.graph.tile_mapping(tensor, require_complete=False)
+    tile = np.repeat(np.arange(len(mapping)), np.diff(mapping.ptr))
+    holes = np.array(mapping.unmapped, np.int64).reshape(-1, 2)
+    begin = np.concatenate([mapping.begin, holes[:, 0]])
+    end = np.concatenate([mapping.end, holes[:, 1]])
+    tile = np.concatenate([tile, np.full(len(holes), NO_TILE)])
+    order = np.argsort(begin)
+    return Ownership(
+        tensor.name,
+        str(tensor.element_type.dtype),
+        tensor.element_type.size_bytes,
+        tensor.shape,
+        begin[order],
+        (end - begin)[order],
+        tile[order],
+        None if view is None else select(tensor.shape, view),
+    )
+
+
+def ownership_of_variable(variable: Variable, view: str | None = None) -> Ownership:
+    """Find the tiles of a variable's elements, as `ownership_of` does for a tensor.
+
+    >>> graph = Graph()
+    >>> _ = graph.add_variable("float32", (8,), "x", mapping=5)
+    >>> ownership_of_variable(graph.variables[0]).placement()
+    'on 1 tile (5), 32 B'
+    """
+    breaks, tile = variable.mapping.pieces()
+    return Ownership(
+        variable.name,
+        str(variable.element_type.dtype),
+        variable.element_type.size_bytes,
+        variable.shape,
+        breaks[:-1],
+        np.diff(breaks),
+        tile.astype(np.int64),
+        None if view is None else select(variable.shape, view),
+    )
+
+
+def graph_of_variables(report: Report, names: Iterable[str] = ()) -> Graph:
+    """Return a graph of the variables of a report, without their values.
+
+    Raises UnknownName when the report does not know its variables, or there is none of one of the
+    names, or its tiles are not known.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> x, y = (graph.add_variable(pl.INT, (8,), name, mapping="linear") for name in "xy")
+    >>> graph_of_variables(pl.Engine(graph, pl.Copy(x, y)).report()).tensor("x")
+    <Tensor 'x' int32[8] on 4 tiles (0-3), 32 B>
+    """
+    check_known(report)
+    graph = Graph(report.compilation.target)
+    for variable in report.compilation.variables:
+        kind = TYPES[variable.element_type]
+        if variable.constant:
+            graph.add_constant(kind, variable.shape, 0, variable.name)
+        else:
+            graph.add_variable(kind, variable.shape, variable.name)
+        _place(graph, variable)
+    known = dict(zip(graph.variables, report.compilation.variables, strict=True))
+    for name in names:
+        found = variable_named(graph.space, name, at=None)
+        if known[found].first is None and found.num_elements:
+            raise UnknownName(
+                f"the file does not say on which tiles {name!r} lies",
+                at=None,
+                fix=f"{SAVE_AGAIN}, unless mappings have over {MOST_PIECES:,} pieces",
+            )
+    return graph
+
+
+def _place(graph: Graph, variable: SavedVariable) -> None:
+    """Put the elements of the last variable of a graph on their tiles."""
+    if variable.first is None or variable.tiles is None:
+        return
+    first, tile = variable.first.array(), variable.tiles.array()
+    end = np.append(first[1:], math.prod(variable.shape))
+    mapped = tile >= 0
+    graph.variables[-1].mapping.paint_many(first[mapped], end[mapped], tile[mapped])
+
+
+# -- picture ---------------------------------------------------------------------------------------
+
+
+def tensor_forms(owned: Ownership) -> Forms:
+    """Return the forms of who owns a tensor's elements."""
+    json, html = partial(tensor_json, owned), partial(tensor_page, owned)
+    return forms_of(tensor_picture(owned), json, html)
+
+
+def tensor_picture(owned: Ownership) -> Picture:
+    """Return the tensor on a page, and in text the intervals of each tile below it.
+
+    >>> owned = Ownership(
+    ...     "v", "float32", 4, (4,), np.array([0, 3]), np.array([3, 1]), np.array([0, -1]), None
+    ... )
+    >>> print(paint_text(tensor_picture(owned), Style(ascii_only=True)))
+    'v' float32[4]
+    on 1 tile (0), 16 B, 1 element unmapped
+    axis 0 across
+    <BLANKLINE>
+       0       1       2       3
+    0 |0                      |///////|
+    <BLANKLINE>
+    numbers are tiles, / unmapped
+    <BLANKLINE>
+      tile  elements  bytes  intervals
+         0         3   12 B  [0, 3)
+      none         1    4 B  [3, 4)
+    <BLANKLINE>
+    """
+    notes = [line for line in (owned.placement(), owned.view_summary()) if line]
+    marks: tuple[Mark, ...] = (Words("no elements", "soft"),)
+    if owned.num_elements:
+        marks = (Words(fold(owned.shape).caption(), "soft"), Gap(), _on_page(owned), _table(owned))
+    return Picture(owned.title, (*heading(owned.title, *notes), *marks))
+
+
+def _on_page(owned: Ownership) -> Sketch:
+    page, view = fold(owned.shape), None
+    tiles = rectangles(owned.begin, owned.length, owned.tile, page.columns)
+    if (chosen := owned.view) is not None:
+        ones = np.ones_like(chosen.begin)
+        view = rectangles(chosen.begin, chosen.length, ones, page.columns)
+    used = np.unique(owned.tile[owned.tile >= 0])
+    drawing = PageDrawing(page_cells(page, tiles, view), used, chosen.text if chosen else "")
+    lines = partial(page_lines, page, tiles, view)
+    return Sketch(drawing.width, drawing.height, drawing.draw, lines)
+
+
+def _table(owned: Ownership) -> Sketch:
+    """Return the table of intervals, which a page has apart from its picture."""
+    return Sketch(0, 0, lambda *_: None, lambda style: ["", *interval_table(owned, style)])
+
+
+# -- table of intervals ----------------------------------------------------------------------------
+
+
+@frozen(eq=False)
+class TileRow:
+    """The intervals of one tile.
+
+    Attributes:
+        tile: its number, -1 for elements without a tile.
+        begin: int64[n], first elements.
+        length: int64[n], elements of each interval.
+        in_view: how many of the elements are in the view.
+    """
+
+    tile: int
+    begin: Int64
+    length: Int64
+    in_view: int
+
+    @property
+    def elements(self) -> int:
+        """Elements of the tile."""
+        return int(self.length.sum())
+
+
+def tile_rows(owned: Ownership) -> list[TileRow]:
+    """Return a row for each tile that has elements, by number; elements without a tile last.
+
+    >>> owned = Ownership(
+    ...     "v", "int32", 4, (4,), np.array([0, 3]), np.array([3, 1]), np.array([5, 2]), None
+    ... )
+    >>> [(row.tile, row.elements) for row in tile_rows(owned)]
+    [(2, 1), (5, 3)]
+    """
+    last = np.int64(np.iinfo(np.int64).max)
+    order = np.argsort(np.where(owned.tile < 0, last, owned.tile), kind="stable")
+    tile, begin, length = owned.tile[order], owned.begin[order], owned.length[order]
+    cuts = np.flatnonzero(np.diff(tile, prepend=tile[:1] - 1)).tolist()
+    viewed_tile, viewed_length = owned.pieces_in_view()
+    seen = np.bincount(viewed_tile + 1, viewed_length, int(tile.max(initial=0)) + 2)
+    return [
+        TileRow(int(tile[a]), begin[a:b], length[a:b], int(seen[tile[a] + 1]))
+        for a, b in zip(cuts, [*cuts[1:], len(tile)], strict=True)
+    ]
+
+
+def interval_table(owned: Ownership, style: Style = DEFAULT_STYLE) -> list[str]:
+    """Return a heading, and a line for each tile or series of tiles.
+
+    Tiles that follow each other share a line when their intervals do: one after the other, or
+    the same ones moved by the same distance::
+
+        tile      elements          bytes  intervals
+        0-31  742-743 each  2,968-2,972 B  [0, 23,776) end to end
+         0-3      512 each        2,048 B  [0, 32) [128, 160), then +32 a tile
+
+    >>> runs = np.arange(0, 8, 2), np.full(4, 2), np.arange(4)
+    >>> for line in interval_table(Ownership("v", "int32", 4, (8,), *runs, None)):
+    ...     print(line)
+      tile  elements  bytes  intervals
+       0-3    2 each    8 B  [0, 8) end to end
+    """
+    width, groups = style.columns, list(_series(tile_rows(owned)))
+    shown = groups
+    if not style.full and len(groups) > SHOWN_TILES:
+        groups.sort(key=lambda group: group[0].in_view == 0)  # those in the view are kept
+        shown = groups[: SHOWN_TILES - 1]
+    heading = ["tile", "elements", "bytes", *(["in view"] if owned.view else [])]
+    body = [_cells(group, owned) for group in shown]
+    widths = [max(len(row[k]) for row in [heading, *body]) for k in range(len(heading))]
+    lead = [_aligned(row, widths) for row in [heading, *body]]
+    beside = width - len(lead[0]) - 2 >= LEAST_ROOM
+    gap = "  " if beside else "\n" + " " * INDENT
+    room = width - (len(lead[0]) + 2 if beside else INDENT)
+    texts = [f"{lead[0]}{gap}intervals"]
+    texts += [
+        f"{t}{gap}{_intervals(group, room)}" for t, group in zip(lead[1:], shown, strict=True)
+    ]
+    table = [[part for line in t.splitlines() for part in folded(line, width)] for t in texts]
+    lines = [*map(style.faint, table[0]), *(line for row in table[1:] for line in row)]
+    hidden = sum(len(group) for group in groups[len(shown) :])
+    if hidden:
+        lines += folded(f"  ... {hidden:,} more tiles; -o FILE.txt writes them all", width)
+    return lines
+
+
+def _aligned(cells: list[str], widths: list[int]) -> str:
+    padded = (f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+    return "  " + "  ".join(padded)
+
+
+def _series(rows: list[TileRow]) -> Iterator[list[TileRow]]:
+    """Group tiles that follow each other and whose intervals make a series."""
+    group: list[TileRow] = []
+    for row in rows:
+        if group and not _joins(group, row):
+            yield from _worthwhile(group)
+            group = []
+        group.append(row)
+    yield from _worthwhile(group)
+
+
+def _joins(group: list[TileRow], row: TileRow) -> bool:
+    last = group[-1]
+    if row.tile != last.tile + 1:
+        return False
+    if _follows(last, row):
+        return len(group) == 1 or _follows(group[-2], last)
+    distance = _distance(last, row)
+    return distance is not None and (len(group) == 1 or _distance(group[-2], last) == distance)
+
+
+def _follows(row: TileRow, after: TileRow) -> bool:
+    """Whether one interval ends where the other begins; both in the view, or neither."""
+    single = len(row.begin) == 1 == len(after.begin)
+    if not single or row.begin[0] + row.length[0] != after.begin[0]:
+        return False
+    nothing = row.in_view == 0 == after.in_view
+    return nothing or (row.in_view == row.elements and after.in_view == after.elements)
+
+
+def _distance(row: TileRow, after: TileRow) -> int | None:
+    """Return how far the intervals are moved, or None when they differ otherwise."""
+    if row.in_view != after.in_view or not np.array_equal(row.length, after.length):
+        return None
+    moved = after.begin - row.begin
+    return int(moved[0]) if (moved == moved[0]).all() else None
+
+
+def _worthwhile(group: list[TileRow]) -> list[list[TileRow]]:
+    """Keep two tiles separate unless they join: a series of two says little."""
+    if len(group) == 2 and not _follows(*group):
+        return [[row] for row in group]
+    return [group] if group else []
+
+
+def _cells(group: list[TileRow], owned: Ownership) -> list[str]:
+    row = group[0]
+    several = len(group) > 1
+    sizes = [member.elements for member in group]
+    tiles = f"{row.tile}-{group[-1].tile}" if several else f"{row.tile}"
+    cells = [
+        tiles if row.tile != NO_TILE else "none",
+        f"{_span(sizes)}{' each' if several else ''}",
+        f"{_span([size * owned.element_bytes for size in sizes])} B",
+    ]
+    return [*cells, _span([member.in_view for member in group])] if owned.view else cells
+
+
+def _span(values: list[int]) -> str:
+    least, most = min(values), max(values)
+    return f"{least:,}" if least == most else f"{least:,}-{most:,}"
+
+
+def _intervals(group: list[TileRow], room: int) -> str:
+    """Write as many intervals as there is room for, and count the rest."""
+    row, count = group[0], len(group[0].begin)
+    if len(group) > 1 and _follows(*group[:2]):
+        end = group[-1].begin[0] + group[-1].length[0]
+        return f"[{row.begin[0]:,}, {end:,}) end to end"[:room]
+    moved = f", then {group[1].begin[0] - row.begin[0]:+,} a tile" if len(group) > 1 else ""
+    text = ""
+    for k in range(count):
+        interval = f"[{row.begin[k]:,}, {row.begin[k] + row.length[k]:,})"
+        longer = f"{text} {interval}" if text else interval
+        rest = f" and {count - k - 1:,} more" if k + 1 < count else ""
+        if text and len(longer) + len(rest) + len(moved) > room:
+            text += f" and {count - k:,} more"
+            break
+        text = longer
+    text += moved
+    return text if len(text) <= room else f"{text[: room - 3]}..."
+
+
+# -- data ------------------------------------------------------------------------------------------
+
+
+def tensor_json(owned: Ownership) -> str:
+    """Return the tiles of a tensor's elements as JSON.
+
+    `begin`, `length` and `tile` have an entry for each run of elements; the tile of elements
+    without one is null.
+
+    >>> import json
+    >>> owned = Ownership(
+    ...     "v", "float32", 4, (4,), np.array([0, 3]), np.array([3, 1]), np.array([0, -1]), None
+    ... )
+    >>> json.loads(tensor_json(owned))["tile"]
+    [0, None]
+    """
+    view = owned.view and {
+        "index": owned.view.text,
+        "shape": owned.view.shape,
+        "begin": owned.view.begin.tolist(),
+        "length": owned.view.length.tolist(),
+    }
+    data = {
+        "name": owned.name,
+        "element_type": owned.type_name,
+        "element_bytes": owned.element_bytes,
+        "shape": owned.shape,
+        "begin": owned.begin.tolist(),
+        "length": owned.length.tolist(),
+        "tile": [None if tile == NO_TILE else tile for tile in owned.tile.tolist()],
+        "view": view,
+    }
+    return json_text("tensor", data)
+
+
+def tensor_page(owned: Ownership, command: str = "") -> str:
+    """Return the tensor picture as HTML; `command` is what writes the page, if a command does.
+
+    >>> x = Graph().add_variable("float32", (4,), "x", mapping=5)
+    >>> "<td>[0, 4)</td>" in tensor_page(ownership_of(x))
+    True
+    """
+    facts = {
+        "elements": f"{owned.num_elements:,} of {size_text(owned.element_bytes)} each",
+        "placement": owned.placement(),
+    }
+    facts |= {"view": owned.view_summary().removeprefix("view ")} if owned.view else {}
+    return page(
+        "Tiles of a tensor",
+        owned.title,
+        facts,
+        paint_svg(tensor_picture(owned)),
+        [_page_table(owned)] if owned.num_elements else [],
+        paint_text(tensor_picture(owned)),
+        tensor_json(owned),
+        command=command,
+    )
+
+
+def _page_table(owned: Ownership) -> str:
+    heading = ["tile", "elements", "bytes", *(["in view"] if owned.view else []), "intervals"]
+    rows = [
+        [
+            "none" if row.tile == NO_TILE else f"{row.tile:,}",
+            f"{row.elements:,}",
+            f"{row.elements * owned.element_bytes:,}",
+            *([f"{row.in_view:,}"] if owned.view else []),
+            _first_intervals(row),
+        ]
+        for row in tile_rows(owned)
+    ]
+    return numbers_table("tiles", heading, rows, "numbers last")
+
+
+def _first_intervals(row: TileRow) -> str:
+    shown = zip(
+        row.begin[:SHOWN_INTERVALS].tolist(), row.length[:SHOWN_INTERVALS].tolist(), strict=True
+    )
+    text = " ".join(f"[{begin:,}, {begin + length:,})" for begin, length in shown)
+    more = len(row.begin) - SHOWN_INTERVALS
+    return f"{text} and {more:,} more" if more > 0 else text
