@@ -117,6 +117,7 @@ class ListColumn:
         whole: the size of a whole bar; None: the largest of the rows.
         track: whether the whole of a bar is shown behind it.
         keeps_aside: whether names in quotes are shortened before what follows is left out.
+        signed: whether bars begin in the middle, those of sizes below 0 to the left.
     """
 
     title: str
@@ -127,6 +128,7 @@ class ListColumn:
     whole: float | None = None
     track: bool = False
     keeps_aside: bool = False
+    signed: bool = False
 
 
 @frozen
@@ -173,7 +175,7 @@ class Listing:
         """Return the size of a whole bar of each column, at least 1; 1 for other columns."""
         found = []
         for k, column in enumerate(self.columns):
-            sizes = [sum(size for _, size in bar_of(row.cells[k])) for row in self.rows]
+            sizes = [abs(sum(size for _, size in bar_of(row.cells[k]))) for row in self.rows]
             found.append(column.whole or max([*sizes, 1]))
         return found
 

@@ -261,12 +261,15 @@ class _Table:
         parts: BarCell = bar_of(row.cells[k])
         if self.columns[k].track and not isinstance(row.cells[k], str):
             pen.canvas.rect(x, pen.y + 3, self.wide[k], 14, "none")
-        begin = x
+        begin, scale = x, self.wide[k] / self.wholes[k]
+        if self.columns[k].signed and parts:
+            middle, scale = x + self.wide[k] / 2, scale / 2
+            pen.canvas.path(f"M{number(middle)} {number(pen.y)}v{ROW}", "rule")
+            x = middle + scale * min(0, sum(size for _, size in parts))
         for role, size in parts:
-            length = self.wide[k] * size / self.wholes[k]
             if size:
-                pen.canvas.rect(x, pen.y + 3, length, 14, role.kind, tip=row.tip)
-            x += length
+                pen.canvas.rect(x, pen.y + 3, scale * abs(size), 14, role.kind, tip=row.tip)
+            x += scale * abs(size)
         if row.tone == "strong" and parts:
             pen.canvas.path(box(begin, pen.y + 3, self.wide[k], 14), "mark")
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import singledispatch
 from itertools import groupby
+from math import ceil
 from typing import TypeVar
 
 import numpy as np
@@ -239,18 +240,22 @@ class _Table:
         room = self.room - sum(self.wide[k] + 2 for k in self._of("name"))
         for k in bars:
             wide = min(self.columns[k].most or room, room // len(bars))
-            self.wide[k] = wide if wide >= SHORTEST_BAR else 0
+            least = SHORTEST_BAR * (2 if self.columns[k].signed else 1)
+            self.wide[k] = wide if wide >= least else 0
             self.kept -= {k} if not self.wide[k] else set()
 
     def line(self, row: ListRow) -> str:
         """Return a row as a line, with what follows its last name where that fits."""
+        if self.last == 0 and row.cells[0] and not any(row.cells[1:]):
+            return cut(f"{'  ' * row.level}{row.cells[0]}", self.style.columns)
         parts = [self._cell(k, row) for k in sorted(self.kept)]
         return "  ".join(parts)
 
     def _cell(self, k: int, row: ListRow) -> str:
         column, cell, wide = self.columns[k], row.cells[k], self.wide[k]
         if column.form == "bar":
-            return _bar(bar_of(cell), wide, self.wholes[k], self.style)
+            draw = _signed_bar if column.signed else _bar
+            return draw(bar_of(cell), wide, self.wholes[k], self.style)
         if column.form == "number":
             return f"{'':>{wide - cells(str(cell))}}{cell}"
         if k == self.last:
@@ -279,6 +284,18 @@ class _Table:
         return f"{self.style.faint(indent)}{shown}{aside}{more}"
 
 
+def _signed_bar(parts: BarCell, room: int, whole: float, style: Style) -> str:
+    """Return a bar from the middle on, to the left where its size is below 0."""
+    half = (room - 1) // 2
+    if not parts:
+        return " " * room
+    less = sum(size for _, size in parts) < 0
+    drawn = _bar(tuple((role, abs(size)) for role, size in parts), half, whole, style)
+    bar = drawn.rstrip(" ")
+    rest, edge = " " * (half - len(bar)), wall(style)
+    return f"{rest}{bar}{edge}{' ' * half}" if less else f"{' ' * half}{edge}{drawn}"
+
+
 def _bar(parts: BarCell, room: int, whole: float, style: Style) -> str:
     """Return a bar, each part as near to its size as whole cells can be; none is lost at all."""
     total = sum(size for _, size in parts)
@@ -287,7 +304,7 @@ def _bar(parts: BarCell, room: int, whole: float, style: Style) -> str:
     for role, size in parts:
         sizes[role.words] = sizes.get(role.words, 0) + size
     roles = {role.words: role for role, _ in parts}
-    counts = shared([round(size) for size in sizes.values()], length)
+    counts = shared([ceil(size) for size in sizes.values()], length)
     drawn = "".join(
         painted(roles[words].character(ascii_only=style.ascii_only) * count, roles[words], style)
         for words, count in zip(sizes, counts, strict=True)

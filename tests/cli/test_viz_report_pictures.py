@@ -218,8 +218,13 @@ def test_what_changed_is_printed_and_checked(
 ) -> None:
     base, later = saved("base.json"), saved("later.json", times=6)
     out = printed(capsys, "diff", "base.json", "later.json")
-    assert out.splitlines()[0].split() == ["base.json", "later.json", "change"]
-    assert out == base.diff(later).text(("base.json", "later.json"), width=80) + "\n"
+    assert out.splitlines()[0] == "what changed from base.json to later.json"
+    assert out.splitlines()[2].split() == ["before", "after", "change"]
+    said = " ".join(out.split())
+    diff = base.diff(later)
+    for each in (*diff.totals, *(change for some in diff.sections().values() for change in some)):
+        numbers = f"{each.before:,} {each.after:,} {each.change:+,} {each.percent}"
+        assert f" {each.name} {numbers}" in said
     checks = ["--fail-if", "cycles>+5%", "--fail-if", "fullest>600000"]
     out = printed(capsys, "diff", "base.json", "later.json", *checks, code=3)
     numbers = f"{base.cycles:,} -> {later.cycles:,}"

@@ -39,14 +39,15 @@ from poplite.viz import (
     tiles_svg,
     tiles_text,
 )
-from poplite.viz.compare.checks import outcomes, parsed
-from poplite.viz.compare.forms import (
+from poplite.viz.compare import (
     Comparison,
     comparison_html,
     comparison_json,
     comparison_markdown,
-    comparison_svg,
+    comparison_picture,
     comparison_text,
+    outcomes,
+    parsed,
 )
 from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
 from poplite.viz.draw.columns import cells
@@ -57,6 +58,7 @@ from poplite.viz.liveness import live_steps, liveness_forms
 from poplite.viz.memory import memory_bars, memory_forms
 from poplite.viz.one_tile import tile_contents, tile_forms
 from poplite.viz.ops import ops_forms, scope_tree, scopes_csv, scopes_json
+from poplite.viz.paint_svg import paint_svg
 from poplite.viz.painters import Forms
 from poplite.viz.program.tree import program_json, program_tree
 from poplite.viz.regions.field import frames_of_field
@@ -223,7 +225,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "diff_ring_160.txt": lambda: comparison_text(ring_change(), Style(width=160, color=True)),
     "diff_ring.md": lambda: comparison_markdown(ring_change(1)),
     "diff_ring.html": lambda: comparison_html(ring_change(), "poplite-viz diff"),
-    "diff_ring.svg": lambda: comparison_svg(ring_change()),
+    "diff_ring.svg": lambda: paint_svg(comparison_picture(ring_change())),
     "diff_ring.json": lambda: comparison_json(ring_change()),
     "tiles_spread.txt": lambda: tiles_text(spread()),
     "tiles_spread_40.txt": lambda: tiles_text(spread(), ascii_only=True, width=40),

@@ -22,14 +22,13 @@ from poplite.codec.archive import HEADER_BYTES, MANIFEST
 from poplite.report.execution import ExecutionStep
 from poplite.report.report import Report
 from poplite.report.trace import trace_of
-from poplite.viz.compare.checks import outcomes, parsed
-from poplite.viz.compare.forms import (
+from poplite.viz.compare import (
     Comparison,
     comparison_html,
     comparison_json,
     comparison_markdown,
-    comparison_svg,
-    comparison_text,
+    outcomes,
+    parsed,
 )
 from poplite.viz.dataflow.dot import dataflow_dot
 from poplite.viz.dataflow.of_report import dataflow_of_report
@@ -249,8 +248,8 @@ def _differences(before: Report, after: Report) -> list[object]:
     compared = Comparison(
         ("before", "after"), before.diff(after), tuple(outcomes(before, after, checks)), TOP
     )
-    drawn = comparison_text, comparison_svg, comparison_markdown, comparison_json
-    return [*(draw(compared) for draw in drawn), comparison_html(compared, "")]
+    drawn = comparison_markdown, comparison_json
+    return [*(draw(compared) for draw in drawn), comparison_html(compared, "")]  # with all of it
 
 
 def _properties(step: ExecutionStep) -> list[object]:

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from poplite.report.trace import Trace
     from poplite.tools.viz.load_report import LoadedReport
     from poplite.tools.viz.output import Destination
-    from poplite.viz.compare.checks import Check
-    from poplite.viz.compare.forms import Comparison
+    from poplite.viz.compare import Check, Comparison
 
 # -- report ----------------------------------------------------------------------------------------
 
@@ -198,7 +197,7 @@ def _show(out: Destination) -> None:
 def _differences(
     report: Report, later: Report, arguments: argparse.Namespace, out: Destination
 ) -> str:
-    from poplite.viz.compare.names import column_names
+    from poplite.viz.compare import column_names
 
     names = column_names(arguments.target, arguments.later)
     text = report.diff(later).text(names, width=arguments.width)
@@ -267,9 +266,7 @@ def diff_command(parser: argparse.ArgumentParser) -> None:
 def _diff(arguments: argparse.Namespace, out: Destination) -> int:
     from poplite.errors import UnknownName
     from poplite.tools.viz.load_report import load_each
-    from poplite.viz.compare.checks import outcomes
-    from poplite.viz.compare.forms import Comparison
-    from poplite.viz.compare.names import column_names
+    from poplite.viz.compare import Comparison, column_names, outcomes
 
     files = arguments.before, arguments.after
     before, after = load_each(arguments, *files)
@@ -287,31 +284,32 @@ def _diff(arguments: argparse.Namespace, out: Destination) -> int:
 def _write_diff(comparison: Comparison, arguments: argparse.Namespace, out: Destination) -> None:
     """Write what changed; if that goes to a file, the checks are printed too."""
     from poplite.tools.viz.output import write_stdout
-    from poplite.viz.compare import forms
+    from poplite.viz import compare
+    from poplite.viz.paint_svg import paint_svg
 
     match out.format:
         case "svg":
-            out.write(forms.comparison_svg(comparison))
+            out.write(paint_svg(compare.comparison_picture(comparison)))
         case "png":
-            out.write_png(forms.comparison_svg(comparison))
+            out.write_png(paint_svg(compare.comparison_picture(comparison)))
         case "md":
-            out.write(forms.comparison_markdown(comparison))
+            out.write(compare.comparison_markdown(comparison))
         case "json":
-            out.write(forms.comparison_json(comparison))
+            out.write(compare.comparison_json(comparison))
         case "html":
             checks = [word for c in arguments.checks for word in ("--fail-if", c.text)]
             by = command(
                 "diff", arguments.before, arguments.after, *build_flags(arguments), *checks
             )
-            out.write(forms.comparison_html(comparison, by))
+            out.write(compare.comparison_html(comparison, by))
         case _:
-            out.write(forms.comparison_text(comparison, out.text_style(arguments)))
+            out.write(compare.comparison_text(comparison, out.text_style(arguments)))
     if not out.is_stdout:
         write_stdout(comparison.checks_text())
 
 
 def _parsed_check(text: str) -> Check:
-    from poplite.viz.compare.checks import parsed
+    from poplite.viz.compare import parsed
 
     try:
         return parsed(text)

@@ -10,8 +10,11 @@ import pytest
 import poplite as pl
 from poplite.report import Report
 from poplite.report.diff import Change, ReportDiff
-from poplite.viz.compare.checks import outcomes, parsed
-from poplite.viz.compare.svg import HALF, draw_changes_svg
+from poplite.viz.compare import Comparison, comparison_picture, outcomes, parsed
+from poplite.viz.paint_svg import paint_svg
+
+HALF = 42 * 9.6 / 2
+"""Pixels of the longest bar, to one side."""
 
 
 class Square(pl.Vertex):
@@ -99,15 +102,19 @@ def test_whether_it_fits_is_told() -> None:
     assert note == "before fits, after does not fit: 4 tiles over 4,000 B"
     assert large.diff(small).note(("a", "b")) == ("a does not fit: 4 tiles over 4,000 B, b fits")
     assert f"! {note}" in str(small.diff(large))
-    assert f"! {note}" in draw_changes_svg(small.diff(large), 5, ("before", "after"), [f"! {note}"])
+    assert f"! {note}" in drawn(small.diff(large))
     assert small.diff(small).note() == large.diff(large).note() == ""
+
+
+def drawn(diff: ReportDiff) -> str:
+    return paint_svg(comparison_picture(Comparison(("before", "after"), diff)))
 
 
 def test_bars_of_all_sections_have_one_scale() -> None:
     totals = Change("cycles", 20_000, 1_412), Change("all tiles, B", 7_000_000, 6_300_000)
     steps, memory = (Change("slow", 18_601, 0), Change("blur", 200, 213)), Change("x", 700_000, 0)
     diff = ReportDiff(totals, steps, (Change("work", 90, 103),), (memory,))
-    picture = draw_changes_svg(diff, 9, ("before", "after"))
+    picture = drawn(diff)
     bars = re.findall(
         r'<rect x="[\d.]+" y="[\d.]+" width="([\d.]+)" height="14"[^>]*><title>', picture
     )

@@ -19,18 +19,23 @@ from poplite.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.viz import tensor_html, tiles_html
 from poplite.viz.colours import OVER_LIMIT
-from poplite.viz.compare.checks import Check, CheckOutcome, numbers_of, outcomes, parsed
-from poplite.viz.compare.forms import (
+from poplite.viz.compare import (
+    Check,
+    CheckOutcome,
     Comparison,
     comparison_html,
     comparison_json,
     comparison_markdown,
-    comparison_svg,
+    comparison_picture,
     comparison_text,
+    numbers_of,
+    outcomes,
+    parsed,
 )
 from poplite.viz.draw.html import escaped
 from poplite.viz.draw.terminal import Style
 from poplite.viz.page import document, report_page
+from poplite.viz.paint_svg import paint_svg
 
 # -- one picture -----------------------------------------------------------------------------------
 
@@ -485,7 +490,7 @@ def test_pages_escape_names_and_keep_all_numbers() -> None:
     data = json.loads(comparison_json(compared(top=1)))
     assert {each["name"] for each in data["steps"]} == {"a to b", "a to <script>|*b*\n"}
     assert [each["failed"] for each in data["checks"]] == [True, False]
-    picture = comparison_svg(compared())
+    picture = paint_svg(comparison_picture(compared()))
     ET.fromstring(picture)
     assert all(name in picture for name in ("a|b.json", "&lt;b&gt;.json", "FAILED"))
 

@@ -204,6 +204,25 @@ def test_a_name_gives_way_where_it_is_said_to() -> None:
     assert "▓▓▓▓▓▓▓▓" in paint_text(picture, Style(width=40))
 
 
+def test_bars_of_less_are_on_the_left() -> None:
+    columns = (ListColumn("step", "name"), ListColumn("", "bar", most=21, signed=True))
+    rows = (
+        ListRow(("less", ((COMPUTE, -40),))),
+        ListRow(("more", ((COPY, 20),))),
+        ListRow(("a title", ())),
+    )
+    picture = Picture("", (Listing(columns, rows),))
+    less, more, title = paint_text(picture).splitlines()[1:]
+    assert less == f"less     {'█' * 10}│"
+    assert more == f"more     {' ' * 10}│{'▓' * 5}"
+    assert title == "a title"
+    drawn = ET.fromstring(paint_svg(picture)).iter("{http://www.w3.org/2000/svg}rect")
+    left, right = (each for each in drawn if each.get("class") in ("c0", "c1"))
+    middle = float(left.attrib["x"]) + float(left.attrib["width"])
+    assert float(right.attrib["x"]) == pytest.approx(middle, abs=0.1)
+    assert float(left.attrib["width"]) == pytest.approx(2 * float(right.attrib["width"]), abs=0.1)
+
+
 def test_a_bar_without_room_is_left_out() -> None:
     columns = (ListColumn("step", "name"), ListColumn("", "bar"))
     picture = Picture("", (Listing(columns, (ListRow(("x" * 36, ((COPY, 10),))),)),))

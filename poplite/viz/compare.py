@@ -1,0 +1,389 @@
+"""What changed between two reports: numbers with bars, to the left for less, and checks of them.
+
+All bars have one scale: shares of all cycles, and of the bytes of all tiles.  A check, such as
+`cycles>+5%`, fails when what it says is the case::
+
+    cycles>+5%          more than five percent more than before
+    fullest>600000      more than that, whatever it was before
+    balance<-2          more than two percent points less
+    step:blur>+100      the step named blur takes over a hundred cycles more
+
+A number that one of the reports does not have fails its check: what is gone is no improvement.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from poplite.errors import UnknownName, did_you_mean
+from poplite.frozen import frozen
+from poplite.report.diff import Change, ReportDiff, execution_of
+from poplite.report.execution import PHASE_KINDS
+from poplite.viz.colours import Role
+from poplite.viz.draw.html import page, table
+from poplite.viz.draw.json_text import json_text
+from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
+from poplite.viz.draw.units import name_text
+from poplite.viz.marks import (
+    BarCell,
+    Gap,
+    ListColumn,
+    Listing,
+    ListRow,
+    Mark,
+    Picture,
+    Words,
+    heading,
+)
+from poplite.viz.paint_svg import paint_svg
+from poplite.viz.paint_text import paint_text
+
+if TYPE_CHECKING:
+    from poplite.report import Report
+
+TITLE = "What changed"
+BALANCE = "balance"
+
+
+@frozen
+class Comparison:
+    """What changed between two reports.
+
+    Attributes:
+        names: of the reports, above their columns.
+        diff: what changed.
+        checks: what was checked.
+        top: most changes of one kind that are listed.
+    """
+
+    names: tuple[str, str]
+    diff: ReportDiff
+    checks: tuple[CheckOutcome, ...] = ()
+    top: int = 20
+
+    def rows(self) -> Iterator[tuple[str, Sequence[Change], int]]:
+        """Yield titles with the changes that are listed, and how many are left out."""
+        yield "in all", self.diff.totals, 0
+        for title, changes in self.diff.sections().items():
+            if changes:
+                yield title, changes[: self.top], max(0, len(changes) - self.top)
+
+    @property
+    def note(self) -> str:
+        """That the two are of unlike runs, if they are."""
+        return name_text(self.diff.note(self.names))
+
+    def checks_text(self, style: Style = DEFAULT_STYLE) -> str:
+        """Return what was checked, a line each."""
+        lines = ((each.failed, name_text(each.text(self.names))) for each in self.checks)
+        return "".join(f"{style.warning(line) if bad else line}\n" for bad, line in lines)
+
+
+def column_names(before: str, after: str) -> tuple[str, str]:
+    """Return the names of two files without their folders, unless they are the same then.
+
+    >>> column_names("runs/base.json", "runs/pr.json"), column_names("a/run.json", "b/run.json")
+    (('base.json', 'pr.json'), ('a/run.json', 'b/run.json'))
+    """
+    names = Path(before).name, Path(after).name
+    shown = (before, after) if names[0] == names[1] else names
+    return name_text(shown[0]), name_text(shown[1])
+
+
+# -- checks ----------------------------------------------------------------------------------------
+
+_FORM = re.compile(
+    r"\s*(?P<name>.+?)\s*(?P<op>[<>])\s*(?P<sign>[+-]?)"
+    r"(?P<number>\d[\d,_]*(\.\d+)?)\s*(?P<percent>%?)\s*"
+)
+
+
+@frozen
+class Check:
+    """What may not be the case.
+
+    Attributes:
+        text: as it was written.
+        name: of the number that is looked at.
+        more: whether it may not be more, else not less.
+        of: what is compared: the later number, its change, or that in percent.
+        amount: what it is compared with.
+    """
+
+    text: str
+    name: str
+    more: bool
+    of: Literal["value", "change", "percent"]
+    amount: float
+
+    def fails(self, before: float, after: float) -> bool:
+        """Return whether it is the case.
+
+        >>> parsed("cycles>+5%").fails(100, 106), parsed("cycles>+5%").fails(100, 105)
+        (True, False)
+        """
+        limits = {
+            "value": self.amount,
+            "change": before + self.amount,
+            "percent": before + before * self.amount / 100,
+        }
+        limit = limits[self.of]
+        return after > limit if self.more else after < limit
+
+
+@frozen
+class CheckOutcome:
+    """What came out of a check.
+
+    Attributes:
+        check: what was checked.
+        before: the earlier number; None where there is none.
+        after: the later one.
+    """
+
+    check: Check
+    before: float | None
+    after: float | None
+
+    @property
+    def failed(self) -> bool:
+        """Whether it failed: what is not there fails."""
+        if self.before is None or self.after is None:
+            return True
+        return self.check.fails(self.before, self.after)
+
+    def text(self, names: tuple[str, str]) -> str:
+        """Return it on one line, with both numbers; `names` are those of the reports."""
+        numbers = (self.before, self.after)
+        missing = [name for name, number in zip(names, numbers, strict=True) if number is None]
+        verdict = "FAILED" if self.failed else "passed"
+        told = " -> ".join("none" if number is None else _number(number) for number in numbers)
+        why = f" (not in {' and '.join(missing)})" if missing else ""
+        return f"{verdict}  {self.check.text}: {told}{why}"
+
+
+def parsed(text: str) -> Check:
+    """Return a check as it is written: NAME, `>` or `<`, and an amount.
+
+    Raises ValueError where it is not written so.
+
+    >>> parsed("fullest > 600,000").amount, parsed("balance<-2").of, parsed("sync>+10%").of
+    (600000.0, 'change', 'percent')
+    """
+    found = _FORM.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is not NAME>AMOUNT or NAME<AMOUNT, for instance cycles>+5%")
+    name, sign, percent = found["name"], found["sign"], found["percent"]
+    if percent and not sign and name != BALANCE:
+        raise ValueError(f"{text!r} is percent of what? Write {name}{found['op']}+... for a change")
+    amount = float(found["number"].replace(",", "").replace("_", ""))
+    of: Literal["value", "change", "percent"] = "change" if sign else "value"
+    if sign and percent:
+        of = "percent"
+    return Check(text.strip(), name, found["op"] == ">", of, -amount if sign == "-" else amount)
+
+
+def outcomes(before: Report, after: Report, checks: Sequence[Check]) -> list[CheckOutcome]:
+    """Return what comes out of checks of two reports.
+
+    Raises UnknownName for a number that neither report has.
+    """
+    found = numbers_of(before), numbers_of(after)
+    known = list(dict.fromkeys(name for numbers in found for name in numbers))
+    for check in checks:
+        if check.name not in known:
+            raise UnknownName(
+                f"there is no number {check.name!r} to check{did_you_mean(check.name, known)}",
+                at=None,
+                found=f"there are {', '.join(name for name in known if ':' not in name)}, "
+                "step:NAME and kind:NAME",
+                fix=f"--fail-if '{known[0]}>+5%'",
+            )
+    return [
+        CheckOutcome(check, *(numbers.get(check.name) for numbers in found)) for check in checks
+    ]
+
+
+def numbers_of(report: Report) -> Mapping[str, float | None]:
+    """Return the numbers that checks may name; None where the report does not model them.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> a, b = (graph.add_variable(pl.INT, (3,), name, mapping=0) for name in "ab")
+    >>> numbers = numbers_of(pl.Engine(graph, pl.Copy(a, b)).report())
+    >>> numbers["cycles"] == numbers["copy"] * 4 == numbers["step:a to b"]
+    True
+    """
+    execution, memory = execution_of(report), report.compilation.modelled
+    modelled = execution.cycles is not None
+    busy = execution.tile_cycles
+    most = int(busy.max(initial=0))
+    found: dict[str, float | None] = {
+        "cycles": execution.cycles,
+        "fullest": None if memory is None else memory.including_gaps.most,
+        "bytes": None if memory is None else memory.including_gaps.total,
+        BALANCE: 100 * float(busy.mean()) / most if most else (100.0 if modelled else None),
+        "sync": execution.sync_cycles if modelled else None,
+    }
+    phases = execution.phase_cycles()
+    found |= {kind: phases[kind] if modelled else None for kind in PHASE_KINDS}
+    spent = execution.time_parts()
+    found |= {part: spent[part] if modelled else None for part in spent if part not in found}
+    for step in execution.steps:
+        name = f"step:{step.name}"
+        found[name] = (found.get(name) or 0) + step.cycles
+    if memory is not None:
+        found |= {f"kind:{name}": each.total for name, each in memory.categories().items()}
+    return found
+
+
+def _number(number: float) -> str:
+    return f"{number:,.1f}" if isinstance(number, float) else f"{number:,}"
+
+
+# -- picture ---------------------------------------------------------------------------------------
+
+LESS, MORE = Role("less", "█", "c0", 0, "#"), Role("more", "█", "c1", 1, "#")
+
+COLUMNS = (
+    ListColumn("", "name", least=13, most=44),
+    ListColumn("before", spare=2),
+    ListColumn("after"),
+    ListColumn("change"),
+    ListColumn("", spare=1),
+    ListColumn("", "bar", most=42, whole=1, signed=True),
+)
+
+
+def comparison_picture(comparison: Comparison) -> Picture:
+    """Return a row for each change, then what does not change, and the checks.
+
+    >>> diff = ReportDiff((), (Change("blur", 200, 96),), (), ())
+    >>> comparison_picture(Comparison(("base.json", "pr.json"), diff)).title
+    'what changed from base.json to pr.json'
+    """
+    title = f"what changed from {comparison.names[0]} to {comparison.names[1]}"
+    marks: list[Mark] = [*heading(title)]
+    if comparison.note:
+        marks.append(Words(f"! {comparison.note}"))
+    marks.append(Gap())
+    if not comparison.diff.totals:
+        marks.append(Words("neither cycles nor memory are modelled in both"))
+    marks.append(Listing(COLUMNS, tuple(_rows(comparison))))
+    same = [name for name, changes in comparison.diff.sections().items() if not changes]
+    marks += [Words(f"{name}: no change", "soft") for name in same]
+    if comparison.checks:
+        marks += [Gap(), _checks_listing(comparison)]
+    return Picture(title, tuple(marks))
+
+
+def _rows(comparison: Comparison) -> Iterator[ListRow]:
+    diff = comparison.diff
+    sections = [(title, shown, more) for title, shown, more in comparison.rows()][1:]
+    shares = {title: [diff.share(title, each) for each in shown] for title, shown, _ in sections}
+    most = max((abs(share) for some in shares.values() for share in some), default=1)
+    yield from (_row(each, (), 0) for each in diff.totals)
+    for title, shown, more in sections:
+        yield ListRow((title, "", "", "", "", ()), tone="strong")
+        for change, share in zip(shown, shares[title], strict=True):
+            yield _row(change, ((LESS if share < 0 else MORE, share / most),), 1)
+        if more:
+            yield ListRow((f"... {more:,} more", "", "", "", "", ()), level=1, tone="soft")
+
+
+def _row(change: Change, bar: BarCell, level: int) -> ListRow:
+    name, numbers = name_text(change.name), _cells(change)
+    tip = f"{name}: {numbers[0]} -> {numbers[1]}, {numbers[2]} ({numbers[3]})"
+    return ListRow((name, *numbers, bar), level=level, tip=tip)
+
+
+def _checks_listing(comparison: Comparison) -> Listing:
+    columns = ListColumn("", "name"), ListColumn("", "name")
+    rows = []
+    for each in comparison.checks:
+        verdict, _, said = name_text(each.text(comparison.names)).partition("  ")
+        rows.append(ListRow((verdict, said), tone="strong" if each.failed else "plain", tip=said))
+    return Listing(columns, tuple(rows), has_titles=False)
+
+
+# -- text, Markdown, pages -------------------------------------------------------------------------
+
+
+def comparison_text(comparison: Comparison, style: Style = DEFAULT_STYLE) -> str:
+    """Return what changed as text."""
+    text = paint_text(comparison_picture(comparison), style)
+    return text.replace("×", "x") if style.ascii_only else text
+
+
+def comparison_markdown(comparison: Comparison) -> str:
+    """Return what changed as a table of Markdown, for review comments."""
+    before, after = map(_marked, comparison.names)
+    lines = [f"| | {before} | {after} | change | |", "| --- | ---: | ---: | ---: | ---: |"]
+    for title, changes, more in comparison.rows():
+        lines.append(f"| **{title}** | | | | |")
+        lines += [f"| {' | '.join([_marked(c.name), *_cells(c)])} |" for c in changes]
+        if more:
+            lines.append(f"| ... {more:,} more | | | | |")
+    if comparison.note:
+        lines = [f"**!** {_marked(comparison.note)}", "", *lines]
+    if comparison.checks:
+        lines += ["", "| check | |", "| --- | --- |"]
+        for each in comparison.checks:
+            verdict, _, rest = each.text(comparison.names).partition("  ")
+            mark = f"**{verdict}**" if each.failed else verdict
+            lines.append(f"| {mark} | {_marked(name_text(rest))} |")
+    return "\n".join(lines) + "\n"
+
+
+def comparison_html(comparison: Comparison, command: str) -> str:
+    """Return what changed as a page; `command` writes it."""
+    before, after = comparison.names
+    heading = ["", before, after, "change", ""]
+    tables = []
+    for title, changes, more in comparison.rows():
+        rows = [[name_text(change.name), *_cells(change)] for change in changes]
+        note = f"<p>... {more:,} more</p>" if more else ""
+        tables.append(f"<h2>{title}</h2>{table(heading, rows, 'numbers first')}{note}")
+    facts = {"before": before, "after": after}
+    if comparison.note:
+        facts["!"] = comparison.note
+    for number, each in enumerate(comparison.checks, 1):
+        facts[f"check {number}"] = name_text(each.text(comparison.names))
+    picture = paint_svg(comparison_picture(comparison))
+    text, data = comparison_text(comparison), comparison_json(comparison)
+    subject = f"{before} and {after}"
+    return page(TITLE, subject, facts, picture, tables, text, data, command=command)
+
+
+def _cells(change: Change) -> list[str]:
+    return [f"{change.before:,}", f"{change.after:,}", f"{change.change:+,}", change.percent]
+
+
+def _marked(text: str) -> str:
+    """Return text with what Markdown would read as its own marks written out."""
+    plain = name_text(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]|~#])", r"\\\1", plain)
+
+
+# -- data ------------------------------------------------------------------------------------------
+
+
+def comparison_json(comparison: Comparison) -> str:
+    """Return what changed as JSON, all of it."""
+    diff = comparison.diff
+    kinds = {"totals": diff.totals, "steps": diff.steps, "phases": diff.phases}
+    data: dict[str, object] = {
+        name: [asdict(change) for change in changes]
+        for name, changes in (kinds | {"memory": diff.memory}).items()
+    }
+    data["names"] = list(comparison.names)
+    data["note"] = comparison.note
+    data["checks"] = [
+        {"check": c.check.text, "before": c.before, "after": c.after, "failed": c.failed}
+        for c in comparison.checks
+    ]
+    return json_text("diff", data)
