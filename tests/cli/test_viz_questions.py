@@ -166,7 +166,7 @@ ANSWERS: dict[str, list[tuple[str, Lines]]] = {
         (
             "lint BFS",
             lambda _: [
-                ("8 findings: 3 copy, 4 division, 1 sub-word store",),
+                ("6 findings: 3 copy, 2 division, 1 sub-word store",),
                 ("examples/bfs.py:58",),
             ],
         )
