@@ -1,1 +1,1 @@
-"""Compilation of a graph and its programs to an executable: checks, races, lowering, ops."""
+"""Compilation of a graph and its programs to an executable: checks, lowering, and ops."""

@@ -1,8 +1,8 @@
 """Checks that need the complete program.
 
-Errors in a single call are refused at that call.  Checked here is everything that could still have
+A call that is wrong by itself raises at once. This module checks everything that could still have
 been added or changed: tensors of another graph, missing edges and state, vertices and elements
-without a tile, and races.  All faults of one kind are reported together.
+without a tile, and races. All faults of one kind are reported together.
 
 Each message names the objects, their source lines, and the program step that needs them::
 
@@ -17,8 +17,8 @@ Input then gets a copy.  It may not do so through an InOut, which is read and wr
 
     heat, in place     vertex 0  reads [0, 5)   InOut [0, 4)       refused: elements 0 to 3
 
-That check considers connections, not the code of `compute`.
-`poplite.graph.compute_sets.edge_table` finds overlapping edges; here they get names and lines.
+These checks consider connections, not the code of `compute`.
+`poplite.graph.compute_sets.edge_table` finds overlapping edges; this module adds names and lines.
 
 Source: Poplar user guide, "Mapping" and "Compute sets"; SDK error texts for the wording.
 """
@@ -102,7 +102,7 @@ class _Fault(NamedTuple):
 
 
 def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: EdgeTables) -> None:
-    """Refuse programs that a real machine would refuse, or run with wrong results.
+    """Refuse programs that a real machine would refuse, or would run with wrong results.
 
     `edges_of` is called only once all edges of the programs are known to be connected.
 
@@ -129,7 +129,7 @@ def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: EdgeT
 
 
 def _check_counts(programs: Mapping[str, Program]) -> None:
-    """Refuse programs with more steps, each branch taken once, than the counters can hold."""
+    """Refuse programs that run more steps than the counters can hold, if each branch is taken."""
     for program in programs.values():
         runs: dict[int, int] = {}
         for node in children_first(program):
@@ -141,8 +141,8 @@ def _check_counts(programs: Mapping[str, Program]) -> None:
                 raise SizeOverflowError(
                     f"{node} would run more than {MOST_RUNS:,} steps",
                     at=node.location,
-                    found=f"about {count:.1e} of them, where each branch is taken once",
-                    fix="fewer repetitions, or Loop(body), which goes on until something stops it",
+                    found=f"about {count:.1e} steps if each branch is taken once",
+                    fix="use fewer repetitions, or Loop(body), which runs until something stops it",
                 )
 
 
@@ -182,11 +182,11 @@ def _check_graph(graph: Graph, used: _Used) -> None:
     ]
     if faults:
         raise ControlProgramError(
-            f"the program uses {amount(len(faults), 'object')} of another graph than {graph!r}",
+            f"the program uses {amount(len(faults), 'object')} from a graph other than {graph!r}",
             at=faults[0].at,
             where=str(faults[0].where),
             found=listed([str(fault) for fault in faults], "objects"),
-            fix="make compute sets, variables and the engine with one graph",
+            fix="make compute sets, variables and the engine with the same graph",
         )
 
 
@@ -200,11 +200,11 @@ def _check_functions(graph: Graph, programs: Mapping[str, Program]) -> None:
     }
     for call, name in calls.items():
         raise ControlProgramError(
-            f"{call}: the function belongs to another graph than {graph!r}",
+            f"{call}: the function must belong to {graph!r}",
             at=call.location,
             where=f"program '{name}'" if len(programs) > 1 else "",
-            found=f"it is of {call.function.graph!r} ({call.function.location})",
-            fix="graph.add_function(program), with the graph of the engine",
+            found=f"it belongs to {call.function.graph!r} ({call.function.location})",
+            fix="call graph.add_function(program) on the graph of the engine",
         )
 
 
@@ -252,7 +252,7 @@ def _check_connected(used: _Used) -> None:
             if lack.field.is_edge
             else f"graph.set_initial_value({name}, value)"
         )
-        + (f"; graph.set_field_size({name}, n) says how many" if lack.unsized else ""),
+        + (f"; graph.set_field_size({name}, n) sets the number of values" if lack.unsized else ""),
     )
 
 
@@ -263,7 +263,7 @@ def _missing(vertex: VertexInstance) -> Iterator[_Missing]:
     for name, field in fields.items():
         if name in vertex.connections or name in vertex.state or name in vertex.waiting:
             continue
-        if field.is_implicit:  # it is missing only with the field that it belongs to
+        if field.is_implicit:  # it is missing only if its field is
             continue
         if name in vertex.rows or (field.is_edge and name in vertex.sizes):
             rows = vertex.rows.get(name, {})
@@ -277,7 +277,7 @@ def _missing(vertex: VertexInstance) -> Iterator[_Missing]:
 
 
 def _gaps(rows: Sequence[int], size: int) -> str:
-    """Return the missing rows of a list as text; the list may be far longer than `rows`."""
+    """Return the missing rows of a list as text; `size`, its length, may be far above len(rows)."""
     between = [range(a + 1, b) for a, b in pairwise([-1, *rows, size]) if a + 1 < b]
     return ", ".join(
         [*map(ranges, between[:SHOWN_FAULTS]), *["..."] * (len(between) > SHOWN_FAULTS)]
@@ -298,7 +298,7 @@ def _check_vertices_mapped(graph: Graph, used: _Used) -> None:
             at=faults[0].at,
             where=str(faults[0].where),
             found=listed([str(fault) for fault in faults], "vertices"),
-            fix=f"add_vertex(..., tile=0), or graph.set_tile_mapping(vertex, tile); "
+            fix=f"pass add_vertex(..., tile=0), or call graph.set_tile_mapping(vertex, tile); "
             f"tiles are {ranges(range(graph.target.tiles))}",
         )
 
@@ -314,8 +314,8 @@ def _check_results(used: _Used) -> None:
             f"{execute}: no vertex of '{compute_set.name}' returns a truth value",
             at=execute.location,
             where=str(where),
-            found=listed(names, "classes") if names else "it has no vertices",
-            fix="def compute(self) -> bool, or leave out the result: Execute(compute_set)",
+            found=listed(names, "classes") if names else "the compute set has no vertices",
+            fix="declare def compute(self) -> bool, or leave out the result: Execute(compute_set)",
         )
 
 
@@ -367,7 +367,7 @@ def _warn_of_empty(used: _Used) -> None:
             at=first.location,
             where=str(where),
             found=listed(lines, "compute sets") if lines[1:] else "",
-            fix=f"graph.add_vertex(compute_set, ...) before the engine is made, or leave out "
+            fix=f"call graph.add_vertex(compute_set, ...) before the engine is made, or leave out "
             f"Execute('{first.name}')",
         )
     )
@@ -377,12 +377,12 @@ def _warn_of_empty(used: _Used) -> None:
 
 
 class Race(NamedTuple):
-    """Two edges of different vertices that share elements, the first one writing.
+    """Two edges of different vertices that share elements, of which the first is written.
 
     Attributes:
         writer: the vertex that writes.
         writer_field: its field, with the row for a list.
-        other: the vertex that reads or writes too.
+        other: the vertex that also reads or writes.
         other_field: its field.
         verb: "read" or "written".
         begin: address of the first element shared by the first two overlapping runs.
@@ -403,7 +403,7 @@ class Race(NamedTuple):
         return self.writer.location
 
     def describe(self, graph: Graph) -> str:
-        """Return one line that names the elements, both vertices and both source lines."""
+        """Return one line with the elements, both vertices and both source lines."""
         return (
             f"{element_text(graph.variables, self.begin, self.end)}: "
             f"written by {self.writer}, field '{self.writer_field}' ({self.writer.location}); "
@@ -430,7 +430,7 @@ def check_races(
         where=str(steps[compute_set]),
         found=listed(lines + [""] * (count - len(lines)), "races"),
         fix="use two buffers: read one variable, write another, and swap them in the next "
-        "compute set; InOut where only one vertex touches an element"
+        "compute set; use InOut where only one vertex accesses an element"
         if first.verb == "read"
         else "give every element one writer, or put the vertices in two compute sets",
     )
@@ -454,7 +454,7 @@ def check_in_place(
     count = sum(len(some) for _, some in found)
     compute_set, first = next((cs, some[0]) for cs, some in found)
     field, other = first.writer_field, first.other_field
-    more = f"; {count:,} pairs of fields do" if count > 1 else ""
+    more = f"; {count:,} such pairs of fields" if count > 1 else ""
     shown = islice(chain.from_iterable(some for _, some in found), SHOWN_FAULTS)
     lines = [
         f"{element_text(graph.variables, pair.begin, pair.end)}: in Input '{pair.other_field}' and "
@@ -467,17 +467,18 @@ def check_in_place(
         at=first.at,
         where=str(steps[compute_set]),
         found=listed(lines + [""] * (count - len(lines)), "pairs")
-        + "\nwhat is written in place is gone for other fields, before or after they read it",
-        fix=f"read them through '{field}', or make it an Output and read through '{other}', which "
-        "then keeps the values from before",
+        + "\nother fields may read elements before or after they are overwritten in place",
+        fix=f"read the elements through '{field}', or make it an Output and read through "
+        f"'{other}', "
+        "which then has the values from before",
     )
 
 
 def races(compute_set: ComputeSet, table: EdgeTable) -> Sequence[Race]:
     """Return the races of a compute set: overlapping writes, or else reads that overlap writes.
 
-    There is at least one for each edge that races; an edge that overlaps several others is not
-    listed with all of them.
+    There is at least one race for each edge that races; an edge that overlaps several others is
+    not listed with each of them.
 
     >>> import poplite as pl
     >>> from poplite.graph.compute_sets.edge_table import edge_table
@@ -502,7 +503,7 @@ def races(compute_set: ComputeSet, table: EdgeTable) -> Sequence[Race]:
 
 
 class Races(OnAccess[Race]):
-    """Races, each made on access, since there may be millions.
+    """Races, each constructed on access, since there may be millions.
 
     Args:
         compute_set: the compute set whose vertices race.

@@ -93,14 +93,14 @@ if TYPE_CHECKING:
 Programs = Program | Iterable[Program] | Mapping[str, Program]
 
 MAX_STEPS = 1 << 22
-"""Most steps of one program, with each function counted once; more are a mistake, such as an
-unrolled loop."""
+"""Maximum number of steps in one program, with each function counted once; more steps are a
+mistake, such as an unrolled loop."""
 
 MAX_NUMBER = 1 << 62
-"""Greatest step number, with the steps of a function counted in each place that calls it."""
+"""Maximum step number; the steps of a function are counted at each of its calls."""
 
 STRICT_LIMIT = 1_000_000
-"""Number of connected elements up to which strict checks are on by default."""
+"""Maximum number of connected elements for which strict checks are on by default."""
 
 
 @no_collection()
@@ -112,16 +112,16 @@ def compile_graph(
     interpret: bool | Collection[str | type[Vertex]] = False,
     options: Mapping[str, object] | None = None,
 ) -> Executable:
-    """Check and lower programs, which an `Engine` can run or a file can store.
+    """Check and lower programs to an executable, which an `Engine` can run or a file can store.
 
     Args:
         graph: the graph the programs run on.
-        programs: one program, several in a list (named "0", "1", ...), or named ones.
+        programs: one program, a list of programs (named "0", "1", ...), or programs by name.
         checks: whether indices are checked, "strict" or "fast"; by default up to a million
             connected elements.
         interpret: whether vertices will run as plain Python, or the classes (also by name) and
             step names for which they will; indices are then always checked.
-        options: by name, as for an `Engine`.
+        options: options by name, as for an `Engine`.
 
     Raises:
         PopliteError: for the first kind of fault that the checks find, see
@@ -137,9 +137,9 @@ def compile_graph(
         raise ControlProgramError(
             f"compile_graph: {clipped(graph, 60)} is not a graph",
             found=of_type(graph),
-            fix="compile_graph(graph, program)",
+            fix="call compile_graph(graph, program)",
         )
-    graph = graph.top_level_graph  # programs belong to it, also with tensors of virtual graphs
+    graph = graph.top_level_graph  # programs belong to it even if tensors are of virtual graphs
     return _compiled(graph, programs, engine_options(options, checks=checks, interpret=interpret))
 
 
@@ -151,7 +151,7 @@ def compile_with_marks(
     *,
     options: Mapping[str, object] | None = None,
 ) -> Executable:
-    """Compile as `compile_graph` does, and keep the marks that only strict checks need."""
+    """Compile as `compile_graph` does, with the marks that only strict checks need."""
     asked = engine_options(options, checks=checks)
     return _compiled(graph.top_level_graph, programs, asked, keep_marks=True)
 
@@ -210,9 +210,9 @@ def _compiled(
 
 @no_collection()
 def plan_memory(graph: Graph, programs: Programs) -> Memory:
-    """Return the memory plan of the tiles for programs, even if the memory is too small.
+    """Return the memory plan of programs for each tile, even if tile memory is too small.
 
-    Programs may change afterwards. Raises the errors of `compile_graph`.
+    Programs may still change afterwards. Raises the same errors as `compile_graph`.
 
     >>> from poplite.program import Copy
     >>> graph = Graph()
@@ -237,7 +237,7 @@ def plan_memory(graph: Graph, programs: Programs) -> Memory:
 def _joined(
     graph: Graph, named: Mapping[str, Program], prices: _Prices, numbers: Numbers
 ) -> tuple[JoinedCopyCost, ...]:
-    """Return the costs of neighbouring Copies that could be one Copy, if costs are modelled."""
+    """Return the costs of adjacent Copies that could be one Copy, if costs are modelled."""
     if prices.memory is None:
         return ()
     # Loaded with the first graph, not with the package.
@@ -248,7 +248,7 @@ def _joined(
 
 @frozen(eq=False)
 class _Prices:
-    """The costs of an `Executable`: those of steps and actions, and the memory."""
+    """The costs of an `Executable`: the costs of steps and actions, and the memory plan."""
 
     steps: tuple[StepCost, ...]
     actions: tuple[StepCost | None, ...]
@@ -283,8 +283,8 @@ def _priced(
 def _with_rows(memory: Memory, programs: Mapping[str, Code]) -> Memory:
     """Return the memory plan, with the code rows that do the work of each step.
 
-    A step that occurs in several places has a number in each, and is planned at the first one,
-    since the rows of the others do the same.
+    A step that occurs in several places has a number in each; the plan has the first one, since
+    the rows of the others do the same work.
     """
     planned, before = {each.number for each in memory.steps}, steps_before(programs)
     rows: dict[int, list[int]] = {}
@@ -334,21 +334,21 @@ def _saved(
     checks: Checks,
     float_modes: Iterable[int],
 ) -> list[bool]:
-    """Return, for each compute set, whether it may raise, so that its outputs are saved first."""
+    """Return, for each compute set, whether its outputs are saved first since it may raise."""
     named = ((each.name, {f.cls for f in edges_of(each).families}) for each in compute_sets)
     every = checks == "strict" or any(mode & TRAPS for mode in float_modes)
     return [every or bool(classes) for classes in interpreted_classes(asked.interpret, named)]
 
 
 def _check_stamps(leaves: Iterable[Program]) -> None:
-    """Refuse to read a cycle counter that is not kept."""
+    """Refuse to read a cycle counter if cycles are not modelled."""
     for stamp in leaves:
         if isinstance(stamp, CycleStamp):
             raise ProfilingDisabled(
                 f"{stamp}: cycles are not modelled",
                 at=stamp.location,
                 found="the option debug.instrument is False",
-                fix="leave that option out, or leave out cycle_count and cycle_stamp",
+                fix="leave out that option, or leave out cycle_count and cycle_stamp",
             )
 
 
@@ -396,7 +396,7 @@ def named_programs(programs: object, call: str = "Engine(graph, {})") -> dict[st
     for name, program in programs.items():
         if not isinstance(name, str):
             raise ControlProgramError(
-                f"program name {clipped(name, 60)} is not a string",
+                f"the name of a program must be a string; found {clipped(name, 60)}",
                 found=of_type(name),
                 fix="name programs by strings",
             )
@@ -408,23 +408,22 @@ def named_programs(programs: object, call: str = "Engine(graph, {})") -> dict[st
             )
         if program.num_steps > MAX_NUMBER:
             raise ControlProgramError(
-                f"program {name!r} has more than {MAX_NUMBER:,} steps, which have no numbers",
+                f"program {name!r} has more than {MAX_NUMBER:,} steps, the greatest step number",
                 at=program.location,
-                fix="write calls of functions in calls of functions as Repeat(count, body)",
+                fix="write nested calls of functions as Repeat(count, body)",
             )
         steps = program.num_steps
         if steps > MAX_STEPS and (steps := written_steps(program)) > MAX_STEPS:
             raise ControlProgramError(
-                f"program {name!r} has {steps:,} steps, more than {MAX_STEPS:,}",
+                f"program {name!r} has {steps:,} steps, but may have at most {MAX_STEPS:,}",
                 at=program.location,
-                fix="write loops as Repeat(count, body), and what stands in many places as a "
-                "function",
+                fix="write loops as Repeat(count, body), and repeated parts as functions",
             )
     if not programs:
         raise UnknownName(
             f"{function} needs at least one program",
             found=f"an empty {kind}",
-            fix=f"{call.format('Sequence()')} takes one that does nothing",
+            fix=f"pass a program that does nothing: {call.format('Sequence()')}",
         )
     return dict(programs)
 
@@ -440,7 +439,7 @@ class Emitter:
     Args:
         steps: the lowered steps.
         numbers: the numbers of steps and actions.
-        layout: the addresses of the scalars that decide.
+        layout: the addresses of the scalars that control flow depends on.
         is_random: whether results depend on how many compute sets have run.
         data_dependent: numbers of the steps whose vertices are counted while they run.
     """
@@ -459,7 +458,7 @@ class Emitter:
         self._is_random = is_random
 
     def code(self, program: Program) -> Code:
-        """Return a program as ops."""
+        """Return the ops of a program."""
         self._ops: list[list[int]] = []
         self._step_numbers: list[int] = []
         self._step_rows: list[int] = []
@@ -488,7 +487,7 @@ class Emitter:
         )
 
     def _write(self, program: Program) -> None:
-        # A stack instead of recursion: programs may be as deep as they are long.
+        # A stack instead of recursion: programs may be nested as deep as they are long.
         pending: list[tuple[Program | _Later, SourceLocation]] = [(program, program.location)]
         while pending:
             item, self._location = pending.pop()
@@ -513,7 +512,7 @@ class Emitter:
             case Switch():
                 return self._switch(node)
             case Call(function=Function() as function):
-                if node in self._numbers.actions:  # the code has to be there
+                if node in self._numbers.actions:  # its code must be present
                     self._emit(op.CALLBACK, self._numbers.actions[node])
                 self._calls.append((self._emit(op.CALL), function))
                 self._step += node.num_steps
@@ -522,7 +521,7 @@ class Emitter:
             self._step += node.num_steps
             self._leaf(node)
         elif not isinstance(node, Steps | Block):
-            raise unknown_kind(node, "no op does what {} does")
+            raise unknown_kind(node, "there is no op for {}")
         return list(node.children)
 
     def _emit(self, kind: int, a: int = 0, b: int = 0, c: int = 0) -> int:
@@ -542,7 +541,7 @@ class Emitter:
         return int(where[0]), tensor.element_type.size_bytes
 
     def _agree(self, scalar: Tensor, otherwise: int | None, kind: int = op.AGREE) -> None:
-        """Emit an action that runs if replicas do not agree on a scalar."""
+        """Emit an action that runs if the values of a scalar differ between replicas."""
         if self._layout.replicas > 1 and otherwise is not None:
             row = self._emit(kind, 0, *self._scalar(scalar))
             self._emit(op.CALLBACK, otherwise)
@@ -591,7 +590,7 @@ class Emitter:
     def _switch(self, node: Switch) -> list[Program | _Later]:
         self._agree(node.control, self._numbers.agreements.get(node), op.SAME)
         switch = self._emit(op.SWITCH, len(node.cases), self._scalar(node.control)[0])
-        # Values are compared as the signed number of the same 32 bits.
+        # Values are compared as signed numbers with the same 32 bits.
         signed = {(value + (1 << 31)) % (1 << 32) - (1 << 31): value for value in node.cases}
         rows = {value: self._emit(op.CASE, number) for number, value in sorted(signed.items())}
         ends: list[int] = []
@@ -642,7 +641,7 @@ class Emitter:
             self._emit(op.CALLBACK, self._numbers.actions[leaf])
             self._aim([test])
         elif leaf not in self._numbers.actions:
-            raise unknown_kind(leaf, "no op does what {} does")
+            raise unknown_kind(leaf, "there is no op for {}")
         else:
             self._copies(leaf, "before")
             self._emit(op.CALLBACK, self._numbers.actions[leaf])
@@ -656,16 +655,16 @@ class Emitter:
 
 
 def _is_written(program: Program) -> bool:
-    """Return whether a program has ops: its steps have them even if it repeats them 0 times."""
+    """Return whether a program has ops; steps that are repeated 0 times have them as well."""
     return program.num_steps > 0 or not program.is_empty
 
 
 _WORK = Execute | TensorCopy | StreamCopy | RemoteCopy | CrossReplicaCopy
-"""Programs with code rows that do their work."""
+"""Programs whose work is done by code rows."""
 
 
 def _num_runs(program: Program) -> int | None:
-    """Return how often Executes and Copies run in a program; None if data decide."""
+    """Return how many Executes and Copies run in a program; None if it depends on data."""
     runs: dict[int, int | None] = {}
     for node in children_first(program):
         below = [runs[id(part)] for part in node.children]

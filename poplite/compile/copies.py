@@ -1,15 +1,15 @@
 """The moves of a copy: source, destination and size of its blocks of bytes.
 
-Two views, each of one variable, are two mixed-radix numbers.  Split until their digits have equal
-extents, they are nested loops; the innermost two loops become one record, whatever their size::
+Two views, each of one variable, are two mixed-radix numbers. Once their digits are split so that
+extents are equal, they are nested loops; the innermost two loops become one record of any size::
 
     source        (2, 4) (4, 8)      4 x 2 floats, transposed
     destination   (8, 4)             8 floats              digits are (extent, stride in bytes)
     loops         2 x (to + 16, from + 4), 4 x (to + 4, from + 8)           2 records of 4 rows
 
 Any other pair of views, and gathers, are lists of runs, which are paired in order.  The common
-pieces are joined where both sides continue; long evenly spaced stretches become records, the
-rest is listed.  Pieces are first sorted by destination if that leaves fewer of them::
+pieces are joined where both sides continue; long evenly spaced stretches become records, and the
+other pieces are listed. Pieces are first sorted by destination if that leaves fewer of them::
 
     source       [-----)[---)[---)
     destination  [---)[----)[----)
@@ -30,23 +30,23 @@ Runs = tuple[Int64, Int64]
 Side = tuple[int, Sequence[tuple[int, int]]]
 """First byte of a view, and (extent, stride in bytes) of its digits, outermost first."""
 Columns = tuple[Int64, Int64, Int64]
-"""Destination, source and size of each piece."""
+"""Destinations, sources and sizes of pieces."""
 Loop = tuple[int, int, int]
-"""Extent, distance of destinations, distance of sources."""
+"""Extent, stride of destinations, stride of sources."""
 
 LEAST_ROWS = 4
-"""Number of blocks from which a record is smaller than a list of them."""
+"""Minimum number of blocks for which a record is smaller than a list of them."""
 
 LEAST_STRETCH = 16
-"""Number of blocks from which a stretch among uneven pieces gets a record of its own: a record
-leaves a gap in the list, and memory is written fastest without gaps (with stretches of 4, a third
+"""Minimum number of blocks of a stretch among uneven pieces that gets its own record: a record
+leaves a gap in the list, and memory is written fastest without gaps (a minimum of 4 is a third
 slower)."""
 
 LARGEST_PIECE = 4096
-"""Size in bytes from which a piece becomes a record, since a record can be split."""
+"""Minimum size in bytes of a piece that becomes a record, since a record can be split."""
 
 LIST_SPAN = 1 << 32
-"""Bytes that a list of pieces can address."""
+"""Number of bytes that a list of pieces can address."""
 
 _NO_PIECES = np.zeros((0, PIECE_WORDS), np.uint32)
 
@@ -57,7 +57,7 @@ def copied_views(destination: Side, source: Side, size: int) -> Moves | None:
     """Return the moves between two views of one variable each, with the same number of elements.
 
     An element has `size` bytes, and no element of the destination occurs twice. Returns None if
-    the digits of one view do not divide those of the other, or all are small.
+    the digits of one view do not divide those of the other, or if all digits are small.
 
     >>> copied_views((0, [(8, 4)]), (100, [(2, 4), (4, 8)]), 4).records.tolist()
     [[0, 100, 4, 4, 4, 8], [16, 104, 4, 4, 4, 8]]
@@ -68,7 +68,7 @@ def copied_views(destination: Side, source: Side, size: int) -> Moves | None:
     to, start = destination[0], source[0]
     forward = []
     for extent, far, near in loops:
-        if far < 0:  # order is irrelevant: start at the other end
+        if far < 0:  # the order is irrelevant: begin at the other end
             to, start = to + (extent - 1) * far, start + (extent - 1) * near
             far, near = -far, -near
         forward.append((extent, far, near))
@@ -107,7 +107,7 @@ def _side_by_side(
 
 
 def _merged(loops: Sequence[Loop]) -> list[Loop]:
-    """Merge neighbours where the outer loop continues the inner one; innermost first."""
+    """Merge adjacent loops where the outer one continues the inner one; innermost first."""
     merged: list[Loop] = []
     for extent, far, near in loops:
         if merged and (far, near) == (merged[-1][0] * merged[-1][1], merged[-1][0] * merged[-1][2]):
@@ -195,7 +195,7 @@ def _units(pieces: Columns, stretches: tuple[Int64, Int64]) -> int:
 
 
 def _joined(to: Int64, start: Int64, size: Int64) -> Columns:
-    """Join neighbours where both sides continue; drop empty pieces."""
+    """Join adjacent pieces where both sides continue; drop empty pieces."""
     if not size.all():
         some = size > 0
         to, start, size = to[some], start[some], size[some]
@@ -207,7 +207,7 @@ def _joined(to: Int64, start: Int64, size: Int64) -> Columns:
 
 
 def _stretches(to: Int64, start: Int64, size: Int64) -> tuple[Int64, Int64]:
-    """Return the first piece and number of pieces of each evenly spaced stretch."""
+    """Return the first piece and the number of pieces of each evenly spaced stretch."""
     if len(to) < LEAST_STRETCH:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     far, near, alike = np.diff(to), np.diff(start), size[1:] == size[:-1]
@@ -216,7 +216,7 @@ def _stretches(to: Int64, start: Int64, size: Int64) -> tuple[Int64, Int64]:
     rows = np.diff(first, append=len(far)) + 1
     long = alike[first] & (rows >= LEAST_STRETCH)
     first, rows = first[long], rows[long]
-    # Two stretches may share a piece, which stays with the first.
+    # If two stretches share a piece, it belongs to the first.
     shared = first[1:] == first[:-1] + rows[:-1] - 1
     first[1:] += shared
     rows[1:] -= shared

@@ -1,10 +1,10 @@
-"""Neighbouring Copies of a Sequence that could be one Copy.
+"""Find adjacent Copies in a Sequence that could be one Copy.
 
     Copy a[0] -> b[1]
     Copy a[1] -> b[0]       joined with the one before: one Copy of a[0], a[1] to b[1], b[0]
     Copy b[0] -> c          reads elements that were written, so it begins a new series
 
-Copies that do not depend on each other may run in any order, and so also at once: with one sync and
+Copies that do not depend on each other may run in any order, hence also at once: with one sync and
 one exchange, in which all tiles send at the same time. Programs run unchanged; reports show what
 the joined Copy would cost.
 """
@@ -27,10 +27,12 @@ from poplite.view import View, num_runs, runs
 from poplite.view.contiguous_runs import few_runs
 
 MOST_PIECES = 1 << 12
-"""Most memory pieces of a Copy that is considered: with more, sync and code cost little."""
+"""Maximum number of pieces of memory in a Copy that is considered; with more pieces, the share of
+sync and code in the cost is small.
+"""
 
 Pieces = tuple[list[int], list[int]]
-"""Begins of pieces of memory, and their numbers of elements."""
+"""Begins and lengths of pieces of memory, in elements."""
 
 
 def joined_copies(
@@ -38,7 +40,7 @@ def joined_copies(
     programs: Iterable[Program],
     numbers: Mapping[Any, int],
 ) -> tuple[JoinedCopyCost, ...]:
-    """Return the costs of series of neighbouring Copies that do not depend on each other.
+    """Return the costs of series of adjacent Copies that do not depend on each other.
 
     Each series occurs once. `numbers` has the step number of each Copy.
     """
@@ -54,7 +56,7 @@ def joined_copies(
 
 
 def _series(graph: Graph, children: Iterable[Program]) -> Iterator[list[TensorCopy]]:
-    """Yield series of at least two neighbours that do not depend on each other."""
+    """Yield series of at least two adjacent Copies that do not depend on each other."""
     series = _Series(graph)
     for child in children:
         copy = child if isinstance(child, TensorCopy) else None
@@ -71,14 +73,14 @@ def _series(graph: Graph, children: Iterable[Program]) -> Iterator[list[TensorCo
 
 
 class _Series:
-    """Neighbours that do not depend on each other, and the elements that they read and write."""
+    """Adjacent independent Copies, and the elements that they read and write."""
 
     def __init__(self, graph: Graph) -> None:
         self.copies: list[TensorCopy] = []
         self._graph, self._read, self._written = graph, _Elements(), _Elements()
 
     def takes(self, copy: TensorCopy, read: Pieces, written: Pieces) -> bool:
-        """Return whether the series and this Copy may be replaced by one Copy."""
+        """Return whether one Copy may replace the series and this Copy."""
         if not self.copies:
             return True
         if not _are_alike(self._graph, self.copies[0].source, copy.source):
@@ -120,7 +122,7 @@ def _pieces_of(view: View) -> Pieces | None:
 
 
 class _Elements:
-    """Elements of the graph, as ascending disjoint intervals."""
+    """A set of elements of the graph, as ascending disjoint intervals."""
 
     def __init__(self) -> None:
         self._begins: list[int] = []

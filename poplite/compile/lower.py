@@ -1,17 +1,18 @@
-"""Lowers a graph's compute sets, copies, variables to their stored form.
+"""Lower the compute sets, copies and variables of a graph to their stored form.
 
     edges   ->  places    pointers for contiguous fields, copies for others
     places  ->  columns   start, length and rows of every field, as numbers for all vertices
-    columns ->  rows      few runs, or tables (`poplite.compile.places`)
+    columns ->  rows      a few runs, or tables (`poplite.compile.places`)
 
-A compute set that differs from an earlier one only in its variables gets the earlier step, moved::
+A compute set that differs from an earlier one only in its variables gets the earlier step, with
+moved addresses::
 
     Add(x=a[0:64] ...)    rows     start 0, step 4 ...       gather   1000 <- 128, 192 ...
     Add(x=c[0:64] ...)    rows     start 512, step 4 ...     gather   1000 <- 640, 704 ...
 
 All positions of a field move by the same distance as its variable; temporaries do not move.
 
-State is placed first, since temporaries begin where it ends.  An executable keeps two things from
+State is placed first, since temporaries begin where it ends. An executable contains two parts of
 the graph: its variables (`stored`), and the descriptions of its vertices for messages
 (`origins_of`).
 """
@@ -62,11 +63,11 @@ if TYPE_CHECKING:
 Column = tuple[int, str]
 
 VERTEX_OVERHEAD = 8
-"""Work of starting one vertex, in elements; used only to balance chunks."""
+"""Work for starting one vertex, in elements; used only to balance chunks."""
 
 
 def lower_copy(copy: TensorCopy | CrossReplicaCopy, layout: ArenaLayout) -> CopyStep:
-    """Lower a Copy: pair the runs of source and destination."""
+    """Lower a Copy to moves between runs of the source and the destination."""
     size = copy.source.element_type.size_bytes
     views = copy.destination.view, copy.source.view
     to, start = (_byte_digits(view, size, layout) for view in views)
@@ -113,7 +114,7 @@ def lower_compute_sets(
 ) -> list[ComputeStep]:
     """Lower checked compute sets; reserve state and temporaries in the layout.
 
-    `checked` tells for each whether its outputs are saved first, since its vertices may fail.
+    `checked` says for each whether its outputs are saved first, since its vertices may fail.
     """
     listed = [(*each, saved) for each, saved in zip(compute_sets, checked, strict=True)]
     in_place: dict[EdgeTable, InPlace] = {}
@@ -141,7 +142,7 @@ def lower_compute_sets(
 
 
 def _are_same(one: InPlace, other: InPlace) -> bool:
-    """Return whether both share the result of finding rows in place."""
+    """Return whether both are the same result of a search for rows in place."""
     return [*one.values()] == [*other.values()]
 
 
@@ -247,7 +248,7 @@ def _groups(
 def _by_form(
     lists: dict[int, RowLists], count: int
 ) -> Iterator[tuple[dict[int, bool], Int64 | None]]:
-    """Group vertices by which of their lists are evenly spaced, in order of first appearance.
+    """Group vertices by which of their lists are evenly spaced, in order of first occurrence.
 
     Yields for each group whether each list field is even, and the vertices, or None for all.
     """
@@ -293,7 +294,7 @@ def _work(places: list[PlacedEdges], count: int) -> Int64 | int:
 
 
 def stored(variables: Sequence[Variable]) -> tuple[StoredVariable, ...]:
-    """Return variables, by ascending address, without their graph; values become read-only."""
+    """Return variables without their graph, by ascending address; values become read-only."""
     for variable in variables:
         if variable.initial_value is not None:
             variable.initial_value.flags.writeable = False
@@ -340,7 +341,7 @@ def _pieces(variables: Sequence[Variable]) -> Iterator[ElementTiles | None]:
 
 @lru_cache(maxsize=1 << 14)
 def _on_one_tile(tile: int) -> ElementTiles:
-    """Return the piece of a variable on one tile; cached, since many variables are the same."""
+    """Return the only piece of a variable on one tile; cached, since many variables share it."""
     return ElementTiles(constant(0, 1), constant(tile, 1))
 
 
@@ -427,7 +428,7 @@ class Lowered:
     ) -> ComputeStep | None:
         """Return the step of a compute set that differs from this one only in its variables.
 
-        None if positions do not move by a common distance: for a field that is partly gathered,
+        None if positions do not move by a common distance, as for a field that is partly gathered
         or reads several variables.
         """
         step, groups = self.step, []
@@ -477,7 +478,7 @@ def _distances_of_state(state: State, other: State) -> _Distances:
 
 
 def _distance(numbers: Series, others: Series) -> int | None:
-    """Return the common distance by which numbers have moved; None if there is none."""
+    """Return the distance by which all numbers have moved; None if distances differ."""
     if isinstance(numbers, Steps):
         if not isinstance(others, Steps) or numbers.digits != others.digits:
             return None
@@ -488,9 +489,9 @@ def _distance(numbers: Series, others: Series) -> int | None:
 
 
 def _variable(edges: Edges, layout: ArenaLayout) -> tuple[int, int] | None:
-    """Return the first byte of the variable that contains all elements, and the end of it.
+    """Return the first byte of the variable that contains all elements, and its end.
 
-    None for several variables.
+    None if the elements are in several variables.
     """
     start, pieces = edges.start, edges.pieces
     if start is not None:

@@ -12,7 +12,8 @@ whose effect is requested in another way here are refused with that way, unless 
     interpret=["Align", Score]      the vertices of two classes, in any step
     interpret=["align rows"]        the vertices of one compute set
 
-A class includes all classes that derive from it, as the template `Add` includes `Add[FLOAT]`.
+A class includes all classes that derive from it; the template `Add`, for example, includes
+`Add[FLOAT]`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from poplite.vertex.vertex import Vertex
 
 
 Interpret = bool | tuple[str | type[Vertex], ...]
-"""Whether vertices are interpreted, or the classes and names that are."""
+"""Whether all vertices are interpreted, or the classes and step names that are."""
 
 Classes = frozenset[type[Vertex]]
 """Vertex classes of one step."""
@@ -45,7 +46,7 @@ Classes = frozenset[type[Vertex]]
 def interpreted_classes(
     interpret: Interpret | None, steps: Iterable[tuple[str, Collection[type[Vertex]]]]
 ) -> list[Classes]:
-    """Return the interpreted classes of each step; `steps` are names with their classes.
+    """Return the interpreted classes of each step; `steps` are the names and classes of steps.
 
     Raises `UnknownName` for a class or name that no step has.
     """
@@ -102,11 +103,11 @@ def _unknown(
     classes = dict.fromkeys(cls.__name__ for _, of_step in steps for cls in of_step)
     names = dict.fromkeys(name for name, of_step in steps if of_step)
     called = asked if isinstance(asked, str) else asked.__name__
-    what = f"no class and no step that runs is called '{called}'"
+    what = f"no class or step that runs has the name '{called}'"
     return UnknownName(
         f"interpret: {what}{did_you_mean(called, [*classes, *names])}",
         found=f"classes: {', '.join(classes) or 'none'}; steps: {', '.join(names) or 'none'}",
-        fix="interpret=True runs all vertices as plain Python",
+        fix="pass interpret=True to run all vertices as plain Python",
     )
 
 
@@ -167,7 +168,7 @@ WITHOUT_MEANING: Mapping[str, str] = {
     "debug.branchRecordTile": _NO_CODE,
     "debug.computeInstrumentationLevel": _NO_PROFILE,
     "debug.executionProfile": _NO_PROFILE,
-    "debug.instrument*": "debug.instrument is all or nothing",
+    "debug.instrument*": "debug.instrument turns all instrumentation on or off",
     "debug.outputAllSymbols": _NO_CODE,
     "debug.profilingTile": _NO_PROFILE,
     "debug.retainDebugInformation": "names and lines are always kept",
@@ -196,10 +197,10 @@ applies. They are refused, since a program would compute other numbers if they w
 
 @frozen
 class EngineOptions:
-    """Requested options; None for those that were not given.
+    """Requested options; None for options that were not given.
 
     Attributes:
-        checks: which checks are made while programs run.
+        checks: the checks that are made while programs run.
         faster: whether faster forms of vertices run.
         interpret: whether vertices run as plain Python, or the classes and steps that do.
         progress: whether progress is shown.
@@ -230,7 +231,7 @@ class EngineOptions:
         return (TRAPS if self.traps else 0) | (OVERFLOW_NAN if self.nan_overflow else 0)
 
     def engine_only(self) -> tuple[tuple[str, str], ...]:
-        """Return the given options with their values, without those that are arguments of `Engine`.
+        """Return the given options that are not arguments of `Engine`, with their values.
 
         >>> EngineOptions(checks="fast", may_overflow=True).engine_only()
         (('debug.allowOutOfMemory', 'true'),)
@@ -256,7 +257,7 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
     checks = arguments.get("checks")
     if not isinstance(checks, str | None) or checks not in ("strict", "fast", "none", None):
         raise InvalidOption(
-            f"checks={clipped(checks, 60)}, but must be 'strict', 'fast' or 'none'",
+            f"checks must be 'strict', 'fast' or 'none'; found {clipped(checks, 60)}",
             found=of_type(checks),
             fix="leave checks out for the default",
         )
@@ -264,18 +265,18 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
     is_tolerant = isinstance(faster, str) and faster == "tolerant"
     if not isinstance(faster, bool | None) and not is_tolerant:
         raise InvalidOption(
-            f"faster={clipped(faster)}, but must be {_KINDS['faster']}",
+            f"faster must be {_KINDS['faster']}; found {clipped(faster)}",
             found=of_type(faster),
-            fix="leave faster out for the forms whose results have equal bits",
+            fix="leave out faster to use forms whose results have equal bits",
         )
     found = {name: value for name, value in arguments.items() if value is not None}
     if "interpret" in found:
         found["interpret"] = _interpret(found["interpret"])
     if options is not None and not isinstance(options, Mapping):
         raise InvalidOption(
-            f"options={clipped(options)} is not a dictionary",
+            f"options must be a dictionary; found {clipped(options)}",
             found=of_type(options),
-            fix='options={"debug.floatPointOpException": True}',
+            fix='pass options={"debug.floatPointOpException": True}',
         )
     for name, value in (options or {}).items():
         option = _option(name, value, "")
@@ -284,7 +285,7 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
         if option.is_argument:
             raise InvalidOption(
                 f"option '{name}' is an argument of Engine",
-                fix=f"Engine(graph, program, {name}={value!r})",
+                fix=f"pass it as Engine(graph, program, {name}={value!r})",
             )
         found[option.field] = _value(name, option, value, "")
     found |= _of_environment()
@@ -299,9 +300,9 @@ def _interpret(value: object) -> Interpret:
     wrong = [each for each in listed or () if not isinstance(each, str | type)]
     if listed is None or wrong:
         raise InvalidOption(
-            f"interpret={clipped(value)}, but must be {_KINDS['interpret']}",
+            f"interpret must be {_KINDS['interpret']}; found {clipped(value)}",
             found=of_type(wrong[0] if wrong else value),
-            fix='interpret=["Align"], or interpret=True for all',
+            fix='pass interpret=["Align"], or interpret=True for all',
         )
     return listed
 
@@ -318,13 +319,13 @@ def _of_environment() -> dict[str, Any]:
         raise InvalidOption(
             f"{ENVIRONMENT}={clipped(text)} is not valid JSON: {error}",
             at=None,
-            fix=f"""{ENVIRONMENT}='{{"checks": "strict"}}'""",
+            fix=f"""set {ENVIRONMENT}='{{"checks": "strict"}}'""",
         ) from None
     if not isinstance(values, dict):
         raise InvalidOption(
-            f"{ENVIRONMENT}={clipped(text)} is not a JSON object",
+            f"{ENVIRONMENT} must be a JSON object; found {clipped(text)}",
             at=None,
-            fix=f"""{ENVIRONMENT}='{{"checks": "strict"}}'""",
+            fix=f"""set {ENVIRONMENT}='{{"checks": "strict"}}'""",
         )
     found = {}
     for name, value in values.items():
@@ -336,7 +337,7 @@ def _of_environment() -> dict[str, Any]:
 
 
 def _option(name: object, value: object, source: str) -> Option | None:
-    """Return an option, or None for one of Poplar's that is ignored; refuse other names."""
+    """Return an option, or None for a Poplar option that is ignored; refuse other names."""
     before = f"{source}: " if source else ""
     if isinstance(name, str) and name in OPTIONS:
         return OPTIONS[name]
@@ -356,7 +357,7 @@ def _option(name: object, value: object, source: str) -> Option | None:
         f"{before}there is no option {clipped(name)}{hint}",
         at=None if source else here(),
         found="options: " + ", ".join(known),
-        fix="docs/options.md lists them",
+        fix="see docs/options.md for all options",
     )
 
 
@@ -385,9 +386,9 @@ def _value(name: str, option: Option, value: object, source: str) -> Any:
             return value
     before = f"{source}: " if source else ""
     raise InvalidOption(
-        f"{before}option '{name}' is {clipped(value)}, but must be {_KINDS[option.kind]}",
+        f"{before}option '{name}' must be {_KINDS[option.kind]}; found {clipped(value)}",
         at=None if source else here(),
-        fix=f'{{"{name}": {_EXAMPLES[option.kind] if source else True}}}',
+        fix=f'pass {{"{name}": {_EXAMPLES[option.kind] if source else True}}}',
     )
 
 

@@ -1,4 +1,4 @@
-"""Strict checks of the order of the steps that an operation recorded.
+"""Strict checks for the order of the steps that an operation recorded.
 
     Copy(grad/partials -> grad), Execute 'grad/tiles'     refused: the copy runs before the step
                                                           that writes grad/partials, which in a
@@ -6,7 +6,7 @@
     Execute 'grad/tiles', Copy(grad/partials -> grad)     right
 
 While a program runs, an element counts as written from its first write on, so only the first run
-would show such a read. Here the variables that an operation made are checked in each recording
+would show such a read. This module checks the variables that an operation made, in each recording
 separately: no step may read elements that only later steps, or the step itself, write. Elements
 that other steps or the host also write, or that have initial values, may hold values of an
 earlier run.
@@ -32,7 +32,7 @@ from poplite.program import Block, Execute, Program, Sequence, WriteUndef, child
 from poplite.view import runs, storages
 
 MOST_ELEMENTS = 1 << 24
-"""Most elements of a variable, or of a tensor that a step connects to it, that are checked."""
+"""Maximum number of elements of a variable, or of a tensor connected to it, that are checked."""
 
 Region = tuple[Int64, Int64]
 """Sorted, disjoint intervals of addresses: begins and ends."""

@@ -1,32 +1,32 @@
-"""Places of a compute set's edges in the arena: temporaries, copies, descriptor rows of vertices.
+"""Places of a compute set's edges in the arena: temporaries, copies, and descriptor rows.
 
 A field whose elements are one run points directly into its variable.  Any other edge gets a
-temporary: gathered before the vertices run (also for outputs, whose unwritten elements keep
-their value) and scattered afterwards if it is written.  An Input that overlaps an Output of
-its own vertex is gathered, too, so that it reads the values from before the compute set
-whether or not its elements happen to be contiguous.  Evenly spaced rows are not gathered if their
-vertices can read them in place.  The graph's description of the edge does not change, nor do cycles
-and tile memory, since on a machine the exchange brings rows to a tile contiguously::
+temporary: it is gathered before the vertices run (also for outputs, whose unwritten elements must
+retain their values) and scattered afterwards if it is written. An Input that overlaps an Output of
+its own vertex is gathered as well, so that it reads the values from before the compute set whether
+or not its elements are contiguous. Evenly spaced rows are not gathered if their vertices can read
+them in place. The graph's description of the edge does not change, nor do cycles and tile memory,
+since on a machine the exchange makes rows contiguous on their tile::
 
     edge        x[0:3], x[8:11], x[16:19]        three runs: a temporary of 9 elements, stride 3
     in place    x[0:19]                          no copy, stride 8
 
-Elements are copied to temporaries and back, as is memory that a fault must not change::
+Elements are copied to temporaries and back; so is memory that must be restored after a fault::
 
     x[0:4] x[8:12]      ->   t[0:8]       gather, save
     y[0:4] y[8:12]      <-   u[0:8]       scatter, restore
 
 If both sides are regular, no run is listed.
 
-Descriptor rows hold the positions of the vertices' fields: few runs for regular positions, tables
-for others::
+Descriptor rows contain the positions of the vertices' fields: a few runs for regular positions,
+tables for others::
 
     starts 0 64 128 ...       one row for all
     starts in stretches       a row for each stretch
-    starts in any order       one row and the table that the graph keeps them in
+    starts in any order       one row and the graph's table of starts
 
 Runs are used if they have `LEAST_RUN` vertices on average: a driver that looks up starts in
-a table reads four bytes for each, and is compiled in addition to the driver for runs.
+a table reads four bytes for each vertex, and is compiled in addition to the driver for runs.
 
 Lists of edges are evenly spaced, or have tables of pairs::
 
@@ -116,7 +116,7 @@ def rows_in_place(
 
 
 def _same_state(table: EdgeTable, other: EdgeTable) -> Iterator[bool]:
-    """Yield, family by family, whether the state that defines the rows is equal."""
+    """Yield for each family whether the state that defines the rows is equal."""
     for family, its in zip(table.families, other.families, strict=True):
         rows = family.cls.strided_rows
         for name in () if rows is None else (rows.stride, rows.offset):
@@ -131,7 +131,7 @@ def _fields_of_rows(table: EdgeTable) -> list[tuple[Family, FieldEdges]]:
 
 
 def _field_of_rows(family: Family) -> FieldEdges | None:
-    """Return the field of a family that has rows, if some of them would be copied."""
+    """Return the field of a family that has rows; None if none of them would be copied."""
     rows = family.cls.strided_rows
     if rows is None:
         return None
@@ -167,7 +167,7 @@ def _in_place(
     is_even = (stride[some] == size[head]) & (distance > size[head])
     is_even &= distance <= np.iinfo(kind).max
 
-    # Adjacent runs of an edge; all pairs must be spaced like the first two runs.
+    # Pairs of adjacent runs of an edge; all must have the same spacing as the first pair.
     of = np.repeat(np.arange(len(some)), last - head)
     run = head[of] + np.arange(len(of)) - (np.cumsum(last - head) - (last - head))[of]
     differs = (begin[run + 1] - begin[run] != distance[of]) | (size[run + 1] != size[head][of])
@@ -187,17 +187,17 @@ _Columns = tuple[Int64, Int64, Int64]
 
 
 class Swaps:
-    """Collects copies, field by field, and turns them into moves."""
+    """Collects copies by field, and turns them into moves."""
 
     def __init__(self) -> None:
         self._moves: tuple[list[Moves], list[Moves]] = [], []
         self._runs: tuple[list[_Columns], list[_Columns]] = [], []
 
     def add_regular(self, here: Steps, there: Steps, size: int, *, back: bool) -> bool:
-        """Add elements at regular distances, and return whether that was possible.
+        """Add evenly spaced elements, and return whether that was possible.
 
-        They are copied from `there` to `here`, and with `back` in the other direction: positions in
-        elements of `size` bytes from the start of the arena.
+        They are copied from `there` to `here`, and with `back` also in the other direction.
+        Positions are in elements of `size` bytes from the start of the arena.
         """
         sides = _side(here, size), _side(there, size)
         into = copied_views(*sides, size)
@@ -210,7 +210,7 @@ class Swaps:
         return True
 
     def add_runs(self, here: Int64, there: Int64, size: Int64, *, back: bool) -> None:
-        """Add runs that are copied from `there` to `here`, and with `back` also back.
+        """Add runs that are copied from `there` to `here`, and with `back` also from here to there.
 
         All are int64[runs]: first bytes, and sizes in bytes.
         """
@@ -219,7 +219,7 @@ class Swaps:
             self._runs[1].append((here, there, size))
 
     def moves(self) -> tuple[Moves, Moves]:
-        """Return the copies in both directions: from `there` to `here`, and back."""
+        """Return the copies from `there` to `here`, and the copies back."""
         into, back = NO_MOVES, NO_MOVES
         if self._runs[0]:
             here, there, size = joined_columns(self._runs[0])
@@ -242,7 +242,7 @@ def joined_columns(columns: Sequence[_Columns]) -> _Columns:
 
 
 def _together(runs: Moves, views: list[Moves]) -> Moves:
-    """Append the moves of views to those of runs; only the latter have a list of pieces."""
+    """Append the moves of views to those of runs; only those of runs have a list of pieces."""
     if not views:
         return runs
     if len(views) == 1 and not len(runs.records):
@@ -266,7 +266,7 @@ class PlacedEdges:
         field: the field.
         start: the start of each edge, in elements of its type from the start of the arena.
         gathered: whether each edge is a temporary; a single bool if it is the same for all.
-        length: elements of each edge as vertices see it: more if rows are read in place.
+        length: number of elements of each edge as vertices see it; larger for rows read in place.
     """
 
     field: FieldEdges
@@ -371,7 +371,7 @@ class Places:
         return here, self._layout.byte_positions(runs.begin[chosen]), size[chosen]
 
     def saves(self) -> tuple[Moves, Moves]:
-        """Return the copies of elements written in place to memory after the temporaries, and back.
+        """Return the copies that save elements written in place after the temporaries, and back.
 
         After a fault, the copies back restore the memory from before the compute set.
         """
@@ -443,7 +443,7 @@ class RowLists:
         }
 
     def _regular(self) -> dict[str, Series] | None:
-        """Return the columns if all lists are equally and evenly spaced, without listing any."""
+        """Return the columns, without expanding a list, if all lists have the same even spacing."""
         rows, length = self.rows.only, self._placed.field.edges.length.only
         start, count = self._placed.start, self.rows.count
         if rows is None or length is None or not isinstance(start, Steps):
@@ -501,7 +501,7 @@ class RowLists:
 
     @property
     def _shared(self) -> npt.NDArray[np.uint32] | None:
-        """The graph's own pairs, if the arena moves them all by the same distance."""
+        """The graph's own pairs, if all have moved by the same distance in the arena."""
         pairs, start = self._placed.field.edges.pairs, self._placed.start
         if pairs is None or not isinstance(start, Listed) or start.offset.base is not pairs:
             return None
@@ -521,13 +521,13 @@ class RowLists:
 # -- rows ------------------------------------------------------------------------------------------
 
 LEAST_RUN = 4
-"""Vertices of a run, on average, below which tables are faster."""
+"""Average number of vertices in a run below which tables are faster."""
 
 FEW_VERTICES = 4096
-"""Vertices up to which runs are always used: so few are not worth a separate driver."""
+"""Maximum number of vertices for which runs are always used, without a separate driver."""
 
 FLAT_ROW = 4096
-"""Vertices per row with tables if their work differs; used only to balance chunks."""
+"""Vertices in a row with tables if their work differs; used only to balance chunks."""
 
 Values = Mapping[tuple[int, str], Series]
 """The numbers of each column without a table, by field and part."""
@@ -564,14 +564,14 @@ def _count(series: Sequence[Series | None]) -> int:
 
 
 def _is_even(column: Column, series: Series | None) -> bool:
-    """Return whether one or two words describe the numbers of all vertices."""
+    """Return whether one or two words suffice for the numbers of all vertices."""
     if series is None:
         return True
     return series.step is not None and (column.kind == "affine" or series.step == 0)
 
 
 def _first_row(described: Columns, series: Sequence[Series | None]) -> Int64:
-    """Return one row: the first number of each column, the step of affine columns, else zeros."""
+    """Return one row: first number of each column, step of affine columns, zeros elsewhere."""
     row = [0] * width(described)
     row[COUNT_WORD] = _count(series)
     for (column, at), numbers in zip(positions(described), series, strict=True):
@@ -584,7 +584,7 @@ def _first_row(described: Columns, series: Sequence[Series | None]) -> Int64:
 
 
 def _work(work: Int64 | int, count: Int64) -> Int64:
-    """Return the work of runs that have `count` vertices each, one after the other."""
+    """Return the work of consecutive runs that have `count` vertices each."""
     if isinstance(work, int):
         return count * work
     return np.add.reduceat(work, np.cumsum(count) - count)
@@ -594,9 +594,9 @@ def _work(work: Int64 | int, count: Int64) -> Int64:
 
 
 def affine_runs(moving: Int64, fixed: Int64) -> tuple[Int64, Int64, Int64]:
-    """Cut rows into runs in which `moving` changes by a constant step and `fixed` not at all.
+    """Cut rows into runs in which `moving` changes by a constant step and `fixed` is constant.
 
-    The runs are maximal, found greedily from the top::
+    The runs are as long as possible, found greedily from the first row::
 
         start  length        first  count  step of start
           0      4
@@ -656,13 +656,13 @@ def _runs(described: Columns, series: Sequence[Series | None]) -> Int64:
 
 
 def _least_runs(described: Columns, series: Sequence[Series | None]) -> int:
-    """Return a lower bound of the number of runs, without listing any."""
+    """Return a lower bound for the number of runs, without listing any."""
     most = 1
     for column, numbers in zip(described, series, strict=True):
         if isinstance(numbers, Listed):
             change = np.diff(numbers.offset)
             if column.kind == "affine":
-                # Consecutive steps differ at most twice where one run ends.
+                # Consecutive steps differ at most twice at the end of a run.
                 most = max(most, int(np.count_nonzero(change[1:] != change[:-1])) // 2 + 1)
             else:
                 most = max(most, int(np.count_nonzero(change)) + 1)
@@ -673,7 +673,7 @@ def _least_runs(described: Columns, series: Sequence[Series | None]) -> int:
 
 
 def _flat(described: Columns, series: Sequence[Series | None]) -> Columns | None:
-    """Return the columns with tables in place of uneven ones; None if tables are not suitable."""
+    """Return columns with tables for the uneven ones; None if tables are not suitable."""
     if _count(series) <= FEW_VERTICES:
         return None
     changed: list[Column] = []

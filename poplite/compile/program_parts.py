@@ -1,20 +1,20 @@
-"""The parts of programs: found, lowered, numbered.
+"""Find, lower and number the parts of programs.
 
     programs  ->  parts     compute sets, copies, host operations, decisions by scalars
     parts     ->  lowered   steps and actions
     lowered   ->  numbers   the numbers of steps and actions in ops
 
-Steps are numbered in this order: compute sets, copies, the copies around host operations.  Actions:
-checks that replicas agree, pure Python actions, transfers for the host.
+Steps are numbered in this order: compute sets, copies, the copies around host operations. Actions
+are numbered in this order: checks that replicas agree, pure Python actions, transfers for the host.
 
 Each stream, remote buffer and host function has its own block of bytes in the arena.  Tensors are
-moved to or from that block, so that the host sees a dense array whatever their layout::
+copied to or from that block, so that the host sees a dense array for any layout::
 
     Copy(stream, x)       CALLBACK  fill the block        LAUNCH  block -> x
     Copy(x, stream)       LAUNCH    x -> block            CALLBACK  read the block
     Call(f, [x], [y])     LAUNCH    x -> block            CALLBACK  f      LAUNCH  block -> y
 
-Programs that print, stamp or stop move nothing: each is one action.
+Programs that print, take time stamps or stop move no data: each is one action.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class HostLowering:
     def __init__(self, programs: Sequence[Program], graph: Graph, layout: ArenaLayout) -> None:
         self._buffers, self._layout = graph.function_buffers, layout
         self._blocks: dict[object, int] = {}
-        # A pass of its own: a remote buffer's block is as large as its largest copy.
+        # A separate pass, since a remote buffer's block is as large as its largest copy.
         sizes: dict[object, int] = {}
         for program in programs:
             for owner, size in _needed(program):
@@ -243,12 +243,12 @@ def metadata_position(tensor: Tensor, layout: ArenaLayout) -> int | None:
 
 
 def _needed(program: Program) -> list[tuple[object, int]]:
-    """Return the owners of the blocks that a program uses, with the bytes it needs of each."""
+    """Return the owners of the blocks that a program uses, with the bytes it needs in each."""
     match program:
         case StreamCopy(stream=stream):
             return [(stream, stream.size_bytes)]
         case RemoteCopy(buffer=buffer):
-            # One block per direction: incoming data is always written, outgoing data may not be.
+            # One block per direction: incoming data is always defined, outgoing data may not be.
             return [((buffer, program.source is buffer), program.size_bytes)]
         case HostCall(function=function):
             kinds = *function.inputs, *function.outputs
@@ -273,7 +273,7 @@ class ProgramParts:
         leaves: programs without children.
         compute_sets: the compute sets that the leaves execute.
         copies: the leaves that copy between tensors.
-        decisions: programs in which a scalar decides what runs.
+        decisions: programs in which the value of a scalar determines what runs.
         hosted: programs that may need the host.
     """
 
@@ -286,10 +286,10 @@ class ProgramParts:
 
 @frozen(eq=False)
 class LoweredParts:
-    """Steps and actions by their source, in the order of their numbers.
+    """Steps and actions, each by its source, in the order of their numbers.
 
     Attributes:
-        agreements: checks that replicas agree on the scalar that decides.
+        agreements: checks that replicas agree on the scalar of a decision.
         actions: Python actions for leaves and decisions that move no data.
         host_steps: Python actions between copies.
     """
@@ -313,7 +313,7 @@ class LoweredParts:
     def priced_programs(self) -> list[Program | None]:
         """Return the program of each action that takes cycles; None for the others."""
         stamps = [each if isinstance(each, CycleStamp) else None for each in self.actions]
-        # A Call that only ensures that the code of its function is loaded moves nothing.
+        # A Call that only ensures that the code of its function is loaded takes no cycles.
         moves = [None if isinstance(each, Call) else each for each in self.host_steps]
         return [*[None] * len(self.agreements), *stamps, *moves]
 
@@ -325,7 +325,7 @@ class Numbers:
     Attributes:
         steps: step numbers of compute sets and copies.
         host_copies: step numbers of the copies before or after a host operation.
-        agreements: action numbers, by the program in which a scalar decides.
+        agreements: action numbers, by decision.
         actions: action numbers of all other programs.
     """
 
@@ -364,8 +364,8 @@ def lower_parts(
 ) -> LoweredParts:
     """Lower all parts, and reserve the memory they need in the layout.
 
-    `saved` tells for each compute set whether its outputs are saved first, since its vertices may
-    fail midway.  Marks for strict checks are left out unless `keep_marks` is set.
+    `saved` says for each compute set whether its outputs are saved first, since its vertices may
+    fail midway. Marks for strict checks are left out unless `keep_marks` is set.
     """
     host = HostLowering(parts.hosted, graph, layout)  # first, since blocks precede state
     with_edges = [(compute_set, edges_of(compute_set)) for compute_set in parts.compute_sets]

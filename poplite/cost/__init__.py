@@ -1,8 +1,8 @@
-"""The cost model of the machine: cycles, bytes moved, bytes held.
+"""The cost model of the machine: cycles, bytes moved, bytes stored.
 
 Prices of single instructions, for vertices without a formula, are in `poplite.simulator.pricing`.
-These names are for planners, which import `poplite.cost` as a package: most operations need no
-plan, and load none of it.
+These names are for planners, which import `poplite.cost` as a package. Most operations need no
+plan, and do not load it.
 """
 
 from typing import TYPE_CHECKING

@@ -1,18 +1,18 @@
 """The cycles of an exchange on every tile, computed from the pieces that move.
 
 Nothing is negotiated while an exchange runs: each tile is compiled to send every word, and to
-listen to every sender, in a fixed cycle.  So the cycles follow from the pieces::
+listen to every sender, in a fixed cycle. So cycles can be computed from the pieces::
 
-    words        in each cycle one comes in and one goes out.  A word that goes to many tiles
-                 is sent once; both tiles of a pair share it, and take two a cycle
+    words        a tile receives one and sends one per cycle. A word for many tiles is sent
+                 once; both tiles of a pair share it, and take two per cycle
     controls     instructions of the supervisor: some whenever a receiver switches to another
                  source or place, one for each stretch that a sender sends
-    latency      from the sync to the first word, by the length of its route
+    latency      from the sync to the first word, from the length of its route
 
     a tile's cycles = latency + max(words in, words out, controls)
 
-A piece from far away may take longer: its own latency and its own words.  Words do not conflict on
-the way, and no conflicts are modelled: schedules of the C600 took 2.6 % longer than planned.
+A piece from far away may take longer: its own latency plus its own words. Conflicts between words
+on their way are not modelled: schedules on the C600 took 2.6 % longer than planned.
 
 Sources: ipu-stack, ipu21/costs.rs and docs/EXCHANGE_INSTRUCTION_REFERENCE.md; poplibs, lib/poplin
 (pairs of tiles that share what they receive).
@@ -53,25 +53,24 @@ Mask = npt.NDArray[np.bool_]
 
 
 # -- pieces ----------------------------------------------------------------------------------------
-# Stretches of memory, each from one tile to another.  A piece goes to a tile that touches elements
-# which it does not have:
-#
-#     x on tiles 0 0 0 1 1 1      a vertex of tile 1 reads x[1:5]     piece 0 -> 1   x[1:3]
+# Stretches of memory, each from one tile to another. A piece goes to a tile that accesses elements
+# which are not on it:
+#     x on tiles 0 0 0 1 1 1      a vertex on tile 1 reads x[1:5]     piece 0 -> 1   x[1:3]
 #                                 and has x[3:5]
 
 
 class MovedPieces(NamedTuple):
-    """Stretches of elements that move, each as a whole.
+    """Stretches of elements, each of which moves as a whole.
 
     Attributes:
-        source: int64[n], the tile that each leaves.
-        to: int64[n], the tile that each reaches; ascending, and on each tile in the order of
-            memory.
+        source: int64[n], the tile that each piece leaves.
+        to: int64[n], the tile that each piece reaches; ascending, and on each tile in memory
+            order.
         at: int64[n], the place of the first element (`poplite.cost.locations`).
-        size: int64[n], elements, at least one.
-        width: int64[n], bytes of an element.
-        jumps: bool[n], whether it does not land directly after the previous piece; the first piece
-            that reaches a tile never does.
+        size: int64[n], number of elements, at least one.
+        width: int64[n], size of an element in bytes.
+        jumps: bool[n], whether it does not land directly after the previous piece; true for the
+            first piece that reaches a tile.
     """
 
     source: Int64
@@ -86,7 +85,7 @@ class MovedPieces(NamedTuple):
         return MovedPieces._make(column[order] for column in self)
 
     def kept(self, chosen: Mask) -> MovedPieces:
-        """Return some of the pieces, bool[n]; one that lands after an omitted one jumps."""
+        """Return the pieces for which bool[n] is true; one that follows an omitted piece jumps."""
         kept = MovedPieces._make(column[chosen] for column in self)
         behind = np.zeros(len(chosen), np.bool_)
         behind[1:] = ~chosen[:-1] & (self.to[1:] == self.to[:-1])
@@ -98,7 +97,7 @@ class MovedPieces(NamedTuple):
         return self.size * self.width
 
     def merged(self) -> MovedPieces:
-        """Return fragments: pieces joined where they leave in one stretch and land in one."""
+        """Return fragments: pieces joined where both ends continue the previous piece."""
         goes_on = np.zeros(len(self.to), np.bool_)
         if len(self.to) > 1:
             behind = self.at[1:] == self.at[:-1] + self.size[:-1]
@@ -111,7 +110,7 @@ class MovedPieces(NamedTuple):
 
 
 def joined(several: Sequence[MovedPieces]) -> MovedPieces:
-    """Return pieces of several fields by receiving tile; a tile receives an element once."""
+    """Return pieces of several fields, by receiving tile; a tile receives each element once."""
     if len(several) == 1:
         return several[0]
     every = MovedPieces._make(np.concatenate(column) for column in zip(*several, strict=True))
@@ -133,7 +132,7 @@ def by_place(tile: Int64, at: Int64, size: Int64) -> tuple[Int64, Int64]:
     """Return the order of runs by tile and place, and how much of each is new.
 
     `tile`, `at` (first places) and `size` (elements, at least one) are int64[n]. Returns the order,
-    and for each run in that order the number of its last elements that no run before it has.
+    and for each run in that order the number of its last elements that are in no earlier run.
 
     >>> by_place(np.array([1, 0, 1]), np.array([6, 6, 4]), np.array([4, 2, 3]))[1].tolist()
     [2, 3, 3]
@@ -148,7 +147,7 @@ def by_place(tile: Int64, at: Int64, size: Int64) -> tuple[Int64, Int64]:
 
 
 def sent_home(pieces: MovedPieces) -> MovedPieces:
-    """Return pieces, each element read by one tile, that go back to where they came from."""
+    """Return the pieces that return elements, each read by one tile, to their own tiles."""
     if not len(pieces.to):
         return pieces
     back = pieces._replace(source=pieces.to, to=pieces.source)
@@ -158,28 +157,27 @@ def sent_home(pieces: MovedPieces) -> MovedPieces:
     return back._replace(jumps=jumps)
 
 
-# -- bytes from tile to tile -----------------------------------------------------------------------
+# -- bytes between tiles ---------------------------------------------------------------------------
 #
 #     pieces   5 words 0 -> 2, 3 words 0 -> 2, 5 words 0 -> 7        in one exchange
 #     pairs    32 B 0 -> 2, 20 B 0 -> 7
-#
-# A word that one tile sends to several others is sent once, but counted for each of them here: a
+# A word that one tile sends to several others is sent once, but counted for each receiver here: a
 # tile receives the sum over its sources, and may send less than the sum over its destinations.
-# If there are very many pairs, only sums over blocks of tiles and the largest pairs are kept.
+# If there are very many pairs, only sums over blocks of tiles and the largest pairs are stored.
 
 
 MOST_PAIRS = 10_000
-"""Most pairs of tiles that are kept."""
+"""Maximum number of pairs of tiles that are stored."""
 
 MOST_BLOCKS = 64
-"""Most blocks of tiles, where there are more pairs."""
+"""Maximum number of blocks of tiles if there are more pairs."""
 
 LARGEST = 50
-"""Number of the largest pairs that are kept besides blocks."""
+"""Number of the largest pairs that are stored in addition to blocks."""
 
 
 class PairSums:
-    """Adds up the bytes of pieces by pair of tiles; those that stay on their tile do not count.
+    """Adds up the bytes of pieces by pair of tiles; pieces that stay on their tile do not count.
 
     >>> sums = PairSums(8)
     >>> source, to = np.array([0, 0, 0]), np.array([2, 2, 7])
@@ -206,7 +204,7 @@ class PairSums:
         self._bytes.append(size)
 
     def pairs(self) -> TilePairs | None:
-        """Return the sums; None if nothing was added."""
+        """Return the sums; None if there are none."""
         if not self._keys:
             return None
         key, size = self._keys[0], self._bytes[0]
@@ -216,7 +214,7 @@ class PairSums:
 
 
 def pairs_of_few(num_tiles: int, pieces: Iterable[Sequence[int]]) -> TilePairs | None:
-    """Return the pairs of a few pieces: source, to, and bytes of each; None for no pairs."""
+    """Return the pairs of a few pieces, each (source, to, bytes); None if there are no pairs."""
     sums: dict[int, int] = {}
     for source, to, size in pieces:
         if source != to:
@@ -232,7 +230,7 @@ def pairs_of_few(num_tiles: int, pieces: Iterable[Sequence[int]]) -> TilePairs |
 
 
 def sum_of_pairs(num_tiles: int, parts: Iterable[TilePairs | None]) -> TilePairs | None:
-    """Return the sum of the pairs of parts of one exchange, in the largest blocks of any part."""
+    """Return the summed pairs of the parts of an exchange, in the largest blocks of any part."""
     several = [each for each in parts if each is not None]
     if not several:
         return None
@@ -253,7 +251,7 @@ def sum_of_pairs(num_tiles: int, parts: Iterable[TilePairs | None]) -> TilePairs
 
 
 def pairs_of_several(pairs: TilePairs, factor: int) -> TilePairs | None:
-    """Return the bytes of several executions; None for none."""
+    """Return the bytes of several executions; None for 0 executions."""
     if not factor:
         return None
     largest = tuple((source, to, size * factor) for source, to, size in pairs.largest)
@@ -265,14 +263,14 @@ def _summed(key: Int64, size: Int64) -> tuple[Int64, Int64]:
     if not len(key):
         return key, size
     if (key[1:] < key[:-1]).any():
-        order = np.argsort(key, kind="stable")  # fast on keys that are nearly in order
+        order = np.argsort(key, kind="stable")  # fast on keys that are nearly sorted
         key, size = key[order], size[order]
     first = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
     return key[first], np.add.reduceat(size, first)
 
 
 def _kept(num_tiles: int, key: Int64, size: Int64) -> TilePairs | None:
-    """Return pairs in the form in which they are kept, from ascending keys."""
+    """Return pairs in the form in which they are stored, from ascending keys."""
     if not len(key):
         return None
     if len(key) <= MOST_PAIRS:
@@ -296,7 +294,8 @@ def _of_blocks(blocks: int, key: Int64, size: Int64) -> PerTile:
 FEW = 16
 """Maximum number of pieces of a Copy that are added up without compiled code.
 
-Kept for benchmarks/compilation.py: `Copy of 10 elements with its costs, of 10,000`, at most 100 us.
+Needed by benchmarks/compilation.py: `Copy of 10 elements with its costs, of 10,000`, at most 100
+us.
 """
 
 _KERNEL_COSTS = (
@@ -306,7 +305,7 @@ _KERNEL_COSTS = (
     "pointer_controls",
     "send_controls",
 )
-"""The constants of the machine that the kernels take, in their order."""
+"""Constants of the machine, in the order of the kernels' arguments."""
 
 _PLACE = (0, 2)
 """Columns of a piece in the kernels' arrays: its source and its place there."""
@@ -321,10 +320,10 @@ class Load(NamedTuple):
 
     Attributes:
         tiles: int64[n], their numbers, ascending.
-        words_in: int64[n], words received; half of the words that a pair shares.
+        words_in: int64[n], words received; words that a pair shares count half.
         words_out: int64[n], words sent.
         words_apart: int64[n], words sent to other pairs.
-        controls: int64[n], instructions.
+        controls: int64[n], control instructions.
         first: int64[n], cycles until the first word of any piece that it sends or receives.
         last: int64[n], cycles until the slowest single piece that it receives has arrived.
         received: int64[n], bytes received.
@@ -349,7 +348,7 @@ def exchange_phase(
     buffers: PerTile = NOTHING,
     pairs: TilePairs | None = None,
 ) -> PhaseCost:
-    """Return the phase in which pieces move between the tiles of an IPU, or of several."""
+    """Return the phase in which pieces move between the tiles of an IPU, or of several IPUs."""
     costs = _constants(target)
     words = np.maximum(load.words_in, _words_out(costs, load))
     payload = -(-words * costs.word_bytes // costs.bytes_per_cycle)
@@ -360,19 +359,19 @@ def exchange_phase(
 
 
 def _words_out(costs: _Constants, load: Load) -> Int64:
-    """Return the words that each tile must wait for while sending."""
+    """Return the number of words for which the lane of each tile is busy sending."""
     if costs.send_lanes >= costs.pair_tiles:
         return load.words_out
-    # Both tiles of a pair send over one lane, but not what they send each other.
+    # Both tiles of a pair send over one lane, except what they send to each other.
     pair = load.tiles // costs.pair_tiles
     return np.bincount(pair, load.words_apart).astype(np.int64)[pair]
 
 
 def load_of(target: Target, parts: Iterable[MovedPieces], once: bool = False) -> Load:
-    """Return the load of the tiles from pieces; those that stay on their tile do not count.
+    """Return the load of tiles from pieces; pieces that stay on their tile do not count.
 
-    No piece leaves its IPU. One part has all pieces that leave some tiles, or all that reach some;
-    sources ascend. `once` means that no element is known to leave its tile twice.
+    No piece leaves its IPU. Each part has all pieces that leave certain tiles, or all that reach
+    them; sources ascend. `once` means that no element leaves its tile twice.
 
     >>> from poplite.machine.target import Target
     >>> source, to = np.array([0, 0]), np.array([2, 7])     # 10 floats from tile 0 to 2 and 7
@@ -395,7 +394,7 @@ def exchange_of_few(
     causes: tuple[Cause, ...],
     known: dict[object, tuple[tuple[PerTile, ...], TilePairs | None]],
 ) -> PhaseCost:
-    """Return the exchange phase of a few pieces, as columns; `known` caches their numbers."""
+    """Return the exchange phase of a few pieces, given as columns; `known` caches the numbers."""
     found = known.get(pieces)
     if found is None:
         tiles, load = _sums_of_few(target, pieces)
@@ -534,7 +533,7 @@ def _constants(target: Target) -> _Constants:
 #
 # A *route* is the time from the cycle in which the sender issues a word to that in which the
 # receiver must have selected this sender, each counted from its own release by the sync; it may be
-# negative.  The word is in memory some cycles later, the more the higher up the receiver is.
+# negative. The word is in memory some cycles later: the higher the row of the receiver, the more.
 #
 # Source: ipu-stack, topology.rs, which follows Graphcore's own model of the C600's fabric.
 
@@ -560,11 +559,11 @@ def has_map(target: Target) -> bool:
 
 @lru_cache(maxsize=8)
 def places(target: Target) -> Int64:
-    """Return where the tiles are, int64[tiles, 6].
+    """Return the positions of tiles, int64[tiles, 6].
 
-    Columns: row, column counted from the nearer side, whether it is right of the middle, whether it
-    is the second of its column, lane in the pair, and number of the pair. Without a map all but the
-    last are 0.
+    The columns are: row, column counted from the nearer side, whether it is right of the middle,
+    whether it is the second of its column, lane in the pair, and number of the pair. Without a map
+    all columns except the last are 0.
     """
     tiles = np.arange(target.tiles)
     found = np.zeros((target.tiles, PLACE_WORDS), np.int64)
@@ -583,7 +582,7 @@ def places(target: Target) -> Int64:
 
 @lru_cache(maxsize=8)
 def route_cycles(target: Target) -> Int64:
-    """Return the constants of routes, int64[8]; 0 where there is no map."""
+    """Return the constants of routes, int64[8]; all 0 without a map."""
     known = has_map(target)
     return np.array([target.cost(name) if known else 0 for name in _CYCLES]).astype(np.int64)
 

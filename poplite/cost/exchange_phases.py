@@ -1,32 +1,32 @@
 """The phases in which data move between tiles, or are rearranged on them.
 
-    compute set     before    gathered on its tile, or copied   `moved_data`
+    compute set     before    gathered on the tile, or copied   `moved_data`
                               because the vertex overwrites it
                               received from other tiles           `moved_data`,
                                                                   `exchange_cycles`
                               received from other IPUs            `global_phase`
                     vertices
-                    after     the same in reverse, for what they wrote
+                    after     the same in reverse, for results
     Copy                      on its tile, to other tiles, to other IPUs
     StreamCopy ...            host exchange                       `host_phase`
 
-Data flow in one direction: runs of elements that vertices touch -> segments of the tile mapping,
-looked up once for each field (`locations`) -> pieces from tile to tile and rows to gather -> the
-load of each tile -> cycles.
+The computation goes from runs of elements that vertices access, through segments of the tile
+mapping, looked up once for each field (`locations`), and pieces from tile to tile and rows to
+gather, to the load of each tile, and to cycles.
 
-Tiles wait for each other only where they exchange: a compute set that uses only local elements has
-no sync.  (Graphcore's own model adds a sync to every compute set; in its experiments each has an
-exchange too.)
+Tiles wait for each other only if they exchange data: a compute set that uses only local elements
+has no sync. (Graphcore's own model adds a sync to every compute set; in its experiments each has an
+exchange as well.)
 
-Between IPUs, all tiles of all IPUs wait for each other first; then a fixed time passes, and the
-time of the slowest link that a tile's data take: all data that pass a link share its rate, and data
-for several tiles of an IPU pass once.  The fixed time is what halos of a Gaussian blur on 16 Mk1
-IPUs took in addition to their bytes (thorbenlouw/lbm-graphcore, experiments); for the links see
+Between IPUs, all tiles of all IPUs first wait for each other; then a fixed time passes, and the
+time of the slowest link that a tile's data use: all data on a link share its rate, and data for
+several tiles of an IPU pass once. The fixed time is the time that halos of a Gaussian blur on 16
+Mk1 IPUs took in addition to their bytes (thorbenlouw/lbm-graphcore, experiments); for the links see
 `poplite.machine.target`.
 
-Between tiles and host only the amount of data matters, not which tiles hold it: begin and end of a
-transfer, and bytes by rate (graphcore/examples, tutorials).  The real time depends on the load of
-the host and on other traffic on the bus; remote buffers are treated like the host.
+Between tiles and host only the amount of data matters, not its tiles: the cost is a fixed time for
+each transfer, and bytes divided by a rate (graphcore/examples, tutorials). The real time depends on
+the load of the host and on other traffic on the bus; remote buffers are treated like the host.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def global_phase(
 
 
 def _waits(target: Target, traffic: Int64, replica_map: Sequence[int]) -> Int64:
-    """Return int64[ipus * ipus], the cycles until the bytes from each IPU to each have passed."""
+    """Return int64[ipus * ipus], the cycles in which the bytes between two IPUs pass."""
     ipus, load = target.ipus, Counter[Link]()
     waits = np.zeros_like(traffic)
     flows = [
@@ -180,10 +180,10 @@ def _bytes(graph: Graph, tensors: Sequence[Tensor]) -> Int64:
 
 
 MOST_CAUSES = 3
-"""Most fields that a phase names as its causes; the others are combined into one cause."""
+"""Maximum number of fields that a phase has as its causes; the others become one cause."""
 
 MOST_PIECES = 1 << 20
-"""Most pieces that are processed at a time, unless they all leave one tile."""
+"""Maximum number of pieces that are processed at a time, unless they all leave one tile."""
 
 
 Phases = tuple[tuple[PhaseCost, ...], tuple[PhaseCost, ...]]
@@ -191,7 +191,7 @@ Phases = tuple[tuple[PhaseCost, ...], tuple[PhaseCost, ...]]
 
 
 def phases_of_compute_set(graph: Graph, table: EdgeTable) -> Phases:
-    """Return the phases that bring vertices their inputs, and those that bring results home."""
+    """Return the phases that bring inputs to vertices, and those that return results."""
     moved = list(_moved(graph, table))
     before = [each for each in moved if each.part.field.reads]
     after = [each for each in moved if each.part.field.writes]
@@ -201,8 +201,8 @@ def phases_of_compute_set(graph: Graph, table: EdgeTable) -> Phases:
 def phases_of_alike(phases: Phases, first: EdgeTable, table: EdgeTable) -> Phases | None:
     """Return the phases of a compute set that differs from another one only in its variables.
 
-    Only the user's lines are taken from this one; None where one line of the first corresponds to
-    several here.
+    Only the user's lines differ. Returns None if one line of `first` corresponds to several lines
+    of `table`.
     """
     lines = {"": ""}
     for known, own in zip(first.families, table.families, strict=True):
@@ -276,9 +276,9 @@ class _Moved(NamedTuple):
     Attributes:
         family: the family of the vertices.
         part: the field.
-        remote: the elements that they touch and that are on other tiles.
-        rows: the elements on their own tile that must be gathered, or scattered; None if there are
-            none.
+        remote: the elements that vertices access on other tiles.
+        rows: the elements on the vertices' tile that must be gathered, or scattered; None if there
+            are none.
         kept: the elements that are copied because their vertex overwrites them; None if there are
             none.
     """
@@ -301,8 +301,8 @@ class _Way(NamedTuple):
     """The direction in which data move.
 
     Attributes:
-        pieces: how messages describe what moves between tiles.
-        rows: how messages describe the copies on its tile.
+        pieces: text in messages for data that move between tiles.
+        rows: text in messages for copies on a tile.
         is_in: whether data move before the vertices run.
     """
 
@@ -311,14 +311,14 @@ class _Way(NamedTuple):
     is_in: bool
 
     def needs_room(self, moved: _Moved) -> bool:
-        """Whether a field needs buffers: not after the vertices, if it had them before."""
+        """Return whether a field needs buffers that it does not have from the other direction."""
         return self.is_in or not moved.part.field.reads
 
 
 _IN = _Way("comes from other tiles", "is gathered from several places", True)
 _OUT = _Way("goes to other tiles", "is scattered to several places", False)
 
-KEPT = "keeps its values from before, as an Output of its vertex overwrites them"
+KEPT = "is overwritten by an Output of its vertex"
 """Why an Input that shares elements with an Output of its vertex is copied."""
 
 
@@ -332,7 +332,7 @@ def _moved(graph: Graph, table: EdgeTable) -> Iterator[_Moved]:
                 continue
             home = locations_of(graph) if home is None else home
             tiles = family.tiles(graph.target.tiles) if tiles is None else tiles
-            # Metadata of QUARTER is read when the vertex begins.
+            # Metadata of QUARTER is read when the vertex starts.
             own = None if part.field.is_implicit else table.crossings.own.get(part)
             if own is None and _is_at_home(part.edges, tiles, home):
                 continue
@@ -357,7 +357,7 @@ def _is_at_home(edges: Edges, tiles: VertexTiles, homes: Locations) -> bool:
 
 
 def _phases(target: Target, moved: Sequence[_Moved], way: _Way) -> Iterator[PhaseCost]:
-    """Yield the phases before vertices, or after them."""
+    """Yield the phases before or after the vertices."""
     several = ((each, *own) for each in moved for own in ((each.rows, way.rows), (each.kept, KEPT)))
     copied = [(each, rows, why) for each, rows, why in several if rows is not None]
     if copied:
@@ -374,13 +374,13 @@ def _phases(target: Target, moved: Sequence[_Moved], way: _Way) -> Iterator[Phas
         room = np.zeros(target.tiles, np.int64)
         found = [_Sums(each, way.pieces) for each in some]
         parts = _parts(found, way, room)
-        # A result leaves only the tile of the one vertex that wrote it.
+        # A result leaves only the tile of the only vertex that wrote it.
         once = not way.is_in or (len(some) == 1 and some[0].part.edges.surely_disjoint())
         yield from _exchanges(target, parts, once, lambda: (_causes(found), PerTile.of(room)))
 
 
 def _parts(found: Sequence[_Sums], way: _Way, room: Int64) -> Iterator[MovedPieces]:
-    """Yield all pieces, a few tiles at a time, and add up bytes by field and tile."""
+    """Yield all pieces, for a few tiles at a time, and add up bytes by field and tile."""
     stops = [len(room)]
     if sum(sums.moved.remote.count for sums in found) > MOST_PIECES:
         held = np.sum([sums.moved.remote.held for sums in found], axis=0)
@@ -407,7 +407,7 @@ def _exchanges(
     once: bool,
     described: Callable[[], tuple[tuple[Cause, ...], PerTile]],
 ) -> Iterator[PhaseCost]:
-    """Yield the exchange within IPUs, then between them; buffers are charged to the first."""
+    """Yield the exchange within IPUs, which gets the cost of buffers, then that between IPUs."""
     others: list[MovedPieces] = []
     sums = PairSums(target.tiles)
     load = load_of(target, _within(target, parts, others, sums), once)
@@ -427,9 +427,9 @@ def _exchanges(
 def _divided(
     causes: tuple[Cause, ...], between: int
 ) -> tuple[tuple[Cause, ...], tuple[Cause, ...]]:
-    """Divide the bytes of causes between exchanges within IPUs and between them.
+    """Divide the bytes of causes among the exchanges within IPUs and between IPUs.
 
-    Pieces are divided as bytes are.
+    Pieces are divided in the same way.
     """
     whole = sum(cause.bytes for cause in causes)
     far = [cause.bytes * between // whole for cause in causes]
@@ -447,7 +447,7 @@ def _part_of(cause: Cause, num_bytes: int) -> Cause:
 def _within(
     target: Target, parts: Iterable[MovedPieces], others: list[MovedPieces], sums: PairSums
 ) -> Iterator[MovedPieces]:
-    """Yield the pieces that stay in their IPU, and add them up; append the others to `others`."""
+    """Yield the pieces that stay in their IPU, and add them up; append the rest to `others`."""
     for pieces in parts:
         if target.ipus == 1:
             sums.add(pieces)
@@ -463,7 +463,7 @@ def _within(
 
 
 class _Sums:
-    """The pieces of a field, why they move, and the tile of the vertex of the largest one."""
+    """The pieces of a field, the reason for the move, and the tile with the largest piece."""
 
     def __init__(self, moved: _Moved, why: str) -> None:
         self.moved, self.why, self.bytes, self.pieces = moved, why, 0, 0
@@ -489,7 +489,7 @@ class _Sums:
 
 
 def _causes(found: Sequence[_Sums]) -> tuple[Cause, ...]:
-    """Return the largest causes, and the rest as one; equal fields of one line are one cause."""
+    """Return the largest causes, and one for the rest; equal fields of one line are one cause."""
     fields: dict[tuple[str, str, str], Cause] = {}
     for cause in sorted([sums.cause() for sums in found], key=lambda cause: -cause.bytes):
         key = cause.what, cause.why, cause.at

@@ -1,4 +1,4 @@
-"""Lifetimes of variables in the memory of tiles, with the addresses that follow from them.
+"""Lifetimes of variables in the memory of tiles, and the resulting addresses.
 
 Lifetimes come from liveness analysis over the steps of programs::
 
@@ -6,17 +6,17 @@ Lifetimes come from liveness analysis over the steps of programs::
     step 1   Execute 'add'       a, x -> b       b in steps 1 to 2
     step 2   Copy 'b' -> 'y'                     x and y always
 
-A variable is always live if one of its values outlasts a run, or may do so: it has initial values
-or a host handle, or is constant; a program may read it before writing it; a step writes it and no
-later step reads it, so that only the host can; or no program uses it at all.  Every other variable
-is live from where it is written to where it is last read, on whatever path control takes, and
-shares its memory with variables that are live at other times.
+A variable is always live if one of its values may outlast a run: it has initial values or a host
+handle, or is constant; a program may read it before writing it; a step writes it and no later step
+reads it, so that only the host can; or no program uses it at all. Every other variable is live from
+its write to its last read, on any path of control flow, and shares its memory with variables that
+are live at other times.
 
-Programs are trees, so a pass up from their leaves and a pass down find this.  For each sub-tree:
+Programs are trees, so one pass up from their leaves and one pass down suffice. For each sub-tree:
 
     reads     pieces (`poplite.cost.step_accesses`) that may be read before it writes them
     ends      pieces that it certainly writes, or makes undefined
-    before  = reads | (after & ~ends)            live before it, from those live after
+    before  = reads | (after & ~ends)            live before it, from the pieces live after it
 
 A program in several places is treated as if control continued from all of them.
 """
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 
 _IDLE = Flow(0, 0)
-"""The flow of a program that does nothing."""
+"""The effect of a program that does nothing."""
 
 
 @frozen(eq=False)
@@ -72,8 +72,8 @@ class Lifetimes:
 
     Attributes:
         steps: the steps of all programs, each with the name of its program; a step that occurs in
-            several places of a program comes once.
-        always: why variables are always live, by variable number.
+            several places of a program is listed once.
+        always: the reasons why variables are always live, by variable number.
         live: the steps in which the other variables are live, ascending, by variable number.
     """
 
@@ -87,7 +87,7 @@ def lifetimes(
     programs: Mapping[str, Program],
     edges_of: Callable[[ComputeSet], EdgeTable],
 ) -> Lifetimes:
-    """Find when the variables of a graph, which have tiles, are needed.
+    """Find when the variables of a graph are needed; all of them have tiles.
 
     >>> import poplite as pl
     >>> from poplite.graph.compute_sets.edge_table import edge_table
@@ -150,7 +150,7 @@ def _flow(node: Program, flows: Mapping[int, Flow], block: AccessBlock) -> Flow:
 
 
 def _reached(nodes: Sequence[Program]) -> set[int]:
-    """Return the `id`s of the sub-trees that may run; the last of `nodes` is the program itself."""
+    """Return the `id`s of the sub-trees that may run; the last of `nodes` is the whole program."""
     reached = {id(nodes[-1])}
     for node in reversed(nodes):
         if id(node) in reached and not (isinstance(node, Repeat) and node.count == 0):
@@ -161,7 +161,7 @@ def _reached(nodes: Sequence[Program]) -> set[int]:
 def _after(
     nodes: Sequence[Program], flows: Mapping[int, Flow], block: AccessBlock
 ) -> Mapping[int, int]:
-    """Return, by `id`, the pieces that are live after each sub-tree, in any of its places."""
+    """Return, by `id`, the pieces that are live after any occurrence of each sub-tree."""
     after = {id(nodes[-1]): 0}
     for node in reversed(nodes):
         if not node.children or id(node) not in after:
@@ -195,7 +195,7 @@ def _add(after: dict[int, int], node: Program, then: int) -> None:
 
 
 def _lasting(graph: Graph) -> dict[int, str]:
-    """Return the variables that are always live whatever programs do, and why."""
+    """Return the variables that are always live independently of programs, and why."""
     why: dict[int, str] = {}
     handles = (*graph.host_reads.values(), *graph.host_writes.values())
     by_host = {s.id for handle in handles for s in storages(handle.tensor.view)}
@@ -203,7 +203,7 @@ def _lasting(graph: Graph) -> dict[int, str]:
         if variable.constant:
             why[number] = "constant"
         elif number in by_host:
-            why[number] = "has a handle of the host"
+            why[number] = "has a host handle"
         elif variable.initial_value is not None or variable.replica_values:
             why[number] = "has initial values"
     return why
@@ -219,7 +219,8 @@ def _always(
     """Return the variables of a block that are always live, and why.
 
     `exposed` are pieces that a program may read before it writes them, `after` the pieces that are
-    live after each step, and `lasting` the variables that are always live whatever programs do.
+    live after each step, and `lasting` the variables that are always live independently of
+    programs.
     """
     used, unread = exposed, set[int]()
     for (_, step), then in zip(steps, after, strict=True):
@@ -249,9 +250,9 @@ def _live(
     steps: Sequence[tuple[str, Step]],
     after: Sequence[int],
 ) -> dict[int, Stretches]:
-    """Return the steps in which the variables of a block that are not `always` live are live.
+    """Return the live steps, ascending, of the variables of a block that are not `always` live.
 
-    `after` are the pieces that are live after each step. The steps are ascending.
+    `after` are the pieces that are live after each step.
     """
     kept = set(always)
     asked = reduce(or_, [block.of_variable(n) for n in block.variables if n not in kept], 0)
@@ -279,30 +280,28 @@ def _live(
 
 
 # -- addresses -------------------------------------------------------------------------------------
-# Everything on a tile has an address; tiles with equal contents have equal addresses::
+# Each thing on a tile has an address; tiles with equal contents have equal addresses::
 #
 #     held     on tiles 0 1 2 3      kinds of tiles      addresses on tile 0 and on tile 2
 #     code        64 64 64 64        0 0 1 1              0    0
 #     weights     80 80  0  0                            64
 #     out          0  0 16 16                                 64
-#
-# Each thing gets the lowest address that is free for it.  Things that are always live come first,
-# one after the other; those that are needed only in some steps share the rest.  Things that are
-# needed in the same step never overlap::
+# Each thing gets the lowest address at which it fits. Things that are always live come first,
+# consecutively; things that are needed only in some steps share the rest. Things that are needed
+# in the same step never overlap::
 #
 #     step 0   |always|  a  |        |
 #     step 1   |always|  a  |   b    |
-#     step 2   |always| c   |   b    |        c is put where a was
-#
-# Things that need interleaved memory are in its region; others may follow them there.
+#     step 2   |always| c   |   b    |        c gets the address of a
+# Things that need interleaved memory are in its region; others may follow them in that region.
 
 
 class Placing:
-    """Things to be placed, independently of their sizes on a tile.
+    """Things to place, independently of their sizes on a tile.
 
-    `aligns` are bytes that each address must be a multiple of; `steps` are the steps in which each
+    `aligns` are alignments of addresses in bytes; `steps` are the steps in which each
     thing is needed, or None for always. Interleaved memory begins at the address
-    `border`; `limit` is the bytes of a tile's memory.
+    `border`; `limit` is the size of a tile's memory in bytes.
 
     Attributes:
         order: int64[things], the numbers of the things in the order in which they are placed.
@@ -326,7 +325,7 @@ class Placing:
         first = np.array([ALWAYS if each is None else each[0][0] for each in steps], np.int64)
         last = np.array([ALWAYS if each is None else each[-1][1] for each in steps], np.int64)
         upper = np.array(interleaved, np.int64)
-        # Always-live things come first; among them, interleaved ones keep their region.
+        # Always-live things come first; interleaved ones among them stay in their region.
         self.order: Int64 = np.lexsort((1 - upper, first))
         columns = np.array(aligns, np.int64), upper, first, last
         self._columns = tuple(each[self.order] for each in columns)
@@ -335,15 +334,15 @@ class Placing:
     def addresses(
         self, sizes: Int64, counts: Sequence[int], places: Int64 | None = None
     ) -> tuple[Int64, Int64]:
-        """Return addresses of things, int64[n], and bytes in use with gaps, int64[tiles].
+        """Return addresses of things, int64[n], and bytes in use including gaps, int64[tiles].
 
         `sizes` is int64[n], bytes of the things on the first tile, then on the next one, and so on;
-        `counts` has the number of things on each tile. `places`, int64[n], identifies the things,
-        as positions in `order`, ascending on each tile; by default there is one tile, with all
+        `counts` has the number of things on each tile. `places`, int64[n], identifies the things
+        by their positions in `order`, ascending on each tile; by default there is one tile with all
         things.
         """
         found, used, stop = np.zeros(len(sizes), np.int64), [], 0
-        # The work for a tile grows at most with the square of the number of its things.
+        # The work for a tile grows at most with the square of its number of things.
         work = isqrt(sum([count * count for count in counts]))
         active = np.empty(max(counts, default=0), np.int64)
         for count in counts:
@@ -386,7 +385,7 @@ def alike(spreads: Sequence[PerTile], num_tiles: int) -> tuple[Int64, Int64]:
 
 
 def _part_few(kinds: Int64, sizes: list[int], few: Sequence[tuple[int, int]]) -> None:
-    """Split kinds of tiles, and their sizes, by the numbers of a few of the tiles."""
+    """Split kinds of tiles, and their sizes, by the numbers of a few tiles."""
     alike: dict[tuple[int, int], list[int]] = {}
     for tile, value in few:
         alike.setdefault((int(kinds[tile]), value), []).append(tile)
@@ -402,10 +401,10 @@ class TileAddresses(NamedTuple):
 
     Attributes:
         kinds: int64[tiles], the kind of each tile.
-        kind: int64[n], the kind of the tile that a thing lies on; ascending.
+        kind: int64[n], the kind of the tile that a thing is on; ascending.
         thing: int64[n], its position among all things.
         address: int64[n], the address at which it begins.
-        used: int64[kinds], bytes of a tile, with gaps.
+        used: int64[kinds], bytes in use on a tile, including gaps.
     """
 
     kinds: Int64
@@ -415,7 +414,7 @@ class TileAddresses(NamedTuple):
     used: Int64
 
     def of_each(self, num_things: int) -> tuple[PerTile, ...]:
-        """Return the address of each thing on each tile; 0 where it is absent or at the start."""
+        """Return the address of each thing on each tile; 0 if it is absent."""
         order = np.argsort(self.thing, kind="stable")
         kind, address = self.kind[order], self.address[order]
         ends = np.cumsum(np.bincount(self.thing, minlength=num_things)).tolist()
@@ -429,14 +428,14 @@ class TileAddresses(NamedTuple):
 
 
 def addresses_of(held: Sequence[Held], target: Target) -> tuple[PerTile, ...]:
-    """Return where each thing begins on each tile; 0 where it is not there."""
+    """Return the address of each thing on each tile; 0 if it is absent."""
     return placed(held, target).of_each(len(held))
 
 
 def placed(held: Sequence[Held], target: Target) -> TileAddresses:
-    """Place everything in the memory of the tiles."""
+    """Place all things in the memory of the tiles."""
     sizes = [each.bytes for each in held]
-    number = defaultdict[int, int]()  # by object: many things share one
+    number = defaultdict[int, int]()  # by object, since many things share one
     number.default_factory = number.__len__
     which = np.fromiter(map(number.__getitem__, map(id, sizes)), np.int64, len(sizes))
     firsts = np.flatnonzero(np.diff(np.maximum.accumulate(which), prepend=-1))
@@ -455,7 +454,7 @@ def placing_of(held: Sequence[Held], target: Target) -> Placing:
     """Return the placing of things in the memory of a tile."""
     border, limit = int(target.cost("interleaved_begin_bytes")), target.tile_memory_bytes
     if border >= limit:
-        border = 0  # a model of a small tile: all of its memory is of one kind
+        border = 0  # for a model of a small tile, all of whose memory is of one kind
     return Placing(
         [each.align for each in held],
         [each.interleaved for each in held],
@@ -466,10 +465,10 @@ def placing_of(held: Sequence[Held], target: Target) -> Placing:
 
 
 def _listed(spreads: Sequence[PerTile], which: Int64, row: Int64) -> tuple[Int64, Int64, Int64]:
-    """Return the numbers of the tiles that have a row, of many things.
+    """Return the numbers of many things on the tiles that have a row.
 
-    `which`, int64[things], says which of the spreads each thing has. Returns the row, the thing and
-    the number of each, sorted by row and then by thing.
+    `which`, int64[things], is the spread of each thing. Returns the row, the thing and the number
+    of each nonzero number, sorted by row, then by thing.
     """
     found_few: list[int] = []  # row, number and value of each, concatenated
     many = [np.zeros((3, 0), np.int64)]

@@ -1,14 +1,14 @@
-"""Locations of elements in the memory of tiles: a *place* for each, in the order of memory.
+"""Locations of elements in the memory of tiles: a *place* for each, in memory order.
 
     addresses    x  0 1 2 3 4 5     tiles   0 0 1 1 0 1
     places          0 1 3 4 2 5             tile 0  x0 x1 x4  .  tile 1  x2 x3 x5  .
 
-The elements of a variable on one tile are contiguous there, in the order of the variable: the rows
-of a block on a tile are adjacent.  Elements with consecutive places on one tile are one stretch of
-its memory.
+The elements of a variable on one tile are contiguous in its memory, in the order of the variable:
+the rows of a block on a tile are adjacent. Elements with consecutive places on one tile are one
+stretch of its memory.
 
 The places of a variable are a permutation of its addresses, independent of all other variables, so
-they are computed only for variables that are asked for.  Only distances between variables in the
+they are computed only for variables that are requested. Only distances between variables in the
 memory of a tile, which are seldom needed, depend on all variables (`Locations.in_memory`).
 """
 
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 FEW = 32
 """Maximum number of segments and runs of a Copy that are handled without compiled code.
 
-Kept for benchmarks/compilation.py: `Copy of 10 elements with its costs, of 10,000`, at most 100 us.
+Needed by benchmarks/compilation.py: `Copy of 10 elements with its costs, of 10,000`, at most 100
+us.
 """
 
 _ONE_BUCKET = 63
@@ -46,12 +47,12 @@ _Lists = tuple[list[int], list[int], list[int]]
 
 
 class Segments(NamedTuple):
-    """Tiles and places of some addresses, as kernels take them: all lists, or all arrays.
+    """Tiles and places of some addresses, for kernels: either all lists, or all arrays.
 
     Attributes:
         breaks: where segments begin, and where the last one ends.
-        buckets: the index for finding a segment, as in a `TileTable`.
-        shift: how far addresses are shifted to get their buckets.
+        buckets: the index to find a segment, as in a `TileTable`.
+        shift: number of bits by which addresses are shifted to get their buckets.
         tiles: the tile of each segment.
         places: the distance from the addresses of each segment to its places.
     """
@@ -64,7 +65,7 @@ class Segments(NamedTuple):
 
 
 class Locations:
-    """The tiles and places of the elements of a graph, which is not kept alive.
+    """The tiles and places of the elements of a graph; the graph is not kept alive.
 
     Attributes:
         version: the version of the mapping for which this is valid.
@@ -90,7 +91,7 @@ class Locations:
         self._spent, self._has_whole = 0, False
 
     def few(self, begin: Sequence[int], end: Sequence[int]) -> Segments | None:
-        """Return the segments that contain runs, as lists; None where there are more than `FEW`."""
+        """Return the segments that contain runs, as lists; None if there are more than `FEW`."""
         if len(begin) > FEW:
             return None
         spans: dict[int, tuple[int, int]] = {}
@@ -115,7 +116,7 @@ class Locations:
         return Segments(breaks, (0, len(breaks)), _ONE_BUCKET, tiles, places)
 
     def _own(self, number: int, low: int, high: int) -> _Lists | None:
-        """Return the segments of a variable that hold [low, high), None where there are many."""
+        """Return the segments of a variable that contain [low, high); None if there are many."""
         own = self._few.get(number)
         if own is None:
             breaks, tiles = self._variables[number].mapping.pieces()
@@ -146,7 +147,7 @@ class Locations:
         found = self._places.get(number)
         if found is None:
             breaks, tiles = self._variables[number].mapping.pieces()
-            # Zeros only, which take no memory.
+            # All zeros, which take no memory.
             zeros = np.broadcast_to(np.int64(0), len(tiles))
             found = zeros if (tiles[1:] > tiles[:-1]).all() else places_of(breaks, tiles)
             self._places[number] = found
@@ -161,7 +162,8 @@ class Locations:
     def many(self, begin: Int64) -> Segments:
         """Return the segments of all variables in which int64[n] runs begin, as arrays; n > 0."""
         if not self._has_whole:
-            # Tables of a few variables, until they have cost as much as a table of all variables.
+            # Make tables of a few variables until they have cost as much as a table of all
+            # variables.
             self._spent += len(begin)
             if self._spent < self._num_pieces:
                 owners = np.unique(self._bases_array.searchsorted(begin, side="right") - 1)
@@ -182,7 +184,7 @@ class Locations:
     @cached_property
     def _whole(self) -> Segments:
         graph = self._graph()
-        assert graph is not None, "callers hold the graph"
+        assert graph is not None, "callers have a reference to the graph"
         table = graph.space.full_table()
         return _segments(table, places_of(table.breaks, table.tiles))
 
@@ -205,14 +207,14 @@ class Locations:
 
     @cached_property
     def _memory(self) -> tuple[Int64, Int64]:
-        """int64[m], ascending places, and the offset of the places from each to the next one."""
+        """int64[m], ascending places, and the offset of all places up to the next one."""
         breaks, places, tiles = self._whole.breaks, self._whole.places, self._whole.tiles
         size, group = np.diff(breaks), np.cumsum(tiles == NO_TILE)
         key = (tiles.astype(np.int64) + 1) * (int(group[-1]) + 1) + group
         order = sorted_order(key)
         within = np.empty_like(size)
         within[order] = np.cumsum(size[order]) - size[order]
-        # Gaps between variables, and where elements are on no tile.
+        # Gaps between variables, and between elements without a tile.
         within[order] += np.cumsum(np.diff(key[order], prepend=key[order[0]]) != 0)
         first = breaks[:-1] + places
         by_place = sorted_order(first)
@@ -223,7 +225,7 @@ _known: WeakKeyDictionary[Graph, Locations] = WeakKeyDictionary()
 
 
 def locations_of(graph: Graph) -> Locations:
-    """Return where the elements of a graph are; kept until its mapping changes."""
+    """Return the locations of the elements of a graph, cached until its mapping changes."""
     known = _known.get(graph)
     if known is None or known.version != graph.space.version.number:
         known = _known[graph] = Locations(graph)
@@ -242,7 +244,7 @@ def places_of(breaks: Int64, tiles: Int32) -> Int64:
     size, group = np.where(has_none, 0, np.diff(breaks)), np.cumsum(has_none)
     order = sorted_order(group * (int(tiles.max()) + 2) + tiles.astype(np.int64) + 1)
     before = np.cumsum(size[order]) - size[order]
-    # Where the elements after the same gap begin; the gap itself comes first.
+    # The begin of the elements after the same gap; the gap itself comes first.
     first = np.flatnonzero(np.diff(group, prepend=-1))
     begin = np.where(has_none[first], breaks[first + 1], breaks[first])
     place = np.empty_like(size)
@@ -264,7 +266,7 @@ def _segments(table: TileTable, places: Int64) -> Segments:
 def walk(segments: Segments, kernel: Callable[..., int], *given: Any) -> int:
     """Run a kernel of `poplite.jit.kernels.tiles`: interpreted on lists, else compiled.
 
-    It takes the segments, then the other arguments: lists, or contiguous arrays, and numbers.
+    The kernel gets the segments, then the other arguments: numbers, and lists or contiguous arrays.
     """
     if isinstance(segments.breaks, list):
         return int(kernel(*segments, *given))

@@ -1,12 +1,12 @@
-"""Plans the memory of tiles; programs that do not fit are rejected.
+"""Plan the memory of tiles, and reject programs that do not fit.
 
-contents of tiles  ->  the most bytes that are live at a time, step by step
-                   ->  addresses, for each kind of tiles that hold the same
+contents of tiles  ->  the maximum of live bytes over all steps
+                   ->  addresses, for each kind of tiles with equal contents
                    ->  does everything fit?
 
 The bytes of variables come from their mapping, and the steps that need them from
 `poplite.cost.liveness`.  The buffers of a step's phases are live while the step runs.
-Besides the elements that it is connected to, a vertex takes memory:
+In addition to the elements that it is connected to, a vertex needs memory:
 
     class Dot(Vertex):                                     bytes of a vertex
         x: Input[Vector[FLOAT]]                            8   pointer and count
@@ -16,8 +16,8 @@ Besides the elements that it is connected to, a vertex takes memory:
         taps: State[Vector[HALF]]                          8   pointer and count, and the values
         total: Output[FLOAT]                               4   pointer
 
-Fields are in the order of the class, each aligned to its own size, as in C++. A tile has the code
-of a class once, and a table that points to the state and the code of each of its vertices.
+Fields are in the order of the class, each aligned to its own size, as in C++. A tile has one copy
+of the code of a class, and a table with pointers to the state and code of each of its vertices.
 
 Source: Poplar user guide, "Vertex vector types"; PopVision, "Vertex data".
 """
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 
 
 class VertexBytes:
-    """Adds up the bytes of vertices, class by class.
+    """Adds up the bytes of vertices by class.
 
     Attributes:
         found: int64[tiles], bytes of each category, by class.
@@ -121,7 +121,7 @@ class VertexBytes:
             found[category] += by_tile(tiles, numbers) * size
 
     def _size(self, cls: type[Vertex]) -> int:
-        """Return the bytes of a vertex, with the gaps between its fields."""
+        """Return the bytes of a vertex, including the gaps between its fields."""
         end = widest = 0
         for field in cls.fields.values():
             if field.is_edge or field.depth:
@@ -175,7 +175,7 @@ BUFFERS: Mapping[PhaseKind, Category] = {
 """The kind of buffer that a phase needs."""
 
 Planned = tuple[Held, SourceLocation | None]
-"""A thing, and the user's line that made it."""
+"""A thing in memory, and the user's line that made it."""
 
 EdgesOf = Callable[["ComputeSet"], "EdgeTable"]
 CostOf = Mapping[object, StepCost | None]
@@ -190,8 +190,8 @@ def contents(
 ) -> Iterator[Planned]:
     """Yield everything on tiles, starting with always-live memory.
 
-    `cost_of` has the costs of steps by compute set or by program; `found` says when variables are
-    needed.
+    `cost_of` has the costs of steps by compute set or by program; `found` has the lifetimes of
+    variables.
     """
     target = graph.target
     align = int(target.cost("align_bytes"))
@@ -218,7 +218,7 @@ def contents(
             if size.any():
                 yield _always(cls.__name__, category, size, align, vertices.at[cls])
     variables, usual = graph.variables, (align, False)
-    lines: dict[int, str] = {}  # by object: many variables share one line
+    lines: dict[int, str] = {}  # by object, since many variables share one line
     location, line = None, ""
     asked = _asked(tables.values(), variables, usual)
     always = zip(found.always, repeat(None), found.always.values())
@@ -264,7 +264,7 @@ def bytes_of(variable: Variable, num_tiles: int) -> PerTile:
 
 
 _at_tile = lru_cache(maxsize=1 << 14)(at_tile)
-"""Numbers on one tile; many variables have the same."""
+"""Numbers on one tile; cached, as they are equal for many variables."""
 
 
 def _always(
@@ -275,7 +275,7 @@ def _always(
 
 
 def _branches(programs: Iterable[Program]) -> Iterator[Program]:
-    """Yield the programs that decide or repeat; one may come more than once."""
+    """Yield the programs that branch or repeat; one may be yielded more than once."""
     for program in programs:
         for node in children_first(program):
             if node.decided_by is not None or not runs_in_order(node):
@@ -292,7 +292,7 @@ def _asked(
 ) -> dict[int, tuple[int, bool]]:
     """Return the alignment of variables, and whether they are in interleaved memory, by number.
 
-    These are the variables for which fields request a layout; all others have the `usual` one.
+    The result has only variables for which fields request a layout; others have the `usual` one.
     """
     asked: dict[int, tuple[int, bool]] = {}
     bases = np.array([variable.base for variable in variables], np.int64)
@@ -330,7 +330,7 @@ def _buffers(found: Lifetimes, cost_of: CostOf, align: int) -> Iterator[Planned]
 
 
 def _stretches(numbers: Sequence[int]) -> Steps:
-    """Return the first and the last of each stretch of consecutive numbers, which are ascending.
+    """Return the first and the last of each stretch of consecutive ascending numbers.
 
     >>> _stretches([0, 1, 2, 5])
     ((0, 2), (5, 5))
@@ -353,8 +353,8 @@ def memory_of(
     """Plan the memory of every tile; the variables that programs use have tiles.
 
     `cost_of` has the costs of steps by compute set or by program. Steps get their rows once there
-    is code. Raises GraphMemoryAllocationError where a tile has too little memory, unless
-    `may_overflow`.
+    is code. Raises GraphMemoryAllocationError if a tile has too little memory, unless
+    `may_overflow` is set.
 
     >>> import poplite as pl
     >>> from poplite.graph.compute_sets.edge_table import edge_table
@@ -408,7 +408,7 @@ def _steps(
 
 
 def _raise(peak: Int64, live: Int64, begun: Iterable[PerTile]) -> None:
-    """Raise the peak where more is live in a step: only where something begins in the step."""
+    """Update the peak with the live bytes of a step, on tiles where a lifetime begins in it."""
     for spread in begun:
         some = few(spread)
         if some is None:
@@ -418,22 +418,22 @@ def _raise(peak: Int64, live: Int64, begun: Iterable[PerTile]) -> None:
             peak[tile] = max(peak[tile], live[tile])
 
 
-# -- what does not fit -----------------------------------------------------------------------------
+# -- programs that do not fit ----------------------------------------------------------------------
 
 
 def _overflow_error(
     memory: Memory, lines: Sequence[SourceLocation | None], target: Target
 ) -> GraphMemoryAllocationError:
-    """Return the error for a graph that needs more memory than there is: about the fullest tile.
+    """Return the error for a graph that needs too much memory, which describes the fullest tile.
 
-    `lines` are the user's lines of the contents of that tile.
+    `lines` are the user's lines for the contents of that tile.
 
-    tile 2 is out of memory: it needs 9,768 B, and has 8,192 B  (model.py:4)
+    tile 2 is out of memory: it needs 9,768 B, but has 8,192 B  (model.py:4)
       at step 1 of 2: Copy 'weights' -> 'scratch'
       4,000 B: variable 'weights' (model.py:4)
       3,168 B: stacks
       ...
-      not enough on 1 of 4 tiles: 2
+      out of memory on 1 of 4 tiles: 2
       try: spread 'weights' over more of the 4 tiles than 1; ...
     """
     sizes, limit = memory.including_gaps.array(), target.tile_memory_bytes
@@ -447,15 +447,15 @@ def _overflow_error(
     there.sort(key=lambda each: -each[0])
     found = [f"{size:,} B: {_described(held, at)}" for size, held, at in there[:SHOWN_FAULTS]]
     if others := [size for size, *_ in there[SHOWN_FAULTS:]]:
-        found.append(f"{sum(others):,} B: {amount(len(others), 'other thing')}")
+        found.append(f"{sum(others):,} B: {amount(len(others), 'other object')}")
     needed = int(sizes[tile])
     if gaps := needed - sum(size for size, *_ in there):
         found.append(f"{gaps:,} B: gaps between them")
     of = f"{len(overflowing):,} of {amount(target.tiles, 'tile')}"
-    found.append(f"not enough on {of}: {ranges(overflowing)}")
+    found.append(f"out of memory on {of}: {ranges(overflowing)}")
     _, largest, line = there[0]
     return GraphMemoryAllocationError(
-        f"tile {tile:,} is out of memory: it needs {needed:,} B, and has {limit:,} B",
+        f"tile {tile:,} is out of memory: it needs {needed:,} B, but has {limit:,} B",
         at=here() if line is None else line,
         where="" if step == NO_STEP else memory.steps[step].name,
         found="\n".join(found),
@@ -472,17 +472,17 @@ def _described(held: Held, line: SourceLocation | None) -> str:
 
 
 # -- bytes of code ---------------------------------------------------------------------------------
-# They are an estimate, as poplite compiles no programs for the machine.  Vertex code is counted as
-# operations in the source of `compute` and of the functions that it calls; control and exchange
-# code as what the tile does in each step.  The number of instructions of each is an assumption
-# (`poplite.machine.facts`), the same for all.
+# These are estimates, since poplite compiles no programs for the machine. Vertex code is estimated
+# from the operations in the source of `compute` and of the functions that it calls; control and
+# exchange code from the work of the tile in each step. The number of instructions for each is an
+# assumption (`poplite.machine.facts`), the same for all.
 
 OPERATIONS = (
     *(ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call, ast.Subscript),
     *(ast.Attribute, ast.If, ast.While, ast.For, ast.Break, ast.Continue, ast.Return),
     *(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Raise, ast.Assert),
 )
-"""Syntax nodes that count as operations: they compute, load, store or branch."""
+"""Syntax nodes that count as operations, since they compute, load, store or branch."""
 
 EXCHANGE_CODE: Mapping[PhaseKind, Category] = {
     "exchange": "internal_exchange_code",
@@ -505,7 +505,7 @@ def vertex_code_bytes(cls: type[Vertex], target: Target) -> int:
     try:
         functions = list(check(cls).functions())
     except VertexCompileError:
-        functions = []  # the engine rejects the class with a reason
+        functions = []  # the engine rejects the class, and says why
     operations = sum(
         isinstance(node, OPERATIONS)
         for function in functions
@@ -531,7 +531,7 @@ class ControlCode:
         }
 
     def branch(self, count: int) -> None:
-        """Add programs that decide or repeat, which run on all tiles."""
+        """Add a number of programs that branch or repeat, which run on all tiles."""
         self._on_all += count * self._bytes["branch"]
 
     def step(self, cost: StepCost, running: Int64) -> None:

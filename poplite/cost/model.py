@@ -1,16 +1,16 @@
-"""The costs of everything that an executable does, computed from its graph.
+"""The costs of an executable's steps and actions, computed from its graph.
 
-The cycles of vertices, as far as they are known without compiling them:
+The cycles of vertices are known or computed from one of these sources:
 
     given        graph.set_perf_estimate(vertex, 120)             each vertex has its own number
     formula      graph.register_perf_estimator(Axpy, cost)        called once for vertices of equal
                  def cycles(self, target) of the class            sizes and equal state
-    automatic    neither: the compiled code is priced later, once for each shape
+    automatic    otherwise: the compiled code is priced later, once for each shape
 
-An earlier row takes precedence over a later one.  If there are two formulas, the one of the more
-derived class is used; for the same class, the estimator.  An estimator can read all of a vertex,
-but is called for only one of many vertices of equal sizes and equal state, so whatever else it
-reads belongs to that one vertex.
+An earlier row takes precedence over a later one. If there are two formulas, the one of the more
+derived class is used; for the same class, the estimator. An estimator can read all of a vertex,
+but is called for only one of many vertices of equal sizes and equal state, so anything else that
+it reads belongs to that vertex.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 Answers = dict[tuple[type[Vertex], tuple[int, ...]], tuple[VertexPerfEstimate, set[int]]]
-"""What `cycles` of a class returned for the words of a vertex, and which of them it read."""
+"""Results of `cycles` of classes by the words of a vertex, with the words that it read."""
 
 
 def vertex_costs(
@@ -67,9 +67,9 @@ def vertex_costs(
     """Return the costs of the vertices of a compute set, family by family.
 
     Estimators are those of `graph`, the top-level graph. `known` has the answers of `cycles` for
-    other compute sets, and gets new ones. Raises ElementTypeError where an estimator returns no
-    estimate, SizeOverflowError where it returns a negative one, and VertexDefinitionError where
-    `cycles` reads data, raises, or returns no whole number.
+    other compute sets, and gets new ones. Raises ElementTypeError if an estimator returns no
+    estimate, SizeOverflowError if it returns a negative one, and VertexDefinitionError if
+    `cycles` reads data, raises, or does not return a whole number.
     """
     known = {} if known is None else known
     parts = [part for family in table.families for part in _parts(family, graph)]
@@ -78,13 +78,13 @@ def vertex_costs(
 
 @frozen(eq=False)
 class _Part:
-    """Vertices of a family: either all of them have an estimate of their own, or none has.
+    """Vertices of a family of which either all or none have their own estimates.
 
     Attributes:
         family: the family.
         tiles: the tile of each vertex of the family.
-        chosen: int64[n], which vertices of the family these are; None for all.
-        estimates: cycles and flops of each, both int64[n]; None where they have none.
+        chosen: int64[n], the numbers of these vertices in the family; None for all.
+        estimates: cycles and flops of each, both int64[n]; None if they have no own estimates.
     """
 
     family: Family
@@ -94,7 +94,7 @@ class _Part:
 
     @property
     def count(self) -> int:
-        """How many vertices."""
+        """The number of vertices."""
         return self.family.numbers.count if self.chosen is None else len(self.chosen)
 
     def costs(self, graph: Graph, known: Answers) -> VertexCosts:
@@ -111,7 +111,7 @@ class _Part:
             shapes, shape = shapes_of(columns, self.count)
             return VertexCosts(cls, *self._places(), "automatic", None, None, shapes, shape)
         read: set[int] = set()
-        while True:  # until the vertices of each kind agree in everything `cycles` has read
+        while True:  # until the vertices of each kind agree in all words that `cycles` has read
             before = sorted(read)
             first, kind = distinct([columns[word] for word in before], self.count)
             answers = [_answer(cls, _words(columns, k), target, known, read) for k in first]
@@ -141,7 +141,7 @@ class _Part:
         return taken(self.family.numbers, self.chosen), VertexTiles.of(tiles, self.tiles.num_tiles)
 
     def _formula(self, answers: Sequence[VertexPerfEstimate], kind: Series) -> VertexCosts:
-        """Return costs from one answer for each kind of vertices, and the kind of each vertex."""
+        """Return costs from an answer for each kind of vertices and the kind of each vertex."""
         cycles = _by_kind([answer.cycles for answer in answers], kind)
         return self._known("formula", cycles, _by_kind([answer.flops for answer in answers], kind))
 
@@ -157,7 +157,7 @@ def _words(columns: Sequence[Column], vertex: int) -> tuple[int, ...]:
 def _answer(
     cls: type[Vertex], words: tuple[int, ...], target: Target, known: Answers, read: set[int]
 ) -> VertexPerfEstimate:
-    """Return the result of `cycles`, called once for equal words; add the words that it reads."""
+    """Return the result of `cycles`, called once for equal words; record the words it reads."""
     if (cls, words) not in known:
         own: set[int] = set()
         known[cls, words] = cycles_of(cls, words, target, own), own
@@ -192,14 +192,14 @@ def _parts(family: Family, graph: Graph) -> Iterator[_Part]:
         yield _Part(family, tiles, others)
 
 
-# -- what estimators may read beyond shapes --------------------------------------------------------
+# -- facts that estimators may read besides shapes -------------------------------------------------
 
 
 def detail_columns(family: Family) -> list[Column]:
     """Return columns that distinguish vertices of equal shapes.
 
-    Their numbers are equal where values of state are, or lengths of the rows of a list; they are
-    used alongside the columns of `poplite.graph.compute_sets.perf_estimates`.
+    A column has equal numbers for equal values of state, or equal lengths of the rows of a list.
+    The columns of `poplite.graph.compute_sets.perf_estimates` are used in addition.
     """
     columns: list[Column] = []
     for values in family.state.values():
@@ -214,7 +214,7 @@ def detail_columns(family: Family) -> list[Column]:
 
 
 def alike(values: npt.NDArray[Any], lengths: Series) -> Column:
-    """Number the parts of an array, given their lengths; parts of equal bits get equal numbers.
+    """Number the parts of an array, given their lengths; parts with equal bits have equal numbers.
 
     >>> from poplite.arrays.series import compact
     >>> alike(np.array([1, 2, 3, 1, 2]), compact(np.array([2, 1, 2]))).tolist()
@@ -236,7 +236,7 @@ def alike(values: npt.NDArray[Any], lengths: Series) -> Column:
 
 
 def _numbered(rows: npt.NDArray[Any]) -> Column:
-    """Return a number for each row; rows of equal bits have the same number."""
+    """Return a number for each row; rows with equal bits have the same number."""
     if (rows == rows[0]).all():
         return 0
     size = rows.dtype.itemsize * rows.shape[1]
@@ -251,7 +251,7 @@ def step_costs(
     edges_of: Callable[[ComputeSet], EdgeTable],
     copies: Iterable[TensorCopy | CrossReplicaCopy],
 ) -> tuple[StepCost, ...]:
-    """Return the costs of compute sets, then those of copies; compute sets are checked already."""
+    """Return the costs of compute sets, which have been checked, then those of copies."""
     costs = []
     known: dict[EdgeTable, Phases] = {}
     answers: Answers = {}
@@ -271,7 +271,7 @@ def step_costs(
 def host_costs(graph: Graph, programs: Sequence[Program | None]) -> tuple[StepCost | None, ...]:
     """Return the costs of programs that move data from or to the host or remote buffers.
 
-    None means an action that costs nothing.
+    None stands for an action that costs nothing.
     """
     return tuple(None if p is None else _host_cost(graph, p) for p in programs)
 

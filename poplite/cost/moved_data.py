@@ -1,4 +1,4 @@
-"""The data that steps move: by a Copy, or for a field that the vertices of each tile touch.
+"""The data that steps move: by a Copy, or for a field that the vertices on each tile access.
 
 A Copy moves pieces between tiles, and rows on each tile::
 
@@ -6,13 +6,13 @@ A Copy moves pieces between tiles, and rows on each tile::
     destination   y y y   y y y y y                  1 1 1   1 2 2 2 2
     pieces        3 from 0 to 1, 1 from 0 to 1, 4 from 1 to 2
 
-What vertices touch is moved once for each tile::
+Elements that vertices access are moved once for each tile::
 
     edges of x      vertex 0  x[0:4]     vertex 1  x[2:6]     both on tile 5
-    touched         tile 5    x[0:6]                          once, whichever vertex reads it
+    touched         tile 5    x[0:6]                          once, for both vertices
 
-Where edges are regular, what a tile touches follows from its number of vertices: the columns of a
-matrix that it reads are one run of as many elements in each row.
+For regular edges, the elements that a tile accesses follow from its number of vertices: if each
+vertex reads a column of a matrix, they are one run of that many elements in each row.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ if TYPE_CHECKING:
 # -- Copies ----------------------------------------------------------------------------------------
 
 _CUT_COLUMNS = "source", "to", "at", "into", "size"
-"""The columns that the kernel finds for each piece."""
+"""The columns that the kernel computes for each piece."""
 
 MOST_RUNS = 1 << 20
-"""Most runs of a view that are processed at a time."""
+"""Maximum number of runs of a view that are processed at a time."""
 
 
 def parts_of(copy: TensorCopy | CrossReplicaCopy) -> Iterator[tuple[View, View]]:
-    """Yield source and destination of a Copy, in parts if they have very many runs."""
+    """Yield source and destination of a Copy, in parts if there are very many runs."""
     count, ends = copy.source.num_elements, (copy.source, copy.destination)
     if count <= MOST_RUNS:
         if count:
@@ -84,7 +84,7 @@ def parts_of(copy: TensorCopy | CrossReplicaCopy) -> Iterator[tuple[View, View]]
 
 
 def sum_of_parts(target: Target, phases: Sequence[PhaseCost]) -> PhaseCost:
-    """Return the sum of phases of one kind from parts of a Copy; each part sends elements once."""
+    """Return the sum of the phases of one kind from the parts of a Copy."""
     first = phases[0]
     if len(phases) == 1:
         return first
@@ -122,9 +122,9 @@ def pieces_between(
 ) -> tuple[MovedPieces, Int64]:
     """Return the pieces that move from one view to another, by receiving tile, and where they land.
 
-    Both views have the same number of elements; those of the destination are distinct. The pieces
-    include those that stay on their tile; the second result is int64[n], the place where each
-    lands.
+    Both views have the same number of elements; the elements of the destination are distinct.
+    Pieces that stay on their tile are included; the second result is int64[n], the place where
+    each piece lands.
     """
     both = [np.ascontiguousarray(a) for view in (source, destination) for a in runs(view)]
     source_tile, tile, at, into, size = _cut(homes, both)
@@ -139,7 +139,7 @@ def pieces_between(
 
 
 def _cut(homes: Locations, both: Sequence[Int64]) -> Int64:
-    """Cut two lists of runs where run or tile changes; return `_CUT_COLUMNS`, int64[5, n]."""
+    """Cut two lists of runs where the run or tile changes; return `_CUT_COLUMNS`, int64[5, n]."""
     begin, _, others, _ = both
     room = len(begin) + len(others)
     segments = homes.many(np.concatenate([begin, others]))
@@ -152,8 +152,8 @@ def _cut(homes: Locations, both: Sequence[Int64]) -> Int64:
 
 
 def rows_of(homes: Locations, pieces: MovedPieces, into: Int64) -> CopiedRows:
-    """Return pieces that stay on their tile, and land at int64[n], as rows to be copied there."""
-    # Elements contiguous in the memory of the tile are one row, wherever they are in variables.
+    """Return the pieces that stay on their tile as rows to copy to `into`, int64[n]."""
+    # Elements contiguous in the memory of the tile are one row, wherever they are in a variable.
     starts = np.ones(len(into), np.bool_)
     starts[1:] = (pieces.to[1:] != pieces.to[:-1]) | (into[1:] != (into + pieces.size)[:-1])
     starts[1:] |= pieces.at[1:] != (pieces.at + pieces.size)[:-1]
@@ -164,16 +164,16 @@ def rows_of(homes: Locations, pieces: MovedPieces, into: Int64) -> CopiedRows:
     return CopiedRows(tile, tile, at, into, size, width)
 
 
-# -- few runs --------------------------------------------------------------------------------------
+# -- a few runs ------------------------------------------------------------------------------------
 
 
 def phases_of_few(
     target: Target, homes: Locations, copy: TensorCopy, views: tuple[View, View]
 ) -> tuple[PhaseCost, ...] | None:
-    """Return the phases of a Copy of few runs within each replica; None for any other Copy.
+    """Return the phases of a Copy of a few runs within each replica; None for any other Copy.
 
-    The result is that of `poplite.cost.exchange_phases`, found in plain Python: it takes tens of
-    microseconds, and loads no compiled code.
+    The result equals that of `poplite.cost.exchange_phases`. Plain Python takes tens of
+    microseconds here, and loads no compiled code.
     """
     runs, other_runs = few_runs(views[0]), few_runs(views[1])
     if runs is None or other_runs is None:
@@ -210,7 +210,7 @@ def phases_of_few(
         moved = sum([row[4] for row in rows if row[0] != row[1]]) * width
         cause = Cause(what, "goes to other tiles", at, moved, len(rows) - len(stays))
         low = min(begin_at)
-        # Relative to the least place, so that other Copies find the same pieces.
+        # Places are relative to the least, so that other Copies find the same pieces in the cache.
         pieces = (
             source,
             to,
@@ -243,38 +243,36 @@ def _copied(
 
 
 # -- copies on tiles -------------------------------------------------------------------------------
-# Copies on tiles: a vector that a vertex reads, but that is not contiguous, is gathered.
+# A vector that a vertex reads, but that is not contiguous, is gathered on its tile.
 #
 #     on its tile              . . . a a a . . . b b b . . .      columns of a block
 #     from elsewhere           c                 d                a halo
-#                                   c a a a d b b b               what `self.x` is
-#
-# Exchange puts elements from other tiles directly in their places.  The others are copied, row by
-# row, each time before the compute set runs; what a vertex writes to several places is copied back
-# after it has run.  A vector in one place costs nothing, and neither does one that comes entirely
-# from other tiles.
+#                                   c a a a d b b b               `self.x`
+# The exchange puts elements from other tiles directly in their places. The others are copied, row
+# by row, before each execution of the compute set; results with several places are copied back
+# after it has run. A contiguous vector costs nothing, and neither does one that comes entirely from
+# other tiles.
 #
 #     cycles of a tile = call of its workers + cycles per row + bytes / 8
-#
-# Single elements at even distances are one strided copy.  With one fitted constant, the cycles per
-# row, the model is within 6 % of the four copies on the largest tile of a Gaussian blur
+# Evenly spaced single elements are one strided copy. With one fitted constant, the cycles per row,
+# the model is within 6 % of the four copies on the largest tile of a Gaussian blur
 # (thorbenlouw/lbm-graphcore, experiments: 282 rows of up to 10 pixels gathered for six workers that
-# share 45 columns, and 282 of 8 scattered) and of two copies measured alone (ipu-stack, cost.rs: 8
-# B, 8 KiB).
+# share 45 columns, and 282 rows of 8 scattered) and of two copies measured alone (ipu-stack,
+# cost.rs: 8 B, 8 KiB).
 
 _Bytes = TypeVar("_Bytes", int, Int64)
 
 
 class CopiedRows(NamedTuple):
-    """Copies on tiles, row by row.
+    """Rows that are copied on their tiles.
 
     Attributes:
         tile: int64[n], the tile.
-        group: int64[n], a number for rows that belong together, which follow each other.
+        group: int64[n], a number for consecutive rows that belong together.
         at: int64[n], the place of each row.
-        into: int64[n], the place where it is put, on the same scale as `at`.
-        size: int64[n], elements.
-        width: int64[n], bytes of an element.
+        into: int64[n], the place to which it is copied, on the same scale as `at`.
+        size: int64[n], number of elements.
+        width: int64[n], size of an element in bytes.
     """
 
     tile: Int64
@@ -303,7 +301,7 @@ def joined_rows(several: Sequence[CopiedRows]) -> CopiedRows:
 def copy_phase(
     target: Target, rows: CopiedRows, causes: tuple[Cause, ...], buffers: PerTile = NOTHING
 ) -> PhaseCost:
-    """Return the phase in which rows are copied; `buffers` are bytes to gather them in."""
+    """Return the phase in which rows are copied; `buffers` are bytes in which they are gathered."""
     num_bytes = _sums(rows.tile, rows.bytes, target.tiles)
     cycles = _sums(rows.tile, cycles_of(target, rows), target.tiles)
     cycles[num_bytes > 0] += _row_costs(target)[0]
@@ -330,7 +328,7 @@ def cycles_of(target: Target, rows: CopiedRows) -> Int64:
     alike = np.zeros(len(num_bytes), np.bool_)
     alike[1:] = (num_bytes[1:] <= word) & (num_bytes[1:] == num_bytes[:-1])
     alike[1:] &= (rows.group[1:] == rows.group[:-1]) & (rows.tile[1:] == rows.tile[:-1])
-    # The first two rows of a series set its distances; the others must have the same.
+    # The first two rows of a series determine its spacing; the others must have the same.
     steps, paces = np.diff(rows.at), np.diff(rows.into)
     goes_on = alike.copy()
     goes_on[2:] &= (steps[1:] == steps[:-1]) & (paces[1:] == paces[:-1]) | ~alike[1:-1]
@@ -344,7 +342,7 @@ def one_row_cycles(target: Target, num_bytes: int) -> int:
 
 
 def _row_cycles(target: Target, num_bytes: _Bytes) -> _Bytes:
-    """Return the cycles of the rows alone, without the call of workers."""
+    """Return the cycles of the rows alone, without the call to the workers."""
     _, piece, bytes_per_cycle = _row_costs(target)
     return piece - (-num_bytes // bytes_per_cycle)
 
@@ -360,22 +358,22 @@ def _sums(tile: Int64, values: Int64, num_tiles: int) -> Int64:
     return np.bincount(tile, values, num_tiles).astype(np.int64)
 
 
-# -- elements that vertices touch ------------------------------------------------------------------
+# -- elements that vertices access -----------------------------------------------------------------
 
 _COLUMNS = "source", "to", "at", "size", "jumps"
 """The columns that the kernel fills for each piece."""
 
 MOST_SHAPES = 64
-"""Maximum number of patterns of vertices on a tile whose runs are found pattern by pattern."""
+"""Maximum number of patterns of vertices on a tile for which runs are found by pattern."""
 
 
 class TouchedRuns(NamedTuple):
-    """Runs of elements that vertices touch, each element once per tile.
+    """Runs of elements that vertices access, each element once per tile.
 
     Attributes:
         tile: int64[n], the tile of the vertices; ascending.
-        begin: int64[n], address of the first element; ascending for each tile.
-        end: int64[n], one past the last; the next run of the tile begins after it.
+        begin: int64[n], address of the first element; ascending on each tile.
+        end: int64[n], one past the last address; the tile's next run begins after it.
     """
 
     tile: Int64
@@ -384,7 +382,7 @@ class TouchedRuns(NamedTuple):
 
 
 def touched(part: FieldEdges, tiles: VertexTiles) -> TouchedRuns:
-    """Return the elements that the vertices on these tiles touch through a field."""
+    """Return the elements that the vertices on these tiles access through a field."""
     found = _in_a_row(part.edges, tiles)
     if found is None:
         regular = _regular(part.edges, tiles)
@@ -404,7 +402,7 @@ def touched(part: FieldEdges, tiles: VertexTiles) -> TouchedRuns:
 
 
 def _in_a_row(edges: Edges, tiles: VertexTiles) -> TouchedRuns | None:
-    """Return a run for each run of tiles if edges are consecutive or all equal, else None."""
+    """Return one run per run of tiles if edges are consecutive or all equal, else None."""
     start, size, rows = edges.start, edges.length.only, edges.rows.only
     if not isinstance(start, Steps) or not size or not rows:
         return None
@@ -417,7 +415,7 @@ def _in_a_row(edges: Edges, tiles: VertexTiles) -> TouchedRuns | None:
 
 
 def _regular(edges: Edges, tiles: VertexTiles) -> TouchedRuns | None:
-    """Return the runs that tiles touch if vertices and their edges are evenly spaced, else None."""
+    """Return the runs on each tile if vertices and their edges are evenly spaced, else None."""
     digits = _digits(edges)
     if digits is None:
         return None
@@ -427,7 +425,7 @@ def _regular(edges: Edges, tiles: VertexTiles) -> TouchedRuns | None:
     tile = every[order]
     first = np.flatnonzero(np.diff(tile, prepend=-1))
     count = np.diff(first, append=len(tile))
-    # The distance from each vertex to the next of its tile is that of its first two.
+    # The distance between adjacent vertices of a tile is that of its first two.
     gap = np.diff(order, append=0)
     pace = np.where(count > 1, gap[first], 1)
     is_even = gap == np.repeat(pace, count)
@@ -458,7 +456,7 @@ def _regular(edges: Edges, tiles: VertexTiles) -> TouchedRuns | None:
 
 
 def _digits(edges: Edges) -> tuple[int, int, list[Digit]] | None:
-    """Return the least address of the first vertex, the stride of vertices and other digits."""
+    """Return the first vertex's least address, the stride of vertices, and the other digits."""
     rows, size, view = edges.rows.only, edges.length.only, edges.pieces
     if isinstance(edges.start, Steps) and rows and size and edges.start.step:
         step = edges.start.step
@@ -477,9 +475,9 @@ def _digits(edges: Edges) -> tuple[int, int, list[Digit]] | None:
 
 
 def _pattern(digits: Sequence[Digit]) -> tuple[Int64, Int64] | None:
-    """Return the ascending runs of a strided set, counted from its least address.
+    """Return the ascending runs of a strided set, relative to its least address.
 
-    None where elements may coincide.
+    None if elements may coincide.
 
     >>> [a.tolist() for a in _pattern([(2, 1), (3, 10)])]
     [[0, 10, 20], [2, 12, 22]]
@@ -501,16 +499,16 @@ def edge_tiles(edges: Edges, tiles: VertexTiles) -> Int64:
 
 
 class RemoteElements:
-    """The elements that vertices touch and that are on other tiles.
+    """The elements on other tiles that vertices access.
 
     Attributes:
-        count: how many pieces there are.
-        held: int64[tiles], how many of the pieces are on each tile.
+        count: the number of pieces.
+        held: int64[tiles], the number of pieces on each tile.
     """
 
     def __init__(self, seen: TouchedRuns, segments: Segments, width: int, num_tiles: int) -> None:
         self._seen, self._segments, self._width = seen, segments, width
-        # The least source of all pieces that reach each tile.
+        # The least source among the pieces that reach each tile.
         self.held, self._least = np.zeros(num_tiles, np.int64), np.full(num_tiles, num_tiles)
         none = [self.held[:0]] * len(_COLUMNS)
         self.count = self._walk(0, 0, none, 0)
@@ -520,7 +518,7 @@ class RemoteElements:
         return walk(self._segments, away, *seen, len(seen.tile), *sums, low, high, *columns, room)
 
     def pieces(self, low: int, high: int) -> MovedPieces:
-        """Return the pieces that are on tiles [low, high), each once per tile that touches it."""
+        """Return the pieces on tiles [low, high), each once per tile that accesses it."""
         room = int(self.held[low:high].sum())
         found = np.empty((len(_COLUMNS), room), np.int64)
         if room:
@@ -528,20 +526,19 @@ class RemoteElements:
         source, to, at, size, jumps = found
         width = np.full(room, self._width)
         pieces = by_source(MovedPieces(source, to, at, size, width, jumps.astype(np.bool_)))
-        # The first of all pieces of a tile, not just of these, does not land directly after a piece
-        # of another field.
+        # Only the first of all pieces that reach a tile does not land directly after another piece
+        # of the field.
         is_first = np.diff(pieces.to, prepend=-1) != 0
         is_first &= pieces.source == self._least[pieces.to]
         return pieces._replace(jumps=pieces.jumps | is_first)
 
 
 # -- elements to gather ----------------------------------------------------------------------------
-# An edge whose elements are not contiguous on their tile is gathered there:
+# An edge whose elements are not contiguous on the vertex's tile is gathered there:
 #
 #     tile 5 has      . a b . . c d .        of an edge  a b x c d, x from elsewhere
 #     rows            a b to 0, c d to 3     x lands between them
-#
-# An edge in one stretch of memory needs nothing, nor does one that comes entirely from other tiles.
+# A contiguous edge needs no copy, nor does one that comes entirely from other tiles.
 # An Input that its own vertex overwrites through an Output is copied first (`rows_to_keep`).
 
 
@@ -555,7 +552,7 @@ def rows_to_gather(
     """Return the local elements that must be gathered for their vertices, or None.
 
     There is a row for each run, grouped by edge. Edges with the same elements are gathered once on
-    a tile. `seen` are the elements that vertices touch, `segments` their places.
+    a tile. `seen` are the elements that vertices access, `segments` their places.
     """
     edges = part.edges
     if edges.pieces is None and not walk(segments, crossing, seen.begin, seen.end, len(seen.begin)):
@@ -582,8 +579,8 @@ def rows_to_keep(
 ) -> CopiedRows | None:
     """Return a row for each edge that is copied because its own vertex overwrites it, or None.
 
-    `own` are the edges of a read-only field that overlap what their vertex writes. Those that are
-    gathered, or come from other tiles, are copies already.
+    `own` are the edges of a read-only field that overlap elements their vertex writes. Edges that
+    are gathered, or come from other tiles, are copies already.
     """
     chosen = own.copy()
     if gathered is not None:
@@ -604,7 +601,7 @@ def edges_in_place(
 ) -> tuple[Int64, Int64]:
     """Return the edges that vertices access in place, and the place of each.
 
-    The others are copied on their tile, or come from other tiles; `own` are as in `rows_to_keep`.
+    The others are copied on their tile, or come from other tiles; for `own` see `rows_to_keep`.
     """
     first, begin, _ = part.runs
     tile, segments = edge_tiles(part.edges, tiles), homes.many(begin)
@@ -615,7 +612,7 @@ def edges_in_place(
 
 
 def _here(part: FieldEdges, edge: Int64, tile: Int64, segments: Segments) -> tuple[Int64, Int64]:
-    """Return which of the given contiguous edges are on the tile of their vertex, and where."""
+    """Return which of the given contiguous edges are on their vertex's tile, and their places."""
     first, begin, _ = part.runs
     # An edge that needs no gathering is on the tile of its first element.
     at = begin[first[edge]]
@@ -625,7 +622,7 @@ def _here(part: FieldEdges, edge: Int64, tile: Int64, segments: Segments) -> tup
 
 
 def _apart(part: FieldEdges, tile: Int64, segments: Segments) -> tuple[Int64, Int64, Int64]:
-    """Return the rows of all scattered edges, how many each edge has, and its checksum."""
+    """Return the rows of all scattered edges, and each edge's number of rows and checksum."""
     done, found = 0, []
     for some in _parts(part):
         count = len(some.first) - 1
@@ -655,7 +652,7 @@ def _parts(part: FieldEdges) -> Iterator[EdgeRuns]:
 def _rows(
     some: EdgeRuns, tile: Int64, segments: Segments, first: int
 ) -> tuple[Int64, Int64, Int64]:
-    """Return the rows of edges from number `first` on, how many each has, and its checksum."""
+    """Return the rows of edges from number `first`, and each edge's row count and checksum."""
     count = len(tile)
     columns = [np.ascontiguousarray(column) for column in (*some, tile)]
     held, mixed = np.empty((2, count), np.int64)
@@ -671,7 +668,7 @@ def _rows(
 
 def _is_first_of_its_kind(tile: Int64, sums: Int64) -> Mask:
     """Return which edges equal no earlier edge on their tile."""
-    # Edges of the same elements have the same checksums; different ones very rarely do.
+    # Edges with the same elements have the same checksums; other edges very rarely do.
     order = np.lexsort((sums, tile))
     is_first = np.ones(len(order), np.bool_)
     same = (sums[order][1:] == sums[order][:-1]) & (tile[order][1:] == tile[order][:-1])

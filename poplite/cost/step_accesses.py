@@ -1,6 +1,6 @@
 """The elements that each step of a program accesses, as pieces of variables.
 
-A variable is cut wherever the elements that some step touches begin or end.  So every step touches
+A variable is cut wherever the elements that some step accesses begin or end. So every step accesses
 complete pieces, and a set of pieces is represented by the bits of a number::
 
     variable            x  0        8        16           y  0        4
@@ -12,13 +12,13 @@ complete pieces, and a set of pieces is represented by the bits of a number::
 Vertices are assumed to read everything that their Inputs and InOuts are connected to, and to write
 everything that their Outputs and InOuts are connected to.
 
-A step touches few intervals, and certainly touches some of them:
+The accesses of a step are a few intervals, some of which it certainly accesses completely:
 
-    x[2:6]                  touched [2, 6)      covered [2, 6)
-    x[::2] of 10^6          touched [0, 10^6)   covered nothing
+    x[2:6]                  may access [2, 6)      certainly [2, 6)
+    x[::2] of 10^6          may access [0, 10^6)   certainly nothing
 
-Addresses that would take many intervals are described by a few that contain them, of which none is
-certain to be touched: liveness computed from them is still safe.
+Addresses that would need many intervals are described by a few that contain them, none of which is
+certainly accessed: liveness computed from them is still safe.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ if TYPE_CHECKING:
 
 
 LISTED = 4096
-"""Maximum number of runs of a view or a field that are listed."""
+"""Maximum number of runs of a view or a field for which intervals are listed."""
 
 
 class AddressIntervals(NamedTuple):
-    """Addresses: sorted, disjoint intervals, no two touching.
+    """Addresses as sorted, disjoint intervals, none of which are adjacent.
 
     Attributes:
         begin: int64[n], first addresses.
-        end: int64[n], one past the last.
+        end: int64[n], one past the last addresses.
     """
 
     begin: Int64
@@ -61,11 +61,11 @@ class AddressIntervals(NamedTuple):
 
 
 class TouchedAddresses(NamedTuple):
-    """Addresses that a step reads, or writes.
+    """Addresses that a step reads, or that it writes.
 
     Attributes:
         some: intervals that contain all of them.
-        all: intervals in which it touches every address.
+        all: intervals in which the step accesses every address.
     """
 
     some: AddressIntervals
@@ -77,7 +77,7 @@ NOTHING = TouchedAddresses(NONE, NONE)
 
 
 def of_views(views: Iterable[View]) -> TouchedAddresses:
-    """Return the addresses that some views touch.
+    """Return the addresses of some views.
 
     >>> from poplite.view import all_of
     >>> matrix = all_of(Storage(0, 100, 12), (3, 4))
@@ -99,7 +99,7 @@ def of_edges(table: EdgeTable) -> tuple[TouchedAddresses, TouchedAddresses]:
 
 
 def joined(parts: Sequence[TouchedAddresses]) -> TouchedAddresses:
-    """Return the addresses that any of several touches."""
+    """Return the union of several sets of addresses."""
     if not parts:
         return NOTHING
     if len(parts) == 1:
@@ -116,7 +116,7 @@ def _union(parts: Sequence[AddressIntervals]) -> AddressIntervals:
 
 
 def solid(view: View) -> tuple[int, int] | None:
-    """Return the interval that a view of some elements touches completely, None where not obvious.
+    """Return the interval that a nonempty view covers completely; None if that is not obvious.
 
     >>> from poplite.view import all_of
     >>> solid(all_of(Storage(0, 100, 12), (3, 4)).slice(1, 2, 0))
@@ -146,7 +146,7 @@ def _of_view(view: View) -> TouchedAddresses:
 
 
 def _of_edges(part: FieldEdges, *, disjoint: bool) -> TouchedAddresses:
-    """Return the addresses that a field's edges touch; `disjoint` if no two share an element."""
+    """Return the addresses of a field's edges; `disjoint` if no two share an element."""
     edges = part.edges
     if edges.num_vertices == 1 and edges.start is not None and edges.length.count == 1:
         return _solid(edges.start.low, edges.start.low + edges.length.low)
@@ -178,7 +178,7 @@ def _span(first: int, digits: Sequence[Digit]) -> tuple[int, int]:
 
 
 def is_solid(digits: Sequence[Digit]) -> bool:
-    """Return whether regular addresses, of digits (extent, stride), have no gaps.
+    """Return whether addresses with digits (extent, stride) have no gaps.
 
     >>> is_solid([(3, 4), (4, 1)]), is_solid([(3, 4), (2, 1)]), is_solid([(3, 4), (6, 1)])
     (True, False, True)
@@ -212,11 +212,11 @@ class IntervalLists:
         self._end.append(end)
 
     def ends(self) -> tuple[Int64, Int64]:
-        """Return the first addresses, and one past the last."""
+        """Return the first addresses of the intervals, and one past their last ones."""
         return _int64(self._begin), _int64(self._end)
 
     def leaves(self) -> Int64:
-        """Return the number of the step of each interval."""
+        """Return the step number of each interval."""
         return _int64(self._leaf)
 
 
@@ -225,19 +225,20 @@ def _int64(values: array[int]) -> Int64:
 
 
 MOST_PIECES = 1024
-"""Maximum number of pieces of a variable; one that would be cut into more is not cut."""
+"""Maximum number of pieces of a variable; one with more pieces is not cut at all."""
 
 FEW = 8
 """Maximum number of intervals that are converted to bits one by one.
 
-Kept for benchmarks/compilation.py: `Copy of 10 elements with its costs, of 10,000`, at most 100 us.
+Needed by benchmarks/compilation.py: `Copy of 10 elements with its costs, of 10,000`, at most 100
+us.
 """
 
 BLOCK = 1 << 15
-"""About this many pieces are processed at a time: larger sets would take long to copy."""
+"""Approximate number of pieces that are processed at a time; larger sets are slow to copy."""
 
 _Ranges = tuple[Int64, Int64, Int64]
-"""Numbers of steps, their first pieces, and one past their last ones; each int64[n]."""
+"""Step numbers, first pieces, and one past the last pieces; each int64[n]."""
 
 
 @frozen(eq=False)
@@ -271,7 +272,7 @@ class PieceAccess(Flow):
 
     @property
     def touched(self) -> int:
-        """Pieces whose values it reads or produces."""
+        """Pieces that it reads, or whose values it produces."""
         return self.reads | (0 if self.is_undefining else self.writes)
 
 
@@ -279,8 +280,8 @@ class AccessedPieces:
     """The pieces that the steps of programs read and write.
 
     `variables` are those of the graph, by ascending address; `leaves` are the steps, each once, and
-    `deciding` the programs whose flow a scalar decides, each once.  Variables that none of them
-    touches have no pieces.
+    `deciding` the programs whose control flow depends on a scalar, each once. Variables that none
+    of them accesses have no pieces.
     """
 
     def __init__(
@@ -318,7 +319,7 @@ class AccessedPieces:
         self._kinds = [_by_block(kind, self._blocks) for kind in kinds]
 
     def blocks(self) -> Iterator[AccessBlock]:
-        """Yield the accesses of steps, for some of the variables at a time."""
+        """Yield the accesses of steps, for a block of variables at a time."""
         variable = self._numbers[np.searchsorted(self._bases, self._cuts[:-1], side="right") - 1]
         for number, (low, high) in enumerate(pairwise(self._blocks.tolist())):
             reads, writes, scalars, covered = (_bits(*kind[number], low) for kind in self._kinds)
@@ -346,7 +347,7 @@ class AccessedPieces:
         return _rising([self._bases, self._ends, points[fine[owner]]])
 
     def _held_in(self, many: IntervalLists) -> _Ranges:
-        """Return the pieces that have elements in intervals."""
+        """Return the pieces that have some elements in intervals."""
         begin, end = many.ends()
         first = np.searchsorted(self._cuts, begin, side="right") - 1
         return many.leaves(), first, np.searchsorted(self._cuts, end, side="left")
@@ -364,7 +365,7 @@ class AccessBlock:
     """The accesses of steps to some variables; a piece is identified by its number in the block.
 
     Attributes:
-        access: the access of each step that touches these variables.
+        access: the access of each step that accesses these variables.
         variable: the number of each piece's variable; a gap between variables counts as a piece of
             the variable before it.
         variables: the numbers of all variables, ascending.
@@ -377,7 +378,7 @@ class AccessBlock:
         ranges: Iterable[tuple[int, int, int]],
         scalar_of: Mapping[Program, int],
     ) -> None:
-        # Each range: the number of a variable, its first piece, and one past its last.
+        # Each range is the number of a variable, its first piece, and one past its last piece.
         self.access, self.variable, self._scalar_of = access, variable, scalar_of
         self._range = {number: (first, last) for number, first, last in ranges}
         self.variables = tuple(self._range)
@@ -388,7 +389,7 @@ class AccessBlock:
         return ((1 << (last - first)) - 1) << first
 
     def of_scalar(self, program: Program) -> int:
-        """Return the piece of the scalar that decides what a program runs next."""
+        """Return the piece of the scalar on which a program's control flow depends."""
         return self._scalar_of.get(program, 0)
 
     def variables_of(self, bits: int) -> list[int]:
@@ -403,9 +404,9 @@ def _add(
     some: IntervalLists,
     every: IntervalLists | None = None,
 ) -> None:
-    """Add the addresses of tensors and `others` that a step touches.
+    """Add the addresses of tensors and `others` that a step accesses.
 
-    `some` gets all addresses that it may touch, `every` those that it certainly touches.
+    `some` gets all addresses that it may access, `every` those that it certainly accesses.
     """
     views = [tensor.view for tensor in tensors if tensor.num_elements]
     if others is NOTHING and len(views) == 1 and (span := solid(views[0])) is not None:
@@ -440,7 +441,7 @@ def _by_block(ranges: _Ranges, blocks: Int64) -> list[_Ranges]:
 
 
 def _bits(leaf: Int64, first: Int64, last: Int64, low: int) -> dict[int, int]:
-    """Return, by step, the pieces in ranges as bits; bit 0 is the piece with the number `low`."""
+    """Return the pieces in ranges as bits, by step; bit 0 is the piece with the number `low`."""
     found: dict[int, int] = {}
     first, last = first - low, last - low
     stops = np.append(np.flatnonzero(np.diff(leaf)) + 1, len(leaf)).tolist()
@@ -468,7 +469,7 @@ def _rising(numbers: Sequence[Int64]) -> Int64:
 
 
 def bits_of(mask: npt.NDArray[np.bool_]) -> int:
-    """Return the number whose bits are those of a mask, the lowest first.
+    """Return the number whose bits are the elements of a mask, lowest bit first.
 
     >>> bits_of(np.array([True, False, True]))
     5

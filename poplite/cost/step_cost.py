@@ -1,13 +1,13 @@
-"""The costs of steps: of one execution at compile time, of all executions after a run.
+"""The costs of a step: of one execution at compile time, of all executions after a run.
 
     before      copies on tiles, sync, exchange, copies     bring inputs to the vertices
     vertices    one entry per family (`poplite.graph.compute_sets.edge_table`)
     after       copies, sync, exchange, copies              bring results back
 
-A Copy has a `before` only.  Slots of vertices without a formula are found later, from their
-compiled code, or counted while they run where they depend on data (`data_dependent_steps`);
-everything else in a `StepCost` is known when the graph is compiled.  Reports hold the same phases,
-summed over the executions of a step.
+A Copy has only a `before`. Slots of vertices without a formula are computed later from their
+compiled code, or counted during runs if they depend on data (`data_dependent_steps`); everything
+else in a `StepCost` is known when the graph is compiled. Reports contain the same phases, summed
+over the executions of a step.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 
 SlotSource = Literal["given", "formula", "automatic"]
-"""Where the slots of vertices come from: `set_perf_estimate`; the class's `cycles` method or its
-registered estimator; or their compiled code."""
+"""The source of the slots of vertices: `set_perf_estimate`; the class's `cycles` method or its
+registered estimator; or the compiled code."""
 
 NOTHING: Any = None
 """Zero on every tile, for as many tiles as a phase has."""
@@ -48,18 +48,18 @@ class PhaseCost:
     """One phase of a step.
 
     Attributes:
-        kind: what happens.
+        kind: the kind of work.
         cycles: cycles that each tile takes.
         sync: cycles from the end of the last tile's previous phase to the beginning of this one; 0
-            where no tile waits for the others.
+            if no tile waits for the others.
         received: bytes that each tile receives.
         sent: bytes that each tile sends.
         copied: bytes that are rearranged on each tile.
-        buffers: bytes that each tile needs until the step ends, to receive or rearrange data in.
-        causes: the largest causes of the phase, the most bytes first; the last one may combine all
-            others, without a line.
-        controls: instructions by which each tile sends and receives.
-        pairs: bytes that tiles receive from each other in an exchange; None where there are none.
+        buffers: bytes that each tile needs until the step ends, to receive or rearrange data.
+        causes: the largest causes of the phase, in descending order of bytes; the last one may
+            combine all others, without a line.
+        controls: instructions with which each tile sends and receives.
+        pairs: bytes that tiles receive from each other in an exchange; None if there are none.
     """
 
     kind: PhaseKind
@@ -88,12 +88,12 @@ class VertexCosts:
         numbers: position of each vertex in the compute set.
         tiles: the tile of each vertex.
         source: where `slots` come from.
-        slots: worker slots of each vertex (tile cycles of a MultiVertex); None where the source is
+        slots: worker slots of each vertex (tile cycles for a MultiVertex); None if the source is
             "automatic".
-        flops: floating-point operations of each vertex; None where they were not stated.
+        flops: floating-point operations of each vertex; None if they were not given.
         shapes: int64[shapes, words], the distinct values that slots may depend on: see
-            `poplite.graph.compute_sets.perf_estimates`. None where slots are known.
-        shape: the row of `shapes` of each vertex; None where slots are known.
+            `poplite.graph.compute_sets.perf_estimates`. None if slots are known.
+        shape: the row of `shapes` for each vertex; None if slots are known.
     """
 
     cls: type[Vertex]
@@ -116,7 +116,7 @@ class StepCost:
 
 
 def data_dependent_steps(costs: Sequence[StepCost]) -> frozenset[int]:
-    """Return the numbers of the steps whose vertices' work may depend on data."""
+    """Return the numbers of the steps in which the work of vertices may depend on data."""
     automatic = {v.cls for cost in costs for v in cost.vertices if v.source == "automatic"}
     varying = {cls for cls in automatic if flow_of(cls).may_depend_on_data}
     return frozenset(
@@ -131,8 +131,8 @@ class JoinedCopyCost:
     """One Copy in place of several.
 
     Attributes:
-        steps: the numbers of their steps, in the order of the Sequence.
-        cost: the cost of one execution of the joined Copy, by the cost model.
+        steps: the step numbers of these Copies, in the order of the Sequence.
+        cost: the modelled cost of one execution of the joined Copy.
     """
 
     steps: tuple[int, ...]
@@ -140,7 +140,7 @@ class JoinedCopyCost:
 
 
 # -- numbers of tiles ------------------------------------------------------------------------------
-# Most have nonzero numbers on few tiles, or equal ones on many.
+# Most have nonzero numbers on a few tiles, or equal numbers on many tiles.
 #
 #     from a dense array     0 7 0 5
 #     tiles                   1 3
@@ -150,7 +150,7 @@ class JoinedCopyCost:
 FEW = 8
 """Maximum number of tiles that are handled without arrays.
 
-Kept for benchmarks/compilation.py: `100,000 compute sets of one vertex, built and compiled`.
+Needed by benchmarks/compilation.py: `100,000 compute sets of one vertex, built and compiled`.
 """
 
 _ONE = ((1, 0),)
@@ -168,7 +168,7 @@ def at_tiles(num_tiles: int, tiles: Int64, values: Int64) -> PerTile:
 
 
 def at_few(num_tiles: int, tiles: Sequence[int], values: Sequence[int]) -> PerTile:
-    """Return the numbers of a few tiles, in ascending order of the tiles.
+    """Return the numbers of a few tiles, given in ascending order.
 
     >>> found = at_few(4, [1, 2, 3], [7, 0, 5])
     >>> found.tiles, found.values
@@ -181,12 +181,12 @@ def at_few(num_tiles: int, tiles: Sequence[int], values: Sequence[int]) -> PerTi
 
 
 def at_tile(num_tiles: int, tile: int, value: int) -> PerTile:
-    """Return the number of one tile, which is nonzero."""
+    """Return a nonzero number of one tile."""
     return PerTile(num_tiles, Steps(tile, _ONE), Steps(value, _ONE))
 
 
 def add_to(dense: Int64, spread: PerTile, times: int = 1) -> None:
-    """Add numbers, multiplied by a factor, to those of int64[tiles].
+    """Add numbers, multiplied by a factor, to int64[tiles].
 
     >>> total = np.array([1, 1, 1, 1])
     >>> add_to(total, PerTile.of(np.array([0, 7, 0, 5])), -1)
@@ -227,7 +227,7 @@ def times(spread: PerTile, factor: int) -> PerTile:
 
 
 def few(spread: PerTile) -> Sequence[tuple[int, int]] | None:
-    """Return the tiles with their numbers, or None where there are more than `FEW`.
+    """Return the tiles with their numbers, or None if there are more than `FEW`.
 
     >>> few(PerTile.of(np.array([0, 7, 0, 5])))
     [(1, 7), (3, 5)]
@@ -241,7 +241,7 @@ def few(spread: PerTile) -> Sequence[tuple[int, int]] | None:
 
 
 def _few(numbers: Sequence[int]) -> Series:
-    """Return the same as `compact`, for a few numbers."""
+    """Do the same as `compact` for a few numbers."""
     count = len(numbers)
     if count < 2:
         return Steps(numbers[0], _ONE) if count else constant(0, 0)
@@ -252,7 +252,7 @@ def _few(numbers: Sequence[int]) -> Series:
 
 
 def _only(values: Series) -> int | None:
-    """Return the number that all values equal, where their form shows it, else None."""
+    """Return the number that all values equal, if their form shows this, else None."""
     if isinstance(values, Steps) and len(values.digits) == 1 and values.digits[0][1] == 0:
         return values.first
     return None
@@ -264,15 +264,12 @@ def _only(values: Series) -> int | None:
 #     slots 5 3 4 4 2 on a tile with three workers    worker 0   5 . . . .
 #                                                     worker 1   3 . . 4 . . .
 #                                                     worker 2   4 . . . 2 .
-#
-# Vertices start in the order of their numbers, each on the worker that is free first.  Workers take
-# turns, so a slot of one lasts as many cycles as there are workers, busy or not: the tile above is
-# done after 3 * 7 cycles.  A `MultiVertex` has the tile to itself, for a known number of cycles.
-#
-# The start of a compute set is not counted: the known costs (`worker_call`, `amp_launch`) are those
-# of single kernels called one at a time, and are part of their formulas.
-#
-# Sources: IPU Programmer's Guide, "Programming model"; idle slots are as in Graphcore's model
+# Vertices start in the order of their numbers, each on the worker that is free first. Workers
+# alternate, so a slot takes as many cycles as there are workers, busy or not: the tile above takes
+# 3 * 7 cycles. A `MultiVertex` has the tile to itself, for a known number of cycles.
+# The start of a compute set is not counted: the known costs (`worker_call`, `amp_launch`) are for
+# single kernels called one at a time, and are part of their formulas.
+# Sources: IPU Programmer's Guide, "Programming model"; idle slots as in Graphcore's model
 # (graphcore/examples, tut6_matrix_vector_opt: 3,802 cycles for 8 rounds of 77 and 2 of 9 slots).
 
 
@@ -281,7 +278,7 @@ def tile_cycles(
 ) -> PerTile:
     """Return the cycles that each tile takes to run its vertices of a compute set.
 
-    `slots` holds one series for each family: worker slots of each vertex, or tile cycles of a
+    `slots` has one series for each family: worker slots of each vertex, or tile cycles for a
     MultiVertex.
     """
     ran = [(each, taken) for each, taken in zip(vertices, slots, strict=True) if taken.count]
@@ -335,7 +332,7 @@ def _add_shared(
 
 
 def pack_on(cycles: Int64, tiles: Int32, slots: Int64, workers: int) -> None:
-    """Add the cycles of vertices that share the workers of their tiles to int64[tiles].
+    """Add to int64[tiles] the cycles of vertices that share the workers of their tiles.
 
     `tiles`, int32[vertices], is in the order in which the vertices start; `slots` is
     int64[vertices].
@@ -355,8 +352,8 @@ def slowest_tile(tiles: Int64, slots: npt.ArrayLike, target: Target) -> int:
 
     Args:
         tiles: int64[n], the tile of each vertex, in the order in which they start.
-        slots: [n], worker slots of each; for a `MultiVertex`, which has its tile to itself, those
-            of its slowest worker.
+        slots: [n], worker slots of each vertex; for a `MultiVertex`, which has its tile to itself,
+            the slots of its slowest worker.
         target: the machine.
 
     >>> from poplite.machine.target import Target

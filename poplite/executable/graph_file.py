@@ -380,7 +380,7 @@ class ProgramWriter:
         kinds = [kind for kind in type(node).__mro__ if _KINDS.get(kind.__name__) is kind]
         kind = kinds[0] if kinds else Program
         if kind is Program and type(node) is not Program:
-            raise unknown_kind(node, "no file keeps what {} does")
+            raise unknown_kind(node, "files cannot store {}")
         data = _node_coder(kind.__name__).encode(node, self._to)
         self._keep(node, len(self.nodes))
         self.nodes.append([kind.__name__, _LOCATION.encode(node.location, self._to), data])

@@ -468,7 +468,7 @@ class ProgramColumns(ColumnRows):
             case Steps() | Block() | AssumeEqualAcrossReplicas():  # there is one replica
                 return self._add(NodeOp.SEQUENCE, parts=node.children)
         if node.num_steps or node.children:
-            raise unknown_kind(node, "no real IPU is told what {} does")
+            raise unknown_kind(node, "the IPU export does not support {}")
         return self._add(NodeOp.SEQUENCE)
 
     def _execute(self, node: Execute) -> int:

@@ -1,4 +1,4 @@
-"""Native code by description: found in the cache or compiled.
+"""Native code of jobs: found in the cache or compiled.
 
     >>> import numpy as np
     >>> from poplite.jit.kernels.intervals import repeat_pattern
@@ -8,8 +8,8 @@
     >>> out.tolist()
     [10, 11, 20, 21]
 
-A call through ctypes costs about a microsecond and releases the interpreter lock.  `run_kernel`
-interprets a kernel if there is little to do, without loading or compiling it.
+A call through ctypes costs about a microsecond and releases the interpreter lock. `run_kernel`
+interprets a kernel for little work, without loading or compiling it.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ if TYPE_CHECKING:
     Argument: TypeAlias = int | npt.NDArray[Any]
 
 
-# -- code as data, which any process can make ------------------------------------------------------
+# -- jobs, which any process can do ----------------------------------------------------------------
 
 Made = tuple[bytes, list[str], Mapping[str, Any]]
-"""An object file, the symbols that it takes from the process, and facts to store with it, as JSON
+"""An object file, the symbols that it needs from the process, and facts to store with it, as JSON
 values."""
 
 
 @frozen(eq=False)
 class Job:
-    """One piece of native code to be compiled.
+    """A piece of native code to compile.
 
     Job("7f3a...", "poplite.jit.native_code:optimized_object", (text, processor))
 
@@ -65,7 +65,7 @@ class Job:
     def content(self) -> bytes:
         """Compile the code, and return the content of its cache file."""
         module, _, function = self.maker.partition(":")
-        assert module.startswith("poplite."), "nobody else makes code"
+        assert module.startswith("poplite."), "all jobs call functions of poplite"
         shown = exported(self.name)
         made: Made = getattr(import_module(module), function)(shown, *self.arguments)
         code, needed, about = made
@@ -77,16 +77,16 @@ def exported(name: str) -> str:
     return f"poplite_{name}"
 
 
-# -- code that is found or made --------------------------------------------------------------------
+# -- code that is found or compiled ----------------------------------------------------------------
 
 
 @contextmanager
 def no_collection() -> Iterator[None]:
     """Pause the cyclic garbage collector, if it is enabled.
 
-    Whenever the number of objects has grown by a quarter, the collector visits all of them: with a
-    million variables, that is two fifths of the time to make an engine, and with Numba's objects, a
-    tenth of the time of typing and lowering.
+    Whenever the number of objects has grown by a quarter, the collector visits all of them. That
+    takes two fifths of the time to make an engine with a million variables, and, with Numba's
+    objects, a tenth of the time for typing and lowering.
 
     >>> with no_collection():
     ...     gc.isenabled()
@@ -105,7 +105,7 @@ _lock = threading.RLock()
 
 
 class Native:
-    """Native code that is in the cache, loaded when its address is needed.
+    """Native code from the cache, loaded when its address is first needed.
 
     Attributes:
         about: facts that were stored with it, as JSON values.
@@ -139,8 +139,8 @@ class Builds:
     """Native code of many jobs, compiled in parallel.
 
     with Builds() as builds:
-        builds.add(name, job)   made while more are added
-        builds.finish()         all are there: `built` finds them
+        builds.add(name, job)   compiled while more jobs are added
+        builds.finish()         all code exists: `built` finds it
     """
 
     def __init__(self) -> None:
@@ -148,7 +148,7 @@ class Builds:
         self._contents: dict[str, Callable[[], bytes]] = {}
 
     def add(self, name: str, job: Callable[[], Job]) -> None:
-        """Have code compiled unless it exists already; `job` is called only to compile it."""
+        """Have code compiled unless it exists; `job` is called only to compile it."""
         if name in self._contents or _is_found(name):
             return
         if self._pool is None:
@@ -180,7 +180,7 @@ def is_kept(name: str) -> bool:
 
 
 def kept_text(name: str, make: Callable[[], str]) -> str:
-    """Return code as text; `make` is called only when no cache file of this name has it.
+    """Return code as text; `make` is called only if no cache file with this name exists.
 
     `name` is the `digest` of everything on which the code depends.
     """
@@ -193,7 +193,7 @@ def kept_text(name: str, make: Callable[[], str]) -> str:
 
 
 def _is_found(name: str) -> bool:
-    """Return whether code is known; code found in a cache file is remembered."""
+    """Return whether code exists; code found in a cache file is remembered."""
     if name not in _known:
         content = object_cache.find(name)
         if content is None:
@@ -204,18 +204,18 @@ def _is_found(name: str) -> bool:
 
 def _keep(name: str, content: bytes) -> None:
     _known[name] = Native(content)
-    object_cache.store(name, content)  # where a user turned warnings into errors, this raises
+    object_cache.store(name, content)  # raises if the user has turned warnings into errors
 
 
-# -- kernels, made when they are first called ------------------------------------------------------
+# -- kernels, compiled when they are first called --------------------------------------------------
 
 
 @cache
 def native(function: Callable[..., int]) -> Callable[..., int]:
     """Return the compiled form of a kernel from `poplite.jit.kernels`.
 
-    It takes the address of an array for each pointer, and an int for each `int`, as the kernel's
-    annotations say.
+    It takes the address of an array for each argument annotated as a pointer, and an int for each
+    `int`.
     """
     return ctypes.CFUNCTYPE(ctypes.c_int64, *_kinds(function))(address_of(function))
 
@@ -227,14 +227,15 @@ def _kinds(function: Callable[..., int]) -> list[type[ctypes.c_int64 | ctypes.c_
 
 
 FEW = 512
-"""Largest size that `run_kernel` interprets: about a millisecond, less than loading code takes.
+"""Maximum size that `run_kernel` interprets: about a millisecond, less than loading code takes.
 
-Kept for benchmarks/startup.py: the first programs on a machine would compile two more kernels.
+It is needed by benchmarks/startup.py: without it, the first programs on a machine would compile two
+more kernels.
 """
 
 
 def run_kernel(kernel: Callable[..., int], size: int, *arguments: Argument) -> int:
-    """Call a kernel with numbers and contiguous arrays; `size` is how many numbers it visits.
+    """Call a kernel with numbers and contiguous arrays; `size` is the count of numbers it visits.
 
     >>> import numpy as np
     >>> from poplite.jit.kernels.intervals import sort_by_digit
@@ -258,11 +259,11 @@ def address_of(function: Callable[..., int]) -> int:
 
 
 class BoundKernel:
-    """A kernel with its first arguments; it is compiled when it is first called.
+    """A kernel with some first arguments; it is compiled when it is first called.
 
     Attributes:
         kernel: a function from `poplite.jit.kernels`.
-        arguments: numbers and contiguous arrays, which are kept alive.
+        arguments: numbers and contiguous arrays; the arrays are kept alive.
     """
 
     __slots__ = ("_bound", "arguments", "kernel")
@@ -272,13 +273,13 @@ class BoundKernel:
         self._bound: Callable[..., int] | None = None
 
     def places(self) -> tuple[int, ...]:
-        """Return its arguments in the form that compiled code takes."""
+        """Return the first arguments in the form that compiled code takes."""
         return _places(self.arguments)
 
     def __call__(self, *others: Argument) -> int:
-        """Call it with its last arguments."""
+        """Call the kernel with its remaining arguments."""
         if self._bound is None:
-            # A call with numbers that were converted once takes 0.9 us instead of 1.3.
+            # With first arguments converted in advance, a call takes 0.9 us instead of 1.3.
             bound = zip(_kinds(self.kernel), self.places(), strict=False)
             self._bound = partial(native(self.kernel), *[kind(place) for kind, place in bound])
         return self._bound(*_places(others)) if others else self._bound()
@@ -296,14 +297,14 @@ def kernel_job(module: str, name: str) -> Job:
 
 
 def address(array: npt.NDArray[np.generic]) -> int:
-    """Return the address of a contiguous array's elements; the caller keeps the array alive."""
+    """Return the address of a contiguous array; the caller must keep the array alive."""
     place: int = array.__array_interface__["data"][0]
     return place
 
 
 # -- threads ---------------------------------------------------------------------------------------
-# Numba's threading layer: threads of this process that share a loop in native code.  Numba is
-# imported only to start them.
+# Numba's threading layer: threads of this process that share a loop in native code. Numba is
+# imported only to start the threads.
 
 
 class ThreadLayer(NamedTuple):
@@ -321,7 +322,7 @@ class ThreadLayer(NamedTuple):
 
 
 def start_threads() -> ThreadLayer:
-    """Start the threads unless they are running, and return their layer."""
+    """Start the threads if they are not running, and return their layer."""
     _import_whole("numba.np.ufunc.parallel")
     import llvmlite.binding as llvm
     from numba.np.ufunc import parallel
@@ -335,9 +336,9 @@ def start_threads() -> ThreadLayer:
 
 
 def _import_whole(module: str) -> None:
-    """Import a module in a thread, as Ctrl-C could leave it half imported for good.
+    """Import a module in a thread, since Ctrl-C could leave it partly imported for good.
 
-    Ctrl-C ends only the wait. Errors are raised where the module is imported again.
+    Ctrl-C ends only the wait. Errors are raised when the module is imported again.
     """
 
     def work() -> None:
@@ -357,7 +358,7 @@ def are_threads_started() -> bool:
 
 
 def loop_threads() -> int:
-    """Return how many threads there are, or will be once started."""
+    """Return the number of threads, started or not."""
     chosen = os.environ.get("NUMBA_NUM_THREADS", "")
     # While another thread imports the module, the name may still be missing.
     known = getattr(sys.modules.get("numba.core.config"), "NUMBA_NUM_THREADS", None)
@@ -367,5 +368,5 @@ def loop_threads() -> int:
 
 
 def processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,23 +1,24 @@
-"""Compiler from the Python text of poplite's kernels to LLVM; needs llvmlite, not Numba.
+"""Compile the Python text of poplite's kernels to LLVM; needs llvmlite, not Numba.
 
     text of a function  ->  syntax tree  ->  LLVM instructions  ->  `poplite.jit.native_code`
 
 With Numba, the first use on each machine would wait a second to import it and compile a kernel.
-Kernels are simpler than the code that Numba is made for (`poplite.jit.kernels` describes their
+Kernels are simpler than the code that Numba is designed for (`poplite.jit.kernels` describes their
 language): numbers are int64 and wrap around, pointers have one of three types, and functions are
 inlined.
 
     statement    the instructions emitted
-    name = ...   a store to the stack, which LLVM turns into registers; the first sets the type
+    name = ...   a store to the stack, which LLVM turns into a register; the first one sets the type
     for          a loop whose end and step are known before it begins
-    a and b      branches: b is not evaluated where a is false; as a value, whether it is true
+    a and b      branches: b is not evaluated if a is false; as a value, 1 or 0
     //, %        rounded down, as in Python; the divisor is not 0
     module.NAME  a constant integer of an imported module
     f(...)       a call of an internal function, inlined unless it is `not_inlined`, or the code
-                 that a `Primitive` emits
+    that
+                 a `Primitive` emits
 
-Drivers, which have no Python text, use its instructions too: loops, stack slots, calls by name,
-statuses.
+Drivers, which have no Python text, use some helpers of this module: loops, stack slots, calls by
+name, statuses.
 
 Importing this module imports llvmlite.
 """
@@ -59,7 +60,7 @@ _INSTRUCTIONS: dict[type[ast.operator], str] = {
     ast.LShift: "shl",
     ast.RShift: "ashr",
 }
-"""Operations that are one instruction, with its name in llvmlite's builder."""
+"""Operations that are one instruction, with the instruction's name in llvmlite's builder."""
 
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
@@ -76,14 +77,14 @@ class Primitive:
     """A function of kernels that is replaced by LLVM instructions.
 
     Attributes:
-        emit: called with builder and argument values; returns an int64, a pointer, or None.
+        emit: takes the builder and argument values; returns an int64, a pointer, or None.
     """
 
     emit: Callable[[ir.IRBuilder, Sequence[Any]], Any]
 
     def __call__(self, *arguments: Any) -> int:
         """Raise: a primitive has no uncompiled form."""
-        raise NotImplementedError("only a compiled kernel calls it")
+        raise NotImplementedError("only compiled kernels can call a primitive")
 
 
 _not_inlined: set[Callable[..., Any]] = set()
@@ -98,7 +99,7 @@ def not_inlined(function: Kernel) -> Kernel:
 def kernel_object(exported: str, module: str, name: str) -> Made:
     """Compile a kernel of a module, as a job.
 
-    Raises `NotImplementedError`, with the line, when it uses something outside the kernel language.
+    Raises `NotImplementedError`, with the line, if the kernel is not in the kernel language.
     """
     made = _Module(exported)
     made.function(function := getattr(import_module(module), name))
@@ -124,7 +125,7 @@ class _Module:
         self._made: dict[Callable[..., Any], ir.Function] = {}
 
     def function(self, function: Callable[..., Any]) -> ir.Function:
-        """Return a function; it is emitted when it is first needed."""
+        """Return a function, which is emitted when it is first needed."""
         if function not in self._made:
             tree = _functions(function.__module__)[function.__name__]
             returns = ast.unparse(tree.returns) if tree.returns else "int"
@@ -171,11 +172,11 @@ class _Body:
             self._store(argument, argument.arg, value)
         self._block(self._tree.body)
         if not self._builder.block.is_terminated:
-            if self._returns == WORD:  # every path through it ended with a return
+            if self._returns == WORD:  # every path has ended with a return
                 self._builder.unreachable()
             else:
                 self._builder.ret_void()
-        self._entry.position_at_end(self._entry.block)  # primitives allocate stack slots there too
+        self._entry.position_at_end(self._entry.block)  # primitives also allocate stack slots there
         self._entry.branch(begin)
 
     def _refused(self, node: ast.AST) -> NotImplementedError:
@@ -183,14 +184,14 @@ class _Body:
             getattr(node, "lineno", self._tree.lineno),
             ast.unparse(node).partition("\n")[0],
         )
-        return NotImplementedError(f"{self._where}, line {line}: kernels have no '{text}'")
+        return NotImplementedError(f"{self._where}, line {line}: kernels cannot use '{text}'")
 
     # -- statements --------------------------------------------------------------------------------
 
     def _block(self, statements: Sequence[ast.stmt]) -> None:
         for statement in statements:
             if self._builder.block.is_terminated:
-                return  # what follows a return never runs
+                return  # statements after a return never run
             self._statement(statement)
 
     def _statement(self, node: ast.stmt) -> None:
@@ -281,7 +282,7 @@ class _Body:
         is_left = builder.icmp_signed("<" if step > 0 else ">", builder.load(number), stop)
         builder.cbranch(is_left, body, end)
         builder.position_at_end(body)
-        assert isinstance(node.target, ast.Name), "nothing else is a statement of kernels"
+        assert isinstance(node.target, ast.Name), "kernels have no other targets"
         self._store(node, node.target.id, builder.load(number))
         self._loop(node.body, body, following, end)
         builder.position_at_end(following)
@@ -500,7 +501,7 @@ The first two are Numba's, and its own code returns them.
 def count_up(builder: ir.IRBuilder, end: Any, begin: Any = None) -> Iterator[Any]:
     """Emit a loop from `begin` (0 if None) to `end`; code emitted inside is its body.
 
-    The value yielded is the number of the iteration.
+    Yields the number of the iteration.
     """
     before, head, body, after = builder.block, *(builder.append_basic_block() for _ in range(3))
     builder.branch(head)

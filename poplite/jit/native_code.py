@@ -1,8 +1,8 @@
-"""Compiler from LLVM text to an object file for one processor; needs llvmlite, not Numba.
+"""Compile LLVM text to an object file for one processor; needs llvmlite, not Numba.
 
     text  ->  inlined  ->  loops rotated  ->  optimized  ->  object file
 
-Functions are processed as by Numba, in the same order, but in any process: the processor is
+Functions are processed in the same order as by Numba, but in any process: the processor is
 described by a value that can be sent to another process.
 
 Importing this module imports llvmlite.
@@ -39,7 +39,7 @@ class Processor:
     """A processor for which code is compiled.
 
     Attributes:
-        features: its features, as LLVM lists them.
+        features: its features, in LLVM's notation.
         level: the optimization level of the code generator, from 0 to 3.
         uses_svml: whether loops may call Intel's library of vector mathematics.
     """
@@ -68,8 +68,8 @@ def host() -> Processor:
 def with_short_vectors(features: str) -> str:
     """Request vectors of 32 bytes if the features of a processor include longer ones.
 
-    A tile's vectors are short: a loop over 64 elements should not skip a vector loop that handles
-    128 at a time (measured: HALF axpy and the photograph run an eighth faster).
+    A tile's vectors are short: a loop over 64 elements would skip a vector loop for 128 at a time
+    (measured: with shorter vectors, HALF axpy and the photograph run an eighth faster).
     """
     return f"{features},+prefer-256-bit" if "+avx512f" in features.split(",") else features
 
@@ -82,7 +82,7 @@ def _machine(processor: Processor) -> llvm.TargetMachine:
         llvm.load_library_permanently("libsvml.so")
         llvm.set_option("SVML", "-vector-library=SVML")
     target = llvm.Target.from_triple(llvm.get_process_triple())
-    static = target.name.startswith("x86")  # code that is loaded there needs static relocation
+    static = target.name.startswith("x86")  # code loaded on x86 needs static relocation
     return target.create_target_machine(
         cpu=processor.name,
         features=processor.features,
@@ -96,10 +96,10 @@ def _machine(processor: Processor) -> llvm.TargetMachine:
 Effort = Literal["full", "rolled", "little", "simple"]
 """How hard LLVM optimizes.
 
-full    as much as it can: drivers
+full    as much as possible: drivers
 rolled  the same without unrolling: kernels; large ones compile in half the time, and run as fast
 little  also without unswitching loops on invariant conditions: code that seldom runs
-simple  only puts variables into registers: code of mere branches, in a sixth of the time
+simple  only moves variables to registers: code without loops, in a sixth of the time
 """
 
 
@@ -120,7 +120,7 @@ def passes(
 
 
 def simplify(module: llvm.ModuleRef, processor: Processor) -> None:
-    """Put the variables of functions into registers, in place, and simplify each one by itself.
+    """Move the variables of functions to registers, in place, and simplify each function by itself.
 
     Numba leaves every variable on the stack, and there are many lanes: code inlined afterwards is a
     fifth as long, and `optimize` takes two thirds of the time.
@@ -146,7 +146,7 @@ def optimize(module: llvm.ModuleRef, processor: Processor, effort: Effort = "ful
     if effort == "simple":
         _simplify_all(module, machine)
         return
-    # Loops that are rotated early have no unknown phi when they are vectorized.
+    # Loops must be rotated early, since otherwise phis unknown to the vectorizer remain.
     rotating = passes(machine, 0, vectors=False)
     manager = rotating.getModulePassManager()
     manager.add_loop_rotate_pass()
@@ -160,11 +160,11 @@ def optimize(module: llvm.ModuleRef, processor: Processor, effort: Effort = "ful
 
 
 def _simplify_all(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
-    """Put variables into registers, and simplify the rest of each function."""
+    """Move variables to registers, and simplify the rest of each function."""
     manager = llvm.create_new_module_pass_manager()
     manager.add_global_dead_code_eliminate_pass()
     manager.add_sroa_pass()
-    for _ in range(2):  # once for loops as written, once for rotated ones
+    for _ in range(2):  # once for original loops, once for rotated ones
         manager.add_simplify_cfg_pass()
         manager.add_instruction_combine_pass()
         manager.add_loop_rotate_pass()
@@ -174,13 +174,13 @@ def _simplify_all(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
 def object_of(
     module: llvm.ModuleRef, exported: str, processor: Processor
 ) -> tuple[bytes, list[str]]:
-    """Return an object file of a module, and the symbols that it takes from the process.
+    """Return an object file of a module, and the symbols that it needs from the process.
 
     An ELF file lists these symbols, including `memset` and the like, which only code generation
     adds; for other formats, they are the functions that the module itself calls.  The module is
     changed: only `exported` stays visible.
     """
-    if "+f16c" in processor.features.split(","):  # other processors have no half
+    if "+f16c" in processor.features.split(","):  # other processors lack instructions for half
         module.link_in(llvm.parse_assembly(_TRUNCATION))
     hide(module, exported)
     code = bytes(_machine(processor).emit_object(module))

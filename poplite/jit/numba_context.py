@@ -1,16 +1,16 @@
 """A private Numba target: typing, registries, code generation for vertices.
 
-It differs from the Numba that users call in two ways, neither of which affects that one, because
-the contexts here are private:
+It differs from the Numba that users call in two ways; users' code is not affected, because the
+contexts here are private:
 
-* **Weak numbers.** With Numba's rules `(i + 0.5) * self.step` is computed in double, as an
-  integer or a Python float outweighs a float32.  Here Python numbers are weak: an operation
+* **Weak numbers.** With Numba's rules `(i + 0.5) * self.step` is computed in double, since an
+  integer or a Python float outweighs a float32. Here Python numbers are weak: an operation
   with one float32 operand is a float32 operation, and a variable that is a Python number on
-  one path and float32 on another becomes float32.  `docs/arithmetic.md` is the table.
+  one path and float32 on another becomes float32. `docs/arithmetic.md` has the table.
 * **Text.** The result is LLVM text, which is changed and compiled without Numba: `emitted_module`
   returns it as it was emitted, and `poplite.jit.native_code` compiles it.
 
-Importing this module imports Numba, which is done only when there is something to compile.
+Importing this module imports Numba, so it is imported only when there is code to compile.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ overrides = LoweringRegistry("poplite overrides")
 
 
 replacements: dict[object, Callable[..., Any]] = {}
-"""Python functions that are replaced by poplite's in compiled code, under whatever name."""
+"""Python functions that poplite's functions replace in compiled code, under any name."""
 
 _IN_PYTHON = (_OverloadAttributeTemplate, _OverloadFunctionTemplate)
-"""Base classes of those Numba rules that give a Python function to be compiled for a call."""
+"""Base classes of the Numba rules that return a Python function to be compiled for a call."""
 
 _REPLACEABLE = (type, BuiltinFunctionType, FunctionType, np.ufunc)
 
@@ -80,7 +80,7 @@ T = TypeVar("T")
 
 
 def referred(held: ref[T]) -> T:
-    """Return the target of a weak reference, while code is made from it."""
+    """Return the target of a weak reference; it exists while code is made from it."""
     found = held()
     assert found is not None, "the caller that has code made from it keeps it"
     return found
@@ -99,7 +99,7 @@ _ON_INTEGERS = frozenset(
     for prefix in ("", "i")
 ) | {operator.and_, operator.iand, operator.or_, operator.ior, operator.xor, operator.ixor}
 _CAST_TO = {types.float32: _ARITHMETIC, types.uint64: _ON_INTEGERS}
-"""Operations whose operands are cast to the type of the wider operand, by that type."""
+"""Operations whose operands are cast to the wider operand's type, by that type."""
 
 _DIVISIONS = frozenset({operator.truediv, operator.itruediv})
 _ROUNDINGS = frozenset({math.floor, math.ceil})
@@ -117,10 +117,10 @@ def _wider(first: Any, second: Any) -> Any:
 
 
 def _is_in_python(template: type) -> bool:
-    """Return whether a rule gives a function in Python.
+    """Return whether a rule returns a Python function.
 
     Numba's rules are abstract base classes: `issubclass` would compare each with all classes that
-    derive from these two, and cache 40,000 answers, which Python's collector visits repeatedly.
+    derive from these two, and cache 40,000 answers, which Python's garbage collector visits.
     """
     return not set(_IN_PYTHON).isdisjoint(template.__mro__)
 
@@ -143,14 +143,14 @@ class Watch(Protocol):
         """Inspect a store that reports whether its value was too large."""
 
     def status(self, builder: ir.IRBuilder) -> Any:
-        """Emit the status that a function returns; None for success."""
+        """Emit the status that a function returns; None means success."""
 
 
 class WeakNumberContext(typing.Context):
-    """Typing context in which Python numbers yield to float32, and ints to unsigned ones."""
+    """Typing context in which Python numbers yield to float32, and ints to unsigned types."""
 
     inlined: dict[Any, Any]
-    """Functions compiled with the one that is being compiled, by function and argument types."""
+    """Functions compiled along with the current one, by function and argument types."""
 
     forms: Mapping[Any, Any]
     """Functions that are compiled in place of others."""
@@ -159,13 +159,13 @@ class WeakNumberContext(typing.Context):
     """Functions that never stop a vertex, and always terminate."""
 
     watch: Watch | None = None
-    """What inspects the operations of the function that is being compiled."""
+    """The watch of the function that is being compiled."""
 
     @contextmanager
     def alone(
         self, forms: Mapping[Any, Any], harmless: frozenset[Any], watch: Watch | None
     ) -> Iterator[None]:
-        """Compile one piece of code, and keep no state of it."""
+        """Compile one piece of code, without state from others or for others."""
         self.inlined, self.forms, self.harmless, self.watch = {}, forms, harmless, watch
         try:
             yield
@@ -173,11 +173,11 @@ class WeakNumberContext(typing.Context):
             self.inlined, self.forms, self.harmless, self.watch = {}, {}, frozenset(), None
 
     def init(self) -> None:
-        """Begin with no operation typed."""
+        """Begin without typed operations."""
         self._typed: dict[Any, Any] = {}
 
     def load_additional_registries(self) -> None:
-        """Install mathematics and poplite's own rules."""
+        """Install the rules for mathematics, and poplite's own rules."""
         from numba.core.typing import mathdecl
 
         self.install_registry(mathdecl.registry)
@@ -190,9 +190,9 @@ class WeakNumberContext(typing.Context):
         self.install_registry(builtin_registry)
 
     def install_registry(self, registry: Any) -> None:
-        """Install rules, except Python functions, which concern arrays and containers.
+        """Install rules, except Python functions, which are for arrays and containers.
 
-        To install those, Numba would set up the contexts of its own compiler as well.
+        To install Python functions, Numba would also set up the contexts of its own compiler.
         """
         if registry not in self._registries:
             self._registries[registry] = RegistryLoader(registry)
@@ -226,7 +226,7 @@ class WeakNumberContext(typing.Context):
         return super().resolve_function_type(func, args, kws)
 
     def _arithmetic(self, func: Any, key: Any, first: Any, second: Any) -> Any:
-        """Type an operation on two numbers, for which Numba would try all rules each time."""
+        """Type an operation on two numbers; Numba would try all rules each time."""
         asked = func, first, second
         if asked not in self._typed:
             wide, args = _wider(first, second), (first, second)
@@ -243,7 +243,7 @@ class WeakNumberContext(typing.Context):
         return wide or super().unify_pairs(first, second)
 
     def resolve_value_type(self, val: Any) -> Any:
-        """Type a value from outside the function; some functions are replaced by poplite's."""
+        """Type a value from outside the function; poplite replaces some functions."""
         if isinstance(val, _REPLACEABLE):
             val = replacements.get(val, val)
         if isinstance(val, FunctionType) and self._lookup_global(val) is None:
@@ -253,7 +253,7 @@ class WeakNumberContext(typing.Context):
         return super().resolve_value_type(val)
 
     def resolve_getattr(self, typ: Any, attr: str) -> Any:
-        """Type a member of a module: a function may be replaced by one of poplite's."""
+        """Type a member of a module; poplite replaces some functions."""
         if isinstance(typ, types.Module):
             found = getattr(typ.pymod, attr, None)
             if isinstance(found, _REPLACEABLE) and found in replacements:
@@ -261,7 +261,7 @@ class WeakNumberContext(typing.Context):
         return super().resolve_getattr(typ, attr)
 
     def resolve_setattr(self, target: Any, attr: str, value: Any) -> Any:
-        """Type `target.attr = value`; poplite's types may reject it with a reason."""
+        """Type `target.attr = value`; poplite's types may reject it and say why."""
         check = getattr(target, "check_store", None)
         if check is not None:
             check(attr, value)
@@ -269,13 +269,13 @@ class WeakNumberContext(typing.Context):
 
 
 class _CallConv(callconv.CPUCallConv):
-    """Numba's calling convention, with `raise` reduced to its status.
+    """Numba's calling convention, with `raise` reduced to a status.
 
-    Numba would create a Python exception; the driver records which vertex stopped instead.
+    Numba would create a Python exception; here, the driver records which vertex stopped.
     """
 
     def return_value(self, builder: ir.IRBuilder, retval: Any) -> None:
-        """Return a result, and the status that goes with it."""
+        """Return a result with its status."""
         watch = self.context.typing_context.watch
         status = None if watch is None else watch.status(builder)
         if status is None:
@@ -290,11 +290,11 @@ class _CallConv(callconv.CPUCallConv):
 
 
 class TargetContext(cpu.CPUContext):
-    """CPU lowering with poplite's registries, and a wrapper that does not raise."""
+    """CPU lowering with poplite's registries and a calling convention that does not raise."""
 
     @property
     def call_conv(self) -> _CallConv:
-        """How functions return results and faults."""
+        """The convention by which functions return results and faults."""
         return _CallConv(self)
 
     def init(self) -> None:
@@ -318,7 +318,7 @@ class TargetContext(cpu.CPUContext):
         self.install_registry(lowerings)
 
     def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
-        """Return the emitter of an operation; the watch may add to it."""
+        """Return the emitter of an operation; the watch may add code to it."""
         call = super().get_function(fn, sig, _firstcall)
         watch = self.typing_context.watch
         if watch is None:
@@ -342,23 +342,23 @@ class TargetContext(cpu.CPUContext):
         return result
 
     def post_lowering(self, mod: Any, library: Any) -> None:
-        """Link nothing: vertices count no references, so Numba's library for that is not needed."""
+        """Link nothing: without reference counts, vertices do not need Numba's library for them."""
 
     def refresh(self) -> None:
-        """Install all registrations so far; among equal signatures the last one is used."""
+        """Install all registrations so far; of equal signatures the last one is used."""
         super().refresh()
         self.install_registry(overrides)
 
 
 class Pipeline(compiler.CompilerBase):
-    """The passes that numeric code needs, and none that change its meaning.
+    """The passes that numeric code needs, without those that change its meaning.
 
-    Before it infers types, Numba prunes branches whose condition it can evaluate, which would
+    Before it infers types, Numba prunes branches whose condition it can evaluate. That would
     change the type of a variable that only the pruned branch makes float32.
     """
 
     def define_pipelines(self) -> list[Any]:
-        """Return the one pipeline, from byte code to machine code."""
+        """Return the only pipeline, from byte code to machine code."""
         manager = PassManager("poplite")
         for step in (
             untyped_passes.TranslateByteCode,
@@ -398,18 +398,18 @@ def contexts() -> tuple[WeakNumberContext, TargetContext]:
 
 
 def codegen() -> TextCodegen:
-    """Return the code generation that collects modules, which is independent of registrations."""
+    """Return the code generation that collects modules; it does not depend on registrations."""
     found: TextCodegen = _made_once()[1].codegen()
     return found
 
 
 def common_type(kinds: Sequence[Any]) -> Any:
-    """Return the type that holds values of all these types, None if there is none."""
+    """Return the type that can hold values of all these types; None if there is none."""
     return _made_once()[0].unify_types(*kinds)
 
 
 def type_of_call(function: Any, kinds: Sequence[Any]) -> tuple[Any, Sequence[Any]] | None:
-    """Return the types of the result and of the arguments of a call, None if it is rejected."""
+    """Return the types of a call's result and arguments; None if the call is rejected."""
     found = _made_once()[0].resolve_function_type(function, tuple(kinds), {})
     return None if found is None else (found.return_type, found.args)
 
@@ -450,7 +450,7 @@ def _flags() -> Any:
 
 
 class _Library(CPUCodeLibrary):
-    """A library that ends as a linked LLVM module and is never run."""
+    """A library that becomes a linked LLVM module and is never run."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         pass
@@ -485,8 +485,8 @@ class Emission:
     """The place where code is emitted, in a call with operands of types `kinds` if it is one.
 
     code.builder                     llvmlite's builder, where the next instruction goes
-    code.kinds, code.result          types of operands and result of the call that is emitted
-    code.parts(kind, value).length   a member of a value that has several
+    code.kinds, code.result          types of the operands and result of the emitted call
+    code.parts(kind, value).length   a member of a value that has several members
     code.value_of(parts)             such a value, from its members
     code.cast(value, kind, to)       conversions, other operations and functions
     code.stop(status)                the function returns: its vertex stops
@@ -499,7 +499,7 @@ class Emission:
 
     @property
     def watch(self) -> Watch | None:
-        """What inspects the operations of the function that is being compiled."""
+        """The watch of the function that is being compiled."""
         found: Watch | None = self.context.typing_context.watch
         return found
 
@@ -510,7 +510,7 @@ class Emission:
     def parts(self, kind: Any, value: Any = None) -> Any:
         """Return an object with the members of a value, or of a new one, to be read and set.
 
-        They are on the stack, as Numba's variables are: instructions on whole values would become
+        Members are on the stack, like Numba's variables: instructions on whole values would become
         longer code.
         """
         return cgutils.create_struct_proxy(kind)(self.context, self.builder, value=value)
@@ -533,9 +533,9 @@ class Emission:
         return lambda *operands: emit(self.builder, operands)
 
     def function(self, kind: Any, given: Sequence[Any]) -> tuple[Callable[..., Any], Any]:
-        """Return an emitter of calls of a function on `given` types, and its result's type.
+        """Return an emitter of calls of a function with `given` types, and the type of its result.
 
-        Values are cast to the types of its arguments; omitted ones have their defaults.
+        Values are cast to the types of its arguments; omitted arguments have their defaults.
         """
         context, builder, count = self.context, self.builder, len(given)
         typed = context.typing_context.resolve_function_type(kind, tuple(given), {})
@@ -571,9 +571,9 @@ def emitted_module(
     harmless: frozenset[Any],
     watch: Watch | None,
 ) -> llvm.ModuleRef:
-    """Return an LLVM module with one visible function, linked with all its callees, unoptimized.
+    """Return an unoptimized LLVM module with one visible function, linked with all its callees.
 
-    `arguments` are the types by name.  `emit` emits the body of the function, given the values of
+    `arguments` are types by name. `emit` emits the body of the function from the values of
     the arguments, and returns its result.  For `forms`, `harmless` and `watch` see
     `WeakNumberContext`.
     """

@@ -1,23 +1,23 @@
 """The cache of native objects: files in a folder, loaded into the process.
 
-A cache file is a checksum, one line of JSON (exported name, needed symbols) and an object file as
-the compiler emitted it.  Its name is a hash of everything on which the code depends, and is covered
-by the checksum, so a file is never wrong, only unused.  Files appear complete or not at all
-(written under a temporary name, then renamed), so several processes may fill one folder.  Loading
-needs llvmlite, not Numba, and takes well under a millisecond.
+A cache file is a checksum, one line of JSON (exported name, needed symbols) and the compiler's
+object file. Its name is a hash of everything on which the code depends, and is covered by the
+checksum, so a file is never wrong, only unused. Files appear complete or not at all (written under
+a temporary name, then renamed), so several processes may fill one folder. Loading needs llvmlite,
+not Numba, and takes well under a millisecond.
 
 The folder is optional: if it cannot be read or written, each process compiles its code.
 
-Modules that only this module needs are imported where they are used: they would take a sixth of
-the time of `import poplite`.
+Modules that only this module needs are imported in functions: at the top they would take a sixth
+of the time of `import poplite`.
 
-A module's code depends on its own source, and on those of all modules that it imports.  Import
-statements are read, not run, as Numba should not be loaded to find code in the cache::
+A module's code depends on its own source, and on the sources of all modules that it imports. Import
+statements are read, not run, since Numba should not be loaded to find code in the cache::
 
     from poplite.types import BOOL                   anywhere in a module, also inside functions
     from poplite.jit import object_cache             the package, and its module of that name
     "poplite.jit.native_code:optimized_object"       the function of a job that makes code
-    if TYPE_CHECKING: from poplite.graph import ...  ignored: it never runs, so it makes no code
+    if TYPE_CHECKING: from poplite.graph import ...  ignored, since it never runs
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def cache_folder() -> Path:
     `POPLITE_CACHE_DIR` names it; by default it is `poplite` in the user's cache folder.
 
     Raises:
-        RuntimeError: when the user has no home directory, and no variable names a folder.
-        OSError: when its name is relative and the working directory no longer exists.
+        RuntimeError: if the user has no home directory, and no variable names a folder.
+        OSError: if its name is relative and the working directory no longer exists.
 
     >>> cache_folder().is_absolute()
     True
@@ -81,7 +81,7 @@ def _machine() -> tuple[str, ...]:
     import llvmlite
     import llvmlite.binding as llvm
 
-    numba = find_spec("numba")  # importing it, or importlib.metadata, takes long
+    numba = find_spec("numba")  # importing it, or importlib.metadata, is slow
     assert numba is not None, "poplite is installed without Numba"
     assert numba.origin is not None, "Numba has no __init__.py"
     return (
@@ -97,8 +97,8 @@ _CHOICES = (
     *("CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE"),
     "DISABLE_INTEL_SVML",
 )
-"""Numba's options, as environment variables, that change code compiled here.  All others concern
-arrays, reference counts, debugging, or Numba's output.
+"""Numba's options, as environment variables, that change code compiled here. All other options are
+for arrays, reference counts, debugging, or Numba's output.
 """
 
 
@@ -112,10 +112,10 @@ def _choices() -> tuple[object, ...]:
 
 
 def find(name: str) -> bytes | None:
-    """Return the content of a cache file, or None if there is no undamaged one.
+    """Return the content of a cache file; None if there is no undamaged file.
 
     A file that is damaged, has the wrong name, or cannot be read by this user counts as missing:
-    its code is compiled again, and `store` replaces the file or warns why not.
+    its code is compiled again, and `store` replaces the file or warns that it cannot.
     """
     try:
         folder = cache_folder()
@@ -131,7 +131,7 @@ _looked_at: set[Path] = set()
 
 
 def _look_at(folder: Path) -> None:
-    """Warn once about a folder, if it exists, whose code may be another user's."""
+    """Warn once if a folder exists and its code may be another user's."""
     if folder in _looked_at or not folder.exists():
         return
     _looked_at.add(folder)
@@ -141,7 +141,7 @@ def _look_at(folder: Path) -> None:
 
 
 def _tell(warning: CacheWarning) -> None:
-    """Issue a warning; among the ranks of a job, only the first on each machine does."""
+    """Issue a warning; of the ranks of a job, only the first on each machine does."""
     if all(os.environ.get(name, "0") == "0" for name in _LOCAL_RANKS):
         warn(warning)
 
@@ -157,11 +157,11 @@ def _checksum(name: str, content: bytes) -> bytes:
 
 
 def danger(folder: Path) -> tuple[str, str] | None:
-    """Return why the code in a folder may be another user's, and a remedy; None if it cannot be.
+    """Return a reason why code in a folder may be another user's, and a remedy; None if it cannot.
 
-    Owners of the folders above it, and whoever may write to those, can replace it; if the sticky
-    bit is set, only owners can.  A group that shares a folder is trusted, and so is the owner of
-    the system: root, or the owner of `/`.
+    Owners of the parent folders, and users who may write to those, can replace the folder; if the
+    sticky bit is set, only owners can. A group that shares a folder is trusted, and so is the owner
+    of the system: root, or the owner of `/`.
     """
     import shlex
     import stat
@@ -169,18 +169,18 @@ def danger(folder: Path) -> tuple[str, str] | None:
     real = Path(os.path.realpath(folder))  # links and their targets may belong to different users
     system = os.stat(real.anchor).st_uid
     trusted = {0, system, os.getuid()} if sys.platform != "win32" else {system}
-    elsewhere = "set POPLITE_CACHE_DIR to a folder of yours"
+    elsewhere = "set POPLITE_CACHE_DIR to a folder that you own"
     for each in dict.fromkeys([folder, real, *folder.parents, *real.parents]):
         status, name = os.lstat(each), "it" if each in (folder, real) else f"'{each}'"
         mode = status.st_mode
         if status.st_uid not in trusted:
             owner = f"another user (number {status.st_uid})"
-            return f"{name} belongs to {owner}, who may so run code as you", elsewhere
-        if stat.S_ISLNK(mode) or not mode & stat.S_IWOTH:  # the mode of a link means nothing
+            return f"{name} belongs to {owner}, who could run code as you", elsewhere
+        if stat.S_ISLNK(mode) or not mode & stat.S_IWOTH:  # the mode of a link has no effect
             continue
-        reason = f"anybody may write to {name}, and so run code as you"
+        reason = f"anybody can write to {name}, and so run code as you"
         if name == "it":
-            return reason, f"chmod o-w {shlex.quote(str(folder))}, and delete what is in it"
+            return reason, f"chmod o-w {shlex.quote(str(folder))}, and delete its contents"
         if not mode & stat.S_ISVTX:
             return reason, f"chmod o-w {shlex.quote(str(each))}, or {elsewhere}"
     return None
@@ -199,7 +199,7 @@ def pack(
 ) -> bytes:
     """Return the content of a cache file.
 
-    `needed` are symbols that the code takes from the process; `about` are facts as JSON values.
+    `needed` are symbols that the code needs from the process; `about` are facts as JSON values.
     """
     import json
 
@@ -221,7 +221,7 @@ def code(content: bytes) -> bytes:
 
 
 def undefined_symbols(code: bytes) -> list[str]:
-    """Return the names that a little-endian 64-bit ELF file takes from the process."""
+    """Return the symbols that a little-endian 64-bit ELF file needs from the process."""
     import struct
 
     import llvmlite.binding as llvm
@@ -241,7 +241,7 @@ def store(name: str, content: bytes) -> None:
     try:
         with _written(name, _checksum(name, content) + b"\n" + content) as part:
             os.replace(part, part.with_name(f"{name}.o"))
-        _look_at(cache_folder())  # it may be new
+        _look_at(cache_folder())  # the folder may be new
     except (OSError, RuntimeError) as error:
         _warn(error)
 
@@ -252,7 +252,7 @@ def write_fault() -> tuple[str, str] | None:
     try:
         folder = cache_folder()
         folders = [each for each in (folder, *folder.parents) if not each.exists()]
-        with _written("check", b"poplite" * 10_000):  # an empty file fits on a full disk
+        with _written("check", b"poplite" * 10_000):  # an empty file would fit on a full disk
             pass
     except (OSError, RuntimeError) as error:
         return _reason(error), _remedy(error)
@@ -265,7 +265,7 @@ def write_fault() -> tuple[str, str] | None:
 
 @contextmanager
 def _written(name: str, content: bytes) -> Iterator[Path]:
-    """Write a file to the folder under a temporary name; it is deleted unless it is renamed."""
+    """Write a file to the folder under a temporary name; it is deleted if not renamed."""
     from poplite.files import unfinished
 
     folder = cache_folder()
@@ -287,12 +287,12 @@ def _warn(error: Exception) -> None:
         folder = None
     if folder not in _warned:
         _warned.add(folder)
-        found = "programs run all the same, but each process compiles its vertices again"
+        found = "programs still run, but each process compiles its vertices again"
         _tell(CacheWarning(_reason(error), at=None, found=found, fix=_remedy(error)))
 
 
 def _reason(error: Exception) -> str:
-    """Return the folder that cannot be written, and why."""
+    """Return text that names the folder that cannot be written, and the cause."""
     try:
         folder = cache_folder()
     except (OSError, RuntimeError) as no_folder:
@@ -310,26 +310,26 @@ def _remedy(error: Exception) -> str:
     import errno
 
     if getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT):
-        return "make room there, or set POPLITE_CACHE_DIR to a folder on another disk"
-    return "set POPLITE_CACHE_DIR to a folder of yours"
+        return "free space there, or set POPLITE_CACHE_DIR to a folder on another disk"
+    return "set POPLITE_CACHE_DIR to a folder that you own"
 
 
 def load(content: bytes) -> int:
     """Load the code of a cache file into the process for good; return its C function's address.
 
-    Raises `FileLoadError` when the process lacks a symbol that the code needs.
+    Raises `FileLoadError` if the process lacks a symbol that the code needs.
     """
     import json
 
     import llvmlite.binding as llvm
 
-    engine = _engine()  # from here on symbols of the process are found
+    engine = _engine()  # once it exists, symbols of the process are found
     head, _, code = content.partition(b"\n")
     described = json.loads(head)
     missing = [name for name in described["needed"] if not llvm.address_of_symbol(name)]
     if missing:
         raise FileLoadError(
-            f"compiled vertex needs {', '.join(missing)}, which this process does not have",
+            f"a compiled vertex needs {', '.join(missing)}, which this process does not have",
             at=None,
             fix=f"delete '{cache_folder()}' and run again",
         )
@@ -362,7 +362,7 @@ _COMMENT = re.compile(rb"#[^\n]*")
 
 @cache
 def digest_of_sources(*roots: str) -> str:
-    """Return a digest of the sources of some modules and of what they import."""
+    """Return a digest of the sources of some modules and of the modules they import."""
     import hashlib
 
     sources = hashlib.sha256()
@@ -373,9 +373,9 @@ def digest_of_sources(*roots: str) -> str:
 
 
 def modules_behind(*roots: str) -> list[str]:
-    """Return modules and all that they import from their package, directly or not, by name.
+    """Return modules and all modules of their package that they import, even indirectly, by name.
 
-    Raises `ModuleNotFoundError` when one of them is missing.
+    Raises `ModuleNotFoundError` if one of them is missing.
 
     >>> "poplite.source" in modules_behind("poplite.jit.object_cache")  # poplite.errors imports it
     True
@@ -388,11 +388,11 @@ def _read(name: str) -> tuple[bytes, tuple[str, ...]]:
     """Return a module's text, even from a zip file, and the modules of its package it imports."""
     spec = _spec(name)
     if spec is None:
-        raise ModuleNotFoundError(f"compiled code depends on a module '{name}', which is not there")
+        raise ModuleNotFoundError(f"compiled code depends on a module '{name}', which is missing")
     loader: Any = spec.loader
     if not str(spec.origin).endswith(".py") or not hasattr(loader, "get_data"):
         raise ModuleNotFoundError(
-            f"compiled code depends on the text of '{name}', of which there is only byte code"
+            f"compiled code depends on the text of '{name}', which is available only as byte code"
         )
     content = bytes(loader.get_data(spec.origin))
     own = name.partition(".")[0]

@@ -1,9 +1,9 @@
-"""Rules for poplite's types in Numba: their typing, their code.
+"""Rules for poplite's types in Numba: typing and code generation.
 
 A rule types a call; its emitter gets an `Emission` and the values of the operands::
 
     @rule_for(len)
-    def _type_length(owner):                    the result's type, those operands are cast to
+    def _type_length(owner):                    types of the result and of the cast operands
         return (types.int64, owner) if isinstance(owner, VectorType) else None
 
     @code_for(len, VectorType)
@@ -11,8 +11,8 @@ A rule types a call; its emitter gets an `Emission` and the values of the operan
         return code.parts(code.kinds[0], owner).length
 
 Functions of vertices are compiled with their caller: typing needs the result type of a call, so the
-function is compiled then, once for each combination of argument types, and linked when the call is
-emitted::
+function is compiled at that point, once for each combination of argument types, and linked when the
+call is emitted::
 
     near(x, 1)            types.Function: the function's own arguments
     self.near(x, 1)       types.BoundFunction: self is passed first
@@ -53,19 +53,21 @@ if TYPE_CHECKING:
     from llvmlite import ir
 
 Rule = Callable[..., Sequence[Any] | None]
-"""Takes types; returns the result's type and those that operands are cast to, None to reject."""
+"""Takes types; returns the type of the result and the types to cast operands to, or None to
+reject.
+"""
 
 Emit = TypeVar("Emit", bound=Callable[..., Any])
-"""Takes an `Emission` and the operands' values; returns the result's value, None if there is none.
+"""Takes an `Emission` and the operands' values; returns the result's value, or None.
 """
 
 # -- typing ----------------------------------------------------------------------------------------
 
 
 def rule_for(*functions: object, sees_numbers: bool = False) -> Callable[[Rule], Rule]:
-    """Register the rule for calls of some functions, none of them with keywords.
+    """Register the rule for calls of some functions without keywords.
 
-    With `sees_numbers` an int literal has a literal type, which holds the number.
+    With `sees_numbers` an int literal has a literal type, which includes the number.
     """
 
     def register(rule: Rule) -> Rule:
@@ -94,7 +96,7 @@ def _template(name: object, rule: Rule, sees_numbers: bool) -> type[AbstractTemp
 def rule_for_method(
     owner: type[Any], name: str, *, sees_numbers: bool = False
 ) -> Callable[[Rule], Rule]:
-    """Register the rule for calls of a method; it gets the type of the owner first."""
+    """Register the rule for calls of a method; its first argument is the type of the owner."""
 
     def register(rule: Rule) -> Rule:
         template = _template(_method(owner, name), rule, sees_numbers)
@@ -113,7 +115,7 @@ def _method(owner: type[Any], name: str) -> str:
 
 
 def rule_for_attributes(owner: type[Any]) -> Callable[[Rule], Rule]:
-    """Register a function that returns the type of an attribute, None for an unknown one."""
+    """Register a function that returns the type of an attribute; None for an unknown one."""
 
     def register(rule: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
         @typing_rules.register_attr
@@ -132,12 +134,12 @@ def rule_for_attributes(owner: type[Any]) -> Callable[[Rule], Rule]:
 
 
 def code_for(key: object, *kinds: Any) -> Callable[[Emit], Emit]:
-    """Register an emitter of calls of a function with operands of these types (none: any types)."""
+    """Register an emitter of calls of a function with operands of these types, or of any types."""
     return _to(lowerings.lower(key, *(kinds or [types.VarArg(types.Any)])))
 
 
 def code_in_place_of(key: object, *kinds: Any) -> Callable[[Emit], Emit]:
-    """Register an emitter of an operation that replaces Numba's own code."""
+    """Register an emitter that replaces Numba's own code for an operation."""
     return _to(overrides.lower(key, *kinds))
 
 
@@ -182,7 +184,7 @@ def code_for_next(walk: type[Any]) -> Callable[[Emit], Emit]:
 
 
 def code_for_attributes(owner: type[Any]) -> Callable[[Emit], Emit]:
-    """Register an emitter of the load of an attribute, for a value and the attribute's name."""
+    """Register an emitter of the load of an attribute; it gets the value and the name."""
 
     def register(emit: Emit) -> Emit:
         @lowerings.lower_getattr_generic(owner)
@@ -196,7 +198,7 @@ def code_for_attributes(owner: type[Any]) -> Callable[[Emit], Emit]:
 
 
 def code_for_stores(owner: type[Any]) -> Callable[[Emit], Emit]:
-    """Register an emitter of the store of an attribute, for owner, value and attribute name."""
+    """Register an emitter of the store of an attribute; it gets owner, value and name."""
 
     def register(emit: Emit) -> Emit:
         @lowerings.lower_setattr_generic(owner)
@@ -228,7 +230,7 @@ Layout = TypeVar("Layout", bound=Callable[[Any], Any])
 
 
 def held_in_one(kind: type[Any]) -> Callable[[Layout], Layout]:
-    """Register a function that returns the LLVM type of a value held in one register."""
+    """Register a function that returns the LLVM type of a value in one register."""
     return _held(kind, models.PrimitiveModel)
 
 
@@ -250,24 +252,24 @@ def _held(kind: type[Any], model: Any) -> Callable[[Layout], Layout]:
 
 
 class WidenedType(types.Type):
-    """A type that is ordered by width: a variable that may hold both of two has the wider one."""
+    """A type ordered by width: a variable that may hold values of two types has the wider one."""
 
     def is_within(self, other: Any) -> bool:
         """Return whether the other type can hold all values of this one."""
         raise NotImplementedError
 
     def unify(self, typingctx: Any, other: Any) -> Any:
-        """Return the wider of two types, None if neither is wider."""
+        """Return the wider of two types; None if neither is wider."""
         if self.is_within(other):
             return other
         return self if isinstance(other, type(self)) and other.is_within(self) else None
 
     def can_convert_to(self, typingctx: Any, other: Any) -> Any:
-        """Return how Numba ranks the conversion, None if there is none."""
+        """Return Numba's rank of the conversion; None if there is none."""
         return Conversion.safe if self.is_within(other) else None
 
 
-# -- functions in Python that compiled code calls --------------------------------------------------
+# -- Python functions that compiled code calls -----------------------------------------------------
 
 
 @frozen
@@ -278,7 +280,7 @@ class _Key:
 
 
 class _FunctionType(types.Function):
-    """A function called by name; equal for equal functions."""
+    """The type of a function that is called by name; equal for equal functions."""
 
     @property
     def key(self) -> tuple[_Key]:
@@ -286,7 +288,7 @@ class _FunctionType(types.Function):
         return (self.typing_key,)
 
 
-# Such a value is kept in a variable if an argument of the call branches: f(a if b else c).
+# If an argument of the call branches, a variable has such a value: f(a if b else c).
 register_default(_FunctionType)(models.OpaqueModel)
 
 
@@ -301,7 +303,7 @@ def method_type(function: Callable[..., Any], owner: Any) -> Any:
 
 
 def is_harmless(code: Emission, kind: Any) -> bool:
-    """Return whether a needless call of a function does no harm: no fault, and it terminates."""
+    """Return whether a needless call of a function is harmless: it terminates without a fault."""
     typing, key = code.context.typing_context, kind.typing_key
     if typing.watch is not None:
         return False
@@ -317,7 +319,7 @@ def call_compiled(
 ) -> tuple[Any, Any]:
     """Compile a function and emit its call; return its status, an i32, and its result.
 
-    `kinds` are the types of its arguments, `result` that of its result.
+    `kinds` are the types of its arguments, `result` the type of its result.
     """
     context = code.context
     compiled = compile_library(context, function, kinds, result)
@@ -347,7 +349,7 @@ def _call_template(called: Callable[..., Any]) -> type[AbstractTemplate]:
             if (function, arguments) not in compiled:
                 compiled[function, arguments] = compile_library(target, function, arguments, None)
             if self.key not in target._defns:
-                # Registries are read between compilations; this function appeared during one.
+                # Registries are read between compilations, but this function was added during one.
                 target.insert_func_defn([(_emit_call, self.key, (types.VarArg(types.Any),))])
             result = types.unliteral(compiled[function, arguments].fndesc.restype)
             return Signature(result, passed, self.this, called)

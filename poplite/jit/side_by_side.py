@@ -1,7 +1,7 @@
 """Parallel compilation of native code in helper processes.
 
-Numba compiles one function at a time in a process, and LLVM runs under one lock.  The work after
-typing and lowering needs only data (`poplite.jit.build`), so other processes do it meanwhile:
+Numba compiles one function at a time in a process, and LLVM runs under one lock. The work after
+typing and lowering needs only data (`poplite.jit.build`), so other processes do it in parallel:
 
     this process      lower A   lower B   lower C   optimize C   load A, B, C
     helper process              optimize A    optimize B
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LEAST_WAITING = 3
-"""Waiting jobs for which a helper is started; for fewer, starting one (0.2 s) does not pay."""
+"""Number of waiting jobs for which a helper is started; starting one for fewer (0.2 s) does not
+pay.
+"""
 
 MOST_HELPERS = 7
 
@@ -60,7 +62,7 @@ class SideBySide:
 
     def end(self) -> None:
         """Let helpers end after their current jobs."""
-        with suppress(Empty):  # after an error jobs are left
+        with suppress(Empty):  # after an error, jobs remain
             while True:
                 self._waiting.get_nowait()
         for _ in range(self._helpers):
@@ -69,7 +71,7 @@ class SideBySide:
     def _start(self) -> None:
         try:
             threading.Thread(target=_serve, args=[self._waiting], daemon=True).start()
-        except RuntimeError:  # no more threads: everything is done here
+        except RuntimeError:  # no more threads: this thread does all jobs
             self._most_helpers = 0
         else:
             self._helpers += 1
@@ -78,12 +80,12 @@ class SideBySide:
         while not made.done.is_set():
             try:
                 other = self._waiting.get_nowait()
-            except Empty:  # a helper does it
+            except Empty:  # a helper does the job
                 made.done.wait()
                 break
-            assert other is not None, "only the end adds that"
+            assert other is not None, "only `end` adds None"
             try:
-                # An error is raised when the caller needs this job, which is then done again.
+                # An error is raised when the caller needs that job, which is then done again.
                 with suppress(Exception):
                     other.content = other.job.content()
             finally:
@@ -95,14 +97,14 @@ def _serve(waiting: SimpleQueue[_Made | None]) -> None:
     """Pass jobs to a helper process until there are no more, or until it ends."""
     try:
         helper = Helper()
-    except OSError:  # no process can be started here: the jobs stay where they are
+    except OSError:  # no process can be started: the jobs remain in the queue
         return
     with helper:
         while helper.is_alive() and (made := waiting.get()) is not None:
             try:
                 made.content = helper.content(made.job)
             finally:
-                made.done.set()  # otherwise others would wait forever
+                made.done.set()  # otherwise waiting threads would never continue
 
 
 _PLACE = str(Path(__file__).parents[2])
@@ -118,7 +120,7 @@ main()
 class Helper:
     """A process that compiles native code; it answers through a separate pipe.
 
-    Output printed at interpreter start-up is discarded.  Raises `OSError` when no process can be
+    Output printed at interpreter start-up is discarded. Raises `OSError` if no process can be
     started.
     """
 
@@ -145,7 +147,7 @@ class Helper:
         return self._process.poll() is None
 
     def content(self, job: Job) -> bytes | None:
-        """Return the content of the cache file of a job; None where the helper cannot do it."""
+        """Return the content of a job's cache file; None if the helper cannot compile it."""
         assert self._process.stdin is not None, "it is a pipe"
         request = json.dumps([job.name, job.maker, job.arguments])
         try:
@@ -153,7 +155,7 @@ class Helper:
             self._process.stdin.flush()
             size = int(self._answers.readline() or -1)
             content = self._answers.read(max(0, size))
-        except (OSError, ValueError):  # it has ended, or its answer is not that of a helper
+        except (OSError, ValueError):  # the process has ended, or its answer is not valid
             return None
         return content if len(content) == size else None
 
@@ -162,7 +164,7 @@ class Helper:
 
     def __exit__(self, *error: object) -> None:
         self._answers.close()
-        with suppress(OSError), self._process:  # one that has ended has closed its pipe
+        with suppress(OSError), self._process:  # if it has ended, its pipe is closed
             pass
 
 
@@ -178,8 +180,8 @@ def _is_python() -> bool:
 def main() -> None:
     """Do jobs until standard input ends.
 
-    The arguments of the process are the file descriptor of the pipe, and the path of poplite: a
-    different poplite would make different code.
+    The arguments of the process are the file descriptor of the pipe, and the path of poplite, since
+    a different poplite would make different code.
     """
     pipe, place = sys.argv[1:]
     if str(Path(__file__).parents[2]) != place:
@@ -189,7 +191,7 @@ def main() -> None:
             name, maker, arguments = json.loads(line)
             try:
                 content = Job(name, maker, tuple(arguments)).content()
-            except Exception:  # the parent process does it again, and reports the fault
+            except Exception:  # the parent process does the job again, and reports the fault
                 answers.write(b"-1\n")
             else:
                 answers.write(b"%d\n%b" % (len(content), content))

@@ -3,7 +3,7 @@
     engine = pl.Engine(graph, program, device=pl.mpi.Device())      on every rank
     mpiexec -n 4 python script.py
 
-Needs the extra `mpi`; docs/scale.md says what runs where.
+Needs the extra `mpi`; docs/scale.md describes which rank runs what.
 """
 
 from __future__ import annotations

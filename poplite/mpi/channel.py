@@ -1,14 +1,14 @@
-"""The channel that all devices of one communicator share, once MPI has begun for all ranks.
+"""The channel that all devices of one communicator share; initialization of MPI.
 
-    the user's            used only to make these, and to find missing ranks if that takes too long
+    the user's            used only to make the other two, and to find missing ranks on a timeout
     words                 messages about calls; the tag is the number of the device
     data                  data of programs; the tag is a number that no other device has
 
-MPI allows some two thousand communicators, and a device may be freed on one rank earlier than on
-another, so the two are made once, with the first device of a communicator, and live as long as the
-communicator.
+MPI allows about two thousand communicators, and a device may be freed on one rank earlier than on
+another, so these two are made once, with the first device of a communicator, and exist as long as
+the communicator.
 
-A rank that never arrives, or has ended, is named::
+A rank that never arrives, or has ended, is reported::
 
     rank 0    pl.mpi.Device()  MPI_Init ................ rank 1 has ended: the job ends
     rank 1    raises before it
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 CALL = "pl.mpi.Device()"
 
 
-# -- MPI begins ------------------------------------------------------------------------------------
-# MPI_Init waits inside the library for all ranks of the job.  It runs without the interpreter lock;
+# -- initialization of MPI -------------------------------------------------------------------------
+# MPI_Init waits inside the library for all ranks of the job. It runs without the interpreter lock;
 # meanwhile a thread watches the clock, and the processes that `mpiexec` has started on this
-# machine.  A rank that waits here has an abstract socket with a name that the others know.  Only
-# Linux has these, and only MPICH's `mpiexec` is known: elsewhere only the clock counts.
+# machine. A rank that waits here has an abstract socket with a name that the others know. This
+# needs Linux, for such sockets, and MPICH's `mpiexec`; elsewhere only the clock is watched.
 
 
 LOOK_S = 0.2
@@ -52,7 +52,7 @@ LOOK_S = 0.2
 
 
 def started_mpi(timeout_s: float) -> ModuleType:
-    """Return mpi4py's module `MPI` with the library initialized; 0 s means no time limit.
+    """Return mpi4py's module `MPI`, with the library initialized; 0 s means no time limit.
 
     Raises:
         DeviceRuntimeError: if mpi4py or an MPI library is missing.
@@ -74,8 +74,8 @@ def started_mpi(timeout_s: float) -> ModuleType:
     except (ImportError, RuntimeError) as error:
         raise DeviceRuntimeError(
             f"MPI cannot be used: {error}",
-            found="pl.mpi needs mpi4py, and an MPI library",
-            fix="pip install 'poplite[mpi]', which brings both",
+            found="pl.mpi needs mpi4py and an MPI library",
+            fix="run pip install 'poplite[mpi]', which installs both",
         ) from error
     if not MPI.Is_initialized():
         levels = MPI.THREAD_SINGLE, MPI.THREAD_FUNNELED, MPI.THREAD_SERIALIZED, MPI.THREAD_MULTIPLE
@@ -94,7 +94,7 @@ _INT = ctypes.c_int
 
 @contextmanager
 def _watched(timeout_s: float) -> Iterator[None]:
-    """End the job if a rank ends, or time runs out, during a `with` statement."""
+    """End the job if a rank ends or the time runs out during a `with` statement."""
     siblings, is_over = _Siblings(), threading.Event()
 
     def watch() -> None:
@@ -106,8 +106,8 @@ def _watched(timeout_s: float) -> Iterator[None]:
             if timeout_s and time.monotonic() - begin > timeout_s:
                 _give_up(
                     f"{siblings.own} waited {timeout_s:.0f} s for {_all(siblings.absent())} in "
-                    f"{CALL}\n  all ranks of a job make their device\n"
-                    f"  try: pl.mpi.Device(timeout=...) where a rank needs longer until then"
+                    f"{CALL}\n  all ranks of a job must make their device\n"
+                    f"  try: pass pl.mpi.Device(timeout=...) if a rank needs longer"
                 )
 
     thread = threading.Thread(target=watch, daemon=True)
@@ -121,7 +121,7 @@ def _watched(timeout_s: float) -> Iterator[None]:
 
 
 def _give_up(message: str) -> None:
-    """End this process, whereupon `mpiexec` ends the others."""
+    """End this process with a message, whereupon `mpiexec` ends the others."""
     sys.stderr.write(f"poplite: {message}\n")
     sys.stderr.flush()
     time.sleep(SAID_S)
@@ -148,7 +148,7 @@ class _Siblings:
         self._socket: socket.socket | None = None
         if self._parent:
             self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-            with suppress(OSError):  # a rank that has passed the name on to a child
+            with suppress(OSError):  # if the rank has passed its name to a child process
                 self._socket.bind(self._name(self._rank))
 
     def close(self) -> None:
@@ -175,7 +175,7 @@ class _Siblings:
         return [f"rank {rank}" for rank in range(self._size) if str(rank) not in running]
 
     def absent(self) -> list[str]:
-        """Return the ranks that are not waiting here."""
+        """Return the ranks that are not waiting in this call."""
         if not self._parent:
             return []
         found = []
@@ -202,23 +202,23 @@ def _mpiexec_of(process: int) -> str:
 # -- communicators ---------------------------------------------------------------------------------
 
 PAUSE_S = 50e-6
-"""The pause between two polls."""
+"""Seconds between two polls."""
 
 ANSWER_S = 1.0
-"""Seconds within which a rank that waits in the same place answers a roll call."""
+"""Seconds within which a rank that waits at the same point answers a roll call."""
 
 _END = 0
 """The tag of the message of a rank that has ended."""
 
 
 class Channel:
-    """The communicators of all devices of one communicator of the user's.
+    """The communicators that all devices of a user's communicator share.
 
     Attributes:
         words: the communicator for messages about calls.
         data: the communicator for data of programs.
         ended: when this rank learned that another one has ended, by rank.
-        called_in: the run in which rank 0 is in a callback of the user's; empty otherwise.
+        called_in: the run in which rank 0 is in a user's callback; empty otherwise.
     """
 
     def __init__(self, words: Comm, data: Comm) -> None:
@@ -235,12 +235,12 @@ class Channel:
         _open.add(self)
 
     def new_number(self) -> int:
-        """Return a number for tags, from 1: equal on all ranks, as they make the same calls."""
+        """Return a number for tags, from 1; ranks that make the same calls get the same number."""
         self._number = self._number % (self._most - 1) + 1
         return self._number
 
     def say_end(self) -> None:
-        """Tell the others that this rank makes no more calls."""
+        """Tell the other ranks that this one makes no more calls."""
         self.look_for_ends()
         for rank in {*range(self.words.size)} - {self.words.rank, *self.ended}:
             self._said.append(self.words.isend(None, rank, _END))
@@ -265,7 +265,7 @@ def say_end() -> None:
 
 
 def _free(*comms: Comm) -> None:
-    """Free communicators, which involves no other rank."""
+    """Free communicators; other ranks need not take part."""
     from mpi4py import MPI
 
     if not MPI.Is_finalized():
@@ -276,7 +276,7 @@ def _free(*comms: Comm) -> None:
 def channel_of(comm: Comm, timeout_s: float) -> Channel:
     """Return the channel of a communicator; the first call for it is collective.
 
-    A rank that does not arrive within the time ends the job.
+    The job ends if a rank does not arrive in time.
     """
     found = comm.Get_attr(_key())
     if not isinstance(found, Channel):
@@ -297,7 +297,7 @@ def _greatest_tag(comm: Comm) -> int:
     from mpi4py import MPI
 
     greatest = comm.Get_attr(MPI.TAG_UB)
-    assert isinstance(greatest, int), "MPI has it for each communicator"
+    assert isinstance(greatest, int), "MPI has this value for each communicator"
     return greatest
 
 
@@ -313,14 +313,14 @@ def _copied(comm: Comm, timeout_s: float) -> Comm:
             absent = ", ".join(map(str, roll.absent()))
             end_job(
                 f"rank {comm.rank} waited {waited:.0f} s for rank {absent} in {CALL}\n"
-                "  all ranks of a communicator make their device\n"
-                "  try: pl.mpi.Device(timeout=...) where a rank needs longer until then"
+                "  all ranks of a communicator must make their device\n"
+                "  try: pass pl.mpi.Device(timeout=...) if a rank needs longer"
             )
     return copied
 
 
 class _RollCall:
-    """Finds the ranks that wait in the same place before a job ends, by the two last tags."""
+    """Finds the ranks that wait at the same point before a job ends, with the two last tags."""
 
     def __init__(self, comm: Comm) -> None:
         self._comm, self._ask = comm, _greatest_tag(comm)
@@ -328,7 +328,7 @@ class _RollCall:
         self._here = self._ask - 1
 
     def answer(self) -> None:
-        """Answer the ranks that ask that this one is here."""
+        """Answer the roll calls of other ranks: this one is present."""
         for rank in self._heard(self._ask):
             self._said.append(self._comm.isend(None, rank, self._here))
 

@@ -1,19 +1,19 @@
 """The device of an MPI job, for `Engine(..., device=)`.
 
-`OnRank` is the programs of an executable on one of several ranks, as an engine sees them::
+`OnRank` presents the programs of an executable on one of several ranks to an engine::
 
-    Simulated      runs the rank's own executable, and knows nothing of MPI
+    Simulated      runs the rank's own executable; independent of MPI
     OtherRanks     exchanges data with the others, and ends runs on all of them
-    Accounts       are those of the graph's executable: reports are complete on every rank
+    Accounts       those of the graph's executable, so that reports are complete on every rank
 
 `check_same` checks that all ranks have compiled the same (`poplite.executable.executable`).
 
 `StatesOnRanks` saves the state of an engine on ranks as one file, which rank 0 writes and reads::
 
-    saving     chunk by chunk: all ranks send rank 0 their parts of it, and rank 0 writes it
-    loading    rank 0 checks the whole file; then it reads chunk by chunk, and all get their parts
+    saving     chunk by chunk: all ranks send their parts to rank 0, which writes the chunk
+    loading    rank 0 checks the whole file, then reads chunk by chunk, and all get their parts
 
-No whole chunk is ever in the arena of rank 0, which would then hold all variables of the graph.
+No whole chunk is ever in the arena of rank 0, which would then contain all variables of the graph.
 The file need not be visible to other ranks.
 """
 
@@ -75,7 +75,7 @@ from poplite.simulator.states import (
     reading,
     write_state,
 )
-from poplite.text import clipped, integer_or_none, of_type
+from poplite.text import amount, clipped, integer_or_none, of_type
 from poplite.view import runs
 
 if TYPE_CHECKING:
@@ -89,15 +89,15 @@ class Device(PoplarDevice):
     """The ranks of an MPI job, which run the programs of an engine together.
 
     All ranks make the same graph, or load the same executable, and make the same calls of the
-    engine. Each owns the elements and runs the vertices of some of the tiles. Results have the
-    same bits on any number of ranks, and so do modelled cycles.
+    engine. Each owns the elements and runs the vertices of some of the tiles. Results are
+    bit-identical on any number of ranks, and modelled cycles are equal.
 
     Args:
         comm: an mpi4py communicator; by default that of all ranks of the job.
-        cut: the first tile of each rank but the first, ascending; by default ranks get about equal
+        cut: the first tile of each rank except rank 0, ascending; by default ranks get about equal
             work.
         timeout: seconds after which a rank that waits for another one ends the job, also while the
-            device is made; 0 for never.
+            device is made; 0 for no limit.
         target: the machine of `pl.Graph(device)`; by default `pl.Target()`. Programs for any other
             machine run as well.
 
@@ -115,7 +115,7 @@ class Device(PoplarDevice):
     >>> engine.run()  # doctest: +SKIP
     """
 
-    _is_poisoned = False  # tests overwrite what a rank does not own before each step
+    _is_poisoned = False  # in tests, all bytes that a rank does not own are overwritten per step
 
     def __init__(
         self,
@@ -145,11 +145,11 @@ class Device(PoplarDevice):
         return self._ranks.count
 
     def options(self, asked: EngineOptions) -> EngineOptions:
-        """Return the options of an engine on ranks: checks are fast unless specified."""
+        """Return the options of an engine on ranks; checks are "fast" by default."""
         return replace(asked, checks=asked.checks or "fast")
 
     def load(self, source: Source, setup: Setup) -> OnRank:
-        """Make programs ready to run."""
+        """Prepare programs to run."""
         return OnRank(source, setup, self._ranks, self._cut, is_poisoned=self._is_poisoned)
 
     createVirtualDevice = Absent(
@@ -169,9 +169,9 @@ def _checked_seconds(timeout: object) -> float:
         if seconds >= 0:
             return seconds
     raise InvalidOption(
-        f"Device: timeout={clipped(timeout)} is not a number of seconds",
+        f"Device: timeout must be a number of seconds; found {clipped(timeout)}",
         found=of_type(timeout),
-        fix="leave timeout out for 60, or timeout=0 to wait for ever",
+        fix="leave out timeout for 60 s, or pass timeout=0 to wait without limit",
     )
 
 
@@ -180,15 +180,16 @@ def _checked_cut(cut: Sequence[int], count: int) -> tuple[int, ...]:
     firsts = tuple(tile for tile in tiles if tile is not None)
     if len(firsts) < len(tiles):
         raise InvalidOption(
-            f"Device: cut={clipped(cut)} is not a list of tiles",
+            f"Device: cut must be a list of tiles; found {clipped(cut)}",
             found=of_type(cut),
-            fix="cut=[400, 900], the first tile of each rank but rank 0; or leave cut out",
+            fix="pass cut=[400, 900], the first tile of each rank except rank 0, or leave out cut",
         )
     if len(firsts) != count - 1 or list(firsts) != sorted(firsts) or min(firsts, default=0) < 0:
         raise InvalidOption(
-            f"Device: cut={clipped(cut)} does not cut tiles for {count:,} ranks",
-            found=f"it has {len(firsts):,} tiles; the first of each rank but rank 0, rising",
-            fix=f"{count - 1:,} tiles, or leave cut out for equal work",
+            f"Device: cut must have the first tile of each of {count:,} ranks except rank 0, "
+            "ascending",
+            found=f"cut={clipped(cut)} has {len(firsts):,} tiles",
+            fix=f"pass {amount(count - 1, 'tile')}, ascending, or leave out cut for equal work",
         )
     return firsts
 
@@ -234,7 +235,7 @@ class OnRank:
         def simulated() -> Simulated:
             return Simulated(plan.executable, source.graph, setup, self._peers)
 
-        # The others find the code that rank 0 has compiled in the cache.
+        # The other ranks find the code that rank 0 has compiled in the cache.
         self._simulated = ranks.host_first(_MADE, simulated)
         self.links = self._simulated.links
         self._fill_poison()
@@ -248,7 +249,7 @@ class OnRank:
         state = EngineState(executable, arena, made, self.links, strict, plan.rows)
         self._states = StatesOnRanks(self, state, self._memories, ranks, self._peers, self._owners)
         self._counts = _Counts(made.counts, plan.rows)
-        self._unsent: dict[str, Int64] = {}  # counts of a state: other engines sent these messages
+        self._unsent: dict[str, Int64] = {}  # initial counts: other engines sent these messages
         self._accounts = Accounts(executable, self._counts, slot_totals)
         self.run, self.stop, self.check_idle = made.run, made.stop, made.check_idle
 
@@ -265,14 +266,14 @@ class OnRank:
         self._peers.load()
 
     def _fill_poison(self) -> None:
-        """Write the poison of tests to memory."""
+        """Overwrite the bytes that tests poison."""
         for part in self._simulated.arena.parts:
             part[self._poison] = POISON
 
     def write(self, tensor: object, array: Any, replica: int | None) -> None:
-        """Write rank 0's host values to a tensor; if rank 0 rejects them, all ranks do."""
+        """Write the values that rank 0 has to a tensor; if rank 0 rejects them, all ranks do."""
         access, ranks = self._simulated.tensors.to_write(tensor, replica), self._ranks
-        if (byte := self._metadata_of(access)) is not None:  # it determines how values are encoded
+        if (byte := self._metadata_of(access)) is not None:  # values are encoded with the metadata
             self._bring(access, np.array([byte]), np.array([byte + 1]), HOST)
         ranks.on_host(access.call, lambda: self._simulated.write(tensor, array, replica))
         begin, end = self._runs_of(access, with_metadata=False)
@@ -300,12 +301,12 @@ class OnRank:
         self._move(access, found)
 
     def _move(self, access: HostAccess, found: Messages) -> None:
-        """Exchange the data that a call needs, in the replicas that it concerns."""
+        """Exchange the data that a call needs, in the replicas that it accesses."""
         for parts in self._memories:
             self._peers.move(found, [parts[replica] for replica in access.replicas], access.call)
 
     def _runs_of(self, access: HostAccess, *, with_metadata: bool = True) -> tuple[Int64, Int64]:
-        """Return begin and end of the runs of bytes of a tensor."""
+        """Return begins and ends of the runs of bytes of a tensor."""
         place = access.place
         if isinstance(place, ByView):
             first, count = runs(place.tensor.view)
@@ -329,7 +330,7 @@ class OnRank:
 
     @property
     def sent_bytes(self) -> int:
-        """Bytes that this rank sends if each of its exchanges is done once."""
+        """Number of bytes that this rank sends if each of its exchanges runs once."""
         return self._peers.sent_bytes
 
     def save_state(self, path: object) -> None:
@@ -341,11 +342,11 @@ class OnRank:
         self._states.load(path)
 
     def forget_sent(self) -> None:
-        """Reset the counts of messages: previous executions took place elsewhere."""
+        """Reset the counts of messages: earlier executions were those of another engine."""
         self._unsent = {name: counts.copy() for name, counts in self._counts.items()}
 
     def continue_from(self, other: LoadedPrograms) -> None:
-        """Copy the state of another engine, on the same ranks or complete on each of them."""
+        """Copy the state of another engine, on the same ranks or complete on each rank."""
         call = "Engine: state"
         if isinstance(other, OnRank):
             other._check_state_of(self._ranks, call)
@@ -360,22 +361,24 @@ class OnRank:
         self.links.continue_from(other.links)
 
     def _check_state_of(self, ranks: Ranks, call: str) -> None:
-        """Reject taking memory from different ranks, while it is undefined, or during a run."""
+        """Refuse to take memory from different ranks, undefined memory, or memory during a run."""
         self.check_idle(call)
         self._peers.check_sound(call)
         if not ranks.are_those_of(self._ranks):
             raise ControlProgramError(
-                f"{call} is an engine on other ranks",
-                found=f"it has {self._ranks.count:,}, and here are {ranks.count:,}",
-                fix="engine.save_state(path) there, and engine.load_state(path) here",
+                f"{call} must be an engine on the same ranks",
+                found=f"it has {self._ranks.count:,} ranks, and this engine has {ranks.count:,}",
+                fix="call engine.save_state(path) on that engine, and engine.load_state(path) on "
+                "this one",
             )
 
     def memory(self, call: str) -> Arena:
-        """Raise: memory cannot be handed over, as each rank has only a part of it."""
+        """Raise: memory cannot be handed over, since each rank has only a part of it."""
         raise ControlProgramError(
-            f"{call} is an engine on several ranks, each of which has a part of it",
+            f"{call} is an engine on several ranks, each of which has only a part of its state",
             found=f"this is rank {self._ranks.number} of {self._ranks.count}",
-            fix="engine.save_state(path) there, and engine.load_state(path) here",
+            fix="call engine.save_state(path) on that engine, and engine.load_state(path) on this "
+            "one",
         )
 
     def handed_over(self) -> AbstractContextManager[None]:
@@ -383,7 +386,7 @@ class OnRank:
         return nullcontext()
 
     def report(self, options: tuple[tuple[str, str], ...]) -> Report:
-        """Return a report of the compilation and the runs of all ranks together."""
+        """Return a report of the compilation and of runs, for all ranks together."""
         report = self._simulated.report(options, self._accounts)
         plan, is_sent = self._plan, self._peers.is_sent
         counts = {name: now - self._unsent.get(name, 0) for name, now in self._counts.items()}
@@ -396,14 +399,15 @@ class OnRank:
 
 
 def _cut(executable: Executable, cut: tuple[int, ...] | None, ranks: Ranks) -> list[int]:
-    """Return the first tile of each rank but the first; rank 0 has the costs of classes."""
+    """Return the first tile of each rank except rank 0, which has the costs of classes."""
     if cut is not None:
         tiles = executable.target.tiles
         if cut and cut[-1] >= tiles:
             raise InvalidOption(
-                f"pl.mpi.Device: cut={clipped(list(cut))} is past the last tile of the graph",
-                found=f"there is no tile {cut[-1]:,}; the machine of the graph has {tiles:,}",
-                fix="leave cut out for equal work, or name tiles of this machine",
+                f"pl.mpi.Device: cut={clipped(list(cut))} has tiles that the graph's machine does "
+                "not have",
+                found=f"there is no tile {cut[-1]:,}; the machine of the graph has {tiles:,} tiles",
+                fix="leave out cut for equal work, or pass tiles of this machine",
             )
         return list(cut)
     found = ranks.host_first(
@@ -444,10 +448,10 @@ def check_same(executable: Executable, cut: tuple[int, ...] | None, ranks: Ranks
         for rank, other in enumerate(named):
             if other != named[0]:
                 raise DeviceRuntimeError(
-                    f"rank {rank} has another graph than rank 0",
+                    f"rank {rank} has a different graph than rank 0",
                     found=f"first difference: {named[0][0]} on rank 0, {other[0]} on rank {rank}",
                     fix="build the same graph on all ranks, without sets and hash(), whose order "
-                    "differs; or save an executable on one of them, and load it on all",
+                    "differs; or save an executable on one rank, and load it on all",
                 )
 
 
@@ -455,10 +459,10 @@ def check_same(executable: Executable, cut: tuple[int, ...] | None, ranks: Ranks
 
 
 Planned = Callable[[int, Int64, Int64, Owners], Messages]
-"""Returns the messages that bring runs of bytes to a rank, or from it."""
+"""Returns the messages that send runs of bytes to a rank, or from it."""
 
 Which = tuple[int, int, int, int]
-"""A chunk: 0 of memory and 1 of its shadow, the replica, begin and end."""
+"""A chunk: 0 for memory or 1 for its shadow, the replica, begin and end."""
 
 _SAVE, _LOAD = "engine.save_state", "engine.load_state"
 
@@ -514,7 +518,7 @@ class StatesOnRanks:
         self._ranks.from_host(_SAVE, said)
 
     def _next(self) -> Which | None:
-        """Return the chunk that rank 0 needs next; None where it has written all."""
+        """Return the chunk that rank 0 needs next; None if it has written all."""
         said: tuple[Which | None, Exception | None] = None, None
         which, error = self._ranks.from_host(_SAVE, said)
         if error is not None:
@@ -539,7 +543,7 @@ class StatesOnRanks:
                 self._state.take(taken)
                 self._loaded.forget_sent()
                 self._fill(None if read is None else read[0], taken)
-            except (OSError, Malformed):  # a disk error: memory must not be left half restored
+            except (OSError, Malformed):  # a disk error must not leave memory partly restored
                 self._loaded.load()
                 raise
 
@@ -559,7 +563,7 @@ class StatesOnRanks:
                     self._spread((kind, replica, begin, end), chunk)
 
     def _spread(self, which: Which, chunk: Bytes | None) -> None:
-        """Bring a chunk that rank 0 has read to its owners."""
+        """Send a chunk that rank 0 has read to its owners."""
         kind, replica, begin, end = which
         if chunk is not None:
             for first, last in self._own_within(begin, end):
@@ -574,7 +578,7 @@ class StatesOnRanks:
             yield max(first, begin), min(last, end)
 
     def _pass(self, call: str, which: Which, chunk: Bytes | None, planned: Planned) -> None:
-        """Exchange the bytes of a chunk, from or to memory, and on rank 0 the chunk itself."""
+        """Exchange the bytes of a chunk between memory and, on rank 0, the chunk itself."""
         kind, replica, begin, end = which
         found = planned(HOST, np.array([begin]), np.array([end]), self._owners)
         if chunk is None:
@@ -586,17 +590,16 @@ class StatesOnRanks:
 
 
 def _from_rank(rank: int, begin: Int64, end: Int64, owners: Owners) -> Messages:
-    """Return the messages that bring runs of bytes from a rank to their owners."""
+    """Return the messages that send runs of bytes from a rank to their owners."""
     return return_messages(np.full(len(begin), rank), begin, end, owners)
 
 
 # -- messages between ranks ------------------------------------------------------------------------
-# By step: how often each row ran, times the bytes sent at it.
+# For each step: how often each row ran, times the bytes sent at that row.
 #
 #     rows             ran      sent at one                       sent
 #     LAUNCH 'blur'    100      2 messages, 32,784 bytes          200 messages, 3,278,400 bytes
-#
-# All ranks have the same plan and count the same rows, so no communication is needed for this.
+# All ranks have the same plan and count the same rows, so this needs no communication.
 
 
 def between_ranks(
@@ -608,8 +611,8 @@ def between_ranks(
 ) -> tuple[BetweenRanks, ...]:
     """Return the messages of each place that ran, by program and number, for each replica.
 
-    `places` are those of a `RankPlan`; `counts` has how often each row ran; `is_sent` returns
-    whether an exchange is done at all.
+    `places` are those of a `RankPlan`; `counts` is how often each row ran; `is_sent` returns
+    whether an exchange sends anything.
     """
     amounts = [
         _amount(each.messages) if is_sent(number) else (0, 0)
@@ -639,7 +642,7 @@ def between_ranks(
 
 
 def _amount(messages: Messages) -> tuple[int, int]:
-    """Return the number of messages of an exchange, and their bytes."""
+    """Return the number of messages of an exchange, and their total size in bytes."""
     pairs = np.unique(np.stack([messages.sender, messages.receiver]), axis=1)
     return pairs.shape[1], int(messages.pieces.size.sum())
 
@@ -650,7 +653,7 @@ def _sent(
     counts: Int64,
     amounts: Sequence[tuple[int, int]],
 ) -> dict[int, tuple[int, int]]:
-    """Return messages and bytes by row; a step is represented by the row that does its work."""
+    """Return messages and bytes by row; those of a step are in the row that does its work."""
     numbers = code.first_numbers.tolist()
     works = {(int(code.ops[row, 1]), numbers[row]): row for row in code.step_rows.tolist()}
     sent: dict[int, tuple[int, int]] = {}
@@ -679,4 +682,4 @@ def _name(executable: Executable, code: Code, row: int) -> str:
         return executable.steps[number].name
     if kind == op.CALLBACK:
         return action_text(executable.actions[number])
-    return "a scalar that decides"
+    return "a control-flow scalar"

@@ -1,13 +1,13 @@
-"""Ends of ranks, which the other ranks learn about at once.
+"""The end of a rank, which the other ranks learn about at once.
 
-    an uncaught exception                its traceback, and the end of the job
+    an uncaught exception                prints its traceback, and ends the job
     the end of the script, sys.exit      tells the others: a rank that waits for this one ends the
                                          job
-    os._exit, os.execv and the like      a message, and the end of the job
+    os._exit, os.execv and the like      print a message, and end the job
 
-Otherwise, a script that ends on one rank would leave the others waiting forever, or, by `os._exit`,
-end the job as if it had succeeded.  A rank that learns of an error on another one gives that rank
-time to report it.
+Otherwise, a script that ends on one rank would leave the others waiting forever, or, with
+`os._exit`, would end the job as if it had succeeded. A rank that learns of an error on another rank
+gives that rank time to report it.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
 
 
 PATIENCE_S = 2.0
-"""Seconds within which the rank that knows the reason may end the job."""
+"""Seconds that the rank that knows the reason has to end the job."""
 
 SAID_S = 0.1
 """Seconds within which `mpiexec` forwards the output of a rank before it ends the job."""
 
 LEAVES = "_exit", "execv", "execve"
-"""Functions of `os`, called by others there, that end a process at once from MPI's view."""
+"""Functions of `os`, called by its other functions, that end a process at once for MPI."""
 
 INTERRUPTED = 130
-"""Exit code of a job that Ctrl-C ended."""
+"""Exit code of a job that was ended by Ctrl-C."""
 
 
 def end_job(message: str, status: int = 1) -> None:
-    """End all ranks, with a message."""
+    """Print a message, and end all ranks."""
     from mpi4py import MPI
 
-    sys.stderr.write(f"poplite: {message}\n")  # in one call, as other ranks write too
+    sys.stderr.write(f"poplite: {message}\n")  # in one call, since other ranks also write
     sys.stderr.flush()
     _abort(MPI.COMM_WORLD, status)
 
@@ -60,7 +60,7 @@ def _abort(comm: Comm, status: int) -> None:
 
 @cache
 def watch_own_end(say_end: Callable[[], None]) -> None:
-    """Arrange, once per process, that `say_end` tells others of the end of this rank."""
+    """Arrange, once per process, that `say_end` tells other ranks about the end of this one."""
     from mpi4py import MPI
 
     comm, before, process = MPI.COMM_WORLD, sys.excepthook, os.getpid()
@@ -95,7 +95,7 @@ def watch_own_end(say_end: Callable[[], None]) -> None:
 
 
 def _leave_loudly(name: str, say_how: Callable[[str, int], None]) -> None:
-    """Make a function that ends or replaces the process report that first."""
+    """Make a function that ends or replaces the process report this before it does so."""
     leave: Any = getattr(os, name)
 
     @wraps(leave)
@@ -111,33 +111,32 @@ def _leave_loudly(name: str, say_how: Callable[[str, int], None]) -> None:
 
 
 # -- the last step of each rank --------------------------------------------------------------------
-# The last step of each rank of `poplite run`, for the message if one is lost.
+# The last step of each rank of `poplite run`, for the message if a rank is lost.
 #
-# A rank that is killed cannot report anything, and `mpiexec` names only its process.  So each rank
-# writes its process number and step to its own file whenever Python is entered in a run:
+# A rank that is killed cannot report anything, and `mpiexec` names only its process. So each rank
+# writes its process number and step to its own file whenever Python is entered during a run:
 #
 #     0     8122 engine.run('main') at step 2 of 7
 #     1     8123 engine.run('main') at step 3 of 7
-#
-# As soon as one is killed, `mpiexec` kills the others, and may name any of them.  So each rank
-# keeps a pipe open, and a watcher notes which is closed first, where Linux reports that in order.
-# A process closes its files at the same time as the socket by which `mpiexec` notices; its end is
-# visible only when its threads have ended, which may be after the end of those that `mpiexec`
-# kills.
+# As soon as one is killed, `mpiexec` kills the others, and may name any of them. So each rank
+# keeps a pipe open, and on Linux, which reports closed pipes in order, a watcher notes the first.
+# Pipes are used since a process closes its files at the same time as the socket by which `mpiexec`
+# notices its end, whereas the end itself is visible only once all its threads have ended, possibly
+# after the end of the processes that `mpiexec` kills.
 
 FOLDER = "POPLITE_LAST_STEPS"
 """The environment variable that names the folder of these files; if unset, none are written."""
 
 LENGTH = 256
-"""Bytes of a file, fixed so that it is always complete."""
+"""Size of a file in bytes, fixed so that a file is always complete."""
 
 
 ENDED = "at its end"
-"""The step of a rank that has run everything."""
+"""The step noted for a rank that has run everything."""
 
 
 class LastStep:
-    """The file of one rank, which exists if it was requested."""
+    """The file of one rank, which exists only if it was requested."""
 
     def __init__(self, rank: int) -> None:
         folder, self._file = os.environ.get(FOLDER), -1
@@ -150,11 +149,11 @@ class LastStep:
 
     @property
     def is_read(self) -> bool:
-        """Whether anybody reads it."""
+        """Whether a process reads it."""
         return self._file >= 0
 
     def note(self, where: str) -> None:
-        """Write the present step of the rank."""
+        """Write the current step of the rank."""
         text = f"{os.getpid()} {where}".encode()[:LENGTH]
         os.pwrite(self._file, text.ljust(LENGTH), 0)
 
@@ -166,17 +165,17 @@ def _pipe(folder: Path, rank: int) -> Path:
 
 @cache
 def last_step(rank: int) -> LastStep:
-    """Return the file of this rank, one for all engines."""
+    """Return the file of this rank, which all engines share."""
     return LastStep(rank)
 
 
 class FirstEnd:
     """Watches the pipes of ranks, and notes which of them is closed first.
 
-    `count` is how many there will be, and `output` the pipe that `mpiexec` prints to.
+    `count` is the number of ranks, and `output` the pipe that `mpiexec` prints to.
 
     Attributes:
-        rank: the number of that rank, as text; empty while all run, and where it is unknown.
+        rank: the number of that rank, as text; empty while all run, or if it is unknown.
     """
 
     def __init__(self, folder: Path, count: int, output: int) -> None:
@@ -196,7 +195,7 @@ class FirstEnd:
         """Wait until there is output to read, or the output ends."""
         is_ready = self._epoll is None
         while self._epoll is not None and not is_ready:
-            for number, _ in self._epoll.poll():  # in their order
+            for number, _ in self._epoll.poll():  # in the order of their ends
                 if number == self._output:
                     is_ready = True
                 else:
@@ -216,14 +215,14 @@ class FirstEnd:
 def left(folder: Path, count: int, first: str = "") -> str:
     """Return which rank ended before it had run everything; empty if none did.
 
-    `mpiexec` then ends the others, and reports nothing if the rank ended with status 0. `first` is
+    `mpiexec` then ends the others, and reports nothing if the rank had exit status 0. `first` is
     the rank that ended first, if known.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     count = Path(folder, "0").write_text(f"8122 {ENDED}".ljust(LENGTH))
     ...     left(Path(folder), 2)
-    'rank 1 ended as if all were well, last seen before its pl.mpi.Device()'
+    'rank 1 ended early with exit status 0, last seen before its pl.mpi.Device()'
     """
     found = {}
     for number in range(count):
@@ -235,13 +234,13 @@ def left(folder: Path, count: int, first: str = "") -> str:
         return ""
     rank = first if first in missing else missing[0]
     seen = found[rank]
-    return f"rank {rank} ended as if all were well, last seen " + (
+    return f"rank {rank} ended early with exit status 0, last seen " + (
         f"in {seen}" if seen.startswith("engine.") else seen
     )
 
 
 def lost(said: str, folder: Path, first: str = "") -> str:
-    """Return which rank was lost and its last step, from the output of `mpiexec`; empty if none.
+    """Return which rank was lost, with its last step, from the output of `mpiexec`, or "".
 
     `first` is the rank that ended first, if known; else it is the one that `mpiexec` names.
 

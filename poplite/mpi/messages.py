@@ -1,17 +1,17 @@
 """Messages between ranks at one place of a program.
 
     from  to   source   destination   bytes
-    0     1    4096     4096          512        a row that a vertex of rank 1 reads
+    0     1    4096     4096          512        a row that a vertex on rank 1 reads
     1     0    8192     8192          512
 
 The rows are in the same order on all ranks, so that sender and receiver agree without
-communication.  Runs of bytes are cut where others begin and end::
+communication. Pieces are cut at the begins and ends of runs::
 
     pieces      [--------)     [---)           0: 0-9     1: 15-19
     runs        [---)[-----------)             0: 0-4     1: 4-17
     crossings   [---)[---)     [-)             0, 0    0, 1    1, 1
 
-Each byte of the arena has an owner, whose arena holds the authoritative value::
+Each byte of the arena has an owner, whose arena contains the authoritative value::
 
     tiles        0 ... 367          368 ... 735        736 ... 1471
     ranks        0                  1                  2
@@ -39,7 +39,7 @@ from poplite.frozen import frozen
 
 @frozen(eq=False)
 class RunOverlaps:
-    """The intersections of pieces and runs.
+    """The intersections of pieces with runs.
 
     Attributes:
         piece: int64[n], number of the piece, ascending.
@@ -55,7 +55,7 @@ class RunOverlaps:
 
 
 def crossings(begin: Int64, end: Int64, starts: Int64, stops: Int64) -> RunOverlaps:
-    """Return the intersections of pieces, in any order, with runs, which ascend and are disjoint.
+    """Return the intersections of pieces, in any order, with ascending disjoint runs.
 
     >>> pieces = np.array([0, 15]), np.array([9, 19])
     >>> found = crossings(*pieces, np.array([0, 4]), np.array([4, 17]))
@@ -75,7 +75,7 @@ def crossings(begin: Int64, end: Int64, starts: Int64, stops: Int64) -> RunOverl
 
 
 def united(key: Int64, begin: Int64, end: Int64) -> tuple[Int64, Int64, Int64]:
-    """Return pieces by ascending key and begin; those of one key that overlap or touch are merged.
+    """Return pieces by ascending key and begin; overlapping or adjacent ones of a key are merged.
 
     >>> begin, end = np.array([4, 0, 0]), np.array([9, 5, 2])
     >>> [each.tolist() for each in united(np.array([1, 1, 0]), begin, end)]
@@ -85,7 +85,7 @@ def united(key: Int64, begin: Int64, end: Int64) -> tuple[Int64, Int64, Int64]:
     key, begin, end = key[order], begin[order], end[order]
     if not len(key):
         return key, begin, end
-    room = int(end.max()) + 1  # so that pieces of two keys never touch
+    room = int(end.max()) + 1  # so that pieces of two keys are never adjacent
     reached = np.maximum.accumulate(end + key * room)
     is_first = np.append(True, begin[1:] + key[1:] * room > reached[:-1])
     first = np.flatnonzero(is_first)
@@ -97,10 +97,10 @@ def united(key: Int64, begin: Int64, end: Int64) -> tuple[Int64, Int64, Int64]:
 
 
 EVERYONE = -1
-"""In place of a rank: each rank has its own copy, which never changes."""
+"""In place of a rank, for bytes that never change: each rank has its own copy."""
 
 HOST = 0
-"""The rank of the host, which also owns data without a tile."""
+"""The rank of the host; it also owns data without a tile."""
 
 
 @frozen(eq=False)
@@ -130,12 +130,12 @@ class Owners:
         return len(self.cut) + 1
 
     def runs_of(self, rank: int) -> tuple[Int64, Int64]:
-        """Return begin and end of the runs that a rank owns, or has a copy of."""
+        """Return begins and ends of the runs that a rank owns, or has a copy of."""
         own = (self.rank == rank) | (self.rank == EVERYONE)
         return self.begin[own], self.stops[own]
 
     def hold(self, rank: Int64, begin: Int64, end: Int64) -> npt.NDArray[np.bool_]:
-        """Return which runs of bytes are within those that their ranks own, or have a copy of."""
+        """Return which runs of bytes are within runs that their ranks own, or have a copy of."""
         run = np.searchsorted(self.begin, begin, side="right") - 1
         owner = self.rank[run]
         return np.asarray((end <= self.stops[run]) & ((owner == rank) | (owner == EVERYONE)))
@@ -231,7 +231,7 @@ class CopiedPieces:
 
 
 def reach(moves: Moves) -> tuple[Int64, Int64, Int64, Int64]:
-    """Return first byte and the byte after the last of each record: of destination and source."""
+    """Return the first byte of each record and the byte after its last: destination, source."""
     records = moves.records
     if not len(records):
         nothing = np.zeros(0, np.int64)
@@ -253,13 +253,14 @@ def reach(moves: Moves) -> tuple[Int64, Int64, Int64, Int64]:
 
 @frozen(eq=False)
 class Messages:
-    """Pieces of bytes that are sent, by sender, receiver and destination.
+    """Pieces of bytes to send, ordered by sender, receiver and destination.
 
     Attributes:
-        sender: int64[pieces], rank.
-        receiver: int64[pieces], rank.
-        pieces: their sources and destinations.
-        replica_map: for each replica the one that receives its pieces; None if each keeps them.
+        sender: int64[pieces], the rank that sends.
+        receiver: int64[pieces], the rank that receives.
+        pieces: sources and destinations.
+        replica_map: for each replica the one that receives its pieces; None if each sends to
+            itself.
     """
 
     sender: Int64
@@ -282,20 +283,20 @@ def messages(
     pieces: CopiedPieces,
     replica_map: tuple[int, ...] | None = None,
 ) -> Messages:
-    """Return messages in order; pieces that stay on their rank are left out."""
+    """Return messages in order, without pieces that stay on their rank."""
     leaves = np.flatnonzero((sender != receiver) & (sender != EVERYONE))
     order = leaves[np.lexsort((pieces.to[leaves], receiver[leaves], sender[leaves]))]
     return Messages(sender[order], receiver[order], pieces.chosen(order), replica_map)
 
 
 def brought(rank: Int64, begin: Int64, end: Int64, owners: Owners) -> Messages:
-    """Return the messages that bring runs of bytes from their owners to ranks, each byte once."""
+    """Return the messages that send runs of bytes from their owners to ranks, each byte once."""
     owner, reader, first, last = _with_owners(rank, begin, end, owners)
     return messages(owner, reader, CopiedPieces(first, first, last - first))
 
 
 def return_messages(rank: Int64, begin: Int64, end: Int64, owners: Owners) -> Messages:
-    """Return the messages that bring runs of bytes from ranks to their owners."""
+    """Return the messages that send runs of bytes from ranks to their owners."""
     owner, writer, first, last = _with_owners(rank, begin, end, owners)
     return messages(writer, owner, CopiedPieces(first, first, last - first))
 
@@ -303,7 +304,7 @@ def return_messages(rank: Int64, begin: Int64, end: Int64, owners: Owners) -> Me
 def _with_owners(
     rank: Int64, begin: Int64, end: Int64, owners: Owners
 ) -> tuple[Int64, Int64, Int64, Int64]:
-    """Return owner, rank, begin and end of the bytes that ranks touch elsewhere."""
+    """Return owner, rank, begin and end of the bytes that ranks access on other ranks."""
     found = crossings(begin, end, owners.begin, owners.stops)
     owner, other = owners.rank[found.run], rank[found.piece]
     leaves = np.flatnonzero((owner != other) & (owner != EVERYONE))
@@ -314,14 +315,14 @@ def _with_owners(
 
 
 def to_everyone(begin: Int64, end: Int64, owners: Owners) -> Messages:
-    """Return the messages that bring runs of bytes to all ranks."""
+    """Return the messages that send runs of bytes to all ranks."""
     count = owners.num_ranks
     ranks = np.repeat(np.arange(count), len(begin))
     return brought(ranks, np.tile(begin, count), np.tile(end, count), owners)
 
 
 def in_tree(begin: int, end: int, owners: Owners) -> list[Messages]:
-    """Return the messages that bring a run of one owner to all ranks, doubling the ranks each time.
+    """Return rounds of messages that send a run to all ranks; each doubles the ranks that have it.
 
     owner 3 of 6 ranks    3 -> 4     3 -> 5, 4 -> 0     3 -> 1, 4 -> 2
     """
@@ -339,12 +340,12 @@ def in_tree(begin: int, end: int, owners: Owners) -> list[Messages]:
 
 
 def to_rank(rank: int, begin: Int64, end: Int64, owners: Owners) -> Messages:
-    """Return the messages that bring runs of bytes to one rank."""
+    """Return the messages that send runs of bytes to one rank."""
     return brought(np.full(len(begin), rank), begin, end, owners)
 
 
 def handed_on(before: Owners, after: Owners, size: int) -> Messages:
-    """Return the messages that bring the first bytes from their owners to new owners."""
+    """Return the messages that send the first `size` bytes from their owners to new owners."""
     ends = np.minimum(before.stops, size)
     found = crossings(before.begin, ends, after.begin, after.stops)
     pieces = CopiedPieces(found.begin, found.begin, found.end - found.begin)

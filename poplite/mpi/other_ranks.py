@@ -1,26 +1,24 @@
-"""The other ranks, as the simulator of one rank sees them: exchanges, callbacks, ends of runs.
+"""The other ranks, for the simulator of one rank: exchanges, callbacks, ends of runs.
 
     EXCHANGE    persistent requests, started and polled by compiled code
     CALLBACK    run by the host, rank 0, which tells the others how it ended
     end of run  all ranks report how it ended for them
 
-A callback that raises, `engine.stop()` and Ctrl-C end the run at one place on all ranks
-(see below), and their engines can run again.  Anything else that ends a run is known to one rank
-only, while others may be a step ahead: that ends the run everywhere, and engines need `load()`.
-
-Runs that are stopped from outside end after the same step on all ranks.
+A callback that raises, `engine.stop()` and Ctrl-C end the run after the same step on all ranks, as
+below, and their engines can run again. Any other cause is known to one rank only, while others may
+be a step ahead: it ends the run on all ranks, and engines then need `load()`.
 
     rank 0    step 1  2  3  4 | Ctrl-C      sent: 4     limit 6     5  6 | stopped
     rank 1    step 1  2  3  4  5  6 |       sent: 6     limit 6          | stopped
 
-A rank that has to stop announces how many rows it has begun.  Each of the others does the same when
-Python is entered next, and all continue until the greatest of these numbers, to the next step that
-has not begun.  Control flow is the same everywhere, so that is the same place on all ranks.  If one
-rank stopped by itself, its peers would wait forever.  Ranks that exchange nothing may be far apart:
-one that has not reached the limit announces that repeatedly, and those at the limit wait for it.
+A rank that must stop announces how many rows it has begun. Each other rank does the same the next
+time that Python is entered, and all continue to the greatest of these numbers and end before the
+next step. Control flow is the same on all ranks, so this is the same place. If one rank stopped by
+itself, its peers would wait forever. Ranks that exchange nothing may be far apart: one that has not
+reached the limit announces this repeatedly, and those at the limit wait for it.
 
 MPI sends pieces of memory in place: one piece as bytes, several as a datatype of blocks, so nothing
-is packed by hand.
+is packed explicitly.
 """
 
 from __future__ import annotations
@@ -58,11 +56,11 @@ T = TypeVar("T")
 Bytes = npt.NDArray[np.uint8]
 
 SPINS = 200
-"""Polls before the processor is yielded, if each rank has its own."""
+"""Number of polls before the processor is yielded, if each rank has its own processor."""
 
 
 class RanksDiffer(Exception):
-    """Ends a run because of a message from another rank; `error` is for the user."""
+    """Ends a run because of a message from another rank; `error` is raised to the user."""
 
     def __init__(self, error: DeviceRuntimeError) -> None:
         super().__init__(error)
@@ -73,7 +71,7 @@ class OtherRanks:
     """The other ranks of a program.
 
     Attributes:
-        own: begin and end of the runs of bytes that this rank owns, or has a copy of.
+        own: begins and ends of the runs of bytes that this rank owns, or has a copy of.
         broken: why memory is undefined; empty if it is not.
     """
 
@@ -105,13 +103,13 @@ class OtherRanks:
 
     @property
     def sent_bytes(self) -> int:
-        """Bytes that this rank sends if each exchange is done once."""
+        """Number of bytes that this rank sends if each exchange runs once."""
         number = self._ranks.number
         sent = (each.messages for each in self._exchanges)
         return sum(int(each.pieces.size[each.sender == number].sum()) for each in sent)
 
     def is_sent(self, exchange: int) -> bool:
-        """Return whether an exchange is done: tables of uncounted vertices are not sent."""
+        """Return whether an exchange sends anything: tables of uncounted vertices are not sent."""
         table = self._exchanges[exchange].table
         return table is None or bool(self._slots.get(table))
 
@@ -123,7 +121,7 @@ class OtherRanks:
         shadows: Sequence[Bytes],
         slots: Mapping[int, Sequence[int]],
     ) -> None:
-        """Make the requests of all exchanges."""
+        """Make the requests for all exchanges."""
         self._parts, self._shadows, self._slots = parts, shadows, slots
         for exchange in self._exchanges:
             self._kept.append(KeptExchange(self._spins))
@@ -134,7 +132,7 @@ class OtherRanks:
         if exchange.table is not None:
             size = int((exchange.messages.pieces.to + exchange.messages.pieces.size).max())
             memory = [_bytes_at(at, size) for at in self._slots.get(exchange.table, ())]
-        if not memory:  # a table of uncounted vertices
+        if not memory:  # for a table of uncounted vertices
             return []
         data = self._ranks.data
         makers = data.Recv_init, data.Send_init
@@ -142,11 +140,11 @@ class OtherRanks:
         return requests(exchange.messages, self._ranks.number, memory, makers, tag)
 
     def load(self) -> None:
-        """Mark memory as defined: it has been filled anew on all ranks."""
+        """Mark memory as defined: it has been filled again on all ranks."""
         self.broken = ""
 
     def _renew(self) -> None:
-        """Make new requests, which never receive messages of the old ones."""
+        """Make new requests, which never receive messages from the old ones."""
         if self._series == self._ranks.series:
             return
         self._series = self._ranks.series
@@ -155,7 +153,7 @@ class OtherRanks:
             kept.take(self._made(exchange))
 
     def address(self, exchange: int) -> int:
-        """Return the address of the words of an exchange."""
+        """Return the address of an exchange's words."""
         return int(self._kept[exchange].words.ctypes.data)
 
     def move(self, messages: Messages, memory: Sequence[Bytes], call: str) -> None:
@@ -183,7 +181,7 @@ class OtherRanks:
         self._ranks.check_patience(now - self._since, self._call, lambda: _missing(kept))
 
     def follow(self, ticks: Callable[[], int], step: Callable[[], str]) -> None:
-        """Set the functions that return how many rows a run has begun, and its present step."""
+        """Set the functions that return how many rows a run has begun, and its current step."""
         self._stops.ticks, self._step = ticks, step
 
     def look(self) -> None:
@@ -194,7 +192,7 @@ class OtherRanks:
 
     @property
     def limit(self) -> int | None:
-        """Counted rows after which the run ends on all ranks; None if no rank asks for that."""
+        """Number of counted rows after which the run ends on all ranks; None if no rank asks."""
         return self._stops.limit
 
     def stop_here(self) -> None:
@@ -204,14 +202,14 @@ class OtherRanks:
             self._stops.end()
 
     def check_peers(self) -> None:
-        """Raise when another rank has stopped."""
+        """Raise if another rank has stopped."""
         if (found := self._ranks.failure()) is not None:
             raise RanksDiffer(stopped_by(*found, self._call))
 
     # -- work of the host --------------------------------------------------------------------------
 
     def from_host(self, call: str, value: T) -> T:
-        """Return the host's value of something that all ranks call."""
+        """Return the host's value in a call that all ranks make."""
         return self._ranks.from_host(call, value)
 
     def calls(
@@ -227,7 +225,7 @@ class OtherRanks:
         return lambda: self._by_all(call)
 
     def _hosted(self, call: Callable[[], object]) -> None:
-        """Let the host do an action, and tell the others the outcome."""
+        """Let the host do an action, and tell the other ranks the outcome."""
         if not self.is_host:
             word = self._next_word(0)
             if word.value:
@@ -246,7 +244,7 @@ class OtherRanks:
     def agreed(self, error: Exception | None, count: int) -> tuple[Exception | None, int]:
         """Return the error that all ranks raise after a step, once all have reported theirs.
 
-        Also returns the greatest count of all ranks.
+        Also returns the greatest of the ranks' counts.
         """
         ranks, own = self._ranks, "" if error is None else text_of(error)
         ranks.tell(Word(self._call, (own, count), is_last=False))
@@ -260,7 +258,7 @@ class OtherRanks:
         return error, count
 
     def _next_word(self, rank: int) -> Word:
-        """Return the next message of a rank in the middle of a run."""
+        """Return the next message of a rank during a run."""
 
         def is_said() -> bool:
             self.check_peers()
@@ -284,7 +282,7 @@ class OtherRanks:
             raise ControlProgramError(
                 f"{call}: memory is undefined since a run ended on one rank",
                 found=self.broken,
-                fix="engine.load() on all ranks begins anew",
+                fix="call engine.load() on all ranks to begin again",
             )
 
     # -- runs --------------------------------------------------------------------------------------
@@ -298,7 +296,7 @@ class OtherRanks:
         with self._stops.of_run(call):
             try:
                 run()
-            except BaseException as found:  # it is raised below, once the others know
+            except BaseException as found:  # raised below, once the other ranks know
                 error = found
             is_alone = error is not None and not self._is_agreed
             failed = text_of(error) if error is not None and is_alone else ""
@@ -333,7 +331,7 @@ def _free(kept: list[KeptExchange]) -> None:
 
 
 def _bytes_at(address: int, size: int) -> Bytes:
-    """Return memory as an array, which the caller keeps alive."""
+    """Return memory as an array; the caller must keep the memory alive."""
     return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
 
 
@@ -355,18 +353,18 @@ SAME_S = 1.0
 
 
 class SameInterrupt:
-    """Handles SIGINT after a run ended by Ctrl-C on another rank: it may be the same one."""
+    """Handles SIGINT after a run ended by Ctrl-C on another rank: it may be the same Ctrl-C."""
 
     def __init__(self) -> None:
         self._until = time.monotonic() + SAME_S
 
     def takes_it(self) -> bool:
-        """Return whether a SIGINT is this rank's part of one Ctrl-C."""
+        """Return whether a SIGINT is this rank's part of the same Ctrl-C."""
         is_same, self._until = time.monotonic() < self._until, 0.0
         return is_same
 
     def __call__(self, number: int, frame: object) -> None:
-        """Do nothing if it is the same one, else what Python does."""
+        """Do nothing if it is the same Ctrl-C, else raise as Python does."""
         signal.signal(signal.SIGINT, signal.default_int_handler)
         if not self.takes_it():
             raise KeyboardInterrupt
@@ -376,8 +374,8 @@ class Stops:
     """The requests of ranks to stop the run in progress.
 
     Attributes:
-        limit: rows after which the run ends; None if no rank asks for that.
-        is_interrupted: whether Ctrl-C is to end it, on whatever rank.
+        limit: number of rows after which the run ends; None if no rank asks.
+        is_interrupted: whether Ctrl-C on any rank is to end it.
     """
 
     def __init__(self, ranks: Ranks) -> None:
@@ -394,9 +392,9 @@ class Stops:
 
     @contextmanager
     def of_run(self, call: str) -> Iterator[None]:
-        """Treat Ctrl-C as a request to stop in a `with` statement, a second one as Python does.
+        """Treat Ctrl-C as a request to stop in a `with` statement, and a second one as Python does.
 
-        One Ctrl-C reaches all ranks, some of them later than others and after the run.
+        One Ctrl-C reaches all ranks, some of them later than others or after the run.
         """
         self._reset(call)
         if threading.current_thread() is not threading.main_thread():
@@ -424,7 +422,7 @@ class Stops:
             signal.signal(signal.SIGINT, SameInterrupt() if is_open else before)
 
     def watch(self, running: Running) -> None:
-        """Treat `engine.stop()`, which stops this `Running`, as a request."""
+        """Treat `engine.stop()`, which stops `running`, as a request."""
         self._running = running
 
     def look(self) -> None:
@@ -450,12 +448,12 @@ class Stops:
         self._ranks.wait(lambda: not unknown(), self._call, unknown)
         said = self._ranks.stops
         self.is_interrupted |= any(word.value[1] == INTERRUPTED for word in said.values())
-        # A rank that has ended the run cannot stop it: then all end it.
+        # A rank that has ended the run cannot stop it: then all ranks have ended it.
         if len(said) == len(others):
             self.limit = max([own, *(word.value[0] for word in said.values())])
 
     def _say_again(self) -> None:
-        """Let others wait longer if this rank has not reached the limit."""
+        """Announce again, so that others wait longer, if this rank has not reached the limit."""
         now = time.monotonic()
         if self.limit is not None and now > self._told_at + AGAIN_S and not self.is_reached:
             self._told_at = now
@@ -507,7 +505,7 @@ def parts_of(messages: Messages, rank: int) -> Iterator[RankMessage]:
 
 
 def message_tag(series: int, *, is_kept: bool) -> int:
-    """Return the tag of messages of programs, which are persistent, or of single calls."""
+    """Return the tag for messages of programs, which are persistent, or of single calls."""
     return 2 * series + is_kept
 
 
@@ -520,8 +518,8 @@ def requests(
 ) -> list[tuple[int, T]]:
     """Return the requests of a rank, each with its peer.
 
-    `memory` is the bytes of each replica; `makers` are a communicator's methods to receive and
-    send.
+    `memory` has the bytes of each replica; `makers` are the methods of a communicator that make
+    requests to receive and to send.
     """
     found = []
     to = messages.replica_map or range(len(memory))
@@ -547,7 +545,7 @@ def _made(make: Callable[..., T], memory: Bytes, part: RankMessage, tag: int) ->
 
 
 class KeptExchange:
-    """An exchange of a program; `words` are for compiled code (`poplite.executable.encoding`)."""
+    """An exchange of a program; compiled code reads `words` (`poplite.executable.encoding`)."""
 
     def __init__(self, spins: int) -> None:
         self.words = np.zeros(op.EXCHANGE_WORDS, np.int64)

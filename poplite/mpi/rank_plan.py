@@ -1,8 +1,8 @@
-"""The executable of one rank, with the exchanges in which all ranks take part.
+"""Plan the executable of one rank, with the exchanges in which all ranks take part.
 
     executable of the graph      the same on all ranks
-    -> owners                    by the tiles of elements and vertices
-    -> steps of the rank         own vertices and parts of copies, messages around them
+    -> owners                    from the tiles of elements and vertices
+    -> steps of the rank         own vertices and parts of copies, messages before and after them
     -> programs                  with an EXCHANGE where a step, a decision or the host needs
                                  data of other ranks
 
@@ -10,7 +10,7 @@ Rows are inserted before and after others, the same on all ranks; a jump to a ro
 the first row inserted before it::
 
     REPEAT      10 times, else row 3          REPEAT      10 times, else row 5
-      LAUNCH    'blur', COMPUTE                 EXCHANGE  0: remote data that 'blur' touches
+      LAUNCH    'blur', COMPUTE                 EXCHANGE  0: remote data that 'blur' accesses
     AGAIN       row 1                           LAUNCH    'blur', COMPUTE
     END                                         EXCHANGE  1: remote data that it wrote
                                               AGAIN       row 1
@@ -69,22 +69,20 @@ from poplite.mpi.messages import (
 from poplite.simulator.run.slot_counts import known_slots
 from poplite.simulator.run.touched import numbers_and_rows, numbers_within, vertex_numbers
 
-# -- the tiles of each rank ------------------------------------------------------------------------
+# -- tiles of each rank ----------------------------------------------------------------------------
 # Each rank gets a contiguous share of tiles, of about equal work.
-#
-#     work of tiles    5 5 5 5 20 5 5 10        60, 20 a rank
+#     work of tiles    5 5 5 5 20 5 5 10        60, or 20 per rank
 #     3 ranks          [5 5 5 5][20][5 5 10]    cut at 4 and 5
-#
 # Work is the modelled cycles of vertices, times the counts of Repeats; for classes whose cycles
-# depend on data, it is a guess.  If costs are not modelled, it is the elements that vertices touch.
-# A boundary between IPUs is preferred if it is near.
+# depend on data, it is a guess. If costs are not modelled, it is the number of elements that
+# vertices access. A boundary between IPUs is preferred if it is near.
 
 NEAR = 0.05
-"""A boundary between IPUs is preferred if it moves this fraction of a rank's work, or less."""
+"""A boundary between IPUs is preferred if it moves at most this fraction of a rank's work."""
 
 
 def equal_cut(executable: Executable, count: int) -> list[int]:
-    """Return the first tile of each rank but the first, so that ranks get about equal work."""
+    """Return the first tile of each rank except rank 0, so that ranks get about equal work."""
     target = executable.target
     work = _work(executable, target.tiles)
     if not work.any():
@@ -93,7 +91,7 @@ def equal_cut(executable: Executable, count: int) -> list[int]:
 
 
 def cut_of_work(work: npt.NDArray[np.float64], count: int, tiles_per_ipu: int) -> list[int]:
-    """Return the first tile of each rank but the first, given the work of tiles.
+    """Return the first tile of each rank except rank 0, from the work of tiles.
 
     >>> cut_of_work(np.array([5.0, 5, 5, 5, 20, 5, 5, 10]), 3, 8)
     [4, 5]
@@ -132,7 +130,7 @@ def _work(executable: Executable, tiles: int) -> npt.NDArray[np.float64]:
 
 
 def _times(executable: Executable) -> npt.NDArray[np.float64]:
-    """Return how often each step runs when all programs run once, and data decide nothing."""
+    """Return how often each step runs if all programs run once, for control flow without data."""
     times = np.zeros(len(executable.steps))
     for code in executable.programs.values():
         rows = code.step_rows
@@ -141,7 +139,7 @@ def _times(executable: Executable) -> npt.NDArray[np.float64]:
 
 
 def _executions(ops: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Return how often each row runs: in Repeats by their counts, in functions by their calls."""
+    """Return how often each row runs, from the counts of Repeats and the calls of functions."""
     kinds, rows = ops[:, 0], np.arange(len(ops))
     within = np.ones(len(ops))
     for row in np.flatnonzero(kinds == op.REPEAT).tolist():
@@ -151,7 +149,7 @@ def _executions(ops: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     function = np.searchsorted(begins, rows, "right")  # 0 for the program
     called = 1 + np.searchsorted(begins, ops[calls, 1])
     entered = np.append(1.0, np.zeros(len(begins)))
-    for _ in begins:  # calls are nested at most as deep as there are functions
+    for _ in begins:  # calls are nested no deeper than the number of functions
         before = entered.copy()
         entered[1:] = 0
         np.add.at(entered, called, (within * before[function])[calls])
@@ -160,23 +158,22 @@ def _executions(ops: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
 
 
 # -- the steps of one rank -------------------------------------------------------------------------
-#
-# compute set    messages before    remote data that vertices read or write; a vertex may leave
-#                                   elements of an Output unwritten, and all of it is sent back
-#                gather ... scatter of own vertices
-#                messages after     elements that they wrote on other ranks
-# copy           messages before    from the owner of the source straight to the destination
+# compute set    messages before    remote data that vertices read or write: the whole of an Output,
+#                                   since it is sent back whole and may be partly unwritten
+#                gather ... scatter for own vertices
+#                messages after     elements that own vertices wrote on other ranks
+# copy           messages before    from the owner of the source directly to the destination
 #                pieces that stay on this rank
 
 
 @frozen(eq=False)
 class RankStep:
-    """A step in the form that one rank runs.
+    """The part of a step that one rank runs.
 
     Attributes:
         before: the messages between ranks before it.
         after: the messages between ranks after it.
-        vertex_ranks: int64[vertices], the rank of each vertex; none for a Copy.
+        vertex_ranks: int64[vertices], the rank of each vertex; empty for a Copy.
     """
 
     step: ComputeStep | CopyStep
@@ -186,7 +183,7 @@ class RankStep:
 
 
 def rank_steps(executable: Executable, owners: Owners, rank: int) -> list[RankStep]:
-    """Return all steps of an executable in the form that a rank runs."""
+    """Return the parts of all steps of an executable that a rank runs."""
     found: list[RankStep] = []
     origins = iter(executable.origins)
     for step in executable.steps:
@@ -202,7 +199,7 @@ def rank_steps(executable: Executable, owners: Owners, rank: int) -> list[RankSt
 
 @frozen(eq=False)
 class _Touched:
-    """Runs of bytes that vertices touch.
+    """Runs of bytes that vertices access.
 
     Attributes:
         rank: int64[runs], rank of the vertex.
@@ -252,7 +249,7 @@ def _compute_of_rank(step: ComputeStep, owners: Owners, vertex_ranks: Int64, ran
 def _touched(
     step: ComputeStep, vertex_ranks: Int64, owners: Owners
 ) -> tuple[list[Int64], _Touched]:
-    """Return the numbers of each group's vertices, and the runs that they touch.
+    """Return the numbers of each group's vertices, and the runs that they access.
 
     Runs on a vertex's own rank are left out, unless they are saved before they are written.
     """
@@ -283,7 +280,7 @@ def _touched(
 def _by_rank(
     touched: _Touched, which: npt.NDArray[np.bool_], count: int
 ) -> list[tuple[Int64, Int64]]:
-    """Return begin and end of some of the runs of each rank, ascending and disjoint."""
+    """Return begins and ends of some of the runs of each rank, ascending and disjoint."""
     rank, begin, end = united(touched.rank[which], touched.begin[which], touched.end[which])
     bounds = np.searchsorted(rank, np.arange(count + 1))
     spans = [slice(bounds[number], bounds[number + 1]) for number in range(count)]
@@ -298,7 +295,7 @@ def _cut(moves: Moves, runs: tuple[Int64, Int64], *, at_source: bool) -> CopiedP
 
 
 def _moves(whole: Moves, own: CopiedPieces) -> Moves:
-    """Return the copies of own pieces; unchanged if that is all of them."""
+    """Return the copies of own pieces; `whole` unchanged if all pieces are own."""
     if not len(own):
         return NO_MOVES
     return whole if int(own.size.sum()) == whole.size_bytes else own.moves()
@@ -328,10 +325,7 @@ def _copy_of_rank(step: CopyStep, owners: Owners, rank: int) -> RankStep:
 
 
 def _whole_records(moves: Moves, owners: Owners) -> tuple[Int64, Int64]:
-    """Return the owner of each record's whole destination, and of its whole source.
-
-    -2 stands for several owners.
-    """
+    """Return the owner of each record's destination, and of its source; -2 for several owners."""
     to, to_end, start, start_end = reach(moves)
     return _only_owner(to, to_end, owners), _only_owner(start, start_end, owners)
 
@@ -343,18 +337,17 @@ def _only_owner(begin: Int64, end: Int64, owners: Owners) -> Int64:
 
 
 # -- subsets of vertices ---------------------------------------------------------------------------
-# Descriptor rows are cut where the vertices of a rank begin and end.
+# Descriptor rows are cut at the first and last vertices of a rank.
 #
 #     row        6 vertices from number 10, x.start 0, +64      ranks 0 0 0 1 1 1
 #     rank 1     3 vertices from number 13, x.start 192, +64
-#
-# Affine columns begin later, flat ones later in their table; tables are unchanged.
+# Affine columns get later starts, flat ones later positions in their table; tables are unchanged.
 
 
 def subset(group: Vertices, is_taken: npt.NDArray[np.bool_]) -> Vertices:
-    """Return the chosen vertices of a group, bool[vertices], run by run; there may be none.
+    """Return the vertices of a group for which `is_taken`, bool[vertices], is true, by run.
 
-    A group without vertices still names its class.
+    The result may be empty, but still has the class of the group.
     """
     counts = group.rows[:, COUNT_WORD]
     if is_taken.all():
@@ -375,21 +368,21 @@ def subset(group: Vertices, is_taken: npt.NDArray[np.bool_]) -> Vertices:
     return replace(group, rows=rows, weights=weights)
 
 
-# -- the executable of one rank --------------------------------------------------------------------
+# -- executable of one rank ------------------------------------------------------------------------
 
 _SHADOW = object()
-"""Suffix of the key of an exchange of the shadow."""
+"""Suffix of the key of an exchange in the shadow."""
 
 _Ops = defaultdict[int, list[tuple[int, int, int, int]]]
 
 POISON = 0xFF
-"""The byte with which tests overwrite: NaN, -1, or a BOOL that is neither true nor false."""
+"""The byte that tests write: NaN, -1, or a BOOL that is neither true nor false."""
 
 POISON_BYTES = 4096
-"""Bytes that are overwritten by one piece of a copy."""
+"""Number of bytes that one piece of a copy overwrites."""
 
 WORD_BYTES = 8
-"""Bytes of a word in a table of slots."""
+"""Size of a word in a table of slots, in bytes."""
 
 
 @frozen(eq=False)
@@ -397,8 +390,8 @@ class Exchange:
     """The messages between ranks at one place of a program.
 
     Attributes:
-        messages: the pieces of memory, or of the table if that is given.
-        table: the compute step whose table of slots contains them; None for the arena.
+        messages: the pieces, in the arena or in `table`.
+        table: the compute step whose table of slots contains the pieces; None for the arena.
         is_shadow: whether they are in the shadow of the arena, which strict checks maintain.
     """
 
@@ -414,7 +407,7 @@ class RankPlan:
     Attributes:
         executable: the executable of the rank.
         exchanges: the exchanges, by the number in EXCHANGE ops; the same on all ranks.
-        poison: the bytes of the arena that are to be `POISON`; empty if nothing is poisoned.
+        poison: the bytes of the arena to be filled with `POISON`; empty without poisoning.
         rows: for each program, the new position of each row of the original: int64[rows].
         places: for each program, the row of the original to which each EXCHANGE belongs, and the
             number of the exchange.
@@ -456,7 +449,7 @@ def rank_plan(
 
 
 def _poisoning(owners: Owners, rank: int, poison: slice) -> Moves:
-    """Return the copies that overwrite all bytes that a rank does not own."""
+    """Return copies that overwrite all bytes that a rank does not own."""
     others = np.flatnonzero((owners.rank != rank) & (owners.rank != EVERYONE))
     begin, size = owners.begin[others], (owners.stops - owners.begin)[others]
     count = -(-size // POISON_BYTES)
@@ -473,10 +466,10 @@ class _Planner:
 
     Attributes:
         exchanges: the exchanges that rows refer to.
-        first_flag: see below.
+        first_flag: the first byte of the flags below.
 
-    After the temporaries, each compute set that returns something has a byte for each rank:
-    whether all vertices of the rank returned true.
+    After the temporaries, each compute set that returns a value has a flag for each rank, one
+    byte: whether all vertices of the rank returned true.
     """
 
     def __init__(
@@ -497,7 +490,7 @@ class _Planner:
         self.first_flag = executable.layout.size_bytes
 
     def rows(self, code: Code) -> tuple[_Ops, _Ops, dict[int, tuple[int, int, int, int]]]:
-        """Return the rows before others, those after them, and those that change."""
+        """Return the rows to insert before others, those to insert after, and changed rows."""
         before: _Ops = defaultdict(list)
         after: _Ops = defaultdict(list)
         changed: dict[int, tuple[int, int, int, int]] = {}
@@ -527,12 +520,12 @@ class _Planner:
             self._add(after[row], ("after", number))
 
     def _decide(self, rows: list[tuple[int, int, int, int]], begin: int, size: int) -> None:
-        """Add the exchange that brings a scalar to all ranks before it decides."""
+        """Add the exchange that sends a scalar to all ranks before control flow depends on it."""
         for number in range(len(in_tree(begin, begin + size, self._owners))):
             self._add(rows, ("tree", begin, begin + size, number))
 
     def _add(self, rows: list[tuple[int, int, int, int]], key: tuple[object, ...]) -> None:
-        """Add an EXCHANGE to rows, if anything is sent; equal exchanges share one number."""
+        """Add an EXCHANGE to rows if it sends anything; equal exchanges share one number."""
         if key not in self._known:
             exchange = self._exchange(*key)
             self._known[key] = len(self.exchanges) if len(exchange.messages) else None
@@ -543,7 +536,7 @@ class _Planner:
                 self._add(rows, (*key, _SHADOW))
 
     def _exchange(self, kind: object, *which: Any) -> Exchange:
-        if which[-1] is _SHADOW:  # for the same bytes
+        if which[-1] is _SHADOW:  # the messages for the same bytes of the arena
             return replace(self._exchange(kind, *which[:-1]), is_shadow=True)
         match kind, *which:
             case "before", number:
@@ -563,7 +556,7 @@ class _Planner:
         return np.unique(self._steps[number].vertex_ranks)
 
     def _flag(self, ranks: Int64) -> int:
-        """Return the byte for the result of own vertices; one that is not read, if there is any."""
+        """Return the byte for the result of own vertices; if possible, one that no step reads."""
         found = np.flatnonzero(ranks == self._rank)
         return int(found[0]) if len(found) else len(ranks)
 
@@ -575,7 +568,7 @@ class _Planner:
         return messages(ranks, owner, CopiedPieces(place, place, np.ones(len(ranks), np.int64)))
 
     def _slots(self, number: int) -> Messages:
-        """Return the messages with the slots of vertices to all ranks: one word each in a table."""
+        """Return the messages that send the slots of vertices, one word each, to all ranks."""
         ranks = self._steps[number].vertex_ranks
         first = np.append(0, np.flatnonzero(np.diff(ranks)) + 1)
         size = np.diff(np.append(first, len(ranks))) * WORD_BYTES
@@ -585,7 +578,7 @@ class _Planner:
         return messages(ranks[first[run]], receiver, CopiedPieces(place, place, size[run]))
 
     def _action(self, action: Action) -> Messages:
-        """Return the messages that bring the data an action reads to the ranks that do it."""
+        """Return the messages that send the data an action reads to the ranks that do it."""
         tensors: list[HostTensor | None] = []
         bytes_read: list[int | None] = []
         match action:
@@ -613,7 +606,7 @@ class _Planner:
 
 
 def _goes_on(code: Code, row: int) -> bool:
-    """Return whether a row is a launch of the same execution as the row before it."""
+    """Return whether a row is a launch in the same execution as the row before it."""
     if not row:
         return False
     ops, numbers = code.ops[row - 1 : row + 1], code.step_numbers[row - 1 : row + 1]
@@ -625,7 +618,7 @@ def _goes_on(code: Code, row: int) -> bool:
 
 
 Rows = Mapping[int, Sequence[Sequence[int]]]
-"""Ops by the row before or after which they are inserted."""
+"""Ops, by the row before or after which they are inserted."""
 
 
 @frozen(eq=False)
@@ -635,7 +628,7 @@ class RankCode:
     Attributes:
         code: the program.
         row: int64[rows], the new position of each row of the original program.
-        of: int64[rows of the program], the row of the original to which each one belongs.
+        of: int64[rows of the program], the row of the original to which each row belongs.
     """
 
     code: Code
@@ -646,12 +639,12 @@ class RankCode:
 def with_rows(
     code: Code, before: Rows, after: Rows, changed: Mapping[int, Sequence[int]]
 ) -> RankCode:
-    """Return a program with inserted rows, each in the same step as the row it belongs to.
+    """Return a program with inserted rows, each in the step of the row it belongs to.
 
     `changed` are ops that replace others.
     """
     ops: list[Sequence[int]] = []
-    of: list[int] = []  # the row to which each new row belongs
+    of: list[int] = []  # the original row to which each new row belongs
     first, place = (np.zeros(len(code.ops), np.int64) for _ in range(2))
     for row, words in enumerate(code.ops.tolist()):
         first[row] = len(ops)

@@ -1,10 +1,10 @@
-"""The ranks of a job, which agree about each call.
+"""The ranks of a job, and their agreement about each call.
 
     rank 0    engine.run('main')    ...  done    -> all
     rank 1    engine.run('main')    ...  failed  -> all, which then end the run too
 
-Words are sent as Python objects on a separate communicator from data.  No rank waits inside MPI, so
-that Ctrl-C works, and a rank that never arrives is detected after a timeout.
+Messages about calls, `Word`, are Python objects on a different communicator than data. No rank
+waits inside MPI, so that Ctrl-C works, and a rank that never arrives is detected after a timeout.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 EAGER_S, SLEEP_S = 2e-3, 50e-6
-"""Seconds for which waiting ranks only yield the processor, and the pause between later polls."""
+"""Seconds for which waiting ranks only yield the processor; seconds between later polls."""
 
 END_S = 1.0
 """Seconds to wait for a rank that has ended: its last messages may be on their way."""
@@ -54,19 +54,19 @@ class Word:
     is_stop: bool = False
 
     def __reduce__(self) -> tuple[object, ...]:
-        # The slots of `dataclasses` take ten times as long, and ranks wait for each word.
+        # Pickling the slots of `dataclasses` takes ten times as long, and ranks wait for each word.
         return Word, (self.call, self.value, self.failed, self.is_last, self.is_stop)
 
 
 class Ranks:
-    """The ranks of a communicator, for all engines of a device.
+    """The ranks of a communicator, shared by all engines of a device.
 
     Attributes:
         number: the number of this rank.
         count: the number of ranks.
         data: the communicator for data.
         series: the number of the messages of programs, unique to this device.
-        stops: messages of ranks that request to stop the run in progress.
+        stops: messages of ranks that ask to stop the run in progress.
         on_machine: how many of the ranks are on this machine.
     """
 
@@ -87,7 +87,7 @@ class Ranks:
         self.on_machine = [each.value for each in self.share(Word(CALL, machine))].count(machine)
 
     def renew(self) -> None:
-        """Take a new number for messages: those with the old one are never received."""
+        """Take a new number for messages; messages with the old number are never received."""
         self.series = self._channel.new_number()
 
     def are_those_of(self, other: Ranks) -> bool:
@@ -114,7 +114,7 @@ class Ranks:
         return not self._sent
 
     def look(self) -> None:
-        """Receive the messages of others."""
+        """Receive the messages of other ranks."""
         while (message := self._comm.improbe(tag=self._tag)) is not None:
             from mpi4py import MPI
 
@@ -136,7 +136,7 @@ class Ranks:
         return any(word.is_last for word in self._inbox[rank])
 
     def failure(self) -> tuple[int, str] | None:
-        """Return a rank that has reported that it cannot continue, and why."""
+        """Return a rank that cannot continue, and the reason; None if all can."""
         self.look()
         for rank, words in enumerate(self._inbox):
             for word in words:
@@ -171,8 +171,9 @@ class Ranks:
         if word.call != call:
             raise ControlProgramError(
                 f"rank {self.number} called {call}, but rank {rank} called {word.call}",
-                found="all ranks make the same calls of an engine, in the same order",
-                fix="call it on all ranks; engine.read(x, root=0) gives values to one of them",
+                found="all ranks must make the same calls of an engine, in the same order",
+                fix="make the call on all ranks; engine.read(x, root=0) returns values on one of "
+                "them",
             )
         return word
 
@@ -194,7 +195,7 @@ class Ranks:
             self.check_host_is_free(call)
             try:
                 value = function()
-            except BaseException as found:  # it is raised below, when the others know
+            except BaseException as found:  # raised below, once the other ranks know
                 error = found
         said = None if error is None else as_others_raise(error, call)
         said = self.from_host(call, said)
@@ -239,7 +240,7 @@ class Ranks:
 
     @contextmanager
     def calling_back(self, call: str) -> Iterator[None]:
-        """Reject collective calls in a `with` statement, in which only the host is in `call`."""
+        """Reject collective calls in a `with` statement, while only the host is in `call`."""
         before, self._channel.called_in = self._channel.called_in, call
         try:
             yield
@@ -250,15 +251,16 @@ class Ranks:
         """Reject a collective call that is made in a callback."""
         if within := self._channel.called_in:
             raise ControlProgramError(
-                f"{call}: all ranks make this call, and callbacks run on rank 0 alone",
+                f"{call}: all ranks must make this call, but callbacks run on rank 0 alone",
                 found=f"rank 0 is in a callback of {within}",
-                fix="use the arrays that the callback is given, or make the call after the run",
+                fix="use the arrays that are passed to the callback, or make the call after the "
+                "run",
             )
 
     def wait(
         self, is_done: Callable[[], bool], call: str, whom: Callable[[], Sequence[int]]
     ) -> None:
-        """Wait until the ranks `whom` have done something; one that never does ends the job."""
+        """Wait until `is_done` returns true; end the job if the ranks `whom` never get there."""
         begin = time.monotonic()
         while not is_done():
             waited = time.monotonic() - begin
@@ -269,7 +271,7 @@ class Ranks:
             self.check_patience(waited, call, whom)
 
     def check_patience(self, waited_s: float, call: str, whom: Callable[[], Sequence[int]]) -> None:
-        """End the job if it has waited for ranks that have ended, or too long.
+        """End the job if this rank waits for ranks that have ended, or has waited too long.
 
         The timeout counts from the last message of any rank.
         """
@@ -279,8 +281,8 @@ class Ranks:
         if self._timeout and waited_s > self._timeout:
             end_job(
                 f"rank {self.number} waited {waited_s:.0f} s for {ranks_text(whom())} in {call}\n"
-                "  all ranks make the same calls of an engine, in the same order\n"
-                f"  try: pl.mpi.Device(timeout=...) where a step takes longer than that"
+                "  all ranks must make the same calls of an engine, in the same order\n"
+                f"  try: pass pl.mpi.Device(timeout=...) if a step takes longer than that"
             )
 
     def _check_ends(self, call: str, whom: Callable[[], Sequence[int]]) -> None:
@@ -293,13 +295,13 @@ class Ranks:
         if ended:
             end_job(
                 f"rank {self.number} waited for {ranks_text(ended)} in {call}, but it has ended\n"
-                "  all ranks make the same calls of an engine, in the same order\n"
-                "  try: look at what it printed; a script ends after the last call of all ranks"
+                "  all ranks must make the same calls of an engine, in the same order\n"
+                "  try: read its output; a script may end only after the last call of all ranks"
             )
 
 
 class StoppedElsewhere(DeviceRuntimeError):
-    """An error that another rank knows more about."""
+    """An error whose cause another rank reports."""
 
     is_told = True
 
@@ -309,12 +311,12 @@ def stopped_by(rank: int, why: str, call: str) -> DeviceRuntimeError:
     return StoppedElsewhere(
         f"{call}: rank {rank} stopped",
         found=why,
-        fix="its own error says more; engine.load() begins anew",
+        fix="see the error of that rank; call engine.load() to begin again",
     )
 
 
 def as_others_raise(error: BaseException, call: str) -> Exception:
-    """Return the exception for the others if rank 0 raises one: the same, if it can be sent."""
+    """Return the exception that other ranks raise for rank 0's: the same, if it can be sent."""
     if isinstance(error, Exception):
         with suppress(Exception):
             copied = pickle.loads(pickle.dumps(error))
@@ -327,8 +329,8 @@ def text_of(error: BaseException) -> str:
     """Return an exception as other ranks show it."""
     try:
         text = str(error)
-    except Exception as fault:  # from a user's class, whose own error matters
-        text = f"its text cannot be made: {type(fault).__name__}"
+    except Exception as fault:  # raised by the user's class; the original error matters more
+        text = f"its text cannot be produced: {type(fault).__name__}"
     return f"{type(error).__name__}: {text}"
 
 

@@ -665,7 +665,7 @@ MOST_VALUES = 8
 # -- when parts run --------------------------------------------------------------------------------
 
 
-def runs_in_order(program: Program, unknown: str = "no op does what {} does") -> bool:
+def runs_in_order(program: Program, unknown: str = "there is no op for {}") -> bool:
     """Return whether all parts of a program run exactly once, in order, each time that it runs.
 
     Code that handles parts calls this, so that a new kind is refused until it is listed here;

@@ -1,4 +1,4 @@
-"""Tests of vertices, of programs, and of code that handles tensors.
+"""Tools for testing vertices, programs, and code that handles tensors.
 
     def test_axpy():
         assert_vertex(Axpy, {"a": 2.0, "x": x, "y": y}, {"y": y + 2 * x})     against NumPy
@@ -9,10 +9,11 @@
         check_tensor(reversed_twice, t.addresses)
 
 `vertices` runs one vertex in both forms on elements in random memory layouts, `faster_forms`
-compares a faster form with `compute`, and `native_codelets` its C++; `plugin` has fixtures for
-pytest. `addressed` pairs a tensor with the addresses of its elements and checks all its queries;
-`random_tensors` makes tensors from a seed, `strategies` are for Hypothesis, which nothing else
-needs, and `python -m poplite.testing.fuzz` checks as many tensors as time allows.
+compares a faster form with `compute`, `native_codelets` compares the C++ codelet with it, and
+`plugin` has fixtures for pytest. `addressed` pairs a tensor with the addresses of its elements and
+checks all its queries; `random_tensors` makes tensors from a seed, `strategies` is for Hypothesis,
+which no other module needs, and `python -m poplite.testing.fuzz` checks as many tensors as time
+allows.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
 """A tensor with the addresses of its elements.
 
 NumPy has every view operation of a tensor. They are applied to an array that holds, at each index,
-the address of the tensor's element there.  On that array every query is easy::
+the address of the tensor's element at that index. On that array every query is simple::
 
     x of shape (2, 3) at address 7      tensor  x.T        addresses  7 10
                                                                       8 11
                                                                       9 12
     x.T.contiguous_regions()            where do the flattened addresses not rise by one?
 
-Both are made by the same calls, which are recorded as Python lines that reproduce the tensor.
+The same calls make the tensor and the array, and are recorded as Python lines that reproduce the
+tensor.
 """
 
 from __future__ import annotations
@@ -67,9 +68,8 @@ class AddressedTensor:
 
     Attributes:
         tensor: a view of some variables.
-        addresses: int64[shape], of the element at each index; element `i` of a variable has
-            the address `variable.storage.base + i`.
-        lines: statements that precede `text`.
+        addresses: int64[shape], the address of the element at each index; element `i` of a variable
+            has the address `variable.storage.base + i`. lines: statements that precede `text`.
         text: an expression for the tensor.
 
     >>> x = variables({"x": (2, 3)})[0]
@@ -89,21 +89,21 @@ class AddressedTensor:
     text: str
 
     def call(self, method: str, *args: Any) -> AddressedTensor:
-        """Call a method of the tensor, and do the same to the addresses.
+        """Call a method of the tensor, and apply the same operation to the addresses.
 
         Args:
-            method: of `Tensor`, one that returns a tensor.
+            method: name of a method of `Tensor` that returns a tensor.
             *args: valid arguments, all positional.
 
         Raises:
-            UnknownName: for any other method.
+            UnknownName: if `Tensor` has no such method.
         """
         if not isinstance(method, str) or method not in _METHODS:
             meant = did_you_mean(method, _METHODS)
             raise UnknownName(
-                f"AddressedTensor.call: no method {clipped(method)}{meant}",
+                f"AddressedTensor.call: there is no method {clipped(method)}{meant}",
                 found=f"the methods are {', '.join(_METHODS)}",
-                fix=".call('reverse', 0), or another of these",
+                fix="call one of these methods, such as .call('reverse', 0)",
             )
         text = f"{self.text}.{method}({_written(args)})"
         with _noted(text):
@@ -112,9 +112,9 @@ class AddressedTensor:
                 addresses = _METHODS[method](self.addresses, *args)
             except TypeError as error:
                 raise ElementTypeError(
-                    f"AddressedTensor.call: {text} is not done to addresses",
+                    f"AddressedTensor.call: {text} cannot be applied to addresses",
                     found=str(error),
-                    fix="whole numbers, or lists of them, as the method's names say",
+                    fix="pass whole numbers, or lists of them, as the method's parameters require",
                 ) from error
         return AddressedTensor(tensor, addresses, self.lines, text)
 
@@ -122,10 +122,10 @@ class AddressedTensor:
         """Concatenate slices along the dimension that is sliced.
 
         Args:
-            intervals: begin and end of each, at least one.
+            intervals: begin and end of each slice; at least one.
             dim: the dimension.
         """
-        fix = "[(0, 2), (3, 4)], begin and end of each"
+        fix = "pass the begin and end of each slice, such as [(0, 2), (3, 4)]"
         listed = checked_items(intervals, "AddressedTensor.joined_slices: intervals", fix)
         checked_integer(dim, "AddressedTensor.joined_slices: dim")
         for each in listed:
@@ -197,7 +197,7 @@ def checked(function: F) -> F:
 
 
 def _written(values: Iterable[object]) -> str:
-    """Return arguments as Python source text; those that have none are valid for no method."""
+    """Return arguments as Python source text; no method takes arguments that have none."""
     try:
         return ", ".join(map(repr, values))
     except (RecursionError, ValueError):
@@ -206,7 +206,7 @@ def _written(values: Iterable[object]) -> str:
 
 @contextmanager
 def _noted(text: str) -> Iterator[None]:
-    """Add to exceptions of the `with` block the expression that raised them."""
+    """Add the expression that raised them to exceptions of the `with` block."""
     try:
         yield
     except Exception as error:
@@ -225,10 +225,10 @@ def variables(
     """Create the variables of a new graph.
 
     Args:
-        shapes: the shape of each, by name.
+        shapes: the shape of each variable, by name.
         num_tiles: number of tiles of the graph.
-        constants: names of those that are constants, with the value 0.
-        mappings: tile mappings by name; other variables have none.
+        constants: names of the variables that are constants, with the value 0.
+        mappings: tile mappings by name; other variables are not mapped.
 
     >>> x, y = variables({"x": (4,), "y": ()}, constants=["y"])
     >>> y.tensor.contains_constant(), y.addresses.tolist()
@@ -252,7 +252,7 @@ def variables(
             raise UnknownName(
                 f"testing.variables: mappings name {clipped(name)}{did_you_mean(name, tensors)}",
                 found=f"shapes name {', '.join(tensors) or 'nothing'}",
-                fix="intervals of each tile for one of these",
+                fix="pass intervals for each tile, by one of these names",
             )
         graph.set_tile_mapping(tensors[name], mapping)
         lines.append(f"graph.set_tile_mapping({name}, {mapping!r})")
@@ -271,7 +271,7 @@ def concatenated(parts: Sequence[AddressedTensor], dim: int) -> AddressedTensor:
     """Concatenate tensors of one graph along a dimension.
 
     Args:
-        parts: at least one; those that are not variables come from a single chain of operations.
+        parts: at least one tensor; those that are not variables come from one chain of operations.
         dim: the dimension.
 
     >>> x, y = variables({"x": (2,), "y": (1,)})
@@ -287,7 +287,7 @@ def concatenated(parts: Sequence[AddressedTensor], dim: int) -> AddressedTensor:
 
 @checked
 def appended(one: AddressedTensor, other: AddressedTensor, dim: int) -> AddressedTensor:
-    """Append a last index along one dimension of a tensor.
+    """Extend a tensor by one index at the end of a dimension.
 
     Args:
         one: the tensor to extend.
@@ -343,22 +343,22 @@ _METHODS: dict[str, Callable[..., Addresses]] = {
 
 
 # -- queries of a tensor, compared with the addresses of its elements ------------------------------
-# Each check computes the answer as plainly as NumPy allows, over every element.  A difference is an
-# `AssertionError` with the query, the answer and the answer of the addresses.
+# Each check computes the answer as plainly as NumPy allows, from every element. On a difference it
+# # raises an `AssertionError` with the query, the answer, and the answer from the addresses.
 
 
 SHOWN = 300
-"""Maximum number of characters of an answer in a message."""
+"""Maximum number of characters shown for an answer in a message."""
 
 
 @checked
 def check_tensor(tensor: Tensor, addresses: Int64) -> None:
-    """Assert that every query of a tensor has the answer that its addresses give.
+    """Assert that every query of a tensor has the answer that follows from its addresses.
 
     Args:
         tensor: any view.
-        addresses: int64[shape], of the element at each index; element `i` of a variable has
-            the address `variable.storage.base + i`.
+        addresses: int64[shape], the address of the element at each index; element `i` of a variable
+            has the address `variable.storage.base + i`.
 
     Raises:
         AssertionError: with the query, the answer, and what was expected.
@@ -377,11 +377,11 @@ def check_tensor(tensor: Tensor, addresses: Int64) -> None:
 
 
 def check_view(tensor: Tensor, addresses: Int64) -> None:
-    """Assert what `check_tensor` does, except for tiles and the order of memory.
+    """Make the checks of `check_tensor`, except those of tiles and memory order.
 
     Args:
         tensor: any view.
-        addresses: int64[shape], of the element at each index.
+        addresses: int64[shape], the address of the element at each index.
 
     Raises:
         AssertionError: with the query, the answer, and what was expected.
@@ -425,9 +425,9 @@ def check_intersection(one: Tensor, addresses: Int64, other: Tensor, others: Int
 
     Args:
         one: a tensor.
-        addresses: int64[shape], of its elements.
+        addresses: int64[shape], the addresses of its elements.
         other: another tensor of the graph.
-        others: int64[shape], addresses of its elements.
+        others: int64[shape], the addresses of its elements.
 
     Raises:
         AssertionError: if one of the two gives a different answer.
@@ -443,7 +443,7 @@ def check_intersection(one: Tensor, addresses: Int64, other: Tensor, others: Int
 
 @checked
 def tiles_of(graph: Graph) -> Int64:
-    """Return the tile at every address of a graph, -1 for none.
+    """Return the tile at every address of a graph; -1 where there is none.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2))
@@ -466,11 +466,12 @@ def check_tile_mapping(tensor: Tensor, addresses: Int64, tiles: Int64) -> None:
 
     Args:
         tensor: any view.
-        addresses: int64, of its elements, in order.
-        tiles: int64, tile at every address, -1 for none.
+        addresses: int64, the addresses of its elements, in order.
+        tiles: int64, the tile at every address; -1 where there is none.
 
     Raises:
-        AssertionError: if they are not, or intervals are not as long as possible.
+        AssertionError: if an element is on a different tile, or an interval is not as long as
+            possible.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2))
@@ -502,8 +503,8 @@ def check_sorted_regions(tensor: Tensor, addresses: Int64, tiles: Int64) -> None
 
     Args:
         tensor: any view.
-        addresses: int64, of its elements, in order.
-        tiles: int64, tile at every address, -1 for none.
+        addresses: int64, the addresses of its elements, in order.
+        tiles: int64, the tile at every address; -1 where there is none.
 
     Raises:
         AssertionError: if an element is missing or in the wrong place, or a group or an
@@ -532,7 +533,7 @@ def check_sorted_regions(tensor: Tensor, addresses: Int64, tiles: Int64) -> None
 
 
 def _groups(flat: Int64, tiles: Int64) -> tuple[Int64, Int64, Int64]:
-    """Group positions by tile and address: the breaks of groups, begins and ends of intervals."""
+    """Group positions by tile and address; return offsets of groups, interval begins and ends."""
     new = np.append(True, (np.diff(flat) != 1) | (np.diff(tiles) != 0))[: len(flat)]
     begin = np.flatnonzero(new)
     end = np.append(begin[1:], len(flat))[: len(begin)]
@@ -568,7 +569,7 @@ def _check_once(answer: SortedRegions, flat: Int64, tiles: Int64) -> None:
 
 
 def _check_aliases(answer: SortedRegions, flat: Int64) -> None:
-    """Assert that every element is listed, with the interval where its memory occurs first."""
+    """Assert that every element is listed, with the first interval that shows its memory."""
     assert answer.aliases is not None
     positions = _positions(answer.begin, answer.length)
     _same("with aliases: elements", np.sort(positions), np.arange(len(flat)))
@@ -586,8 +587,8 @@ def _tiles_at(flat: Int64, tiles: Int64, call: str) -> Int64:
     """Return the tile of each element; refuse tiles unless there is one for each address."""
     if tiles.ndim != 1 or (len(flat) and not 0 <= flat.min() <= flat.max() < len(tiles)):
         raise TensorCreationError(
-            f"testing.{call}: tiles of shape {tiles.shape} have none for each address",
-            fix="tiles_of(graph)",
+            f"testing.{call}: `tiles` must have a tile for each address; found shape {tiles.shape}",
+            fix="pass tiles_of(graph)",
         )
     return tiles[flat]
 

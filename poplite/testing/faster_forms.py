@@ -51,7 +51,7 @@ def check_faster(
 
     Both run compiled, on the same random fields: with no, one, few and many elements, among them
     NaN, infinities, the smallest numbers, zeros of both signs and the limits of integer types.
-    Fields for which `compute` indexes out of range are left out. A template is checked for all
+    Fields for which `compute` indexes out of range are skipped. A template is checked for all
     element types that its `compute` supports.
 
     Args:
@@ -61,10 +61,10 @@ def check_faster(
         values: the values that fields are drawn from, by name. By default integer State fields
             are small.
         examples: number of vertices to try, for each element type.
-        seed: of the random fields; the same seed gives the same fields.
+        seed: seed of the random fields; the same seed gives the same fields.
 
     Raises:
-        AssertionError: for results that differ in a bit, or by more than the form's `rtol`, with
+        AssertionError: if results differ in a bit, or by more than the form's `rtol`, with
             the smallest such fields found; and if `compute` stops for all random fields.
         VertexDefinitionError: if the class has no faster form.
         VertexCompileError: if one of the forms cannot be compiled.
@@ -90,7 +90,7 @@ def check_faster(
             raise definition_error(cls, "it has no faster form", fix)
         rng = np.random.default_rng(seed)
         drawn = drawn_fields(cls, rng, shapes, values or {}, examples)
-        _compare(form, cls, drawn, f"of {examples} vertices, seed {seed}")
+        _compare(form, cls, drawn, f"of {examples} vertices from seed {seed}")
 
 
 # -- both forms ------------------------------------------------------------------------------------
@@ -196,8 +196,8 @@ def _difference(
         if isinstance(defined, PopliteError) and isinstance(faster, PopliteError):
             return ""  # an error of compute is raised for both
         if isinstance(faster, PopliteError):
-            return f"only the faster form stops, {faster.what}"
-        return f"only compute stops, {defined.what}" if isinstance(defined, PopliteError) else ""
+            return f"only the faster form stops: {faster.what}"
+        return f"only compute stops: {defined.what}" if isinstance(defined, PopliteError) else ""
     for name, rows in defined.items():
         for row, (want, got) in enumerate(zip(rows, faster[name], strict=True)):
             wrong = np.flatnonzero(differing(want, got, form.rtol))
@@ -207,11 +207,12 @@ def _difference(
                 field = f"{name}[{row}]" if depth == 2 else name
                 index = f"[{at}]" if depth else ""
                 more = f" ({amount(len(wrong), 'element')} of {len(want):,})" if index else ""
-                return f"'{field}'{index} is {want[at]!s} by compute, and {got[at]!s}{more}"
+                which = f"'{field}'{index} is {want[at]!s} in compute"
+                return f"{which}, but {got[at]!s} in the faster form{more}"
     return ""
 
 
-# -- random fields of all sizes, with special values among them ------------------------------------
+# -- random fields of all sizes, with some special values ------------------------------------------
 
 Array = npt.NDArray[Any]
 Rows = list[Array]
@@ -269,7 +270,7 @@ def drawn_fields(
     values: Mapping[str, Sequence[Any]],
     count: int,
 ) -> list[DrawnFields]:
-    """Return fields of a number of vertices, those with the fewest elements first.
+    """Return the fields of a number of vertices, those with the fewest elements first.
 
     `shapes` and `values` are as for `check_faster`.
     """
@@ -372,8 +373,9 @@ def _special(element: type[ElementType[Any]]) -> Array:
 
 
 Differences = Callable[[Sequence[DrawnFields]], Iterator[str | None]]
-"""Yields the difference of each vertex, empty if there is none; None for a vertex whose definition
-indexes out of range, which does not count."""
+"""Yields the difference for each vertex, "" if there is none; None for a vertex that does not
+count, since its definition indexes out of range.
+"""
 
 
 def smallest_difference(
@@ -384,8 +386,8 @@ def smallest_difference(
     Args:
         drawn: the fields.
         differences: yields the differences for given fields; it is read up to the first one.
-        what: the definition, for the message if it indexes out of range for all fields.
-        which: these fields, for the same message.
+        what: the name of the definition, for the message if it indexes out of range for all fields.
+        which: a description of the fields, for the same message.
         call: the beginning of the user's call, for the same message.
 
     Raises:
@@ -395,8 +397,9 @@ def smallest_difference(
     compared, found = _first_difference(drawn, differences)
     if not compared and found is None:
         raise AssertionError(
-            f"{what} indexes outside of the fields {which}, so nothing was compared\n"
-            f"  try: {call}, lambda n: {{...}}), the lengths that fit a size, or values={{...}}"
+            f"{what} indexes out of range for all fields {which}, so nothing was compared\n"
+            "  "
+            f"try: pass lengths that fit each other, {call}, lambda n: {{...}}), or values={{...}}"
         )
     smallest = found
     while found is not None:
@@ -409,7 +412,7 @@ def smallest_difference(
 def _first_difference(
     drawn: Sequence[DrawnFields], differences: Differences
 ) -> tuple[int, tuple[DrawnFields, str] | None]:
-    """Return the number of equal vertices, and the fields and difference of the first other one."""
+    """Return the number of equal vertices, and the first difference with the vertex's fields."""
     compared = 0
     for fields, why in zip(drawn, differences(drawn), strict=False):
         if why:
@@ -419,7 +422,7 @@ def _first_difference(
 
 
 def parts_of(fields: DrawnFields) -> Iterator[DrawnFields]:
-    """Yield fields with fewer elements, the same selection for all vectors of a length."""
+    """Yield fields with fewer elements; vectors of equal length keep the same positions."""
     declared, rows_of = fields.cls.fields, list(fields.edges.values())
     sizes = {len(row) for rows in rows_of for row in rows} | {len(rows) for rows in rows_of}
     for size in sorted(sizes - {0}):

@@ -1,10 +1,10 @@
 """Check as many random tensors as time allows: `python -m poplite.testing.fuzz`.
 
-A graph gets five variables; a tensor goes through a dozen random operations, and after each of
-them, in each *state*, all queries are compared with dense arrays::
+A graph gets five variables; a tensor goes through a dozen random operations. The tensor after each
+operation is a *state*, whose queries are all compared with dense arrays::
 
     regions, contiguity, counts, aliases        the addresses of the elements
-    intersection with earlier states            the same
+    intersection with earlier states            the addresses of the elements
     tile mapping, after random overlapping edits   one tile number for every address
     groups in the order of memory, and by tile     a sort of the addresses
 
@@ -49,12 +49,12 @@ GRAPHS_AT_ONCE = 50
 
 
 class FuzzResult(NamedTuple):
-    """The results for some graphs.
+    """The results of checking some graphs.
 
     Attributes:
         states: number of tensors checked.
         on_cat: number of those that view a concatenation.
-        multi_digit: number of those with a dimension that is not a single stride.
+        multi_digit: number of those with a dimension that needs more than one stride.
         failure: the report of the first difference, or empty.
     """
 
@@ -64,7 +64,7 @@ class FuzzResult(NamedTuple):
     failure: str = ""
 
     def plus(self, other: FuzzResult) -> FuzzResult:
-        """Return the sum; the first failure is kept.
+        """Return the sum of both results, with the first failure.
 
         >>> FuzzResult(2, 1).plus(FuzzResult(3, failure="x"))
         FuzzResult(states=5, on_cat=1, multi_digit=0, failure='x')
@@ -81,14 +81,14 @@ class Episode:
     """One graph, and a tensor that changes.
 
     Args:
-        seed: of the whole run.
-        number: of this graph.
+        seed: seed of the whole run.
+        number: number of this graph.
 
     Attributes:
         made: the tensor.
         tiles: int64, the tile at every address.
-        edits: lines that edited the tile mapping, each with the number of the tensor's lines that
-            precede it.
+        edits: lines that edited the tile mapping, each with the number of the tensor's lines before
+            it.
         seen: earlier states.
     """
 
@@ -129,7 +129,7 @@ class Episode:
             edits = sorted((a, b, tile) for tile, held in enumerate(mapping) for a, b in held)
         self.edits.append((len(self.made.lines), f"graph.set_tile_mapping(t, {mapping!r})"))
         with catch_warnings():
-            simplefilter("ignore", ConstantRemappedWarning)  # one of the variables is a constant
+            simplefilter("ignore", ConstantRemappedWarning)  # for the variable that is a constant
             tensor.graph.set_tile_mapping(tensor, mapping)
         for begin, end, tile in edits:  # where an element occurs twice, the last interval wins
             self.tiles[flat[begin:end]] = tile
@@ -146,7 +146,7 @@ def run(seed: int, graphs: Sequence[int], states: int) -> FuzzResult:
     """Check the states of some graphs, up to the first difference.
 
     Args:
-        seed: of the whole run.
+        seed: seed of the whole run.
         graphs: the numbers of the graphs.
         states: number of states of each graph.
 
@@ -159,7 +159,7 @@ def run(seed: int, graphs: Sequence[int], states: int) -> FuzzResult:
         for _ in range(states):
             try:
                 episode.step()
-            except Exception as error:  # whatever is raised is a fault, and is reported
+            except Exception as error:  # any exception is a fault to report
                 report = f"seed {seed}, graph {number}:\n\n{episode.program()}\n\n"
                 report += "".join(traceback.format_exception(error))
                 return FuzzResult(done, on_cat, multi_digit, report)
@@ -171,7 +171,7 @@ def run(seed: int, graphs: Sequence[int], states: int) -> FuzzResult:
 
 
 def results(seed: int, states: int, jobs: int) -> Iterator[FuzzResult]:
-    """Check states, some graphs at a time.
+    """Check states, a group of graphs at a time.
 
     Args:
         seed: makes the run repeatable, whatever the number of jobs.
@@ -179,7 +179,7 @@ def results(seed: int, states: int, jobs: int) -> Iterator[FuzzResult]:
         jobs: number of processes.
 
     Yields:
-        The results of each part, in order, up to the first failure.
+        The results of each group, in order, up to the first failure.
 
     >>> [part.states for part in results(0, 20, 1)]
     [12, 8]
@@ -201,7 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
     Args:
-        arguments: of the command line.
+        arguments: the command-line arguments.
 
     Returns:
         Exit code: 1 if an answer was wrong.
@@ -217,7 +217,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{total.states:,} of {options.states:,} states", file=sys.stderr)
     seconds = time.perf_counter() - began
     print(
-        f"{total.states:,} states, {total.on_cat / max(total.states, 1):.0%} on a Cat, "
+        f"{total.states:,} states, {total.on_cat / max(total.states, 1):.0%} of a concatenation, "
         f"{total.multi_digit / max(total.states, 1):.0%} with multi-digit dims, "
         f"{'a wrong answer' if total.failure else 'no mismatch'}, {seconds:.1f} s"
     )
@@ -238,7 +238,7 @@ def _parser() -> argparse.ArgumentParser:
 def _positive(text: str) -> int:
     number = int(text)
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{number}, but the least is 1")
+        raise argparse.ArgumentTypeError(f"must be at least 1; found {number}")
     return number
 
 

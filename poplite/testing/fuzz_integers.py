@@ -1,7 +1,7 @@
 """Check random integer expressions: `python -m poplite.testing.fuzz_integers`.
 
 A graph gets a few tensors of one shape, of all integer types and BOOL, with values at the ends of
-their ranges. Random expressions of several operations over them are computed four ways::
+their ranges. Random expressions of several operations on them are computed in several ways::
 
     fused         ops.map(expression), interpreted; for every tenth graph also compiled
     one by one    ops.map of every operation, whose operands are stored
@@ -47,10 +47,10 @@ ALONG: dict[str, Callable[[Any], Any]] = {
     "cumulative_product": lambda values: np.cumprod(values, -1),
     "sort": lambda values: np.sort(values, -1),
 }
-"""Operations along the last dimension, whose operand is stored first."""
+"""Operations along the last dimension; their operand is stored before they run."""
 
 COMPILED = 10
-"""One of this many graphs is compiled."""
+"""One in this many graphs is compiled."""
 
 EXPRESSIONS_OF_A_GRAPH = 6
 
@@ -66,7 +66,7 @@ class DrawnNode:
         operands: the nodes of its operands.
         element: the element type.
         values: its values, computed in Python.
-        make: makes the expression from those of its operands.
+        make: makes its expression from those of its operands.
         is_number: whether it is a Python number.
     """
 
@@ -82,7 +82,7 @@ class DrawnNode:
 
 
 class IntegerFuzzResult(NamedTuple):
-    """The number of operations of some graphs, and the report of the first difference."""
+    """The number of operations checked in some graphs, and the report of the first difference."""
 
     operations: int = 0
     compiled: int = 0
@@ -90,11 +90,11 @@ class IntegerFuzzResult(NamedTuple):
 
 
 class Drawing:
-    """One graph, and expressions over its tensors.
+    """One graph, and random expressions of its tensors.
 
     Args:
-        seed: of the whole run.
-        number: of this graph.
+        seed: seed of the whole run.
+        number: number of this graph.
     """
 
     def __init__(self, seed: int, number: int) -> None:
@@ -155,7 +155,7 @@ class Drawing:
         self.random.shuffle(operands)
         last = operands[-1]
         if name == "power" and last.is_number and int(last.values) < 0:
-            operands[-1] = operand  # negative numbers are refused there
+            operands[-1] = operand  # a negative number is refused as the second operand
         values = elementwise(functools.partial(ELEMENTWISE[name], element), *operands)
         return _node(name, operands, BOOL if operation.gives == "bool" else element, values)
 
@@ -280,7 +280,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
     Args:
-        arguments: of the command line.
+        arguments: the command-line arguments.
 
     Returns:
         Exit code: 1 if a result was wrong.
@@ -320,17 +320,22 @@ def _results(seed: int, compiled: int, jobs: int) -> Iterator[IntegerFuzzResult]
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m poplite.testing.fuzz_integers",
-        description="Compare drawn expressions of integers, fused and not, with Python's integers.",
+        description="Compare random integer expressions, fused and unfused, with Python's "
+        "integers.",
     )
-    parser.add_argument("--operations", type=int, default=20_000, help="operations to draw")
-    parser.add_argument("--seed", type=int, default=0, help="the same seed draws the same ones")
-    compiled = "of so many graphs one is compiled; 0 for none"
+    parser.add_argument(
+        "--operations", type=int, default=20_000, help="number of operations to draw"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="the same seed draws the same operations"
+    )
+    compiled = "compile one graph in N; 0 compiles none"
     parser.add_argument("--compiled", type=int, default=COMPILED, help=compiled)
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     return parser
 
 
-# -- operations on Python integers, wrapped to an element type: the oracle -------------------------
+# -- the oracle: operations on Python integers, wrapped to an element type -------------------------
 #
 #     wrapped(pl.SHORT, 40_000)                  -25536
 #     ELEMENTWISE["popcount"](pl.SHORT, -1)      16
@@ -347,7 +352,7 @@ def bits(element: ElementClass) -> int:
 
 
 def wrapped(element: ElementClass, value: int) -> int | bool:
-    """Return an integer as an element type stores it; for BOOL, whether it is not 0.
+    """Return an integer wrapped to the range of an element type; for BOOL, whether it is not 0.
 
     >>> from poplite.types import SHORT, UNSIGNED_CHAR
     >>> wrapped(SHORT, 40_000), wrapped(UNSIGNED_CHAR, -1)
@@ -449,7 +454,7 @@ ELEMENTWISE: dict[str, Callable[..., int]] = {
     "sqrt_trunc": lambda element, a: math.isqrt(max(a, 0)),
     "select": lambda element, a, b, predicate: a if predicate else b,
 }
-"""Operations by name, as functions of the operands' element type and their values."""
+"""Operations by name, as functions of the operands' element type and values."""
 
 
 def from_float(element: ElementClass, value: float) -> int | bool:

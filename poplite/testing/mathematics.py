@@ -1,12 +1,12 @@
-"""Errors of the functions of `math` in `compute`.
+"""Measure the errors of the functions of `math` in `compute`.
 
-    python -m poplite.testing.mathematics                       all functions of one number: hours
+    python -m poplite.testing.mathematics                       all functions of one operand: hours
     python -m poplite.testing.mathematics --function gelu       a composite function
-    python -m poplite.testing.mathematics --function exp sin    these
+    python -m poplite.testing.mathematics --function exp sin    two functions
     python -m poplite.testing.mathematics --step 1009           every 1,009th number: seconds
-    python -m poplite.testing.mathematics --double              functions of Python floats: a minute
+    python -m poplite.testing.mathematics --double              functions of doubles: a minute
 
-A compiled vertex computes every function of all float32 numbers; the results are compared with
+A compiled vertex computes each function for all float32 numbers; the results are compared with
 those of the C library in double. Doubles are drawn at random. Errors are in units in the last place
 of the true value: correct rounding is 0.5. The exit code is 1 if an error exceeds its limit, or a
 result has the wrong sign.
@@ -43,7 +43,7 @@ LIMITS = {
     **{"gelu": 250.0, "gelu_erf": 220.0, "rsqrt": 1.5, "sigmoid": 2.5, "softplus": 1.5},
     "swish": 60.0,
 }
-"""Guaranteed error bounds, in units in the last place; `USUAL` for the others."""
+"""Guaranteed error bounds, in units in the last place; other functions have `USUAL`."""
 
 USUAL = 0.505
 
@@ -54,14 +54,14 @@ _BY_NUMBA = ("erf", "erfc")
 
 
 class Worst(NamedTuple):
-    """The largest error of a function.
+    """The maximum error of a function.
 
     Attributes:
-        name: of the function.
-        error: in units in the last place.
+        name: name of the function.
+        error: the error, in units in the last place.
         at: the operand or operands with that error.
         tried: number of operands that were tried.
-        limit: the promised bound.
+        limit: the guaranteed bound.
 
     >>> print(Worst("exp", 0.75, 2.5, 1000, 1.0))
     exp    0.7500 <= 1.0 units in the last place, at 2.5, of 1,000 numbers  ok
@@ -107,13 +107,13 @@ COMPOSITES: Mapping[str, Callable[[Doubles], Doubles]] = {
     "softplus": lambda x: np.logaddexp(0, x),
     "swish": lambda x: _times_sigmoid(x, x),
 }
-"""Functions of `poplite.ops` that consist of several operations, in double."""
+"""Functions of `poplite.ops` that consist of several operations, computed in double."""
 
 FUNCTIONS = (
     *("acos", "asin", "atan", "cbrt", "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1"),
     *("log", "log10", "log1p", "log2", "sin", "sinh", "tan", "tanh"),
 )
-"""Functions of one number."""
+"""Functions of one operand."""
 
 
 def in_double(name: str) -> Callable[..., Doubles]:
@@ -159,7 +159,7 @@ def errors(found: Floats, true: Doubles) -> Doubles:
 
 
 def worst(name: str, step: int) -> Worst:
-    """Return the largest error of a function over every `step`-th number."""
+    """Return the maximum error of a function over every `step`-th number."""
     graph, program = Graph(Target(tiles=64)), Steps()
     x = graph.add_variable(FLOAT, (CHUNK,), "x", mapping="linear")
     y = ops.map(getattr(ops, name)(x), name="y", program=program)
@@ -183,20 +183,19 @@ def worst(name: str, step: int) -> Worst:
 
 
 # -- functions of doubles --------------------------------------------------------------------------
-#
-# There are too many doubles to try all, and the C library's functions are no better than poplite's
-# own, so true values are computed by mpmath with 40 digits. Numbers are drawn by their bits, which
-# covers all exponents equally, and where functions are used: within `DOMAINS`, near 1, and near
-# multiples of pi/2.
+# There are too many doubles to try all, and the C library's functions are no more accurate than #
+# poplite's own, so true values are computed by mpmath with 40 digits. Some numbers are random bit #
+# patterns, which cover all exponents equally; others are within `DOMAINS`, near 1, and near #
+# multiples of pi/2, where functions are used.
 
 
 DOUBLE_LIMITS = {"erf": 1.1, "erfc": 1.1}
-"""Guaranteed error bounds, in units in the last place; `USUAL_DOUBLE` for the others."""
+"""Guaranteed error bounds, in units in the last place; other functions have `USUAL_DOUBLE`."""
 
 USUAL_DOUBLE = 1.0
 
 _PRECISION = 140
-"""Bits of true values."""
+"""Precision of true values, in bits."""
 
 _LARGEST = 1.7976931348623157e308
 
@@ -213,18 +212,18 @@ DOMAINS = {
     "pow": (5e-324, _LARGEST),
     "tanh": (-25.0, 25.0),
 }
-"""Ranges in which results are finite and vary; elsewhere there is nothing to measure."""
+"""Ranges in which results are finite and vary, so that errors can be measured."""
 
 EDGES = (
     *(5e-324, 2.225e-308, 2.2250738585072014e-308, 1e-300, 1e-20, 1 / 3, 0.5, 1 - 2**-53, 1.0),
     *(1 + 2**-52, math.pi / 4, math.pi / 2, 2.0, 3.0, math.pi, 26.5, 709.78, 1e22, 1e300, _LARGEST),
     6381956970095103 * 2.0**797,
 )
-"""Numbers that are always tried; the last is the double nearest to a multiple of pi/2."""
+"""Numbers that are always tried; the last is the double closest to a multiple of pi/2."""
 
 
 def drawn_doubles(name: str, count: int, seed: int) -> tuple[Doubles, ...]:
-    """Return about `count` values of each operand of a function, each an array.
+    """Return about `count` values for each operand of a function, each as an array.
 
     >>> [len(x) > 1_000 for x in drawn_doubles("atan2", 1_000, seed=1)]
     [True, True]
@@ -248,7 +247,7 @@ def drawn_doubles(name: str, count: int, seed: int) -> tuple[Doubles, ...]:
 
 
 def _true_function(library: ModuleType, name: str) -> Callable[..., Any]:
-    """Return a function of mpmath by its name in `math`."""
+    """Return the mpmath function for a name in `math`."""
     number = library.mpf
     others: dict[str, Callable[..., Any]] = {
         "cbrt": lambda x: library.sign(x) * library.cbrt(abs(x)),
@@ -260,10 +259,10 @@ def _true_function(library: ModuleType, name: str) -> Callable[..., Any]:
 
 
 def worst_double(name: str, count: int, seed: int = 0) -> Worst:
-    """Return the largest error of a function on about `count` numbers.
+    """Return the maximum error of a function for about `count` numbers.
 
     Raises:
-        ModuleNotFoundError: without mpmath, which `pip install "poplite[test]"` installs.
+        ModuleNotFoundError: if mpmath is missing; `pip install "poplite[test]"` installs it.
     """
     import mpmath
 
@@ -298,13 +297,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print a line for each function; return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--function", nargs="+", choices=(*FUNCTIONS, *COMPOSITES, *sorted(PAIRS)))
-    parser.add_argument("--step", type=int, default=1, help="of float32, try every STEP-th number")
-    parser.add_argument("--double", action="store_true", help="measure the functions of doubles")
-    parser.add_argument("--samples", type=int, default=20_000, help="of doubles, try so many")
+    parser.add_argument("--step", type=int, default=1, help="try every STEP-th float32 number")
+    parser.add_argument("--double", action="store_true", help="measure the functions for doubles")
+    parser.add_argument("--samples", type=int, default=20_000, help="number of doubles to try")
     asked: Any = parser.parse_args(arguments)
     names = asked.function or (*FUNCTIONS, *(sorted(PAIRS) if asked.double else COMPOSITES))
     if not asked.double and (pairs := PAIRS.intersection(names)):
-        parser.error(f"{min(pairs)} of float32 has too many operands to try all; see --double")
+        parser.error(f"{min(pairs)} has too many pairs of float32 operands to try; use --double")
     is_right = True
     for name in names:
         found = worst_double(name, asked.samples) if asked.double else worst(name, asked.step)

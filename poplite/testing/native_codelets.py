@@ -1,4 +1,4 @@
-"""Comparing C++ codelets, compiled for this machine, with their vertex classes on random fields.
+"""Compare C++ codelets, compiled for this machine, with their vertex classes on random fields.
 
     check_codelet(Axpy)                                            any lengths, any values
     check_codelet(Product, lambda n: {"a": (3, n), ...})           lengths that fit each other
@@ -39,7 +39,7 @@ EXACT = ("-ffp-contract=off",)
 """Flags with which results are bit-identical to the simulator's."""
 
 Fields = Mapping[str, Any]
-"""The fields of a vertex: an array for each edge, a list of arrays for a list, numbers."""
+"""The fields of a vertex: an array for an edge, a list of arrays for a list, or a number."""
 
 STOPPED = "stopped"
 OUTSIDE = "an index is outside"
@@ -57,8 +57,8 @@ def check_codelet(
     """Check that the C++ codelet of a vertex class does what its `compute` does.
 
     It is compiled by the C++ compiler of this machine, run on random fields, and compared with the
-    interpreted form; see `check_faster` for the fields. Most useful for a class with its own C++,
-    the text `cpp`. NaN payloads are not significant.
+    interpreted form; see `check_faster` for the fields. This is most useful for a class with its
+    own C++ in `cpp`. NaN payloads are not significant.
 
     Args:
         vertex: the class.
@@ -66,10 +66,10 @@ def check_codelet(
             vectors, by field; by default they are random.
         values: the values that fields are drawn from, by name.
         examples: number of vertices to try, for each element type.
-        seed: of the random fields; the same seed gives the same fields.
+        seed: seed of the random fields; the same seed gives the same fields.
 
     Raises:
-        AssertionError: for results that differ in a bit, with the smallest such fields found; and
+        AssertionError: if results differ in a bit, with the smallest such fields found; and
             if `compute` indexes out of range for all random fields.
         VertexCompileError: if the class has no codelet, or the compiler refuses it.
         FileLoadError: if there is no C++ compiler.
@@ -90,7 +90,7 @@ def check_codelet(
     for cls in classes:
         rng = np.random.default_rng(seed)
         drawn = drawn_fields(cls, rng, shapes, values or {}, examples)
-        which, call = f"of {examples} vertices, seed {seed}", f"check_codelet({cls.__name__}"
+        which, call = f"of {examples} vertices from seed {seed}", f"check_codelet({cls.__name__}"
         differences = partial(_differences, cls, native)
         found = smallest_difference(drawn, differences, f"{cls.__name__}: compute", which, call)
         if found is not None:
@@ -105,7 +105,7 @@ def _differences(
 
 
 def _arrays(cls: type[Vertex], fields: DrawnFields) -> dict[str, Any]:
-    """Return fields as arrays, in the form that `CompiledCodelets.run` takes."""
+    """Return fields in the form that `CompiledCodelets.run` takes."""
     made: dict[str, Any] = {}
     for field in declared_fields(cls):
         if field.is_edge:
@@ -126,7 +126,7 @@ def compiled(
 ) -> CompiledCodelets:
     """Compile the codelets of classes; `edit` may change the text first.
 
-    The files are in a folder, which may be deleted once everything is loaded.
+    The files are written to a folder that may be deleted once the codelets are loaded.
     """
     made = codelet_file(classes)
     source, library = folder / "codelets.cpp", folder / "codelets.so"
@@ -157,13 +157,13 @@ def _glue(made: CodeletFile) -> str:
 
 
 class CompiledCodelets:
-    """Compiled codelets."""
+    """Native codelets, by vertex class."""
 
     def __init__(self, library: ctypes.CDLL, names: Mapping[type[Vertex], str]) -> None:
         self._library, self._names = library, names
 
     def run(self, cls: type[Vertex], fields: Fields, workers: int = 6) -> bool | str:
-        """Run one vertex in place; return its result, or why it stopped."""
+        """Run one vertex in place; return its result, or the reason why it stopped."""
         rows: list[tuple[Any, int]] = []
         for field in declared_fields(cls):
             value = fields[field.name]
@@ -219,7 +219,7 @@ def difference(cls: type[Vertex], native: CompiledCodelets, fields: Fields) -> s
         return None
     found = native.run(cls, made)
     if found != expected:
-        return f"the codelet of {cls.__name__} returns {found}, and compute {expected}"
+        return f"compute of {cls.__name__} returns {expected}, but its codelet returns {found}"
     if expected == STOPPED:
         return ""
     for field in declared_fields(cls):
@@ -233,7 +233,7 @@ def difference(cls: type[Vertex], native: CompiledCodelets, fields: Fields) -> s
                 place = f"{field.name}[{row}]" if field.depth == 2 else field.name
                 index = f"[{at}]" if field.depth else ""
                 which = f"'{place}'{index} of {cls.__name__}"
-                return f"{which} is {want[at]!s} by compute, and {got[at]!s} by C++"
+                return f"{which} is {want[at]!s} in compute, but {got[at]!s} in C++"
     return ""
 
 

@@ -25,7 +25,7 @@ TILES = 4
 
 @pytest.fixture
 def poplite_target() -> Target:
-    """A machine of four tiles, each of six workers."""
+    """A machine of four tiles with six workers each."""
     from poplite.machine.target import Target
 
     return Target(tiles=TILES)
@@ -43,7 +43,7 @@ def poplite_graph(poplite_target: Target) -> Graph:
 def poplite_engine(
     request: pytest.FixtureRequest, poplite_graph: Graph
 ) -> Callable[[Programs], Engine]:
-    """A function that makes an engine for programs of `poplite_graph`, with strict checks.
+    """A function that makes an engine with strict checks for programs of `poplite_graph`.
 
     A test that uses it runs twice: with compiled vertices, and with vertices as plain Python.
     """

@@ -1,7 +1,7 @@
-"""Random tensors, for tests that check many of them.
+"""Random tensors for tests.
 
-Everything is drawn from a `random.Random`, so that a seed determines a tensor::
-    variables and constants of a few sizes that have many divisors
+All choices are drawn from a `random.Random`, so that a seed determines a tensor::
+    variables and a constant of a few sizes that have many divisors
     up to n steps, each a random operation with random valid arguments, such as
     slice, reverse, dim_shuffle, reshape, broadcast; concatenation with itself, with slices,
     with shifted windows as in a convolution, with other variables
@@ -25,10 +25,10 @@ MOST_ELEMENTS = 600
 """Maximum number of elements of a random tensor; variables have fewer."""
 
 LARGEST = 2**20
-"""Maximum number of elements to draw a shape or a mapping for, and of steps of a tensor."""
+"""Maximum size for which a shape or a mapping is drawn, and maximum number of steps."""
 
 SIZES = {"v0": 24, "c1": 36, "v2": 60, "v3": 1, "v4": 24}
-"""Numbers of elements of the random variables; c1 is a constant."""
+"""Number of elements of each random variable; c1 is a constant."""
 
 
 @checked
@@ -54,7 +54,7 @@ def random_variables(random: Random, num_tiles: int = 4) -> tuple[AddressedTenso
 def random_tensor(
     random: Random, sources: Sequence[AddressedTensor], max_steps: int = 8
 ) -> AddressedTensor:
-    """Draw a tensor after some operations.
+    """Draw a tensor that is the result of some operations.
 
     Args:
         random: source of all choices.
@@ -141,7 +141,7 @@ def random_mapping(random: Random, size: int, num_tiles: int) -> list[list[tuple
     [[], [(0, 1), (1, 8)]]
     """
     _check_size("testing.random_mapping: size", size)
-    Target(tiles=num_tiles)  # refuses too many
+    Target(tiles=num_tiles)  # refuses too many tiles
     cuts = sorted({0, size, *(random.randint(0, size) for _ in range(random.randint(0, 6)))})
     mapping: list[list[tuple[int, int]]] = [[] for _ in range(num_tiles)]
     for begin, end in pairwise(cuts):
@@ -153,7 +153,8 @@ def random_mapping(random: Random, size: int, num_tiles: int) -> list[list[tuple
 def _check_size(what: str, size: int) -> None:
     if not 0 <= size <= LARGEST:
         raise TensorCreationError(
-            f"{what} is {clipped(size)}", fix=f"a number from 0 to {LARGEST:,}"
+            f"{what} must be from 0 to {LARGEST:,}; found {clipped(size)}",
+            fix=f"pass a number from 0 to {LARGEST:,}",
         )
 
 
@@ -212,7 +213,7 @@ def _expand(random: Random, one: AddressedTensor, dim: int) -> AddressedTensor:
 
 
 def _pieces(random: Random, one: AddressedTensor, dim: int) -> AddressedTensor:
-    """Cut into pieces, and concatenate all in order, or some in any order."""
+    """Cut the tensor, and concatenate all pieces in order, or some in any order."""
     size = one.tensor.shape[dim]
     cuts = sorted({0, size, *(random.randint(0, size) for _ in range(random.randint(0, 5)))})
     ranges = list(pairwise(cuts)) or [(0, 0)]

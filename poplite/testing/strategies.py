@@ -1,4 +1,4 @@
-"""Hypothesis strategies for tensors or tile mappings.
+"""Hypothesis strategies for tensors and tile mappings.
 
 A failing example is printed as Python lines that reproduce the tensor; see `AddressedTensor`.
 """
@@ -25,7 +25,7 @@ def graphs_with_variables(draw: st.DrawFn, num_tiles: int = 4) -> tuple[Addresse
     """Draw the variables of a new graph, one of them a constant; some elements have no tile.
 
     Args:
-        draw: given by Hypothesis.
+        draw: passed by Hypothesis.
         num_tiles: number of tiles of the graph.
 
     >>> from hypothesis import given
@@ -44,7 +44,7 @@ def tensors(
     """Draw a tensor with the addresses of its elements.
 
     Args:
-        draw: given by Hypothesis.
+        draw: passed by Hypothesis.
         sources: the result of `graphs_with_variables`, to draw several tensors of one graph; by
             default the tensor has its own graph.
         max_steps: maximum number of operations.
@@ -65,10 +65,10 @@ def tensors(
 def tile_mappings(
     draw: st.DrawFn, num_elements: int, num_tiles: int
 ) -> list[list[tuple[int, int]]]:
-    """Draw a mapping: for each tile intervals of a flattened tensor; some elements have no tile.
+    """Draw, for each tile, intervals of a flattened tensor; some elements have no tile.
 
     Args:
-        draw: given by Hypothesis.
+        draw: passed by Hypothesis.
         num_elements: number of elements of the tensor.
         num_tiles: number of tiles of the graph.
 

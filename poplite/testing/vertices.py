@@ -6,7 +6,7 @@
     layout 1 ...  strided, reversed, in pieces with gaps, on several tiles
 
 Vectors have random memory layouts, since a vertex must not depend on where its elements are:
-    contiguous | 0 1 2 3 4 |                          all of a variable
+    contiguous | 0 1 2 3 4 |                          the whole variable
     strided    | . 0 . 1 . 2 . 3 . 4 |                every second element, on several tiles
     reversed   | 4 . 3 . 2 . 1 . 0 . |
     pieces     | . 3 4 . . 0 1 . 2 |                  cut, shuffled, with gaps
@@ -45,7 +45,7 @@ Rows = list[Array]
 """The values of a field: one array for each of its edges."""
 
 TILES, TILE = 4, 1
-"""Number of tiles of the machine, and the tile of the vertex."""
+"""Number of tiles of the machine; tile of the vertex."""
 
 FORMS = {"compiled": False, "interpreted": True}
 
@@ -58,10 +58,10 @@ class _Case:
         vertex: the class.
         fields: its edges, by name.
         state: values of state fields, as given.
-        element_types: of each edge.
+        element_types: the element type of each edge.
         before: the contents of the readable edges.
         after: the expected contents of the writable edges.
-        metadata: of QUARTER fields.
+        metadata: format and scale of QUARTER fields.
     """
 
     vertex: type[Vertex]
@@ -88,29 +88,30 @@ def assert_vertex(
     """Check what one vertex writes: compiled and interpreted, in random memory layouts.
 
     Indices are checked (strict mode). Elements that the vertex must write are first filled with
-    other values, so that unwritten elements are found; so are writes to elements that belong to
-    none of its fields.
+    other values, so that elements it does not write are detected; writes to elements that belong to
+    none of its fields are detected as well.
 
     Args:
-        vertex: the class; a template with its element type given, or deduced from NumPy arrays.
-        inputs: contents of its Input, InOut and State fields, by name: a number, an array, for a
+        vertex: the class; the element type of a template is given, or deduced from NumPy arrays.
+        inputs: contents of its Input, InOut and State fields, by name: a number, an array, or for a
             list of vectors a 2-D array or a list of arrays; for working memory its size suffices.
         expected: expected contents of its Output and InOut fields, by name; or a function that
-            takes `inputs` by keyword and returns them, or the only array. An InOut field that is
-            omitted, or None, or that the function does not take, is working memory: its final
-            contents are not compared.
-        rtol: relative tolerance, as in `numpy.testing.assert_allclose`; 0 for equal bits.
+            takes `inputs` by keyword and returns this dictionary, or the array if there is only
+            one. An InOut field that is omitted, or None, or that the function does not take, is
+            working memory: its final contents are not compared.
+        rtol: relative tolerance, as in `numpy.testing.assert_allclose`; 0 requires equal bits.
         atol: absolute tolerance.
         metadata: format and scale of QUARTER fields.
         layouts: number of layouts to try; the first is contiguous.
-        seed: of the other layouts; the same seed gives the same layouts.
+        seed: seed of the other layouts; the same seed gives the same layouts.
 
     Raises:
-        AssertionError: naming the form, layout, field, the first wrong elements and both values.
+        AssertionError: if elements are wrong, with the form, the layout, the field, and the found
+            and expected values of the first wrong elements.
         UnknownField: if `inputs`, `expected` or the parameters of a function do not match the
             fields of the class.
         ElementTypeError: for values that a field cannot hold.
-        PopliteError: errors of building or running the vertex, such as an invalid index.
+        PopliteError: for errors in building or running the vertex, such as an invalid index.
 
     >>> import numpy as np
     >>> from poplite.vertices import Add
@@ -143,7 +144,7 @@ def _case(
     fields = {
         name: field
         for name, field in vertex.fields.items()
-        if not field.is_implicit and name != "num_workers"  # which every vertex gets automatically
+        if not field.is_implicit and name != "num_workers"  # set automatically
     }
     needed = [name for name, field in fields.items() if field.role != "output"]
     written = [name for name, field in fields.items() if field.writes]
@@ -151,9 +152,9 @@ def _case(
     after = _called(vertex, expected, inputs, written) if callable(expected) else expected
     if not isinstance(after, Mapping):
         raise ElementTypeError(
-            f"assert_vertex: expected is {type(after).__name__}, not values by field",
+            f"assert_vertex: expected must be values by field; found {type(after).__name__}",
             found=f"{vertex.__name__} writes {', '.join(written) or 'nothing'}",
-            fix=f"expected={{{', '.join(f'{name!r}: ...' for name in written)}}}",
+            fix=f"pass expected={{{', '.join(f'{name!r}: ...' for name in written)}}}",
         )
     memory = [name for name in written if fields[name].role == "inout" and after.get(name) is None]
     compared = [name for name in written if name not in memory] or written
@@ -179,7 +180,7 @@ def _called(
     inputs: Mapping[str, Any],
     written: Sequence[str],
 ) -> Any:
-    """Return the result of a reference by field; it need not take working memory."""
+    """Return the result of a reference function by field; it need not take working memory."""
     try:
         parameters = dict(inspect.signature(reference).parameters)
         takes_all = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
@@ -194,9 +195,9 @@ def _called(
     needed = [name for name, each in parameters.items() if _is_needed(each) and name not in given]
     if unknown or needed:
         name = getattr(reference, "__qualname__", clipped(reference, 60))
-        fix = f"def reference({', '.join(inputs)}): ..."
+        fix = f"define it as def reference({', '.join(inputs)}): ..."
         if "size" in needed and not unknown:
-            fix = f"functools.partial({name}, size=...), the number of elements of the output"
+            fix = f"pass functools.partial({name}, size=...) for an output of that size"
         raise UnknownField(
             f"assert_vertex({vertex.__name__}): {name} "
             + (f"does not take '{unknown[0]}'" if unknown else f"needs '{needed[0]}'"),
@@ -217,7 +218,7 @@ def _is_needed(parameter: inspect.Parameter) -> bool:
 def _with_memory(
     vertex: type[Vertex], inputs: Mapping[str, Any], memory: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the inputs, with initial contents for working memory of a given size; refuse None."""
+    """Return inputs with initial contents for working memory given by its size; refuse None."""
     given = dict(inputs)
     for name, value in inputs.items():
         field, size = vertex.fields[name], integer_or_none(value)
@@ -230,8 +231,8 @@ def _with_memory(
             raise ElementTypeError(
                 f"assert_vertex({vertex.__name__}): inputs has {name!r}: {clipped(value)}",
                 found=f"declared {field}",
-                fix=f"{kinds}, which it holds before the vertex runs"
-                + (f"; or the number of its elements, {name!r}: 3" if has_size else ""),
+                fix=f"pass {kinds}, its contents before the vertex runs"
+                + (f"; or pass the number of its elements, {name!r}: 3" if has_size else ""),
             )
     return given
 
@@ -248,9 +249,9 @@ def _check_names(
     if not wrong and not missing:
         return
     if wrong:
-        text = f"{what} names '{wrong[0]}'" + did_you_mean(wrong[0], needed)
+        text = f"{what} has an unknown name '{wrong[0]}'" + did_you_mean(wrong[0], needed)
     else:
-        text = f"{what} leaves out " + ", ".join(f"'{name}'" for name in missing)
+        text = f"{what} lacks " + ", ".join(f"'{name}'" for name in missing)
     raise UnknownField(
         f"assert_vertex({vertex.__name__}): {text}",
         found="fields: " + ", ".join(map(str, vertex.fields.values())),
@@ -263,7 +264,7 @@ def _element_types(
 ) -> dict[str, type[ElementType[Any]]]:
     """Return the element type of each edge; type variables are deduced from the first array."""
     chosen: dict[Any, type[ElementType[Any]]] = {}
-    # NumPy values determine types; Python numbers only if nothing else does.
+    # NumPy values determine types; Python numbers do so only if there is no NumPy value.
     for name in sorted(edges, key=lambda each: not hasattr(_first(values[each]), "dtype")):
         variable = edges[name].variable
         if variable is not None and variable not in chosen:
@@ -284,16 +285,16 @@ def _type_of(vertex: type[Vertex], field: str, value: Any) -> type[ElementType[A
         return element_type(dtype)
     except ElementTypeError:
         raise ElementTypeError(
-            f"assert_vertex({vertex.__name__}): '{field}' does not say its element type",
+            f"assert_vertex({vertex.__name__}): '{field}' does not determine the element type",
             found=f"{clipped(value, 60)} is {dtype}, which no element type stores",
-            fix=f"{vertex.__name__}[pl.FLOAT], or np.float32({clipped(value, 40)})",
+            fix=f"pass {vertex.__name__}[pl.FLOAT], or np.float32({clipped(value, 40)})",
         ) from None
 
 
 def _rows(
     field: Field, element: type[ElementType[Any]], value: Any, metadata: QuarterMetadata | None
 ) -> Rows:
-    """Return the values of a field, one array for each edge; for QUARTER their codes."""
+    """Return the values of a field, one array for each edge; for QUARTER, the stored codes."""
     listed = list(value) if field.depth == 2 else [value]
     what = f"assert_vertex, '{field.name}'"
     rows = [element_array(element, row, what=what, metadata=metadata) for row in listed]
@@ -301,7 +302,8 @@ def _rows(
     if wrong is not None and not (field.depth == 0 and wrong.size == 1):
         raise ElementTypeError(
             f"{what}: values of shape {wrong.shape} for {field}",
-            fix=("a number", "a 1-D array", "a 2-D array, or a list of 1-D arrays")[field.depth],
+            fix="pass "
+            + ("a number", "a 1-D array", "a 2-D array, or a list of 1-D arrays")[field.depth],
         )
     return [row.reshape(-1) for row in rows]
 
@@ -315,7 +317,7 @@ def _run(
     compute_set = graph.add_compute_set(case.vertex.__name__)
     edges = {name: _connected(case.fields[name], placed) for name, placed in places.items()}
     graph.add_vertex(compute_set, case.vertex, tile=TILE, **case.state, **edges)
-    # Its cost is not requested, so nothing is priced, or compiled for counting.
+    # The cost is not requested, so nothing is priced or compiled for counting.
     options = {"debug.instrument": False}
     step = Execute(compute_set)
     engine = Engine(graph, step, checks="strict", interpret=interpret, options=options)
@@ -354,7 +356,7 @@ def _connected(field: Field, placed: Sequence[LaidOut]) -> Tensor | list[Tensor]
 
 
 def _start(case: _Case, name: str) -> Rows:
-    """Return initial contents of an edge; those of an Output all differ from the expected ones."""
+    """Return initial contents of an edge; for an Output, all differ from the expected values."""
     return case.before[name] if name in case.before else [_other(row) for row in case.after[name]]
 
 
@@ -363,7 +365,7 @@ def _other(row: Array) -> Array:
 
 
 def _fill(engine: Engine, place: LaidOut, row: Array) -> Array:
-    """Write an edge, and other numbers to the rest of its variable; return the whole variable."""
+    """Write an edge, and other values to the rest of its variable; return the whole variable."""
     whole = _codes(place.variable)
     size = whole.element_type.size_bytes
     noise = np.arange(1, whole.num_elements * size + 1).astype(np.uint8)
@@ -385,7 +387,7 @@ def _stray(where: str, name: str, field: Field, place: LaidOut) -> str:
 def _values(case: _Case, name: str, stored: Array) -> Array:
     if case.element_types[name] is not QUARTER:
         return stored
-    assert case.metadata is not None  # else the values could not have been encoded
+    assert case.metadata is not None  # the values could not have been encoded without it
     return decode(stored, case.metadata)
 
 
@@ -401,7 +403,8 @@ def _wrong(got: Array, want: Array, rtol: float, atol: float) -> npt.NDArray[np.
 
 
 def _difference(what: str, got: Array, want: Array, wrong: npt.NDArray[np.int64], text: str) -> str:
-    lines = [f"{what}: {len(wrong):,} of {amount(len(want), 'element')} wrong"]
+    verb = "is" if len(wrong) == 1 else "are"
+    lines = [f"{what}: {len(wrong):,} of {amount(len(want), 'element')} {verb} wrong"]
     lines += [
         f"  [{at}] is {got[at]!s}, expected {want[at]!s}" for at in wrong[:SHOWN_FAULTS].tolist()
     ]
@@ -429,10 +432,10 @@ def _least_tolerance(got: Array, want: Array) -> float:
 
 
 MOST_GAP = 3
-"""Maximum number of elements between two neighbours."""
+"""Maximum number of elements between two adjacent ones."""
 
 MOST_PIECES = 4
-"""Maximum number of pieces of a vector, and of tiles of a variable."""
+"""Maximum number of pieces in a vector; maximum number of tiles of a variable."""
 
 
 @frozen
@@ -442,7 +445,7 @@ class LaidOut:
     Attributes:
         tensor: the elements, in order.
         variable: the variable that holds them, and the elements between them.
-        text: the layout, for messages.
+        text: the layout as text, for messages.
     """
 
     tensor: Tensor
@@ -458,23 +461,23 @@ def laid_out_contiguously(
     tile: int,
     metadata: QuarterMetadata | None = None,
 ) -> LaidOut:
-    """Create a variable that is the vector.
+    """Create a variable that consists of the vector.
 
     Args:
-        graph: gets the variable.
-        name: of the variable.
-        element: its element type.
+        graph: the graph of the variable.
+        name: name of the variable.
+        element: element type of the vector.
         length: number of elements of the vector.
-        tile: of the variable.
-        metadata: of QUARTER.
+        tile: tile of the variable.
+        metadata: format and scale, for QUARTER.
 
     >>> from poplite.types import INT
     >>> laid_out_contiguously(Graph(), "x", INT, 3, tile=0).text
-    '3 elements side by side on tile 0'
+    '3 elements contiguous on tile 0'
     """
     whole = _variable(graph, name, element, length, metadata)
     graph.set_tile_mapping(whole, tile)
-    return LaidOut(whole, whole, f"{amount(length, 'element')} side by side on tile {tile}")
+    return LaidOut(whole, whole, f"{amount(length, 'element')} contiguous on tile {tile}")
 
 
 def laid_out(
@@ -488,12 +491,12 @@ def laid_out(
     """Create a variable that holds the vector in a random layout, on random tiles.
 
     Args:
-        graph: gets the variable.
-        name: of the variable.
-        element: its element type.
+        graph: the graph of the variable.
+        name: name of the variable.
+        element: element type of the vector.
         length: number of elements of the vector.
         random: source of the layout.
-        metadata: of QUARTER.
+        metadata: format and scale, for QUARTER.
 
     >>> from poplite.machine.target import Target
     >>> from poplite.types import INT

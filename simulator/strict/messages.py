@@ -202,8 +202,8 @@ class ProgramRow:
         more += " differ" if count > 2 else " differs" if count == 2 else ""
         return self._unequal(
             [form],
-            f"{vertex}{self._of_replica(replica)}: {field.name(number)} is {defined} by compute, "
-            f"and {faster} by the faster form {form}",
+            f"{vertex}{self._of_replica(replica)}: {field.name(number)} is {defined} in compute, "
+            f"but {faster} in the faster form {form}",
             f"the vertex was added at {vertex.location}; the element is {name}{more}"
             + ("" if field.field.reads else f"\nbefore, it held {before} in both forms"),
         )

@@ -481,7 +481,7 @@ def test_a_file_in_the_place_of_the_cache_is_named(
         f"  cache folder  the cache folder '{cache}' cannot be written: '{cache}' is not a folder"
         " (0 compiled; each process compiles the others)\n"
     ) in said.out
-    assert "try: set POPLITE_CACHE_DIR to a folder of yours" in said.out
+    assert "try: set POPLITE_CACHE_DIR to a folder that you own" in said.out
     assert said.err == ""
 
 
@@ -496,7 +496,7 @@ def test_a_full_disk_is_found_though_an_empty_file_has_room(
     assert not found.fault
     assert f"the cache folder '{cache}' cannot be written: No space left on device" in found.state
     assert "(1 compiled; each process compiles the others)" in found.state
-    assert found.remedy == "make room there, or set POPLITE_CACHE_DIR to a folder on another disk"
+    assert found.remedy == "free space there, or set POPLITE_CACHE_DIR to a folder on another disk"
     assert os.listdir(cache) == ["one.o"]
 
 
@@ -533,9 +533,9 @@ def test_a_cache_that_anybody_may_write_to_is_told(mode: int, cache: Path) -> No
     cache.chmod(mode)
     found = doctor.cache()
     if mode & 0o002:
-        danger = "anybody may write to it, and so run code as you"
+        danger = "anybody can write to it, and so run code as you"
         assert found.state == f"{cache}  writable, 0 compiled; {danger}"
-        assert found.remedy == f"chmod o-w {cache}, and delete what is in it"
+        assert found.remedy == f"chmod o-w {cache}, and delete its contents"
     else:
         assert (found.state, found.remedy) == (f"{cache}  writable, 0 compiled", "")
 

@@ -163,7 +163,9 @@ def stopped_by_callback(device: Any, interpret: bool) -> None:
     for call, text in calls_of_all:
         engine.connect_stream_to_callback("out", lambda array, call=call: call())
         refused = pl.ControlProgramError if device.rank == 0 else pl.DeviceRuntimeError
-        with pytest.raises(refused, match=re.escape(f"{text}: all ranks make this call, and c")):
+        with pytest.raises(
+            refused, match=re.escape(f"{text}: all ranks must make this call, but c")
+        ):
             engine.run("ever")
     before = engine.read(x)[0]
     engine.connect_stream_to_callback("out", lambda array: None)
@@ -288,11 +290,14 @@ def refused(device: Any, interpret: bool) -> None:
         (lambda: engine.read(x, root=2), "root=2 of 2 ranks"),
         (lambda: engine.load_state("no.state"), "cannot read 'no.state'"),
         (lambda: engine.save_state("no/run.state"), "there is no folder 'no'"),
-        (lambda: pl.mpi.Device(cut=[1, 2]), "does not cut tiles for 2 ranks"),
-        (lambda: pl.mpi.Device(timeout=-1), "timeout=-1"),
-        (lambda: pl.mpi.Device(timeout=wrong), "timeout='x' is not a number of seconds"),
-        (lambda: pl.mpi.Device(cut=[wrong]), "cut=['x'] is not a list of tiles"),
-        (lambda: pl.mpi.Device(cut=wrong), "cut='x' is not a list of tiles"),
+        (
+            lambda: pl.mpi.Device(cut=[1, 2]),
+            "cut must have the first tile of each of 2 ranks except rank 0, ascending",
+        ),
+        (lambda: pl.mpi.Device(timeout=-1), "timeout must be a number of seconds; found -1"),
+        (lambda: pl.mpi.Device(timeout=wrong), "timeout must be a number of seconds; found 'x'"),
+        (lambda: pl.mpi.Device(cut=[wrong]), "cut must be a list of tiles; found ['x']"),
+        (lambda: pl.mpi.Device(cut=wrong), "cut must be a list of tiles; found 'x'"),
         (lambda: pl.Engine(graph, copy, device=pl.mpi.Device(cut=[2])), "there is no tile 2"),
     ]
     for call, text in refusals:

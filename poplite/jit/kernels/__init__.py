@@ -1,18 +1,18 @@
-"""Loops over runs or elements, written to be compiled by `poplite.jit.build`.
+"""Kernels: loops over runs or elements that `poplite.jit.build` compiles.
 
-A kernel is a function over pointers and integers.  It reads and writes `p[i]`, allocates nothing
-and returns a number; the caller allocates its outputs.  Its annotations are its types, as strings
-(`from __future__ import annotations`), pointers and integers in any order::
+A kernel is a function of pointers and integers. It reads and writes `p[i]`, allocates nothing
+and returns a number; the caller allocates its outputs. Its annotations are its types, as strings
+(`from __future__ import annotations`), with pointers and integers in any order::
 
     def fill(out: Int64s, count: int, value: int) -> int:
         for i in range(count):
             out[i] = value
         return count
 
-The same function also runs uncompiled, on NumPy arrays.  Functions that kernels call are
-inlined, and must be in this package too: the cache of compiled code depends on its sources.
+The same function also runs uncompiled, on NumPy arrays. Functions that kernels call are
+inlined, and must also be in this package: the cache of compiled code depends on its sources.
 
-Arrays of a kernel hold one number for each of `count` items unless its docstring says otherwise.
+Arrays of a kernel have one number for each of `count` items unless its docstring says otherwise.
 """
 
 from collections.abc import Callable, MutableSequence
@@ -33,7 +33,7 @@ simple_kernels: set[Callable[..., Any]] = set()
 
 
 def simple(function: Kernel) -> Kernel:
-    """Mark a kernel to be optimized less: one of mere branches, or of loops that do not vectorize.
+    """Mark a kernel for less optimization: one with only branches or loops that do not vectorize.
 
     It compiles in a third of the time, and is about as fast.
     """

@@ -1,6 +1,6 @@
-"""Kernels on lists of integers: intervals, progressions, rows that are equal or evenly spaced.
+"""Kernels for lists of integers: intervals, progressions, equal or evenly spaced rows.
 
-A block of the inner digits of a strided view is repeated at the bases of the outer ones.  A block
+A block of the inner digits of a strided view is repeated at the bases of the outer digits. A block
 of about a thousand runs stays in the first-level cache, so that a repetition costs one store for
 each run::
 
@@ -37,11 +37,11 @@ def topmost(
     rank: Int64s, begin: Int64s, end: Int64s, value: Int64s, count: int,
     heap: Int64s, out_begin: Int64s, out_end: Int64s, out_value: Int64s,
 ) -> int:  # fmt: skip
-    """Paint non-empty intervals over each other, and return the number of visible stretches.
+    """Lay non-empty intervals over each other, and return the number of visible stretches.
 
-    Begins ascend; where intervals overlap, the one with the highest `rank` is on top.  `heap` has
-    room for every interval; it holds those that have begun and are not known to be over, the
-    topmost first.  The results have room for two stretches per interval.
+    Begins ascend; where intervals overlap, the one with the highest `rank` is on top. `heap` has
+    room for every interval; it contains those that have begun and are not known to have ended, the
+    topmost first. The results have room for two stretches per interval.
     """
     size = at = done = i = 0
     while i < count or size > 0:
@@ -56,7 +56,7 @@ def topmost(
         if stop <= at:
             size = pop(heap, size, rank)
             continue
-        # The stretch extends to the end of the topmost interval, or the begin of a higher one.
+        # The stretch ends at the end of the topmost interval, or at the begin of a higher one.
         if i < count and begin[i] < stop:
             if rank[i] < rank[top]:
                 if end[i] > stop:
@@ -128,10 +128,10 @@ def common(
 def repeat_pattern(
     pattern: Int64s, size: int, base: Int64s, blocks: int, out: Int64s, total: int
 ) -> int:
-    """Write `pattern + base[k]` for each k consecutively, `total` numbers, and return `total`.
+    """Write `pattern + base[k]` for each k in sequence, `total` numbers, and return `total`.
 
-    `pattern` is int64[size], `base` int64[blocks], `out` int64[total]; `total` is above
-    (blocks - 1) * size: the last block may be cut.
+    `pattern` is int64[size], `base` int64[blocks], `out` int64[total]; `total` is greater than
+    (blocks - 1) * size, so the last block may be partial.
     """
     done = 0
     for k in range(blocks):
@@ -158,8 +158,8 @@ def repeat_joining(
 
     `begin` and `length` of the block are int64[size], `size` at least two; `base` is int64[blocks],
     and `joins` uint8[blocks], whether the first run of a block continues the block before.  The
-    last block has `last_size` runs, at least two, and its last run is that of every block.  The
-    results have room for size * blocks runs; their number is returned.
+    last block has `last_size` runs, at least two, and its last run is the same as in every block.
+    The results have room for size * blocks runs; the number of runs is returned.
     """
     count = 0
     for k in range(blocks):
@@ -182,7 +182,7 @@ def repeat_joining(
 
 
 def alike(columns: Int64s, words: int, count: int, row: int, other: int) -> int:
-    """Return 1 if two rows hold the same numbers, else 0."""
+    """Return 1 if two rows have equal numbers, else 0."""
     for word in range(words):
         if columns[word * count + row] != columns[word * count + other]:
             return 0
@@ -192,11 +192,11 @@ def alike(columns: Int64s, words: int, count: int, row: int, other: int) -> int:
 def distinct(
     columns: Int64s, words: int, count: int, table: Int32s, mask: int, first: Int64s, index: Int64s
 ) -> int:
-    """Number the distinct rows, in the order in which they first occur, and return how many.
+    """Number the distinct rows in the order of their first occurrence, and return their count.
 
-    `columns` are [words, count], at least one word.  `table`, a hash table, has mask + 1 places,
-    all -1; that is a power of two and more than the number of rows.  Written are the `first` row of
-    each number, and the number of each row, `index`.
+    `columns` are [words, count], at least one word. `table`, a hash table, has mask + 1 places,
+    all -1; mask + 1 is a power of two, greater than the number of rows. The results are the `first`
+    row of each number, and `index`, the number of each row.
     """
     found = 0
     for row in range(count):
@@ -206,7 +206,7 @@ def distinct(
         mixed = 0
         for word in range(words):
             number = columns[word * count + row]
-            # Products stay below 2**63, so that Python and compiled code agree.
+            # Products are less than 2**63, so that Python and compiled code agree.
             folded = (number ^ (number >> 32) * 0x9E3779B1) & 0xFFFFFFFF
             mixed = (mixed & 0xFFFFFFFF ^ folded) * 0x5BD1E995
             mixed ^= mixed >> 29
@@ -221,7 +221,7 @@ def distinct(
     return found
 
 
-# -- reads that meet writes, and rows that form even runs ------------------------------------------
+# -- reads that overlap writes, and rows that form evenly spaced runs ------------------------------
 
 
 OWN = -1
@@ -238,10 +238,11 @@ def meet_writes(
     met: Int64s,
     first: Int64s,
 ) -> int:
-    """Find the reads that overlap some write, and return how many there are.
+    """Find the reads that overlap some write, and return their count.
 
     Ends are one past the last address; begins ascend, and writes do not overlap each other.
-    Written are the numbers of these reads, `met`, and the `first` write that each of them overlaps.
+    The results are `met`, the numbers of these reads, and `first`, the first write that each
+    overlaps.
     """
     done = write = 0
     for read in range(reads):
@@ -264,7 +265,7 @@ def foreign_writes(
     reads: int,
     found: Int64s,
 ) -> int:
-    """Find, for reads that overlap writes, the first write of another vertex, and count those.
+    """Find the first write by another vertex that each read overlaps; return the number of finds.
 
     The begins of writes ascend, and writes do not overlap each other; `first` is the first write
     that each read overlaps; `found` is, for each read, the number of a write, or OWN.
@@ -284,10 +285,10 @@ def foreign_writes(
 
 
 def go_on(joins: Bytes, alike: Bytes, rows: int, first: Int64s, last: Int64s) -> int:
-    """Cut rows, at least one, into runs, greedily from the top, and return how many.
+    """Cut rows, at least one, into runs, greedily from the first row, and return their count.
 
     `joins` says whether a row and the next may be in one run, `alike` whether the step after a row
-    equals the step after the next.  Written are the `first` and `last` row of each run.
+    equals the step after the next. The results are the `first` and `last` row of each run.
     """
     count = row = 0
     while row < rows:

@@ -1,16 +1,16 @@
-"""Kernels on tiles: views cut where the tile changes; loads of an exchange, workers, memory.
+"""Kernels for tiles: views cut where the tile changes; loads of an exchange, workers, memory.
 
 A table of segments gives the tiles of addresses: `breaks[k]` up to `breaks[k + 1]` are on
-`tiles[k]`, -1 for none.  `buckets` finds a segment without a long search: the breaks before bucket
-`b`, which holds `1 << shift` addresses, are the first `buckets[b]`.
+`tiles[k]`, -1 for none. `buckets` finds a segment without a long search: the breaks before bucket
+`b`, which has `1 << shift` addresses, are the first `buckets[b]`.
 
-A piece is a stretch of the flattened view on one tile.  Both cutting kernels write each piece's
+A piece is a stretch of the flattened view on one tile. Both kernels that cut write each piece's
 tile and end, if there is room, and always add up pieces and elements by tile: `totals[2 * row]` and
 `totals[2 * row + 1]`, where row 0 is for no tile, row 1 for tile 0 and so on.
 
 Walks over runs and segments find the tiles of elements: `places` are the distances from the
-addresses of each segment to places (`poplite.cost.locations`), `begin` and `end` first
-addresses of runs, and those after the last; at most `room` results are written.
+addresses of each segment to places (`poplite.cost.locations`), `begin` and `end` are the first
+addresses of runs and the addresses after the last; at most `room` results are written.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from __future__ import annotations
 from poplite.jit.kernels import Bytes, Int32s, Int64s
 
 LEVEL_WORDS = 6
-"""Words of a level: extent, stride, index, and for one block least and greatest step, elements."""
+"""Words of a level: extent, stride, index; for a block: minimum and maximum step, elements."""
 
 
 def segment_at(breaks: Int64s, buckets: Int32s, shift: int, at: int) -> int:
@@ -35,7 +35,7 @@ def segment_at(breaks: Int64s, buckets: Int32s, shift: int, at: int) -> int:
 
 
 def another_segment(breaks: Int64s, buckets: Int32s, shift: int, k: int, at: int) -> int:
-    """Return the segment of an address that is not in segment `k`: often the next one."""
+    """Return the segment of an address that is not in segment `k`; often it is the next one."""
     if breaks[k + 1] <= at and at < breaks[k + 2]:
         return k + 1
     return segment_at(breaks, buckets, shift, at)
@@ -61,7 +61,7 @@ def cut_strided(
     """Cut a strided view, and return the number of its pieces.
 
     Levels are the digits, innermost first, then one for the complete view.  A block of a level
-    covers everything that its inner levels reach; one of level 0 is a run.  At each place, as many
+    covers all elements of its inner levels; one of level 0 is a run. At each place, as many
     blocks as fit in one segment are taken at once, from the highest level that can begin there.
     """
     position = begin = piece = 0
@@ -82,7 +82,7 @@ def cut_strided(
             continue
         stride, blocks = levels[word + 1], levels[word] - levels[word + 2]
         if last >= high:
-            # A run that extends beyond its segment, perhaps beyond several.
+            # A run that extends beyond one or several segments.
             rest, stop = levels[word + 5], at
             while rest > 0:
                 if stop == high:
@@ -150,8 +150,8 @@ def cut_runs(
 def by_tile(tile: Int32s, end: Int64s, count: int, cursors: Int64s, out: Int64s) -> int:
     """Put pieces, as pairs of begin and end, into rows by tile.
 
-    `cursors` says where the next piece of each row goes.  Begin and end are written as pairs, since
-    every row is written at a different place, and fewer places stay in the cache better.
+    `cursors` has the position of the next piece of each row. Begin and end are written as pairs,
+    since every row is written at a different place, and fewer places are better for the cache.
     """
     begin = 0
     for i in range(count):
@@ -168,13 +168,13 @@ def by_tile(tile: Int32s, end: Int64s, count: int, cursors: Int64s, out: Int64s)
 
 
 SUM_BITS = 31
-"""Bits of each of the two sums that identify edges: products fit in 64 bits."""
+"""Bits of each of the two sums that identify edges; their products fit in 64 bits."""
 
 MODULUS = (1 << SUM_BITS) - 1
-"""The modulus of these sums: a prime."""
+"""The modulus of these sums, a prime."""
 
 FIRST_FACTOR, SECOND_FACTOR = 48271, 69621
-"""The factors of these sums: primitive roots of the prime."""
+"""The factors of these sums, primitive roots of the prime."""
 
 
 def away(
@@ -183,25 +183,25 @@ def away(
     held: Int64s, least: Int64s, low: int, high: int,
     source: Int64s, to: Int64s, at: Int64s, size: Int64s, jumps: Int64s, room: int,
 ) -> int:  # fmt: skip
-    """Find the pieces of runs that are not on the run's own tile; return how many there are.
+    """Find the pieces of runs that are not on the run's own tile; return their count.
 
     Its own arguments:
         tile: the tile of each run.
-        held: number of pieces by the tile that they are on; added to if `room` is 0.
+        held: number of pieces on each tile; increased if `room` is 0.
         least: the least of these tiles, by the tile of the run; lowered if `room` is 0.
         low: least tile of the pieces that are written.
-        high: one past the greatest.
+        high: one past the greatest tile.
         source: the tile that each piece is on.
         to: the tile of its run.
         at: its first place.
-        size: its elements.
-        jumps: 1 where the element before or after it is not in an adjacent piece, but on the tile
-            of the run.
+        size: its number of elements.
+        jumps: 1 if the element before or after it is on the tile of the run, not in an adjacent
+            piece.
     """
     piece = k = 0
     for i in range(count):
         start, stop, own = begin[i], end[i], tile[i]
-        # Whether the segment before is on the run's own tile; whether it has just been written.
+        # Whether the previous segment is on the run's own tile; whether it has just been written.
         is_behind = was_written = 0
         while start < stop:
             if start < breaks[k] or start >= breaks[k + 1]:
@@ -235,20 +235,21 @@ def stretches(
     counts: Int64s, sums: Int64s, edge: Int64s, at: Int64s, within: Int64s, length: Int64s,
     room: int,
 ) -> int:  # fmt: skip
-    """Find the elements on the tile of their vertex, if not their whole edge; return the rows.
+    """Find the elements of edges on the tile of their vertex; return the number of rows.
 
-    Consecutive elements on one tile are a row, wherever they are in a variable.
+    Consecutive elements on one tile are a row, wherever they are in a variable. Edges that are one
+    row as a whole have none.
 
     Its own arguments:
-        first: the first run of each edge, and one past the last of all.
-        tile: of each edge.
-        count: how many edges.
+        first: the first run of each edge, and one past the last run of all.
+        tile: the tile of each edge.
+        count: the number of edges.
         counts: for each edge the number of its rows.
         sums: for each edge with rows, a checksum of its places; other edges seldom have the same.
         edge: the edge of each row.
         at: its first place.
         within: its first position in the edge.
-        length: its elements.
+        length: its number of elements.
     """
     row = k = 0
     for e in range(count):
@@ -286,7 +287,7 @@ def stretches(
 
 
 def mixed(total: int, place: int, position: int, factor: int) -> int:
-    """Return a checksum continued by one place: all numbers below `MODULUS` are equally likely."""
+    """Return a checksum extended by one place; numbers below `MODULUS` are equally likely."""
     total = (total + place) % MODULUS * factor % MODULUS
     return (total + position) % MODULUS * factor % MODULUS
 
@@ -295,7 +296,7 @@ def crossing(
     breaks: Int64s, buckets: Int32s, shift: int, tiles: Int32s, places: Int64s,
     begin: Int64s, end: Int64s, count: int,
 ) -> int:  # fmt: skip
-    """Return how many runs have elements in several segments."""
+    """Return the number of runs that have elements in several segments."""
     found = k = 0
     for i in range(count):
         if begin[i] < breaks[k] or begin[i] >= breaks[k + 1]:
@@ -309,11 +310,11 @@ def pair(
     begin: Int64s, size: Int64s, other_begin: Int64s, other_size: Int64s, count: int,
     source: Int64s, to: Int64s, at: Int64s, into: Int64s, length: Int64s, room: int,
 ) -> int:  # fmt: skip
-    """Cut two lists of runs where a run of either ends or changes its tile; return the pieces.
+    """Cut two lists of runs where a run of either ends or changes its tile; return the count.
 
     Both lists have the same number of elements, no run is empty, and the first list has `count`
-    runs. Written for each piece are its tile and first place in the first list, `source` and `at`,
-    those in the second, `to` and `into`, and its number of elements, `length`.
+    runs. The results for each piece are its tile and first place in the first list, `source` and
+    `at`, those in the second, `to` and `into`, and its number of elements, `length`.
     """
     piece = k = m = i = j = 0
     one, one_end = begin[0], begin[0] + size[0]
@@ -345,21 +346,21 @@ def pair(
 # -- costs of a step on tiles ----------------------------------------------------------------------
 
 PIECE_WORDS = 8
-"""Words of each piece: source, receiver, address, elements, bytes of one, a jump, words, route."""
+"""Words of each piece: source, receiver, address, elements, element size, jump, words, route."""
 
 PLACE_WORDS = 6
-"""Words of a tile's place: row, column, whether right, whether second of its column, lane, pair."""
+"""Words of a tile's place: row, column, is right, is second of its column, lane, pair."""
 
 LOAD_WORDS = 8
-"""Words of a tile's load: words in, words out, its lane's, controls, first, last, bytes in, out."""
+"""Words of a tile's load: words in, out, out of its lane, controls, first, last, bytes in, out."""
 
 
 def route(places: Int64s, cycles: Int64s, source: int, to: int) -> int:
     """Return the time from issuing a word at one tile to selecting its sender at another.
 
-    `places` are PLACE_WORDS for each tile.  `cycles` are: between columns; entering the near pair,
-    and the far one; a column's place left of the middle, and right of it; a turn; between rows; the
-    release by sync.
+    `places` are PLACE_WORDS for each tile. `cycles` are: between columns; entering the near pair;
+    entering the far pair; a column's place left of the middle; right of it; a turn; between rows;
+    the release by sync.
     """
     a, b = source * PLACE_WORDS, to * PLACE_WORDS
     if places[b + 2] == places[b + 3]:
@@ -379,7 +380,7 @@ def route(places: Int64s, cycles: Int64s, source: int, to: int) -> int:
 def routes(
     places: Int64s, cycles: Int64s, source: Int64s, to: Int64s, count: int, out: Int64s
 ) -> int:
-    """Find the routes of many pieces, and return how many."""
+    """Find the routes of many pieces, and return their count."""
     for i in range(count):
         out[i] = route(places, cycles, source[i], to[i])
     return count
@@ -392,13 +393,13 @@ def fragments(
     """Join pieces that continue where the one before ends, and return the number of fragments.
 
     Args:
-        source: the tile that each piece leaves; a piece that stays on its tile is left out.
+        source: the tile that each piece leaves; pieces that stay on their tile are skipped.
         to: the tile that it reaches; pieces are ordered by this tile, and by place there.
         at: its first place.
-        size: its elements.
-        width: bytes of an element.
+        size: its number of elements.
+        width: size of an element in bytes.
         jumps: whether it does not land directly after the previous piece.
-        count: how many pieces.
+        count: the number of pieces.
         out: PIECE_WORDS for each fragment; words and route are found later.
     """
     piece = jump = 0
@@ -422,12 +423,12 @@ def fragments(
 
 
 def receive(pieces: Int64s, count: int, costs: Int64s, load: Int64s) -> int:
-    """Add up the loads of receiving tiles, find the words of each piece, and return their count.
+    """Add up the loads of receiving tiles, find the words of each piece, and return their sum.
 
-    `pieces` are as `fragments` leaves them, ordered by receiver and place there; their words are
-    written.  `costs` are: bytes of a word; words of the longest send; controls of a receiver that
-    switches to a source, and to a place; controls of a send.  `load`, LOAD_WORDS for each tile, is
-    added to.
+    `pieces` are those from `fragments`, ordered by receiver and place there; their words are
+    written. `costs` are: size of a word in bytes; words of the longest send; controls of a receiver
+    that switches to a source; to a place; controls of a send. `load`, LOAD_WORDS for each tile, is
+    increased.
     """
     for i in range(count):
         piece = i * PIECE_WORDS
@@ -457,20 +458,20 @@ def send(
     pieces: Int64s, order: Int64s, count: int, once: int, costs: Int64s, constant: int, setup: int,
     arrival: int, cycles: Int64s, places: Int64s, load: Int64s,
 ) -> int:  # fmt: skip
-    """Add up the loads and arrival times of sending tiles, and return how many sends there are.
+    """Add up the loads and arrival times of sending tiles, and return the number of sends.
 
     Args:
-        pieces: as `receive` leaves them; their routes are written.
+        pieces: those from `receive`; their routes are written.
         order: pieces by source and place there; among equals, by receiver.
-        count: how many pieces.
-        once: 1 where no element leaves its tile twice; then pieces may have any order.
+        count: the number of pieces.
+        once: 1 if no element leaves its tile twice; then pieces may have any order.
         costs: as for `receive`.
-        constant: the latency of all pieces, or 0 where `places` are known.
+        constant: the latency of all pieces, or 0 if `places` are known.
         setup: cycles until a tile can send or listen.
         arrival: cycles from the entry of a tile of row 0 to its memory.
         cycles: as for `route`.
-        places: PLACE_WORDS of each tile.
-        load: LOAD_WORDS of each tile; added to.
+        places: PLACE_WORDS for each tile.
+        load: LOAD_WORDS for each tile; increased.
     """
     begin = sends = sent = apart = 0
     tile = -1
@@ -535,10 +536,10 @@ def send(
 
 
 def pack(tiles: Int32s, slots: Int64s, count: int, workers: int, busy: Int64s) -> int:
-    """Assign every vertex to the first free worker of its tile, and return how many vertices.
+    """Assign every vertex to the first free worker of its tile, and return the number of vertices.
 
-    Vertices are in the order in which they start; `slots` are the worker slots of each.  `busy` is
-    [tiles, workers], the slots assigned to each worker so far; added to.
+    Vertices are in the order in which they start; `slots` are the worker slots of each. `busy`,
+    [tiles, workers], is the slots assigned to each worker so far; it is increased.
     """
     for vertex in range(count):
         begin = tiles[vertex] * workers
@@ -551,10 +552,10 @@ def pack(tiles: Int32s, slots: Int64s, count: int, workers: int, busy: Int64s) -
 
 
 def finish(busy: Int64s, tiles: int, workers: int, cycles: Int64s) -> int:
-    """Add the time of the slowest worker of each tile, reset all, and return the maximum of tiles.
+    """Add the time of each tile's slowest worker, reset workers, and return the maximum time.
 
-    `busy` is [tiles, workers], the slots assigned to each worker; 0 afterwards.  Workers take
-    turns, so each slot is `workers` cycles.  `cycles`, of each tile, are added to.
+    `busy`, [tiles, workers], is the slots assigned to each worker; 0 afterwards. Workers alternate,
+    so each slot takes `workers` cycles. The time is added to the `cycles` of each tile.
     """
     most = 0
     for tile in range(tiles):
@@ -573,7 +574,7 @@ def finish(busy: Int64s, tiles: int, workers: int, cycles: Int64s) -> int:
 
 
 ALWAYS = -1
-"""First step of things that are always live."""
+"""The first step of things that are always live."""
 
 
 def aligned(address: int, align: int) -> int:
@@ -587,19 +588,19 @@ def first_fit(
 ) -> int:  # fmt: skip
     """Find addresses by first fit, and return the bytes in use, including gaps.
 
-    If things are on both sides of a border, free memory below it can be used, and is not a gap; but
-    it is a gap if the things above reach beyond the end of memory.
+    If things are on both sides of a border, free memory below it can still be used, and is not a
+    gap, unless the things above it extend beyond the end of memory.
 
     Args:
-        size: bytes of each thing; things of 0 bytes are skipped.
+        size: size of each thing in bytes; things of 0 bytes are skipped.
         align: alignment of each address.
         upper: 1 for things above the border.
         first: the first step of each thing, first all that are `ALWAYS`, then ascending.
-        last: the last step of each.
-        count: how many things.
+        last: the last step of each thing.
+        count: the number of things.
         border: the first address of the upper part, if there are things for it.
         limit: the end of memory.
-        active: room for all things; it holds those that are live in the present step, by address.
+        active: room for all things; it contains those live in the current step, by address.
         out: the addresses.
     """
     split = 0

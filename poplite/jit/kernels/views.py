@@ -1,13 +1,13 @@
-"""Kernels on views: runs of concatenations, transposed views, groups, shared addresses.
+"""Kernels for views: runs of concatenations, transposed views, groups, shared addresses.
 
-`poplite.view.contiguous_runs` describes the contents of the arrays.  A leaf is a strided set in
-rows `extent` and `stride`, outermost digit first, padded with digits (1, 0); the first
+`poplite.view.contiguous_runs` describes the contents of the arrays. A leaf is a strided set, given
+by a row of `extent` and of `stride`, outermost digit first, padded with digits (1, 0); the first
 `outer_columns` digits count the repetitions of the space, the others the elements of one chunk.
 
-Each kernel tracks `end`, the address after the last run: a run that begins there joins it.
+Each kernel tracks `end`, the address after the last run: a run that begins there is joined to it.
 
 A transposed concatenation is read one tile of rows and columns at a time.  Where the innermost step
-of a view jumps from leaf to leaf, a look-up for every element costs ten times as much as the store.
+of a view jumps from leaf to leaf, a look-up per element would cost ten times as much as the store.
 Elements adjacent in a leaf are adjacent in the digit outside the innermost one, so one look-up
 serves `ABREAST` of them::
 
@@ -17,7 +17,7 @@ serves `ABREAST` of them::
     out                    a0 c0 | a1 c1 | b0 d0 | b1 d1
 
 A tile is written column by column from a scratch copy: columns of the result are often a power of
-two apart, so writing to many at once would share a few lines of the cache.
+two apart, so writes to many columns at once would share a few cache lines.
 
 Groups are contiguous ranges of memory on one tile, found in one pass over memory.  Rows are in the
 order of memory.  A row is `count` runs of consecutive elements; from one run to the next the
@@ -26,7 +26,7 @@ address moves by `step` and the position in the tensor by `stride`::
     4 x 3, transposed      row 0: addresses 0 1 2 3 ... (step 1), positions 0 4 8 1 ... (stride 4)
 
 Complete runs of a row before the next change of tile are written by one loop without a
-test; in a row of consecutive addresses they are members of one group, otherwise each is a group.
+test; in a row of consecutive addresses they are members of one group; otherwise each is a group.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from __future__ import annotations
 from poplite.jit.kernels import Bytes, Int32s, Int64s
 
 NO_END = -1
-"""An `end` at which no run begins, as addresses are positive."""
+"""An `end` at which no run begins, since addresses are positive."""
 
 
 def leaf_runs(
@@ -49,12 +49,12 @@ def leaf_runs(
     length: Int64s,
     ends: Int64s,
 ) -> int:
-    """Write the runs of many strided sets, set by set, and return how many.
+    """Write the runs of many strided sets, set by set, and return their count.
 
-    `base`, `owner` are int64[leaves], `extent`, `stride` int64[leaves, columns], coalesced.  Owners
-    do not descend, and only leaves of one owner join; `ends`, by owner, is set to the number of
-    runs up to and including its own.  `counter` has room for `columns` numbers, `begin` and
-    `length` for all runs before they join.
+    `base`, `owner` are int64[leaves], `extent`, `stride` int64[leaves, columns], coalesced. Owners
+    do not descend, and only runs of one owner are joined; `ends`, by owner, is set to the number of
+    runs up to and including its own. `counter` has room for `columns` numbers, `begin` and
+    `length` for all runs before they are joined.
     """
     count = 0
     previous = -1
@@ -128,35 +128,35 @@ def through(
     keep: int,
     most: int,
 ) -> int:
-    """Write the runs of a view of a concatenation, or only count them; return how many.
+    """Write the runs of a view of a concatenation, or only count them; return their count.
 
     The innermost digit of the view is cut into stretches that stay in one digit of one leaf,
     where equal steps of position are equal steps of address.
 
     Args:
         top_extent: int64[tops], the digits of the view, outermost first.
-        top_stride: int64[tops], in positions.
+        top_stride: int64[tops], strides in positions.
         tops: number of digits, at least one.
         counter: room for `tops` numbers.
         position: the position of the first element.
-        breaks: int64[leaves + 1], where the leaves begin in a period.
+        breaks: int64[leaves + 1], positions at which the leaves begin in a period.
         leaves: number of leaves.
         directory: int32, a leaf at or before that of position `i << shift` of a period.
         shift: the shift of the directory.
-        base: int64[leaves].
-        extent: int64[leaves, columns].
-        stride: int64[leaves, columns].
+        base: int64[leaves], the first address of each leaf.
+        extent: int64[leaves, columns], extents of its digits.
+        stride: int64[leaves, columns], strides of its digits.
         outer_columns: digits that count repetitions.
         columns: digits of every leaf.
         one_digit: uint8[leaves], whether one digit counts the elements of a chunk.
-        begin: room for all runs, used only with `keep`.
-        length: the same.
+        begin: room for the begins of all runs, used only with `keep`.
+        length: room for their lengths.
         keep: whether to write the runs.
         most: the count at which to give up.
     """
     period = breaks[leaves]
     size, step = top_extent[tops - 1], top_stride[tops - 1]
-    # Steps of whole periods move the repetition, others the position in a chunk.
+    # Steps of whole periods change the repetition, other steps the position in a chunk.
     by_period = 1 if step % period == 0 else 0
     move = step // period if by_period else step
     for c in range(tops):
@@ -196,7 +196,7 @@ def through(
                 if room < steps:
                     steps = room
             else:
-                # The steps are counted by the outermost digit whose place value divides the move.
+                # The outermost digit whose place value divides the step counts the steps.
                 place = 1
                 left = offset
                 c = columns - 1
@@ -266,10 +266,10 @@ def through(
 
 
 ABREAST = 16
-"""Columns of a tile."""
+"""Number of columns of a tile."""
 
 TALL = 64
-"""Rows of a tile."""
+"""Number of rows of a tile."""
 
 
 def transposed(
@@ -289,10 +289,10 @@ def transposed(
 ) -> int:
     """Write the address of every element of a view of contiguous leaves.
 
-    The arrays are those of `poplite.jit.kernels.views.through`, but `top_stride` of the last
-    but one digit is 1, and there are at least two; `distance` is int64[leaves], from one repetition
-    of a leaf to the next; `tile` has room for ABREAST * TALL numbers, and `out` for all elements.
-    Returned is how many elements of a column follow the previous one in memory.
+    The arrays are those of `through`, but there are at least two digits, and `top_stride` of the
+    last but one is 1; `distance` is int64[leaves], from one repetition of a leaf to the next;
+    `tile` has room for ABREAST * TALL numbers, and `out` for all elements. Returns the number of
+    elements of a column that follow the previous one in memory.
     """
     period = breaks[leaves]
     columns, rows, step = top_extent[tops - 2], top_extent[tops - 1], top_stride[tops - 1]
@@ -352,7 +352,7 @@ def transposed(
 
 
 MEMBERS, GROUPS, ADDRESS, POSITION, SEGMENT, TILE = range(6)
-"""The words of `state`, kept between calls; address and position are the end of the last member."""
+"""The words of `state`; address and position are the end of the last member."""
 
 
 def form_groups(
@@ -380,20 +380,20 @@ def form_groups(
 
     Args:
         address: first address of each row.
-        position: its position in the tensor.
-        length: elements of each row's only run, where `uniform` is 0.
-        rows: how many rows.
-        uniform: elements of every run.
-        count: runs of each row; 1 where `uniform` is 0.
-        step: from run to run, addresses; at least `uniform`.
-        stride: from run to run, positions; not `uniform` where `step` is.
+        position: first position of each row in the tensor.
+        length: number of elements of each row's only run, if `uniform` is 0.
+        rows: number of rows.
+        uniform: number of elements of every run.
+        count: number of runs of each row; 1 if `uniform` is 0.
+        step: distance of runs in addresses; at least `uniform`.
+        stride: distance of runs in positions; not `uniform` if `step` is.
         breaks: ascending addresses where the tile changes; they enclose all rows.
         tiles: the tile between consecutive breaks.
         tiled: whether to write `tile_of`.
         sized: whether to write `size`; otherwise all members have `uniform` elements.
-        drop: whether to leave out memory of earlier rows; `count` is 1 for a row that repeats any.
+        drop: whether to omit memory of earlier rows; `count` is 1 for a row that repeats any.
         begin: positions of the members.
-        size: elements of the members.
+        size: numbers of elements of the members.
         first: first member of each group.
         start: address of each group.
         tile_of: tile of each group.
@@ -476,18 +476,18 @@ STRIDE, EXTENT, REACH, COMMON, DENSE, PERIOD, INVERSE, STEP, LAST, REST, PLACE_W
 FOUND, NOWHERE_FOUND, GAVE_UP = 1, 0, -1
 
 TEST, MARK = 1, 2
-"""What to do with a set: find a marked element, then mark all elements; either or both."""
+"""What to do with a set: find a marked element, mark all elements, or both in this order."""
 
 
 def reaches(places: Int64s, count: int, target: int, nodes: int) -> int:
-    """Search for a value of each digit so that the sum of value * stride is the target.
+    """Search for a value of each digit such that the sum of value * stride is the target.
 
-    The search is depth first, coarsest digit first.  The remainder for the finer digits must be
-    within their reach and a multiple of their common divisor, so the values of a digit are a range
+    The search is depth first, coarsest digit first. The remainder for the finer digits must be
+    within their range and a multiple of their common divisor, so the values of a digit are a range
     with a step, mostly empty or of one value.
 
     `places` are PLACE_WORDS for each of `count` digits, strides ascending; the last three of each
-    are scratch.  The search gives up after `nodes` nodes.
+    are scratch. The search gives up after `nodes` nodes.
     """
     i = count - 1
     places[i * PLACE_WORDS + REST] = target
@@ -503,7 +503,7 @@ def reaches(places: Int64s, count: int, target: int, nodes: int) -> int:
             stride = places[at + STRIDE]
             finer = reach - (places[at + EXTENT] - 1) * stride
             first = (rest - finer + stride - 1) // stride if rest > finer else 0
-            # value * stride modulo the divisor of the finer digits remains.
+            # The rest must equal value * stride modulo the divisor of the finer digits.
             period = places[at + PERIOD]
             residue = _product(rest // common % period, places[at + INVERSE], period)
             places[at + STEP] = first + (residue - first) % period
@@ -523,7 +523,7 @@ def reaches(places: Int64s, count: int, target: int, nodes: int) -> int:
 
 
 def _product(a: int, b: int, modulus: int) -> int:
-    """Multiply numbers below the modulus, which is below 2**62, without overflow."""
+    """Multiply numbers less than the modulus, which is less than 2**62, without overflow."""
     if modulus < 2147483648:
         return a * b % modulus
     product = 0
@@ -542,7 +542,7 @@ def add_multiples(bits: Int64s, words: int, extent: int, stride: int) -> int:
     """
     done = 1
     while done < extent:
-        # Shift by as many steps as there are already; from the top down, as it is done in place.
+        # Shift by as many steps as the set has already, from the top down since it is in place.
         step = done if done < extent - done else extent - done
         far = step * stride >> 6
         part = step * stride & 63
@@ -571,10 +571,10 @@ def visit(
     index: Int64s,
     action: int,
 ) -> int:
-    """Test and mark the members of strided sets in a bitmap; return 1 where one was marked, else 0.
+    """Test and mark the members of strided sets in a bitmap; return 1 if one was marked, else 0.
 
-    Address low + j is bit j % 8 of byte j // 8.  `first` has the least address of each set;
-    `extent` and `stride` are [sets, places], `places` at least 1, a stride 0 only where the extent
+    Address low + j is bit j % 8 of byte j // 8. `first` has the least address of each set;
+    `extent` and `stride` are [sets, places], `places` at least 1; a stride is 0 only if the extent
     is 1; `index` is scratch, a word for each digit.
     """
     for i in range(sets):

@@ -1,7 +1,7 @@
-"""Kernels of strict checks, which track the elements that are written.
+"""Kernels for strict checks, which track the elements that are written.
 
 Elements are listed field by field in one table, for the memory of every replica; `places` gives
-their first bytes.  Values are the bits of an element of any size, so that all of them fit in int64.
+their first bytes. Values are the bits of an element of any size, all of which fit in int64.
 A shadow records for each byte whether it is written: 1 or 0.
 
 These arguments have the same meaning in all kernels: `memory` or `shadow` of all replicas, `stride`
@@ -15,28 +15,28 @@ from __future__ import annotations
 from poplite.jit.kernels import Bytes, Int32s, Int64s, simple
 
 FIELD_END, FIELD_SIZE, FIELD_READS, FIELD_WRITES, FIELD_HOLES, FIELD_PASSES, FIELD_WORDS = range(7)
-"""Words of each field: elements up to its last; bytes of one; whether vertices read and write it;
+"""Words of each field: elements up to its last; element size; whether vertices read and write it;
 how many of its elements are unwritten, in all replicas; whether vertices may copy elements to it
 from elsewhere."""
 
 FILL_WORDS = 6
-"""Words of each way of filling an element: two values for the first further run, two for the
+"""Words of each way of filling an element: two values for the first extra run, two for the
 second, and two for Outputs."""
 
 VARIANTS = 16
-"""The first ways of each field are variants: an element is filled in one of them, two elements
-usually in different ones."""
+"""The first ways of each field are variants: an element is filled in one of them, and two
+elements usually in different ones."""
 
 SPREAD, SPREAD_SHIFT, SPREAD_NUMBERS = 2654435769, 28, (1 << 31) - 1
-"""Which variant: a few bits of the product of the golden ratio and the number of an element."""
+"""The variant is a few bits of the product of the golden ratio and the number of an element."""
 
 HOLE, WRITTEN, DEPENDENT, PASSED = range(4)
-"""The verdict on an element: it is unwritten, as before; its value is the same in all runs; it
+"""The verdict on an element: it is still unwritten; its value is the same in all runs; it
 depends on unwritten elements; or it is a copy of one."""
 
 INCOMPLETE, LOSSY, GAINED = 1, 2, 4
-"""Results of moving or marking: not all of it is written; something written no longer is.  For
-moving also: something is written that was not."""
+"""Results of moving or marking: some bytes are not written; some that were written no longer
+are. For moving also: some that were not written are."""
 
 MOVED = -1
 """The states of bytes are copied from those of the source."""
@@ -58,8 +58,8 @@ def find_holes(
 ) -> int:  # fmt: skip
     """Find the unwritten elements: write `holes`, and their number to each field.
 
-    Returned is how many further runs are needed to find what depends on them: two where one may be
-    read, one where none is read, and zero where there are none.
+    Returns how many extra runs are needed to find dependent elements: two if a hole may be read,
+    one if none is read, and zero if there are none.
     """
     found = read = 0
     for field in range(count):
@@ -93,7 +93,7 @@ def is_taken(fields: Int64s, row: int, only_results: int) -> int:
 
 
 def load(memory: Bytes, at: int, size: int) -> int:
-    """Return the bytes of one element."""
+    """Return the bits of one element."""
     value = 0
     for byte in range(size):
         value |= memory[at + byte] << (8 * byte)
@@ -112,7 +112,7 @@ def move_values(
     memory: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
     total: int, only_results: int, values: Int64s, is_put: int,
 ) -> int:  # fmt: skip
-    """Read into `values` the elements that `is_taken` selects; with `is_put` write them from it."""
+    """Read the elements that `is_taken` selects into `values`; with `is_put` write them back."""
     for replica in range(replicas):
         i = 0
         for field in range(count):
@@ -131,7 +131,7 @@ def move_values(
 
 
 def other_than(fills: Int64s, pair: int, value: int) -> int:
-    """Return the value of a pair that an element does not hold."""
+    """Return the value of a pair that differs from an element's value."""
     return fills[pair + 1] if fills[pair] == value else fills[pair]
 
 
@@ -151,11 +151,11 @@ def put_other(
     memory: Bytes, stride: int, replicas: int, fields: Int64s, count: int, places: Int64s,
     total: int, fills: Int64s, ways: int, is_put: int, old: Int64s, fill: int, chosen: Bytes,
 ) -> int:  # fmt: skip
-    """Write different values to the elements that are `chosen`, and return how many there are.
+    """Write different values to the elements that are `chosen`, and return their count.
 
     `fills` are FILL_WORDS for each of the `ways` of each field; `old` is the elements' contents;
-    `fill` selects one of the three pairs.  Without `is_put` nothing is written, and the number of
-    elements that hold these values is returned.
+    `fill` selects one of the three pairs. Without `is_put` nothing is written, and the number of
+    elements that have these values is returned.
     """
     done = 0
     for replica in range(replicas):
@@ -189,9 +189,9 @@ def is_among(value: int, values: Int64s, count: int) -> int:
 
 @simple
 def gather_held(holes: Bytes, old: Int64s, count: int, held: Int64s) -> int:
-    """List the values in holes, equal adjacent ones once, and return how many values these are.
+    """List the values in holes, equal adjacent ones once, and return their count.
 
-    `count` is how many elements there are in all replicas; `held` has room for all of them.
+    `count` is the number of elements in all replicas; `held` has room for all of them.
     """
     done = 0
     for i in range(count):
@@ -207,24 +207,23 @@ def judge(
     ways: int, holes: Bytes, found: Bytes, old: Int64s, result: Int64s, first: Int64s,
     second: Int64s, held: Int64s, num_held: int, runs: int,
 ) -> int:  # fmt: skip
-    """Judge results by runs with different values in the holes; return how many are DEPENDENT.
+    """Judge results from runs with different values in the holes; return how many are DEPENDENT.
 
-    A hole is kept if after each run it holds what it was filled with, in its own variant; what
-    another hole was filled with was passed on, if the field's vertices do that at all.
+    An element is still a hole if each run leaves its fill, that of its own variant; the fill of
+    another hole was copied to it, if vertices may copy elements to the field.
 
     Its own arguments:
         fills: FILL_WORDS for each way of each field.
-        ways: the number of ways in which each field, or an element that was copied to it, is
-            filled.
+        ways: the number of ways in which each field, or an element copied to it, is filled.
         holes: which elements were unwritten before.
         found: output: HOLE, WRITTEN, DEPENDENT or PASSED.
         old: the elements before the step.
         result: the elements after the real run, for fields that vertices write.
-        first: the elements after the first further run.
+        first: the elements after the first extra run.
         second: the elements after the second one.
-        held: the values in holes before, ascending.
+        held: the values in holes before the step, ascending.
         num_held: the number of these values.
-        runs: how many further runs there were: 1 where no hole is read.
+        runs: the number of extra runs: 1 if no hole is read.
     """
     wrong = 0
     for replica in range(replicas):
@@ -269,8 +268,8 @@ def mark(
 ) -> int:  # fmt: skip
     """Record in the shadow which results are written.
 
-    `holes` are those before the step, `found` is WRITTEN, HOLE or PASSED for each result.  Returned
-    is INCOMPLETE if an element that vertices touch is not written now, with LOSSY if one of them
+    `holes` are those before the step; `found` is WRITTEN, HOLE or PASSED for each result. Returns
+    INCOMPLETE if an element that vertices access is now unwritten, with LOSSY if such an element
     was written before.
     """
     flags = 0
@@ -319,7 +318,7 @@ def flag_of(bits: int, flag: int) -> int:
 
 
 def carry_bytes(there: Bytes, to: int, here: Bytes, start: int, count: int, known: int) -> int:
-    """Move the states of some bytes as `carry` does."""
+    """Move the states of some bytes, for `carry`."""
     lacking = lost = gained = 0
     for byte in range(count):
         written = here[start + byte] if known == MOVED else known
@@ -357,11 +356,11 @@ def carry(
 ) -> int:  # fmt: skip
     """Move the states of bytes as copies move the bytes.
 
-    `pieces` are three numbers for each listed piece.  `known` is MOVED, or 1 or 0 to record for all
-    written bytes.  `there` is the shadow of the replica that is written, `here` of the one that is
-    read; the last two are the same as words.  Returned is INCOMPLETE when something that moved is
-    not written, with LOSSY when it overwrote something that was, and GAINED when something written
-    overwrote what was not.
+    `pieces` are three numbers for each listed piece. `known` is MOVED, or 1 or 0 to record for all
+    destination bytes. `there` is the shadow of the replica that is written, `here` of the one that
+    is read; the last two arguments are the same shadows as words. Returns INCOMPLETE if a moved
+    byte is unwritten, with LOSSY if it overwrote a written one, and GAINED if a written byte
+    overwrote an unwritten one.
     """
     flags = 0
     for record in range(count):
@@ -386,7 +385,7 @@ def carry(
 
 
 def moved_are_written(records: Int64s, count: int, pieces: Int32s, here: Bytes) -> int:
-    """Return 1 where all bytes that `carry` would read are written, else 0."""
+    """Return 1 if all bytes that `carry` would read are written, else 0."""
     lacking = 0
     for record in range(count):
         row = record * RECORD_WORDS
@@ -410,14 +409,14 @@ def moved_are_written(records: Int64s, count: int, pieces: Int32s, here: Bytes) 
     LOOKUP_INDEX, LOOKUP_NEAR, LOOKUP_TABLE, LOOKUP_STRIDE, LOOKUP_ROWS, LOOKUP_FIRST, LOOKUP_BYTES,
     LOOKUP_KEPT, LOOKUP_WORDS,
 ) = range(9)  # fmt: skip
-"""Words of a lookup: first byte of the index, of the row that is not in the table, and of the
-table; bytes from one row of it to the next; its rows; number of the first of them; bytes of a row;
-where the row that is written is saved."""
+"""Words of a lookup: first byte of the index, of the row outside the table, and of the table;
+bytes from one row of the table to the next; its number of rows; number of its first row; bytes of
+a row; where the row that is written is saved."""
 
 READS_NEAR, READS_TABLE = 1, 2
-"""Which of the two rows vertices read: that outside the table, that of the table.  They write the
-other one, and that of the table also if they read both.  A row outside the table that is only
-written is always written."""
+"""Which of the two rows vertices read: the row outside the table, the row of the table. They write
+the other one; if they read both, they write the row of the table. A row outside the table that is
+only written is always written."""
 
 
 def number_at(memory: Bytes, at: int) -> int:
@@ -426,14 +425,14 @@ def number_at(memory: Bytes, at: int) -> int:
 
 
 def row_of_table(lookups: Int64s, row: int, index: int) -> int:
-    """Return the first byte of a lookup's row of the table, -1 where the table has no such row."""
+    """Return the first byte of a lookup's row of the table, or -1 if the table has no such row."""
     number = index - lookups[row + LOOKUP_FIRST]
     at = lookups[row + LOOKUP_TABLE] + number * lookups[row + LOOKUP_STRIDE]
     return at if 0 <= number < lookups[row + LOOKUP_ROWS] else -1
 
 
 def all_written(shadow: Bytes, at: int, count: int) -> int:
-    """Return 1 where all of `count` bytes from `at` on are written, else 0."""
+    """Return 1 if all of `count` bytes from `at` on are written, else 0."""
     lacking = 0
     for byte in range(count):  # without an early exit, so that it is vectorized
         lacking |= shadow[at + byte] ^ 1
@@ -447,8 +446,8 @@ def rows_are_written(
     """Return 1 if all elements read by vertices that move rows by number are written, else 0.
 
     There are LOOKUP_WORDS for each of `count` lookups, and the first bytes of `num_others` elements
-    of `size` bytes that are always read.  Listed in `rows` are the rows that are written: their
-    number, then for each its lookup and its first byte.
+    of `size` bytes that are always read. `rows` gets the number of rows that vertices write, then
+    for each row its lookup and its first byte.
     """
     done, place, index = 0, -1, 0
     for lookup in range(count):
@@ -503,7 +502,7 @@ def keep_rows(memory: Bytes, lookups: Int64s, rows: Int64s, kept: Bytes, is_put:
 # -- accesses of workers: `poplite.simulator.run.arena` --------------------------------------------
 
 CONFLICT_SHIFT, CONFLICT_MASK = 20, (1 << 12) - 1
-"""The place of the conflict in a word of the log: `encoding.LOG_BITS`."""
+"""The position of the conflict in a word of the log: `encoding.LOG_BITS`."""
 
 
 @simple

@@ -119,8 +119,8 @@ def test_callbacks_are_asked_ahead(options: dict[str, Any], asks: bool) -> None:
         ({"fast": 1}, "there is no option 'fast'"),
         ({5: 1}, "there is no option 5"),
         ({"checks": "fast"}, r"'checks' is an argument of Engine"),
-        ({"debug.nanOverflowMode": 3}, "'debug.nanOverflowMode' is 3, but must be true or false"),
-        ({"debug.nanOverflowMode": None}, "is None, but must be true or false"),
+        ({"debug.nanOverflowMode": 3}, "'debug.nanOverflowMode' must be true or false; found 3"),
+        ({"debug.nanOverflowMode": None}, "must be true or false; found None"),
     ],
 )
 def test_names_and_values_are_strict(options: dict[Any, Any], told: str) -> None:
@@ -157,7 +157,7 @@ def test_options_whose_effect_is_requested_otherwise_are_refused_with_the_way(
 
 
 def test_options_are_a_dictionary() -> None:
-    with pytest.raises(pl.InvalidOption, match=r"options=\['x'\] is not a dictionary"):
+    with pytest.raises(pl.InvalidOption, match=r"options must be a dictionary; found \['x'\]"):
         divide(["x"])  # type: ignore[arg-type]
 
 
@@ -166,18 +166,25 @@ def test_options_are_a_dictionary() -> None:
     [
         ("{", "is not valid JSON: "),
         ("[" * 100_000, "is not valid JSON: "),
-        ("[]", r"POPLITE_ENGINE_OPTIONS='\[\]' is not a JSON object"),
+        ("[]", r"POPLITE_ENGINE_OPTIONS must be a JSON object; found '\[\]'"),
         (
             '{"check": "fast"}',
             r"POPLITE_ENGINE_OPTIONS: there is no option 'check' \(did you mean 'ch",
         ),
         (
             '{"checks": "lax"}',
-            """option 'checks' is 'lax', but must be "strict", "fast" or "none\"""",
+            """option 'checks' must be "strict", "fast" or "none"; found 'lax'""",
         ),
-        ('{"seed": true}', "option 'seed' is True, but must be a whole number"),
-        ('{"seed": -1}', "option 'seed' is -1, but must be a whole number from 0"),
-        ('{"interpret": 1}', "option 'interpret' is 1, but must be true or false"),
+        (
+            '{"seed": true}',
+            "option 'seed' must be a whole number from 0 to 2\\*\\*63 - 1; found True",
+        ),
+        ('{"seed": -1}', "option 'seed' must be a whole number from 0 to 2\\*\\*63 - 1; found -1"),
+        (
+            '{"interpret": 1}',
+            "option 'interpret' must be true or false, or a list of classes and names of steps; "
+            "found 1",
+        ),
     ],
 )
 def test_the_environment_is_strict_and_names_the_variable(

@@ -244,7 +244,7 @@ def test_why_variables_are_kept() -> None:
         *(pl.Copy(t[name], t["output"]) for name in ("handle", "initial", "input", "scratch")),
     )
     assert why(graph, {"main": program}) == {
-        "handle": "has a handle of the host",
+        "handle": "has a host handle",
         "initial": "has initial values",
         "input": "read before it is written",
         "output": "a result that no step reads",
@@ -378,14 +378,14 @@ def test_a_tile_without_enough_memory_is_refused() -> None:
         pl.Engine(graph, program)
     error = raised.value
     assert isinstance(error, MemoryError)
-    assert error.what == f"tile 2 is out of memory: it needs {needed:,} B, and has 8,192 B"
+    assert error.what == f"tile 2 is out of memory: it needs {needed:,} B, but has 8,192 B"
     assert error.at == line
     assert error.where == "step 1 of 2: Copy 'weights' -> 'scratch'"
     found = error.found.splitlines()
     assert found[0] == f"4,000 B: variable 'weights' ({line})"
     assert found[1] == "3,168 B: stacks"
     assert found[2] == f"2,000 B: variable 'scratch' ({graph.variables[1].location})"
-    assert found[-1] == "not enough on 1 of 4 tiles: 2"
+    assert found[-1] == "out of memory on 1 of 4 tiles: 2"
     assert error.fix.startswith("spread 'weights' over more of the 4 tiles than 1; ")
     assert 'options={"debug.allowOutOfMemory": True}' in error.fix
 
@@ -409,7 +409,7 @@ def test_it_is_run_regardless_where_that_is_asked_for() -> None:
 def test_many_tiles_without_enough_memory_are_counted() -> None:
     graph = pl.Graph(SMALL)
     graph.add_variable(pl.FLOAT, (4 * 2000,), "table", mapping="linear")
-    with pytest.raises(pl.GraphMemoryAllocationError, match="not enough on 4 of 4 tiles: 0-3"):
+    with pytest.raises(pl.GraphMemoryAllocationError, match="out of memory on 4 of 4 tiles: 0-3"):
         pl.Engine(graph, pl.Sequence())
     with pytest.raises(pl.GraphMemoryAllocationError, match="make 'table' smaller, or use more"):
         pl.Engine(graph, pl.Sequence())

@@ -841,7 +841,7 @@ def test_what_an_executable_cannot_do(tmp_path: Path) -> None:
         pl.Engine(graph)
     with pytest.raises(pl.ControlProgramError, match="compile_graph: 5 is not a graph"):
         pl.compile_graph(5, pl.Execute(add))  # type: ignore[arg-type]
-    said = "checks='lax', but must be 'strict', 'fast' or 'none'"
+    said = "checks must be 'strict', 'fast' or 'none'; found 'lax'"
     with pytest.raises(pl.InvalidOption, match=said):
         pl.compile_graph(graph, pl.Execute(add), "lax")  # type: ignore[arg-type]
     with pytest.raises(pl.InvalidOption, match=said):

@@ -209,8 +209,8 @@ def test_inputs_that_share_elements_with_an_output_are_found() -> None:
     (finding,) = pl.ipu.lint(graph)
     assert (finding.rule, finding.what) == (
         "copy",
-        "field 'x' of Shift keeps its values from before, as an Output of its vertex overwrites "
-        "them: 16 B are copied on their tiles before the vertices run",
+        "field 'x' of Shift is overwritten by an Output of its vertex: 16 B are copied on their "
+        "tiles before the vertices run",
     )
     (step,) = pl.Engine(graph, pl.Execute(work)).report().places
     phase = step.phases[0]

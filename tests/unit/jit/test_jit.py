@@ -69,7 +69,7 @@ def test_what_is_damaged_is_compiled_again_and_what_is_kept_is_found(
     assert run(tmp_path) == "42 False"  # a process that finds all needs no compiler
 
 
-FOUND = "programs run all the same, but each process compiles its vertices again"
+FOUND = "programs still run, but each process compiles its vertices again"
 
 
 def warnings_of(store: Callable[[], object]) -> list[str]:
@@ -92,7 +92,7 @@ def test_engines_run_where_a_file_is_in_the_place_of_the_folder(tmp_path: Path) 
     assert done.stderr.count("CacheWarning") == 1
     assert (
         f"times.py:20: CacheWarning: the cache folder '{place}' cannot be written: '{place}' is"
-        f" not a folder\n  {FOUND}\n  try: set POPLITE_CACHE_DIR to a folder of yours\n"
+        f" not a folder\n  {FOUND}\n  try: set POPLITE_CACHE_DIR to a folder that you own\n"
     ) in done.stderr
 
 
@@ -105,7 +105,7 @@ def test_engines_run_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert [str(each.message) for each in caught] == [
         f"the cache folder '{tmp_path / 'cache'}' cannot be written: No space left on device\n"
         f"  {FOUND}\n"
-        "  try: make room there, or set POPLITE_CACHE_DIR to a folder on another disk"
+        "  try: free space there, or set POPLITE_CACHE_DIR to a folder on another disk"
     ]
     assert caught[0].filename == __file__
     engine.run()
@@ -192,7 +192,7 @@ def test_a_file_counts_only_whole_and_under_its_own_name(
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["one.o", "other.o"]
 
 
-ELSEWHERE = "set POPLITE_CACHE_DIR to a folder of yours"
+ELSEWHERE = "set POPLITE_CACHE_DIR to a folder that you own"
 
 
 def unsafe(folder: Path, reason: str, fix: str) -> str:
@@ -211,10 +211,10 @@ def test_a_folder_where_anybody_may_write_is_told_once(
     folder.mkdir()
     (folder / "one.o").write_bytes(b"content")
     folder.chmod(mode)
-    fix = f"chmod o-w {folder}, and delete what is in it"
+    fix = f"chmod o-w {folder}, and delete its contents"
     told = warnings_of(lambda: object_cache.find(name))
     open_to_all = mode & 0o002
-    assert told == ([unsafe(folder, "anybody may write to it", fix)] if open_to_all else [])
+    assert told == ([unsafe(folder, "anybody can write to it", fix)] if open_to_all else [])
     assert warnings_of(lambda: object_cache.find(name)) == []
 
 
@@ -229,7 +229,7 @@ def test_a_folder_in_one_where_anybody_may_write_is_told_when_it_is_made(
     assert warnings_of(lambda: object_cache.find("one")) == []  # there is none yet
     found = unsafe(
         above / "own" / "cache",
-        f"anybody may write to '{above}'",
+        f"anybody can write to '{above}'",
         f"chmod o-w {above}, or {ELSEWHERE}",
     )
     told = warnings_of(lambda: object_cache.store("one", b"content"))
@@ -258,7 +258,7 @@ def test_a_folder_of_another_user_or_in_one_or_behind_a_link_of_one_is_told(
         (folder.parent, link, f"'{folder.parent}'"),
     ):
         others = {other}
-        reason = f"{name} belongs to another user (number 12345), who may so run code as you"
+        reason = f"{name} belongs to another user (number 12345), who could run code as you"
         assert object_cache.danger(at) == (reason, ELSEWHERE)
     others = set()
     assert object_cache.danger(folder) is None

@@ -207,13 +207,13 @@ def test_other_statements_are_refused_by_line(function: Callable[..., int], text
     with pytest.raises(NotImplementedError) as caught:
         compiled(function)
     first = function.__code__.co_firstlineno
-    found, line = str(caught.value).split(": kernels have no ")
+    found, line = str(caught.value).split(": kernels cannot use ")
     assert line == f"'{text}'"
     assert first < int(found.rpartition(" ")[2]) <= first + 4
 
 
 def test_a_primitive_is_for_compiled_code() -> None:
-    with pytest.raises(NotImplementedError, match="only a compiled kernel calls it"):
+    with pytest.raises(NotImplementedError, match="only compiled kernels can call a primitive"):
         Primitive(lambda builder, args: None)(1)
 
 

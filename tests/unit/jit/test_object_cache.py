@@ -525,7 +525,7 @@ def test_imports_are_followed(package: Package, form: str) -> None:
 
 def test_without_text_nothing_is_compiled(package: Package) -> None:
     name = package("byte code")
-    with pytest.raises(ModuleNotFoundError, match=f"text of '{name}.maker', of which .* byte code"):
+    with pytest.raises(ModuleNotFoundError, match=f"text of '{name}.maker', which is .* byte code"):
         modules_behind(f"{name}.maker")
 
 

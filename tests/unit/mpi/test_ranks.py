@@ -186,14 +186,14 @@ def test_a_rank_that_leaves_as_if_all_were_well_is_named(tmp_path: Path) -> None
         words, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT, check=False
     )
     assert (done.returncode, done.stdout) == (1, "")
-    said = "poplite: rank 1 ended as if all were well, last seen before its first run\n"
+    said = "poplite: rank 1 ended early with exit status 0, last seen before its first run\n"
     assert said in done.stderr
 
 
 def test_who_left_is_the_first_of_those_that_are_not_at_their_end(tmp_path: Path) -> None:
     for rank, where in enumerate((ENDED, "engine.run('main') at step 3 of 7", "before its first")):
         (tmp_path / str(rank)).write_text(f"812{rank} {where}".ljust(LENGTH))
-    said = "rank {} ended as if all were well, last seen {}"
+    said = "rank {} ended early with exit status 0, last seen {}"
     assert left(tmp_path, 1) == ""
     assert left(tmp_path, 3, "2") == said.format(2, "before its first")
     assert left(tmp_path, 3, "0") == said.format(1, "in engine.run('main') at step 3 of 7")
@@ -400,7 +400,7 @@ def test_one_process_is_rank_0() -> None:
 def test_a_timeout_is_a_number_of_seconds(timeout: Any, shown: str) -> None:
     with pytest.raises(pl.InvalidOption) as caught:
         pl.mpi.Device(timeout=timeout)
-    assert caught.value.what == f"Device: timeout={shown} is not a number of seconds"
+    assert caught.value.what == f"Device: timeout must be a number of seconds; found {shown}"
     assert caught.value.found == f"it is of type {type(timeout).__name__}"
 
 
@@ -475,7 +475,7 @@ def test_reports_tell_what_each_place_sent() -> None:
     assert first == second
     flag, blur, *copies = first
     assert code.ops[flag.row, 0] == op.JUMP_IF_ZERO
-    assert (flag.name, flag.messages) == ("a scalar that decides", counts[flag.row])
+    assert (flag.name, flag.messages) == ("a control-flow scalar", counts[flag.row])
     assert flag.bytes == flag.messages  # a BOOL
     assert (blur.name, blur.row) == ("blur", code.step_rows[0])
     assert (blur.executions, blur.messages) == (counts[blur.row], 2 * counts[blur.row])
@@ -647,4 +647,4 @@ def test_an_error_whose_text_fails_is_named_all_the_same() -> None:
         def __str__(self) -> str:
             raise ValueError("no text")
 
-    assert text_of(Unsaid()) == "Unsaid: its text cannot be made: ValueError"
+    assert text_of(Unsaid()) == "Unsaid: its text cannot be produced: ValueError"

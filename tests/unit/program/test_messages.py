@@ -142,13 +142,13 @@ CASES: dict[str, tuple[Callable[[Bench], object], str, str, str]] = {
         lambda b: pl.Engine(b.graph, {}),
         "Engine needs at least one program",
         "an empty dict",
-        "Engine(graph, Sequence()) takes one that does nothing",
+        "pass a program that does nothing: Engine(graph, Sequence())",
     ),
     "engine of no programs": (
         lambda b: pl.Engine(b.graph, []),
         "Engine needs at least one program",
         "an empty list",
-        "Engine(graph, Sequence())",
+        "pass a program that does nothing: Engine(graph, Sequence())",
     ),
     "engine of others": (
         lambda b: pl.Engine(b.graph, {"main": b.cs}),
@@ -158,7 +158,7 @@ CASES: dict[str, tuple[Callable[[Bench], object], str, str, str]] = {
     ),
     "program name": (
         lambda b: pl.Engine(b.graph, {3: b.nothing}),  # type: ignore[arg-type]
-        "program name 3 is not a string",
+        "the name of a program must be a string; found 3",
         "it is of type int",
         "name programs by strings",
     ),
@@ -287,9 +287,9 @@ def test_values_that_do_not_fit_their_role_are_refused(x: pl.Tensor) -> None:
 @pytest.mark.parametrize(
     ("walk", "what"),
     [
-        (lambda graph, program, _: pl.Engine(graph, program), "no op does what a"),
-        (lambda graph, program, path: graph.save(path, program), "no file keeps what a"),
-        (pl.ipu.export, "no real IPU is told what a"),
+        (lambda graph, program, _: pl.Engine(graph, program), "there is no op for a"),
+        (lambda graph, program, path: graph.save(path, program), "files cannot store a"),
+        (pl.ipu.export, "the IPU export does not support a"),
     ],
 )
 def test_what_a_walk_does_not_know_is_refused(
@@ -300,7 +300,7 @@ def test_what_a_walk_does_not_know_is_refused(
     what: str,
 ) -> None:
     program = make(x)
-    with pytest.raises(pl.ControlProgramError, match=f"{what} {type(program).__name__} does"):
+    with pytest.raises(pl.ControlProgramError, match=f"{what} {type(program).__name__}"):
         walk(x.graph, pl.Sequence(program), str(tmp_path / "new.graph"))
     assert not any(tmp_path.iterdir())
 
@@ -309,7 +309,7 @@ def test_a_kind_that_is_taught_to_run_alone_is_refused(
     x: pl.Tensor, y: pl.Tensor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who looks at parts does not guess when they run."""
-    refused = "no op does what a Twice does"
+    refused = "there is no op for a Twice"
     opened = Emitter._open
     monkeypatch.setattr(
         Emitter,

@@ -323,9 +323,9 @@ def test_templates_are_named_without_their_types(runs: list[str]) -> None:
 @pytest.mark.parametrize(
     ("interpret", "what"),
     [
-        (["Tird"], r"no class and no step that runs is called 'Tird' \(did you mean 'Third'\?\)"),
+        (["Tird"], r"no class or step that runs has the name 'Tird' \(did you mean 'Third'\?\)"),
         (["Third", "countin"], r"'countin' \(did you mean 'counting'\?\)"),
-        ([Talking], "no class and no step that runs is called 'Talking'"),
+        ([Talking], "no class or step that runs has the name 'Talking'"),
     ],
 )
 def test_names_that_nothing_has_are_refused(interpret: Any, what: str) -> None:

@@ -99,7 +99,7 @@ def test_edits_of_the_mapping_are_part_of_the_program() -> None:
 def test_nothing_to_do_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         fuzz.main(["--states", "0"])
-    assert "argument --states: 0, but the least is 1" in capsys.readouterr().err
+    assert "argument --states: must be at least 1; found 0" in capsys.readouterr().err
 
 
 # -- executables -----------------------------------------------------------------------------------

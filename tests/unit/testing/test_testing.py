@@ -286,16 +286,16 @@ def test_working_memory_is_not_compared() -> None:
     assert_vertex(Staged, inputs, {"y": [2, -4], "work": [2, -4, 0]})
     with pytest.raises(AssertionError, match="'work'"):
         assert_vertex(Staged, inputs, {"y": [2, -4], "work": [2, -4, 1]})
-    with pytest.raises(pl.UnknownField, match="expected leaves out 'y'"):
+    with pytest.raises(pl.UnknownField, match="expected lacks 'y'"):
         assert_vertex(Staged, inputs, {"work": None})
-    with pytest.raises(pl.UnknownField, match="expected leaves out 'x'"):
+    with pytest.raises(pl.UnknownField, match="expected lacks 'x'"):
         assert_vertex(Scale, {"x": [1.0]}, {}, metadata=pl.QuarterMetadata("F143"))
 
 
 def test_an_element_left_unwritten_is_found() -> None:
     message = (
-        r"Move, compiled, layout 0 of seed 0: 'y': 1 of 3 elements wrong\n"
-        r"  \[2\] is .*, expected 3\.0\n  in memory: 3 elements side by side on tile 1$"
+        r"Move, compiled, layout 0 of seed 0: 'y': 1 of 3 elements is wrong\n"
+        r"  \[2\] is .*, expected 3\.0\n  in memory: 3 elements contiguous on tile 1$"
     )
     x = floats(1, 2, 3)
     with (
@@ -337,7 +337,7 @@ def test_the_row_of_a_list_is_named_and_many_faults_are_counted() -> None:
     assert_vertex(WritesRows, {}, {"rows": np.ones((2, 3), int)})
     with pytest.raises(
         AssertionError,
-        match=r"'rows\[1\]': 7 of 7 elements wrong\n(.*\n)*"
+        match=r"'rows\[1\]': 7 of 7 elements are wrong\n(.*\n)*"
         r"  and 2 more",
     ):
         assert_vertex(WritesRows, {}, {"rows": [[1], [5] * 7]})
@@ -367,17 +367,21 @@ def test_signs_of_zero_differ_and_nans_are_alike() -> None:
 
 
 def test_wrong_input() -> None:
-    with pytest.raises(pl.UnknownField, match=r"inputs names 'xx' \(did you mean 'x'\?\)"):
+    with pytest.raises(
+        pl.UnknownField, match=r"inputs has an unknown name 'xx' \(did you mean 'x'\?\)"
+    ):
         assert_vertex(Move, {"left_out": 0, "xx": [1.0]}, {"y": [1.0]})
-    with pytest.raises(pl.UnknownField, match=r"expected leaves out 'y'(.*\n)*.*fields: left_out"):
+    with pytest.raises(pl.UnknownField, match=r"expected lacks 'y'(.*\n)*.*fields: left_out"):
         assert_vertex(Move, {"left_out": 0, "x": [1.0]}, {})
-    with pytest.raises(pl.UnknownField, match="inputs leaves out 'left_out', 'x'"):
+    with pytest.raises(pl.UnknownField, match="inputs lacks 'left_out', 'x'"):
         assert_vertex(Move, {}, {"y": [1.0]})
     with pytest.raises(
         pl.ElementTypeError, match=r"shape \(1, 1\) for x: Input\[Vector\[FLOAT\]\]"
     ):
         assert_vertex(Move, {"left_out": 0, "x": [[1.0]]}, {"y": [1.0]})
-    with pytest.raises(pl.ElementTypeError, match="expected is ndarray, not values by field"):
+    with pytest.raises(
+        pl.ElementTypeError, match="expected must be values by field; found ndarray"
+    ):
         assert_vertex(Rows[pl.INT], {"rows": [[1]], "limit": 0}, lambda rows, limit: floats(1))
     with pytest.raises(pl.TensorIndexError, match="index 1 of 1 elements"):
         assert_vertex(Move, {"left_out": 0, "x": [1.0]}, {"y": [1.0, 2.0]})
@@ -388,9 +392,9 @@ def test_the_element_type_is_that_of_numpys_numbers() -> None:
     with pytest.raises(pl.ElementTypeError) as caught:
         assert_vertex(Fill, {"value": 2.0}, {"out": [2.0, 2.0]})
     error = caught.value
-    assert error.what == "assert_vertex(Fill): 'out' does not say its element type"
+    assert error.what == "assert_vertex(Fill): 'out' does not determine the element type"
     assert error.found == "[2.0, 2.0] is float64, which no element type stores"
-    assert error.fix == "Fill[pl.FLOAT], or np.float32([2.0, 2.0])"
+    assert error.fix == "pass Fill[pl.FLOAT], or np.float32([2.0, 2.0])"
 
 
 @given(length=st.integers(0, 40), seed=st.integers(0, 2**32))
@@ -478,9 +482,24 @@ def test_a_reference_need_not_take_working_memory() -> None:
 @pytest.mark.parametrize(
     ("inputs", "reference", "told", "instead"),
     [
-        ({"tmp": None}, {"out": X}, "'tmp': None", "an array, .*; or the number of its elements"),
-        ({"tmp": 0.5}, {"out": X}, "'tmp': 0.5", "an array, which it holds before"),
-        ({"x": None}, {"out": X}, "'x': None", "an array, which it holds before"),
+        (
+            {"tmp": None},
+            {"out": X},
+            "'tmp': None",
+            "pass an array, .*; or pass the number of its elements",
+        ),
+        (
+            {"tmp": 0.5},
+            {"out": X},
+            "'tmp': 0.5",
+            "pass an array, its contents before the vertex runs",
+        ),
+        (
+            {"x": None},
+            {"out": X},
+            "'x': None",
+            "pass an array, its contents before the vertex runs",
+        ),
         ({}, lambda: X, "does not take 'x'", r"def reference\(x, tmp\)"),
         ({}, lambda tmp: X, "does not take 'x'", r"def reference\(x, tmp\)"),
         ({}, lambda x, tmp, out: X, "needs 'out'", r"def reference\(x, tmp\)"),
@@ -508,7 +527,7 @@ def test_a_reference_that_needs_a_size_says_how_it_gets_one(
 ) -> None:
     with pytest.raises(pl.UnknownField, match="reference needs 'size'") as caught:
         once(cls, inputs, cls.reference)
-    assert "reference, size=...), the number of elements of the output" in caught.value.fix
+    assert "reference, size=...) for an output of that size" in caught.value.fix
     once(cls, inputs, partial(cls.reference, size=size))
 
 
