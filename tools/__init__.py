@@ -1,6 +1,6 @@
-"""The commands `poplite` and `poplite-viz`, and how scripts end."""
+"""The commands `poplite` and `poplite-viz`."""
 
-if __name__ == "tools":  # from a checkout: a second copy of its classes
+if __name__ == "tools":  # imported from a checkout, this would be a second copy of its classes
     raise ImportError("tools is a part of poplite: import poplite.tools")
 
 from typing import TYPE_CHECKING

@@ -2,8 +2,8 @@
 
     python -m poplite.tools.code_lines [CHECKOUT]
 
-Blank lines, comments and docstrings do not count as code lines. The tests measure files and
-functions by the same rule.
+Blank lines, comments and docstrings do not count as code lines. The tests use the same rule to
+measure files and functions.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pathlib import Path
 from poplite.tools.viz.output import write_stdout
 
 FOLDERS = ("poplite", "simulator", "tools", "vertices")
-"""Folders of a checkout that hold code; links between them are not followed."""
+"""Folders of a checkout that contain code; links between them are not followed."""
 
 
 def code_lines(text: str) -> set[int]:
-    r"""Return the numbers of the lines of a module that hold code.
+    r"""Return the numbers of the code lines of a module.
 
     >>> sorted(code_lines("'''A module.'''\n\nx = 1  # one\n# two\n"))
     [3]
@@ -32,7 +32,7 @@ def code_lines(text: str) -> set[int]:
     docs: set[int] = set()
     for node in ast.walk(ast.parse(text)):
         match node:
-            case ast.Expr(ast.Constant(str())):  # a docstring, or one below an attribute
+            case ast.Expr(ast.Constant(str())):  # a docstring, possibly of an attribute
                 docs.update(_lines_of(node))
             case ast.Constant(str() | bytes()) | ast.JoinedStr():  # blank lines in it are code
                 lines.update(_lines_of(node))
@@ -45,7 +45,7 @@ def _lines_of(node: ast.expr | ast.stmt) -> range:
 
 
 def counts_by_package(checkout: Path) -> dict[str, tuple[int, int]]:
-    """Return how many files and code lines each package of a checkout has."""
+    """Return the numbers of files and code lines of each package of a checkout."""
     files: Counter[str] = Counter()
     lines: Counter[str] = Counter()
     for folder in FOLDERS:
@@ -59,7 +59,7 @@ def counts_by_package(checkout: Path) -> dict[str, tuple[int, int]]:
 
 
 def table(packages: dict[str, tuple[int, int]]) -> str:
-    """Return a table with one line per package, and the sums with and without pictures."""
+    """Return a table with a line for each package, and the sums with and without pictures."""
     rows = dict(packages)
     rows["all"] = _sum(packages.values())
     rows["all but poplite/viz"] = _sum(v for k, v in packages.items() if k != "poplite/viz")
@@ -75,10 +75,10 @@ def _sum(counts: Iterable[tuple[int, int]]) -> tuple[int, int]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table of a checkout."""
+    """Print the table for a checkout."""
     parser = argparse.ArgumentParser(
         prog="python -m poplite.tools.code_lines",
-        description="Print how many files and code lines each package has.",
+        description="Print the numbers of files and code lines of each package.",
     )
     parser.add_argument(
         "checkout", nargs="?", type=Path, default=Path(), help="default: this folder"

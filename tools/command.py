@@ -43,23 +43,23 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 PR_SET_PDEATHSIG = 1
-"""Option of Linux's `prctl`: the signal that a process gets when its parent has ended."""
+"""Option of Linux's `prctl`: the signal that a process gets when its parent ends."""
 
 LAST_BYTES = 4096
-"""Number of last bytes of the output of `mpiexec` that may hold its final message."""
+"""Number of bytes at the end of the output of `mpiexec` that may contain its final message."""
 
 EPILOG = """\
 examples:
   poplite run -n 4 heat.py:build            on four ranks, in as many processes
   poplite export heat.py:build exported     C++ and tables for a machine with an SDK
   poplite export heat.py:build exported --arg rows=20
-  poplite ipu selftest                      does the SDK of this machine do as it should?
+  poplite ipu selftest                      does the SDK of this machine work correctly?
   poplite viz tiles heat.py:build           the same as poplite-viz tiles heat.py:build
 
-TARGET is file.py:callable or module:callable; the callable gets what --arg says
-and returns (Graph, Program) or (Graph, {name: Program}).
+TARGET is file.py:callable or module:callable; the callable gets the arguments
+from --arg and returns (Graph, Program) or (Graph, {name: Program}).
 
-exit codes: 0 done, 1 an error with a message, 2 the command line is wrong
+exit codes: 0 success, 1 an error with a message, 2 a wrong command line
 """
 
 
@@ -70,7 +70,7 @@ def __dir__() -> list[str]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with these arguments, or with those of the process.
 
-    The exit code is 0 when done, 1 after a user's error, 130 after an interrupt from the keyboard.
+    The exit code is 0 on success, 1 after a user's error, 130 after an interrupt from the keyboard.
     SystemExit is raised with 2 for a wrong command line, with 0 after `--help` and `--version`.
 
     >>> main(["export", "no_such_file.py:build", "exported"])
@@ -94,25 +94,25 @@ def _parser() -> argparse.ArgumentParser:
     add_subcommand(commands, _export_command)
     _ipu_command(commands)
     add_subcommand(commands, _run_command)
-    commands.add_parser("viz", help="pictures and reports: another name of poplite-viz")
+    commands.add_parser("viz", help="draw pictures and reports: the same as poplite-viz")
     return parser
 
 
 def _export_command(parser: argparse.ArgumentParser) -> None:
-    """Write C++ and tables of a graph and its programs, for a machine with Poplar's SDK.
+    """Write C++ and tables for a graph and its programs, for a machine with Poplar's SDK.
 
-    Write codelets, host program, tables, a CMake file, a README and a Python client to a folder.
+    Write codelets, a host program, tables, a CMake file, a README and a Python client to a folder.
     No compiler is needed. An unchanged graph gives identical files.
     """
     add_target(parser)
-    parser.add_argument("folder", metavar="FOLDER", help="where to write; created if missing")
+    parser.add_argument("folder", metavar="FOLDER", help="the output folder; created if missing")
     parser.add_argument(
         "--checks",
         choices=("fast", "none"),
         default="none",
-        help="fast: an out-of-range index of a field stops the program (default: none)",
+        help="fast: an out-of-range index stops the program (default: none)",
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="do not say what was written")
+    parser.add_argument("-q", "--quiet", action="store_true", help="do not report written files")
     set_run(parser, _export)
 
 
@@ -122,13 +122,13 @@ def _export(arguments: argparse.Namespace) -> int:
     graph, programs = load_programs(arguments.target, arguments.given)
     if not programs:
         raise ControlProgramError(
-            f"{arguments.target!r} returned a Graph alone, and nothing to run",
+            f"{arguments.target!r} must return a program; found a Graph alone",
             at=None,
             fix="return graph, program",
         )
     folder = export(graph, programs, arguments.folder, checks=arguments.checks)
     if not arguments.quiet:
-        print(f"wrote {folder}: read its README.md", file=sys.stderr)
+        print(f"wrote {folder}; see its README.md", file=sys.stderr)
     _say_fit(graph, programs)
     return 0
 
@@ -138,16 +138,16 @@ def _say_fit(graph: Graph, programs: dict[str, Program]) -> None:
     from poplite.compile.compiler import plan_memory
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about cycles, which are not printed here
+        warnings.simplefilter("ignore")  # for cycles, which are not printed here
         needed = plan_memory(graph, programs).including_gaps
     limit = graph.target.tile_memory_bytes
     if needed.most > limit:
-        what = f"tile {needed.worst_tile:,} needs {needed.most:,} B of {limit:,} B"
-        print(f"poplite: does not fit by the model: {what}", file=sys.stderr)
+        what = f"tile {needed.worst_tile:,} needs {needed.most:,} B, but has {limit:,} B"
+        print(f"poplite: does not fit according to the model: {what}", file=sys.stderr)
 
 
 def _ipu_command(commands: Commands) -> None:
-    """Add the subcommand and its own subcommands."""
+    """Add the subcommand `ipu` and its subcommands."""
     parser = commands.add_parser("ipu", help="commands that need Poplar's SDK: selftest")
     below: Commands = parser.add_subparsers(metavar="WHAT", required=True)
     add_subcommand(below, _selftest_command)
@@ -156,15 +156,15 @@ def _ipu_command(commands: Commands) -> None:
 def _selftest_command(parser: argparse.ArgumentParser) -> None:
     """Compare the SDK's IPU Model and hardware with the simulator.
 
-    Compile codelets and host program with the SDK, run them with random data on the IPU Model and
-    on hardware, and print how the results compare with the simulator's, as a table to paste into an
+    Compile codelets and a host program with the SDK, run them with random data on the IPU Model and
+    on hardware, and print a comparison with the simulator's results, as a table to paste into an
     issue.
     """
     parser.add_argument(
         "--kind",
         choices=("model", "hardware"),
         action="append",
-        help="only this one (default: both)",
+        help="use only this device (default: both)",
     )
     parser.add_argument("--arch", help="hardware architecture: ipu2 or ipu21 (default: ipu2)")
     set_run(parser, _selftest)
@@ -193,16 +193,15 @@ def _selftest(arguments: argparse.Namespace) -> int:
 #
 #     poplite run heat.py:build             in this process
 #     poplite run -n 4 heat.py:build        in four processes, which mpiexec starts
-#
-# Streams get zeros, as in `poplite-viz report --run`.  If control flow depends on data that nothing
-# has written, nothing is run; with ranks, one process finds that out before they start.
+# Streams get zeros, as in `poplite-viz report --run`. If control flow depends on unwritten data,
+# nothing is run; with ranks, one process checks this before they start.
 
 
 def _run_command(parser: argparse.ArgumentParser) -> None:
     """Run the programs of a graph once, in one process or on the ranks of an MPI job.
 
     Run each program once, with zeros in its streams, and print the report. With -n, the tiles are
-    divided among ranks, with the same values and cycles; that needs pip install 'poplite[mpi]'.
+    divided among ranks, with the same values and cycles; this needs pip install 'poplite[mpi]'.
     """
     add_target(parser)
     parser.add_argument("-n", dest="ranks", metavar="RANKS", type=_ranks, help="number of ranks")
@@ -212,7 +211,7 @@ def _run_command(parser: argparse.ArgumentParser) -> None:
 
 def _ranks(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of ranks; the least is 1")
+        raise argparse.ArgumentTypeError(f"must be a number of ranks, at least 1; found {text!r}")
     return int(text)
 
 
@@ -236,7 +235,7 @@ def _ran_here(arguments: argparse.Namespace) -> Report:
 
 
 def _check_known(once: Once, target: str) -> None:
-    """Raise if the control flow is unknown; print a note if zeros in place of data decide it."""
+    """Raise if control flow is unknown; print a note if it depends on zeros in place of data."""
     if once.unknown is not None:
         raise once.unknown.error
     if once.note:
@@ -248,7 +247,7 @@ def _run_on_ranks(arguments: argparse.Namespace) -> int:
     from poplite.simulator.engine import Engine
     from poplite.tools.viz.running import run_each
 
-    device = Device()  # before anything can fail on one rank alone
+    device = Device()  # before any step can fail on one rank alone
     last = last_step(device.rank)
     graph, programs = load_programs(arguments.target, arguments.given)
     engine = Engine(graph, programs, checks="fast", device=device)
@@ -261,14 +260,14 @@ def _run_on_ranks(arguments: argparse.Namespace) -> int:
 
 
 def _start(arguments: argparse.Namespace) -> int:
-    """Start as many ranks, each of which runs this command."""
+    """Start the ranks, each of which runs this command."""
     program = mpiexec()
     if program is None:
         raise DeviceRuntimeError(
-            "there is no mpiexec",
+            "cannot find mpiexec",
             at=None,
-            found=f"neither next to {sys.executable}, nor next to mpi4py, nor on PATH",
-            fix="pip install 'poplite[mpi]', which brings it",
+            found=f"it is neither next to {sys.executable}, nor next to mpi4py, nor on PATH",
+            fix="run pip install 'poplite[mpi]', which installs it",
         )
     _check_decided(arguments)
     given = [f"--arg={name}={value}" for name, value in arguments.given]
@@ -280,7 +279,7 @@ def _start(arguments: argparse.Namespace) -> int:
         with subprocess.Popen(
             command, env=variables, stdout=subprocess.PIPE, preexec_fn=ending_with(os.getpid())
         ) as process:
-            assert isinstance(process.stdout, io.BufferedReader), "as a pipe is"
+            assert isinstance(process.stdout, io.BufferedReader), "it is a pipe"
             watched = FirstEnd(Path(folder), arguments.ranks, process.stdout.fileno())
             with contextlib.closing(watched), _ending(process):
                 watched.wait()
@@ -299,10 +298,10 @@ def _start(arguments: argparse.Namespace) -> int:
 
 
 def ending_with(parent: int) -> Callable[[], None] | None:
-    """Return a function that makes a new process end when its parent is killed; only on Linux."""
+    """Return a function that makes a new process end when its parent is killed, on Linux."""
     if sys.platform != "linux":
         return None
-    prctl = ctypes.CDLL(None).prctl  # before the fork, where nothing may be loaded
+    prctl = ctypes.CDLL(None).prctl  # before the fork: a child must not load libraries
 
     def end_with_parent() -> None:
         prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -314,7 +313,7 @@ def ending_with(parent: int) -> Callable[[], None] | None:
 
 @contextlib.contextmanager
 def _ending(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """End `mpiexec`, and so its ranks, if Ctrl-C or SIGTERM reaches only this process."""
+    """End `mpiexec`, and thereby its ranks, if Ctrl-C or SIGTERM reaches only this process."""
     before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
         yield
@@ -341,12 +340,12 @@ def _check_decided(arguments: argparse.Namespace) -> None:
 
 
 def mpiexec() -> str | None:
-    """Return the path of `mpiexec`: next to Python or mpi4py, as pip installs it, or on PATH."""
+    """Return the path of `mpiexec`: next to Python or mpi4py, where pip puts it, or on PATH."""
     places = [Path(sys.executable).parent]
     found = importlib.util.find_spec("mpi4py")
     if found is not None and found.origin is not None:
         places.append(Path(found.origin).parents[4] / "bin")
-    # A link is resolved: its target has the programs that `mpiexec` starts.
+    # Links are resolved, since the programs that `mpiexec` starts are next to their target.
     installed = [
         os.path.realpath(place / "mpiexec") for place in places if (place / "mpiexec").exists()
     ]
@@ -354,7 +353,7 @@ def mpiexec() -> str | None:
 
 
 def _environment(program: str) -> dict[str, str]:
-    """Return the environment of ranks, in which mpi4py finds the library of `mpiexec`."""
+    """Return an environment for ranks, in which mpi4py finds the library of `mpiexec`."""
     library = str(Path(program).resolve().parents[1] / "lib")
     paths = [library, os.environ.get("LD_LIBRARY_PATH", "")]
     return {**os.environ, "LD_LIBRARY_PATH": ":".join(filter(None, paths))}

@@ -1,6 +1,6 @@
-"""The encoding of programs as numbers that compiled code reads: ops, rows of vertices, copies.
+"""The encoding of programs as numbers for compiled code: ops, rows of vertices, copies.
 
-`poplite.compile.compiler` writes ops, engines run them.  They are an int64 array, one op a row::
+`poplite.compile.compiler` writes ops, and engines run them. They are an int64 array, a row per op::
 
     op               a              b            c
     LAUNCH           step           phase                         run a table of driver calls
@@ -9,7 +9,7 @@
     JUMP             row
     JUMP_IF_ZERO     row            scalar       its bytes
     JUMP_IF_NONZERO  row            scalar       its bytes
-    SWITCH           CASE rows      scalar       row where none matches
+    SWITCH           CASE rows      scalar       row if none matches
     CASE             value          row                           these rows follow a SWITCH
     CALL             row                                          run from there to its RETURN
     RETURN
@@ -19,21 +19,21 @@
     COLLECT          launch         scalar                        whether all returned true
     AGREE            row            scalar       its bytes        jump if it is true in all replicas
                                                                   or in none
-    SAME             row            scalar       its bytes        jump if all replicas hold the same
-    FLOATS           bits to clear  bits to set  compute sets     change floating-point arithmetic
-    EXCHANGE         number                                       exchange data with other ranks
-    ALL              scalar         first byte   bytes            whether all these bytes are true
-    LOOK             goes on        rows         address          strict checks, and launches
-    END
+    SAME             row            scalar       its bytes        jump if it is equal in all
+    replicas FLOATS           bits to clear  bits to set  compute sets     change floating-point
+    arithmetic EXCHANGE         number                                       exchange data with
+    other ranks ALL              scalar         first byte   bytes            whether all these
+    bytes are true LOOK             goes on        rows         address          strict checks, and
+    launches END
 
-A scalar is given by its byte position in the arena; it is that of replica 0 where replicas were
-found to agree.  The cases of a switch are in ascending order of their values, as signed numbers.
-Only programs that run on several ranks have EXCHANGE and ALL; no file contains them, nor LOOK, with
-which engines replace the first LAUNCH of some steps.
+A scalar is given by its byte position in the arena; after a check that replicas agree, the value of
+replica 0 is used. The cases of a switch are in ascending order of their values, as signed numbers.
+Only programs that run on several ranks have EXCHANGE and ALL. No file contains these, nor LOOK,
+which replaces the first LAUNCH of some steps in engines.
 
 An engine binds every LAUNCH to a row of its launch table (a: the row, b: whether the next op
-belongs to the same step), which names chunks.  A chunk is one driver call: the vertices of one
-group, from a number in the first of its descriptor rows to a number in the last.  Gathers,
+belongs to the same step), which refers to chunks. A chunk is one driver call: the vertices of one
+group, from a number in the first of its descriptor rows to a number in the last. Gathers,
 vertices, scatters and copies are all launches: a copy is a driver whose rows are copy records.
 """
 
@@ -58,7 +58,7 @@ from poplite.vertex.fields import Field
 ) = range(21)  # fmt: skip
 
 MOST_RUNS = 1 << 62
-"""Maximum number of steps of one run, if each branch is taken once: reports count in 64 bits."""
+"""Maximum number of steps in a run in which each branch is taken; reports count in 64 bits."""
 
 COUNTED = LAUNCH, CALLBACK, MARK, EXCHANGE
 """Ops whose executions are counted."""
@@ -69,33 +69,33 @@ TARGETS = {
     JUMP: 1, JUMP_IF_ZERO: 1, JUMP_IF_NONZERO: 1, CALL: 1, AGREE: 1, SAME: 1,
     AGAIN: 2, CASE: 2, REPEAT: 3, SWITCH: 3,
 }  # fmt: skip
-"""For each op, the word that is a row."""
+"""The word of an op that is a row, by kind of op."""
 
 GATHER, SAVE, COUNT, COMPUTE, SCATTER, SUM_SLOTS = range(6)
-"""Phases of a compute set; a copy has only the first.  COUNT and SUM_SLOTS exist where the slots of
-vertices may depend on data: the first counts vertices that cannot count while they run, the second
-records the slots of all of them."""
+"""Phases of a compute set; a copy has only the first. COUNT and SUM_SLOTS exist if the slots of
+vertices may depend on data: COUNT counts vertices that cannot count while they run, SUM_SLOTS
+records the slots of all vertices."""
 
 DEFINED = 6
-"""The phase that strict checks run for COMPUTE: vertices by the definition of their class, not in
-faster forms; those with workers log their accesses."""
+"""The phase that strict checks run instead of COMPUTE: vertices run `compute`, not faster forms,
+and those with workers log their accesses."""
 
 LOG_BITS = 10
-"""Bits of a worker number, from 1, in a word of a log of accesses: the first that wrote the
-element, the first that read it, and the first that conflicted with another one; above them the kind
-of conflict.  Workers whose numbers do not fit count as one."""
+"""Bits of a worker number, from 1, in a word of a log of accesses: the first worker that wrote the
+element, the first that read it, and the first that conflicted with another one; the kind of
+conflict is in the bits above. Workers whose numbers do not fit count as one worker."""
 
 READ_WRITTEN, CHANGED_WRITTEN, WROTE_READ = 1, 2, 3
-"""Kinds of conflicts with another worker: read what it wrote, stored a different value, or stored
-to an element that it had read."""
+"""Kinds of conflicts with another worker: a read of an element that it wrote, a store of a
+different value, or a store to an element that it had read."""
 
 (
     LAUNCH_CHUNKS, LAUNCH_COUNT, LAUNCH_SHARES, LAUNCH_SHARE_COUNT, LAUNCH_CHECKED,
     LAUNCH_UNMEASURED, LAUNCH_COST, LAUNCH_SPENT, LAUNCH_WORDS,
 ) = range(9)  # fmt: skip
-"""Words of a launch: address and number of its chunks; the same for those that threads share, 0
-when one thread runs everything; whether vertices may record faults; runs left to measure; the cost
-of a run, and of an unfinished one so far, in nanoseconds."""
+"""Words of a launch: address and number of its chunks; the same for chunks that threads share, 0
+if one thread runs everything; whether vertices may record faults; number of runs still to measure;
+the cost of a run, and of an unfinished run so far, in nanoseconds."""
 
 (
     CHUNK_DRIVER, CHUNK_ARENA, CHUNK_ROWS, CHUNK_WIDTH, CHUNK_LOW, CHUNK_HIGH, CHUNK_FIRST,
@@ -103,10 +103,10 @@ of a run, and of an unfinished one so far, in nanoseconds."""
     FAULT_WORD,
 ) = range(15)  # fmt: skip
 """Words of a chunk: driver, arena, descriptor rows and their width (0 for copy records); its
-rows, the first vertex in the first of them and the end of those in the last; where it resumes
-after it was cut; whether a vertex returned false; the floating-point state; where to write down
-what each vertex took; where the log of an address is, of DEFINED, less four times that address;
-its fault."""
+rows, the first vertex in its first row and the end of the vertices in its last row; where it
+resumes after a cut; whether a vertex returned false; the floating-point state; the address at which
+to record the slots of vertices; for DEFINED, the position of the log of an address, minus four
+times that address; its fault."""
 
 FAULT_WORDS = 5
 """A chunk's fault record: flag, vertex number, field number, index, length."""
@@ -118,11 +118,11 @@ TRAPPED = -2
 """In place of the field number: floating-point arithmetic stopped the vertex."""
 
 OF_LANES = -1
-"""In place of the length: the index is a number of lanes that cannot be accessed at a time."""
+"""In place of the length: the index is a number of lanes that cannot be accessed at once."""
 
 FLOAT_MODE, FLOAT_EXECUTIONS, FLOAT_SEED, FLOAT_WORDS = range(4)
-"""Words of the floating-point state: mode (`poplite.machine.floating_point`); compute sets that
-ran, where rounding may be stochastic; seed."""
+"""Words of the floating-point state: mode (`poplite.machine.floating_point`); number of compute
+sets that have run, if rounding may be stochastic; seed."""
 
 CHUNK_WORDS = FAULT_WORD + FAULT_WORDS
 
@@ -132,8 +132,10 @@ CHUNK_WORDS = FAULT_WORD + FAULT_WORDS
     EXCHANGE_DONE, EXCHANGE_WORDS,
 ) = range(12)  # fmt: skip
 """Words of an exchange: whether it was started; number and address of its persistent requests;
-addresses of room for their statuses and for the answer; of MPI_Startall, MPI_Testall, sched_yield
-and usleep; how often to poll before the processor is yielded; how often it was done."""
+addresses of the buffers for their statuses and for the answer; addresses of MPI_Startall,
+MPI_Testall, sched_yield and usleep; number of polls before the processor is yielded; number of
+executions.
+"""
 
 LOOK_IN_PYTHON = -1
 """In place of the number of an action: strict checks process the row."""
@@ -142,40 +144,40 @@ LOOK_IN_PYTHON = -1
     LOOK_FUNCTION, LOOK_LAUNCH, LOOK_LEFT, LOOK_WORKERS, LOOK_TRUSTS, LOOK_BEGINS, LOOK_RUNS,
     LOOK_MARKS, LOOK_UNDOES, LOOK_ITEMS,
 ) = range(10)  # fmt: skip
-"""Words of what a LOOK does: the function that does it; the launch of its row; how often it may
-look until Python does, fewer than 0 for any number; whether it also looks where all is written, as
-workers may race; whether it trusts the step, which then runs as it is; the ends of four parts of
-its items, and the items.  The parts are the work before anything but temporaries changes; the work
-that undoes it after a fault; the work when there is no fault; and the work that undoes the second
-part."""
+"""Words of the work of a LOOK: its function; the launch of its row; how often it may look before
+Python does, negative for no limit; whether it also looks if all elements are written, since
+workers may race; whether it trusts the step, which then runs unchecked; the ends of the four parts
+of its items, and the items. The parts are the work before anything except temporaries changes; the
+work that undoes it after a fault; the work if there is no fault; and the work that undoes the
+second part."""
 
 ITEM_FUNCTION, ITEM_COUNT, ITEM_RULE, ITEM_ARGUMENTS = range(4)
 """Words of an item: a kernel, the number of its arguments, the meaning of its result, and the
-arguments.  For a launch: 0, and its number."""
+arguments; for a launch, 0 and its number."""
 
 LOOK_ITEM_WORDS = ITEM_ARGUMENTS + 13
 
 RULE_NONE, RULE_NEEDED, RULE_REFUSED, RULE_HOLES = range(4)
-"""What the result of a kernel means: nothing; 0, or another number, lets Python look; or as of
-`find_holes`: Python looks where holes are read, and without holes there is nothing to look at."""
+"""The meaning of a kernel's result: none; Python looks if it is 0, or if it is not 0; or as for
+`find_holes`: Python looks if holes are read, and without holes there is nothing to check."""
 
 DONE, PAUSED, CALLED, FAULTED, WAITING = range(5)
-"""Why the interpreter returned; WAITING is for data from other ranks."""
+"""Reasons why the interpreter returned; WAITING is for data from other ranks."""
 
 (
     STATE_ROW, STATE_REASON, STATE_CALLBACK, STATE_DEPTH, STATE_CUT, STATE_DEADLINE,
     STATE_ENTRIES, STATE_FLOATS, STATE_REPLICAS, STATE_STRIDE, STATE_TRACE, STATE_LEFT,
     STATE_RECENT,
 ) = range(13)  # fmt: skip
-"""Words of the interpreter's state: next row; why it returned; callback number; calls that have
-not returned; whether the next row was cut in the middle; when to return; the addresses of
-the entries and of the floating-point state; the number of replicas and the bytes from one to the
-next; where rows that run are recorded, 0 for nowhere; counted rows after which to return, at the
-end of the step that is running then; and the addresses of the launches that ran since the clock was
-read."""
+"""Words of the interpreter's state: next row; reason of the return; callback number; number of open
+calls; whether the next row was cut in the middle; time at which to return; the addresses of the
+entries and of the floating-point state; the number of replicas and the bytes from one to the next;
+where rows that run are recorded, 0 for nowhere; number of counted rows after which to return, at
+the end of the current step; and the addresses of the launches that ran since the clock was read.
+"""
 
 UNLIMITED = 1 << 48
-"""A row that no run has left."""
+"""The row of a run that was not interrupted."""
 
 MOST_RECENT = 64
 """Maximum number of launches between two readings of the clock."""
@@ -183,7 +185,7 @@ MOST_RECENT = 64
 STATE_WORDS = STATE_RECENT + MOST_RECENT
 
 TRACE_ROOM, TRACE_USED, TRACE_ROWS = range(3)
-"""Words of a recording: its capacity in rows, how many it holds, and the first of them."""
+"""Words of a recording: its capacity in rows, the number of rows in it, and the first row."""
 
 (
     SLOTS_REPLICAS, SLOTS_TABLE, SLOTS_STRIDE, SLOTS_RUNS, SLOTS_RUN_ENDS, SLOTS_RUN_FAMILIES,
@@ -191,40 +193,40 @@ TRACE_ROOM, TRACE_USED, TRACE_ROWS = range(3)
     SLOTS_ALONE, SLOTS_ALONE_COUNT, SLOTS_ALONE_TILES, SLOTS_CYCLES, SLOTS_MOST, SLOTS_BESIDE,
     SLOTS_LEAST, SLOTS_FAMILIES, SLOTS_TOTALS, SLOTS_WORDS,
 ) = range(22)  # fmt: skip
-"""Words of the record of a compute set whose vertices are counted: how many replicas; the table of
-the first one, and words from one table to the next; runs of vertices of one family, where each
-ends, its family, and the slots at which they are not counted any more; those that share workers,
-tile by tile, and where each tile ends; the workers of a tile, and the slots assigned to each; tiles
-that run any; MultiVertices, and their tiles; cycles of each tile in one replica, in the slowest
-one, and in adjacent phases that no sync separates from it, the most of these on other tiles;
-families, and one more; totals."""
+"""Words of the record of a compute set whose vertices are counted: number of replicas; the table of
+the first one, and words from one table to the next; runs of vertices of one family, with the end
+of each, its family, and the slots at which counting stops; vertices that share workers, by tile,
+and the end of each tile; the workers of a tile, and the slots assigned to each; tiles that run
+vertices; MultiVertices, and their tiles; cycles of each tile in one replica, in the slowest
+replica, and in adjacent phases that no sync separates from it, with their maximum on other tiles;
+number of families plus one; totals."""
 
 TOTAL_EXECUTIONS, TOTAL_SLOWEST, TOTAL_SEGMENT, TOTAL_WORDS = range(4)
-"""Words of totals: executions; cycles of the slowest tile; the same with the adjacent phases.  They
-are followed by the cycles of each tile, the slots of each family, and how often a run of vertices
-of each had one that took more than is counted.  The last of each belongs to no family."""
+"""Words of totals: executions; cycles of the slowest tile; the same with the adjacent phases. They
+are followed by the cycles of each tile, the slots of each family, and, for each family, how often
+a run of vertices had one that exceeded the counted slots. The last of each is for no family."""
 
 ENTRY_CLOCK, ENTRY_CLOCK_KIND, ENTRY_PARALLEL_FOR, ENTRY_THREADS, ENTRY_KERNEL, ENTRIES = range(6)
-"""The functions that the interpreter calls: clock_gettime and its argument; parallel_for, 0 for no
-threads, get_num_threads, and the function that a thread runs."""
+"""The functions that the interpreter calls: clock_gettime and its argument; parallel_for, 0 without
+threads; get_num_threads; and the function that a thread runs."""
 
 
 @frozen(eq=False)
 class Code:
-    """One program as ops.
+    """The ops of one program.
 
     Attributes:
-        ops: int64[rows, 4]; a LAUNCH names step and phase in its first two operands.
+        ops: int64[rows, 4]; the first two operands of a LAUNCH are its step and phase.
         step_numbers: int64[rows], number of the program's step that a row belongs to; in a
             function, counted from its beginning.
         step_rows: int64[...], the rows that do the work of an Execute or a Copy.
-        num_steps: steps of the program.
-        num_runs: how often Executes and Copies run in one run of it; None where data, or a request
-            to stop, decide.
-        num_loops: Repeats in it.
-        num_functions: functions that it calls; none is active twice at a time.
+        num_steps: number of steps of the program.
+        num_runs: how many Executes and Copies run in one run of the program; None if that depends
+            on data or on a request to stop.
+        num_loops: number of Repeats in the program.
+        num_functions: number of functions that it calls; none is active twice at a time.
         locations: the user's line of each row; empty in files that were written without lines.
-        of_program: `, of program 'train'` where the executable has several; set by the executable.
+        of_program: `, of program 'train'` if the executable has several; set by the executable.
     """
 
     ops: npt.NDArray[np.int64]
@@ -239,9 +241,9 @@ class Code:
 
     @property
     def goes_on(self) -> npt.NDArray[np.bool_]:
-        """Which rows continue the work of the row before them: bool[rows].
+        """Which rows continue the work of the row before them, bool[rows].
 
-        A run does not end before such a row, so that a step is done completely or not at all.
+        A run does not end before such a row, so that a step runs completely or not at all.
         """
         op, number = self.ops[:, 0], self.step_numbers
         works = (op == LAUNCH) | (op == EXCHANGE)
@@ -265,9 +267,9 @@ class Code:
 
     @property
     def first_numbers(self) -> npt.NDArray[np.int64]:
-        """Step numbers where a function is first called: int64[rows].
+        """Step numbers, int64[rows]; for rows of a function, those of its first call.
 
-        A row of a function gets the number that messages of its first call use.
+        These are the numbers in messages.
         """
         begins = np.unique(self.ops[self.ops[:, 0] == CALL, 1])
         calls = np.flatnonzero(self.ops[:, 0] == CALL)
@@ -275,26 +277,26 @@ class Code:
         before = np.full(len(begins) + 1, self.num_steps, np.int64)
         before[0] = 0
         callee = 1 + np.searchsorted(begins, self.ops[calls, 1])
-        while True:  # as often as calls are nested
+        while True:  # once for each level of nested calls
             earlier = before.copy()
             np.minimum.at(before, callee, earlier[of_row[calls]] + self.step_numbers[calls])
             if np.array_equal(before, earlier):
                 return self.step_numbers + before[of_row]
 
     def called_from(self, rows: Sequence[int]) -> Code:
-        """Return the code with the step numbers of one call; `rows` are the open CALLs."""
+        """Return the code with the step numbers of one call, given the rows of the open CALLs."""
         before = int(self.step_numbers[np.array(rows, np.int64)].sum())
         return replace(self, step_numbers=self.step_numbers + before)
 
     def step_text(self, number: int, what: str, *, decides: bool = False) -> str:
-        """Return the words for a step: `step 3 of 5: Execute 'blur', of program 'b'`.
+        """Return a step as text: `step 3 of 5: Execute 'blur', of program 'b'`.
 
-        `decides` says that `what` is not a step, but decides which step follows step `number`.
+        With `decides`, `what` is not a step, but decides which step follows step `number`.
         """
         if not decides:
             does = f": {what}" if what else ""
             return f"step {number:,} of {self.num_steps:,}{does}{self.of_program}"
-        if not self.num_steps:  # as in a loop around nothing
+        if not self.num_steps:  # as in a loop around an empty program
             return f"what {what} decides on{self.of_program}"
         first = min(number + 1, self.num_steps)
         step = f"step {first:,} of {self.num_steps:,}"
@@ -302,48 +304,44 @@ class Code:
 
 
 def steps_before(programs: Mapping[str, Code]) -> dict[str, int]:
-    """Return how many steps precede each program: a report counts over all programs."""
+    """Return the number of steps before each program; reports number the steps of all programs."""
     counts = [code.num_steps for code in programs.values()]
     return dict(zip(programs, accumulate(counts, initial=0), strict=False))
 
 
 # -- descriptor rows of vertices -------------------------------------------------------------------
-# They describe the vertices of one compute set to a driver.  Vertices of one class are listed in
-# *runs* of n vertices.  One run is one row of int64 words, the columns of which say where the
-# fields of its vertices are::
+# They describe the vertices of one compute set to a driver. Vertices of one class are listed in
+# *runs* of n vertices. One run is one row of int64 words, whose columns say where the fields of its
+# vertices are::
 #
 #     3 | number 12, +1 | x.start 0, +64 | x.length 64 | y.start 9000, table + 16 | ...
-#
-# A column takes one of four forms.  Where all vertices are regular, all are affine or fixed, and a
-# million of them are one row; irregular numbers stay in the tables that the graph keeps them in::
-#
-#     affine   value, step         of vertex k: value + k * step
-#     fixed    value               of all vertices of the run
+# A column has one of four forms. If all vertices are regular, all columns are affine or fixed, and
+# a million vertices are one row; irregular numbers stay in the graph's tables::
+#     affine   value, step         value + k * step for vertex k
+#     fixed    value               for all vertices of the run
 #     flat     value, address      value + table[k], a table of uint32
 #     table    address             of a table, for the driver
-#
-# All positions count elements of the field's type from the start of the arena.  A list field
+# All positions are in elements of the field's type from the start of the arena. A list field
 # whose rows are evenly spaced is described by start, rows, stride and length; any other list by
-# the first of its pairs (start, length) in a table, starts counted from `base`.  Pairs are uint32,
-# or int64 where that is not enough.
-#
-# Rows in an executable hold positions in tables; they become addresses when an engine is made.
+# its first pair (start, length) in a table, with starts relative to `base`. Pairs are uint32,
+# or int64 if that does not suffice.
+# Rows in an executable contain positions in tables; they become addresses when an engine is made.
 
 RowForm = Literal["stride", "pairs", "wide"]
-"""How the rows of a list field are found: evenly spaced, or by pairs of uint32 or of int64."""
+"""Form of the rows of a list field: evenly spaced, or pairs of uint32 or int64."""
 
 Forms = tuple[RowForm | None, ...]
-"""For each declared field: how its rows are found; None for fields that are not lists."""
+"""The form of the rows of each declared field; None for fields that are not lists."""
 
 Kind = Literal["affine", "fixed", "flat", "table"]
 
 WORDS: dict[Kind, int] = {"affine": 2, "fixed": 1, "flat": 2, "table": 1}
 
 NUMBER = -1
-"""In place of the position of a field: the vertex's own."""
+"""In place of the position of a field, for the number of the vertex."""
 
 COUNT_WORD = 0
-"""The first word of a row: vertices in the run."""
+"""The first word of a row: number of vertices in the run."""
 
 
 @frozen
@@ -388,7 +386,7 @@ def _parts(field: Field, form: RowForm | None) -> Iterator[tuple[str, Kind]]:
 
 
 def forms_of(described: Columns, num_fields: int) -> Forms:
-    """Return how the rows of each declared field are found; None for fields that are not lists."""
+    """Return the form of the rows of each declared field; None for fields that are not lists."""
     found: dict[int, RowForm] = {}
     for column in described:
         match column.part:
@@ -414,9 +412,9 @@ Rows = npt.NDArray[np.int64]
 
 
 def bound_rows(rows: Rows, described: Columns, tables: Mapping[int, npt.NDArray[Any]]) -> Rows:
-    """Return rows with addresses in place of table positions; the caller keeps tables alive.
+    """Return rows with addresses in place of table positions; the caller must keep tables alive.
 
-    `tables` are by column number.
+    `tables` are tables by column number.
     """
     if not tables:
         return np.ascontiguousarray(rows)
@@ -430,11 +428,11 @@ def bound_rows(rows: Rows, described: Columns, tables: Mapping[int, npt.NDArray[
 
 
 # -- the bytes that a copy moves -------------------------------------------------------------------
-# Evenly spaced blocks become records, all others a list.  A *record* is six words (destination,
-# source, rows, bytes, far, near), all positions and distances in bytes: block r goes from
-# `source + r * near` to `destination + r * far`. Unevenly spaced pieces are listed in three uint32
-# words each, which is a quarter of a record.  One record represents a list; its `bytes` are 0, and
-# `far` is where the list begins::
+# Evenly spaced blocks become records, all other blocks a list. A *record* is six words
+# (destination, source, rows, bytes, far, near), with positions and distances in bytes: block r is
+# copied from `source + r * near` to `destination + r * far`. Unevenly spaced pieces are listed in
+# three uint32 words each, a quarter of a record. One record represents a list; its `bytes` are 0,
+# and `far` is the position of the list::
 #
 #     records    100   0   8   64   256   64       8 blocks of 64 bytes
 #                  0 500   3    0     0    0       3 pieces, from number 0 of the list
@@ -449,15 +447,15 @@ RECORD_WORDS = 6
 PIECE_WORDS = 3
 
 BLOCK_OVERHEAD = 8
-"""Work of starting one block, in elements; used only to balance chunks."""
+"""Work for starting one block, in elements; used only to balance chunks."""
 
 BYTES_PER_ELEMENT = 4
-"""Bytes that cost as much to copy as one element costs to compute."""
+"""Number of bytes that cost as much to copy as one element costs to compute."""
 
 _NO_WEIGHTS = np.zeros(0, np.int64)
 
 SPLIT_BYTES = 64
-"""One block is split at multiples of a cache line."""
+"""A single block is split at multiples of a cache line."""
 
 
 @frozen(eq=False)
@@ -474,7 +472,7 @@ class Moves:
 
     @property
     def weights(self) -> Int64:
-        """Work of each record, in elements."""
+        """The work of each record, in elements."""
         if not len(self.records):
             return _NO_WEIGHTS
         _, _, rows, size, far, _ = self.records.T
@@ -485,7 +483,7 @@ class Moves:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes moved."""
+        """The number of bytes moved."""
         return int((self.records[:, 2] * self.records[:, 3]).sum() + self._listed())
 
     def blocks(self) -> tuple[Int64, Int64, Int64]:
@@ -519,7 +517,7 @@ class Moves:
     def words(self) -> Int64:
         """Return records and pieces as the driver reads them, in one array.
 
-        There, `far` of a list is the distance in bytes from the first record to its pieces.
+        In this array, `far` of a list is the distance in bytes from the first record to its pieces.
         """
         if not len(self.pieces):
             return np.ascontiguousarray(self.records).reshape(-1)
@@ -539,7 +537,7 @@ class Moves:
         return Moves(records, self.pieces[:, [1, 0, 2]])
 
     def split(self, limit: float) -> Moves:
-        """Return the same moves in records of at most about `limit` work each."""
+        """Return the same moves in records of at most about `limit` work."""
         weights = self.weights
         if weights.max(initial=0) <= limit:
             return self
@@ -559,7 +557,7 @@ class Moves:
             cut = _alike(record, len(first))
             cut[:, 2], cut[:, 4] = np.diff(first, append=rows), far + first
             return cut
-        if rows == 1:  # one block: cut into lines, and the rest
+        if rows == 1:  # one block, cut into cache lines and a rest
             most = max(SPLIT_BYTES, -(-size // parts) // SPLIT_BYTES * SPLIT_BYTES)
             at = np.arange(0, size, most)
             cut = _alike(record, len(at))

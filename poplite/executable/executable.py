@@ -1,9 +1,9 @@
-"""A compiled program: checked, lowered, not yet bound to memory.
+"""Compiled programs: checked and lowered, but not yet bound to memory.
 
-An executable holds no graph, no address and no compiled code, only plain data and the vertex
-classes: it is what an engine needs to allocate its arena, compile its drivers and run.  Files hold
-it unchanged (`poplite.executable.executable_file`); a new field of plain data needs no change
-there.
+An executable contains no graph, no address and no compiled code, only plain data and the vertex
+classes: all that an engine needs to allocate its arena, compile its drivers and run. Files contain
+it unchanged (`poplite.executable.executable_file`); a new field of plain data needs no change in
+that module.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ class Executable:
         programs: the ops of each program.
         actions: the actions of Python at CALLBACK ops, by number.
         origins: the names of the vertices of each compute step in messages, by step.
-        checks: the checks while it runs: "strict", "fast" or "none", see `Engine`.
-        float_modes: how floating-point arithmetic may behave (`poplite.machine.floating_point`),
-            the mode that programs begin in first.
-        elements_per_tile: fewest and most variable elements on one tile.
+        checks: the checks during runs: "strict", "fast" or "none", see `Engine`.
+        float_modes: the floating-point modes of its programs (`poplite.machine.floating_point`),
+            with the initial mode first.
+        elements_per_tile: minimum and maximum number of variable elements on a tile.
         host_reads: the tensors that the host reads by handle.
         host_writes: the tensors that the host writes by handle.
-        costs: the cost of one execution of each step; empty where costs are not modelled.
+        costs: the cost of one execution of each step; empty if costs are not modelled.
         action_costs: the cost of one execution of each action; None for actions that cost nothing.
-        memory: the contents of the tiles' memory; None where costs are not modelled.
+        memory: the contents of the tiles' memory; None if costs are not modelled.
         operations: the operations that functions of `poplite.ops` recorded, with their steps.
-        joined: adjacent Copies that could be one; empty where costs are not modelled.
+        joined: adjacent Copies that could be one Copy; empty if costs are not modelled.
     """
 
     target: Target = field(metadata={"lends": True})
@@ -89,15 +89,13 @@ class Executable:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the executable to a file atomically.
 
-        The file holds no code: the vertex classes must exist when it is loaded. Equal executables
-        give equal bytes.
+        The file contains no code: the vertex classes must exist when it is loaded. Equal
+        executables give equal bytes.
 
         Args:
-            path: the file; one that exists is replaced. Any name will do; `.poplite` is usual.
-
-        Raises:
-            FileLoadError: when the file cannot be written, or a vertex class has no source text by
-                which its code could be compared.
+            path: the file; an existing file is replaced. The usual suffix is `.poplite`.  Raises:
+            FileLoadError: if the file cannot be written, or a vertex class has no source text, with
+                which its code is compared.
 
         >>> import tempfile
         >>> from poplite.compile.compiler import compile_graph
@@ -129,22 +127,22 @@ class Executable:
             vertices: vertex classes, and modules that contain some.
 
         Raises:
-            FileLoadError: when there is no such file, when it is damaged or has the wrong format,
-                and when a vertex class is not found or its code differs.
-            ElementTypeError: when something in `vertices` is neither a vertex class nor a module.
+            FileLoadError: if there is no such file, it is damaged or has the wrong format, or a
+                vertex class is not found or its code differs.
+            ElementTypeError: if an item of `vertices` is neither a vertex class nor a module.
         """
         from poplite.executable.executable_file import load
 
         return load(path, vertices)
 
     def serialize(self, stream: BinaryIO) -> None:
-        """Write the content of `save` to a binary stream, as in Poplar.
+        """Write to a binary stream what `save` writes to a file, as in Poplar.
 
         Args:
             stream: a binary stream, open for writing.
 
         Raises:
-            FileLoadError: as `save`.
+            FileLoadError: as for `save`.
             ElementTypeError: for anything but a file of bytes.
         """
         check_stream(stream, "executable.serialize", binary=True)
@@ -154,14 +152,14 @@ class Executable:
 
     @staticmethod
     def deserialize(stream: BinaryIO, vertices: Iterable[VertexSource] = ()) -> Executable:
-        """Read an executable from a stream that `serialize` wrote.
+        """Read from a stream an executable that `serialize` wrote.
 
         Args:
             stream: a binary stream, open for reading; it is read to its end.
             vertices: as for `load`.
 
         Raises:
-            FileLoadError: as `load`.
+            FileLoadError: as for `load`.
             ElementTypeError: for anything but a file of bytes.
         """
         check_stream(stream, "Executable.deserialize", binary=True, reading=True)
@@ -175,11 +173,11 @@ class Executable:
 
 
 # -- comparison of executables ---------------------------------------------------------------------
-# Two executables have the same programs if the digests of all variables, steps, programs agree.
+# Two executables have the same programs if the digests of all variables, steps and programs agree.
 #
 # Source lines and paths do not count, nor do initial values, which only one rank may have read, nor
-# the level of checks.  Where only the effect of programs matters, they are compared without copies
-# into temporaries and saves for faults, of which compiled code has fewer.
+# the level of checks. If only the effect of programs matters, they are compared without copies
+# to temporaries and saves for faults, of which compiled code has fewer.
 
 Part = tuple[str, bytes]
 """The name of a part in messages, and its digest."""
@@ -189,11 +187,11 @@ def executable_parts(executable: Executable) -> Iterator[Part]:
     """Yield the parts of an executable in an order that does not depend on the process."""
     yield from meaning_of(executable)
     saving = [isinstance(step, ComputeStep) and step.may_fault for step in executable.steps]
-    yield "what steps save before they overwrite it, more with interpret,", digest(saving)
+    yield "elements that steps save before they overwrite them", digest(saving)
 
 
 def meaning_of(executable: Executable) -> Iterator[Part]:
-    """Yield the same without the copies that interpreted vertices need in addition."""
+    """Yield the same parts without the additional copies that interpreted vertices need."""
     for variable in executable.layout.variables:
         pieces = variable.pieces
         tiles = () if pieces is None else (pieces.first.array(), pieces.tile.array())
@@ -217,9 +215,9 @@ def constants_of(executable: Executable) -> Iterator[Part]:
 
 
 def program_rows(executable: Executable, ops: Int64) -> Int64:
-    """Return the rows of a program without those that copy into temporaries or save.
+    """Return the rows of a program without those that copy to temporaries or save.
 
-    How often those run follows from the others.
+    How often the latter run follows from the other rows.
     """
     is_compute_set = np.array([isinstance(step, ComputeStep) for step in executable.steps], bool)
     launches = np.flatnonzero(ops[:, 0] == op.LAUNCH)
@@ -239,10 +237,10 @@ def _own_ops(executable: Executable, ops: Int64) -> Int64:
 
 
 def _in_place(step: ComputeStep | CopyStep) -> str:
-    """Return why a step may differ when Python runs it, as part of its name."""
+    """Return text for the name of a step that may differ if its vertices are interpreted."""
     groups = step.groups if isinstance(step, ComputeStep) else ()
     is_read = any(group.cls.strided_rows is not None for group in groups)
-    return ", of which compiled code reads rows where they lie," if is_read else ""
+    return ", whose rows compiled code reads in place," if is_read else ""
 
 
 def _of_step(step: ComputeStep | CopyStep) -> bytes:
@@ -259,7 +257,7 @@ def _of_moves(moves: Moves) -> tuple[object, object]:
 
 
 def digest(*values: object) -> bytes:
-    """Return the SHA-256 of some values; arrays count by their bytes."""
+    """Return the SHA-256 of some values; for arrays, their bytes count."""
     found = hashlib.sha256()
     for value in values:
         if isinstance(value, np.ndarray):

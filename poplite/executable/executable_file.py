@@ -1,4 +1,4 @@
-"""Files of executables: the manifest, loaded without trusting it.
+"""Files of executables, which are loaded without trusting their content.
 
     manifest.json    {"format": 7, "classes": [...], "locations": [...], "lines": [...],
                       "executable": {...}}
@@ -64,13 +64,13 @@ from poplite.vertex.vertex import Vertex
 
 _MODELLED = Codec(
     {
-        int: ScalarCoder(int, range(MOST + 1), "is not among the numbers of costs"),
+        int: ScalarCoder(int, range(MOST + 1), "is not a valid cost"),
         PerTile: PerTileCoder(range(MOST + 1), of_tiles=True),
         PerPair: PerTileCoder(range(MOST + 1), of_pairs=True),
     }
 )
 
-_COUNTED = Codec({int: ScalarCoder(int, range(MOST_TOTAL), "is not among the numbers of a report")})
+_COUNTED = Codec({int: ScalarCoder(int, range(MOST_TOTAL), "is not a valid number in a report")})
 
 EXECUTABLE_CODEC = Codec(
     {
@@ -81,15 +81,15 @@ EXECUTABLE_CODEC = Codec(
 
 
 FORMAT, UNCHECKED_FORMAT = 7, 8
-"""Format numbers.  Programs with `checks="none"` have a separate one, so that a poplite that does
-not know them rejects them."""
+"""Format numbers. Programs with `checks="none"` have a separate number, so that a version of
+poplite that does not support them rejects them."""
 
 EXECUTABLES = Format(
     "poplite executable", (FORMAT, UNCHECKED_FORMAT), "an executable", "executable.save(path)"
 )
 
 
-@no_collection()  # everything that is made stays
+@no_collection()  # no objects can be freed
 def save(executable: Executable, path: str | os.PathLike[str]) -> None:
     """Write an executable to a file; see `Executable.save`."""
     place = checked_path(path, "save", "model.poplite")
@@ -128,20 +128,20 @@ def _loaded(name: str, vertices: Iterable[VertexSource]) -> Executable:
     coder = EXECUTABLE_CODEC.coder_of(Executable)
     executable: Executable = decoded(coder, manifest.get("executable"), of)
     if (executable.checks == "none") != (manifest["format"] == UNCHECKED_FORMAT):
-        raise Malformed(f"it has format {manifest['format']} and checks {executable.checks!r}")
+        raise Malformed(f"format {manifest['format']} cannot have checks {executable.checks!r}")
     add_room(tiles=executable.target.tiles)
     validate(executable)
     return executable
 
 
 # -- vertex classes --------------------------------------------------------------------------------
-# Vertex classes: named in a file, and found in this process.
+# Vertex classes are named in a file, and found in this process.
 #
 # A file names a class by its qualified name within its module, a template with its element types
 # (`Add[HALF]`), and identifies its code (`poplite.vertex.compute.identity`). Classes are looked up
 # among those that the user passes, those that are already defined, and those of `poplite.vertices`.
-# Nothing that a file names is ever imported.  For a class that operations generated, the file holds
-# the recipe from which it is made anew (`poplite.ops.fuse.recipe`).
+# No name in a file is ever imported. For a class that operations generated, the file contains
+# the recipe from which it is generated again (`poplite.ops.fuse.recipe`).
 
 
 VertexSource = type[Vertex] | ModuleType
@@ -153,12 +153,12 @@ LIBRARY = "poplite.vertices"
 
 @frozen(eq=False)
 class NamedClass:
-    """A vertex class as a file names it.
+    """The name of a vertex class in a file.
 
     Attributes:
         name: its name within its module, or within the function that defines it.
         elements: the element types of a template.
-        code: an identification of what it computes.
+        code: an identification of its code.
         recipe: the recipe of a generated class; None for a class that a user wrote.
     """
 
@@ -173,7 +173,7 @@ class NamedClass:
 
 
 def named_class(cls: type[Vertex]) -> NamedClass:
-    """Return how a file names a class that is not a template; reject one without source text.
+    """Return the name of a class that is not a template; reject a class without source text.
 
     >>> from poplite.types import HALF
     >>> from poplite.vertices.elementwise import Add
@@ -184,7 +184,7 @@ def named_class(cls: type[Vertex]) -> NamedClass:
         code = code_of(cls)
     except VertexCompileError as error:
         raise FileLoadError(
-            f"an executable with vertex class '{cls.__name__}' cannot be saved: {error.what}",
+            f"cannot save an executable with vertex class '{cls.__name__}': {error.what}",
             at=error.at,
             found=error.found,
             fix=error.fix,
@@ -212,10 +212,10 @@ def local_name(cls: type[Vertex]) -> str:
 def found_classes(
     named: Sequence[NamedClass], sources: Iterable[VertexSource], path: str
 ) -> list[type[Vertex]]:
-    """Return the classes that a file names; the user's are searched first.
+    """Return the classes that a file names; the user's classes are searched first.
 
     Classes that are missing, or whose code differs, are reported together; `path` is for messages.
-    A class of poplite with the name of a missing one, but different code, is named with it.
+    The report of a missing class mentions a class of poplite with its name but different code.
     """
     by_name: dict[str, list[type[Vertex]]] = {}
     for cls in chain(_generated(named), classes_of_user(sources), defined_classes(Vertex)):
@@ -241,22 +241,21 @@ def found_classes(
         classes.append(found)
         of_library = (known.__module__.startswith(f"{LIBRARY}.") for known in by_name[each.name])
         if why and all(of_library):
-            missing.append((each.name, f"{each}: that of {found.__module__} is another one"))
+            missing.append((each.name, f"{each}: the class in {found.__module__} differs"))
         else:
             differing += [f"{each}: {reason}" for reason in why]
     if missing:
         raise FileLoadError(
-            f"{path!r}: {amount(len(missing), 'vertex class', 'vertex classes')} "
-            "of it cannot be found",
+            f"{path!r}: {amount(len(missing), 'vertex class', 'vertex classes')} cannot be found",
             found=listed([told for _, told in missing], "vertex classes"),
-            fix=f"Executable.load({path!r}, vertices=[{missing[0][0]}, ...]), "
-            "which takes classes and modules",
+            fix=f"pass classes or modules: Executable.load({path!r}, "
+            f"vertices=[{missing[0][0][:60]}, ...])",
         )
     if differing:
         raise FileLoadError(
-            f"{path!r}: vertex classes have other code than when it was saved",
+            f"{path!r}: the code of vertex classes has changed since it was saved",
             found=listed(differing, "differences"),
-            fix="compile and save it again, or give the classes it was saved with",
+            fix="compile and save it again, or pass the classes with which it was saved",
         )
     return classes
 
@@ -266,11 +265,11 @@ def _alike(
     candidates: Sequence[type[Vertex]],
     code_of: Callable[..., ClassCode],
 ) -> tuple[type[Vertex], list[str]]:
-    """Return the first class with the same code, else the first, and how its code differs."""
+    """Return the first class with the same code, else the first class, and its differences."""
     reasons: list[list[str]] = []
     for candidate in dict.fromkeys(candidates):
         if candidate.type_variables and not named.elements:
-            reasons.append(["a template has that name here"])
+            reasons.append(["a template has that name in this process"])
             continue
         try:
             cls = specialise(candidate, named.elements) if named.elements else candidate
@@ -297,7 +296,7 @@ def _generated(named: Sequence[NamedClass]) -> Iterator[type[Vertex]]:
         cls = class_of(each.recipe)
         if local_name(cls) != each.name:
             raise Malformed(
-                f"vertex class {each}: this poplite generates {local_name(cls)} instead"
+                f"vertex class {each}: this version of poplite generates {local_name(cls)} instead"
             )
         yield cls
 
@@ -314,8 +313,8 @@ def classes_of_user(
             yield source
         else:
             raise ElementTypeError(
-                f"vertices: {clipped(source)} is neither a vertex class nor a module",
-                fix=f"{call}(path, vertices=[Axpy, my_module])",
+                f"vertices must be vertex classes and modules; found {clipped(source)}",
+                fix=f"pass {call}(path, vertices=[Axpy, my_module])",
             )
 
 
@@ -333,7 +332,7 @@ def _within(values: Iterable[object]) -> Iterator[type[Vertex]]:
 
 
 def defined_classes(cls: type[Vertex]) -> Iterator[type[Vertex]]:
-    """Yield the subclasses of a class, without those that replace missing ones."""
+    """Yield the subclasses of a class, without classes that replace missing ones."""
     for sub in cls.__subclasses__():
         if why_missing(sub) is None:
             yield sub

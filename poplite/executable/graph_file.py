@@ -1,16 +1,16 @@
-"""Files of graphs with their programs: everything that a user built, before it is compiled.
+"""Files of graphs with their programs, as the user built them, before compilation.
 
     manifest.json    {"kind": "poplite graph", "format": 2, "classes": [...], "locations": [...],
                       "spaces": [...], "nodes": [...], "graph": {...}}
-    arrays/...       values, tiles, edges by the million
+    arrays/...       values, tiles, edges (possibly millions)
 
 The container is that of executables (`poplite.codec.archive`), for the same reasons: no code, no
-pickle, and equal graphs give equal bytes.  The content differs.  An executable has steps lowered to
+pickle, and equal graphs give equal bytes. The content differs: an executable has steps lowered to
 addresses, and neither the user's views nor single vertices; a graph has these, but no costs, no
-code and no layout, so that it can be compiled for anything.
+code and no layout, so that it can still be compiled with any options.
 
-Reading trusts nothing: numbers are checked by the coders and when each part is made, and objects
-are made by the same functions as those that users call.  Estimators (`register_perf_estimator`) are
+The content is not trusted: numbers are checked by the coders and when each part is made, and
+objects are made by the functions that users call. Estimators (`register_perf_estimator`) are
 Python functions and are not saved.
 """
 
@@ -96,16 +96,16 @@ class SavedVariable:
     """A variable or constant.
 
     Attributes:
-        tile: the tile of all its elements; None if there is none, or if `breaks` and `tiles` give
-            the tiles.
-        breaks: int64[pieces + 1], where its tiles change.
-        tiles: int32[pieces], the tile of each piece, below 0 for none.
+        tile: the tile of all its elements; None if they have no tile, or if `breaks` and `tiles`
+            give the tiles.
+        breaks: int64[pieces + 1], elements at which its tiles change.
+        tiles: int32[pieces], the tile of each piece; negative for none.
         values: its initial values, in its shape; None for zeros.
         replica_values: initial values of replicas that differ.
-        with_value: which elements have an initial value, in bits, as in `StoredVariable`.
-        metadata: for QUARTER, the number of the variable with format and scale, and the position of
-            the element there.
-        home: the number of the virtual graph that it was made with, if any.
+        with_value: which elements have an initial value, as bits, like in `StoredVariable`.
+        metadata: for QUARTER, the number of the variable with format and scale, and the position
+            of its element in that variable.
+        home: the number of the virtual graph with which it was made, if any.
     """
 
     name: str
@@ -139,7 +139,7 @@ def home_of(graph: Graph, tiles: Array) -> SomeTiles:
 
 
 def saved_variable(variable: Variable, home: int | None) -> SavedVariable:
-    """Return a variable as data."""
+    """Return the data of a variable."""
     tile, breaks, tiles = variable.only_tile, None, None
     if tile is None and variable.num_elements:
         breaks, tiles = variable.mapping.pieces()
@@ -168,10 +168,10 @@ def saved_variable(variable: Variable, home: int | None) -> SavedVariable:
 
 
 def add_variable(graph: Graph, saved: SavedVariable, homes: list[SomeTiles]) -> None:
-    """Make a variable from unchecked data."""
+    """Add a variable from unchecked data."""
     space = graph.space
     if not saved.name or any(size < 0 for size in saved.shape) or len(saved.shape) > 32:
-        raise Malformed(f"variable {saved.name!r} has no name, or no shape")
+        raise Malformed(f"variable {saved.name!r} has no name, or no valid shape")
     tile = NO_TILE if saved.tile is None else saved.tile
     if tile != NO_TILE and not 0 <= tile < space.num_tiles:
         raise Malformed(f"variable '{saved.name}' is on tile {tile:,} of {space.num_tiles:,}")
@@ -179,10 +179,10 @@ def add_variable(graph: Graph, saved: SavedVariable, homes: list[SomeTiles]) -> 
         saved.name, saved.element_type, saved.shape, saved.is_constant, tile, saved.location
     )
     if variable.name != saved.name:
-        raise Malformed(f"two variables are called '{saved.name}'")
+        raise Malformed(f"two variables have the name '{saved.name}'")
     if saved.home is not None:
         if not 0 <= saved.home < len(homes):
-            raise Malformed(f"variable '{saved.name}' was made with a virtual graph not listed")
+            raise Malformed(f"the virtual graph of variable '{saved.name}' is not listed")
         space.note_home(variable, homes[saved.home])
     if saved.breaks is not None:
         _paint(variable, saved, space.num_tiles)
@@ -192,7 +192,7 @@ def add_variable(graph: Graph, saved: SavedVariable, homes: list[SomeTiles]) -> 
         variable.initial_value = _values(saved, saved.values)
     if saved.replica_values is not None:
         if not all(0 <= each < graph.replication_factor for each in saved.replica_values):
-            raise Malformed(f"variable '{saved.name}' has values of replicas that are not there")
+            raise Malformed(f"variable '{saved.name}' has values for replicas that do not exist")
         variable.replica_values = {
             replica: _values(saved, values) for replica, values in saved.replica_values.items()
         }
@@ -209,18 +209,18 @@ def _each_with_value(variable: Variable, packed: Array) -> npt.NDArray[np.bool_]
 
 
 def add_metadata(graph: Graph, number: int, saved: SavedVariable) -> None:
-    """Attach the metadata of a QUARTER variable, which may be a variable made after it."""
+    """Attach the metadata of a QUARTER variable, possibly from a variable made after it."""
     if (saved.element_type is QUARTER) != (saved.metadata is not None):
-        raise Malformed(f"variable '{saved.name}': QUARTER has metadata, and nothing else")
+        raise Malformed(f"variable '{saved.name}': only QUARTER must have metadata")
     if saved.metadata is None:
         return
     other, position = saved.metadata
     variables = graph.space.variables
     if not 0 <= other < len(variables) or variables[other].element_type is not QUARTER_METADATA:
-        raise Malformed(f"variable '{saved.name}' has metadata in no variable of that type")
+        raise Malformed(f"variable '{saved.name}' has no metadata variable of the right type")
     if not 0 <= position < variables[other].num_elements:
         raise Malformed(
-            f"variable '{saved.name}' has its metadata behind '{variables[other].name}'"
+            f"variable '{saved.name}' has its metadata beyond the end of '{variables[other].name}'"
         )
     flat = variables[other].view.reshape((variables[other].num_elements,))
     variables[number].metadata = flat.slice(position, position + 1, 0).reshape(())
@@ -228,30 +228,30 @@ def add_metadata(graph: Graph, number: int, saved: SavedVariable) -> None:
 
 def _values(saved: SavedVariable, values: Array) -> Array:
     if values.dtype != saved.element_type.dtype or values.shape != saved.shape:
-        raise Malformed(f"variable '{saved.name}' has values of another type or shape")
+        raise Malformed(f"variable '{saved.name}' has values of the wrong type or shape")
     return values
 
 
 def _paint(variable: Variable, saved: SavedVariable, num_tiles: int) -> None:
     breaks, tiles = saved.breaks, saved.tiles
     if breaks is None or tiles is None or breaks.ndim != 1 or tiles.shape != (len(breaks) - 1,):
-        raise Malformed(f"variable '{saved.name}' has no tile between each two breaks")
+        raise Malformed(f"variable '{saved.name}' must have one tile for each piece")
     breaks, tiles = breaks.astype(np.int64), tiles.astype(np.int64)
     if not len(tiles) or breaks[0] != 0 or breaks[-1] != variable.num_elements:
-        raise Malformed(f"variable '{saved.name}': its tiles do not end with its elements")
+        raise Malformed(f"variable '{saved.name}': its tiles do not cover its elements")
     if (breaks[1:] <= breaks[:-1]).any() or (tiles >= num_tiles).any() or tiles.min() < NO_TILE:
-        raise Malformed(f"variable '{saved.name}' has pieces without elements, or on no tile")
+        raise Malformed(f"variable '{saved.name}' has pieces without elements or a valid tile")
     placed = tiles != NO_TILE
     variable.mapping.paint_many(breaks[:-1][placed], breaks[1:][placed], tiles[placed])
 
 
 # -- host accesses ---------------------------------------------------------------------------------
-# Streams, remote buffers, functions and tensors: each is a list of its fields, and is made by the
-# same function as by a user's call.
+# Each stream, remote buffer, function or tensor is a list of its fields, and is made by the
+# function that users call.
 
 
 def _made_by(cls: type, make: Callable[..., Any]) -> Coder:
-    """Return the coder of objects that `make` makes from a graph and their other fields."""
+    """Return the coder of objects that `make` makes from a graph and the remaining fields."""
     hints = get_type_hints(cls, localns={"Graph": Graph, "SourceLocation": SourceLocation})
     names = [each.name for each in dataclasses.fields(cls) if each.name != "graph"]
     coders = {name: coder_of(hints[name]) for name in names}
@@ -263,14 +263,14 @@ HOST: dict[str, Coder] = {
     "remote_buffers": _made_by(RemoteBuffer, remote_buffer_of),
     "host_functions": _made_by(HostFunction, host_function_of),
 }
-"""Coders of everything that programs name by handle, by its name in `Handles`."""
+"""Coders of objects that programs name by handle, by their names in `Handles`."""
 
 HANDLES = Mapping[str, HostHandle]
 """The tensors that the host reads or writes, by handle."""
 
 
 def add_host(graph: Graph, part: Callable[[str], Any]) -> dict[type, Mapping[str, Any]]:
-    """Register the objects that `part` returns, and return them by handle, for each class."""
+    """Register the objects that `part` returns, and return them by class and handle."""
     handles = graph._parts.handles
     for name in HOST:
         kind, known = name.removesuffix("s").replace("_", " "), getattr(handles, name)
@@ -284,7 +284,7 @@ def add_host(graph: Graph, part: Callable[[str], Any]) -> dict[type, Mapping[str
 
 
 def add_host_tensors(graph: Graph, reads: HANDLES, writes: HANDLES) -> None:
-    """Let the host access tensors by name."""
+    """Register tensors that the host accesses by handle."""
     handles = graph._parts.handles
     for name, handle in reads.items():
         registered(handles.reads, "host read", name, handle)
@@ -299,9 +299,9 @@ def add_host_tensors(graph: Graph, reads: HANDLES, writes: HANDLES) -> None:
 #     0  ["Execute", 3, [0, null]]      compute set 0, made at line 3
 #     1  ["Repeat", 4, [9, 0]]          node 0, nine times
 #
-# Reading makes each node by its class, which checks its arguments as it does for users.  The
-# programs that operations recorded in a block are a Sequence; that of an operation names the
-# variables it made.  A counting loop gives its count:
+# The reader makes each node with its class, which checks arguments as it does for users. The
+# programs that operations recorded in a block are a Sequence; the Sequence of an operation names
+# the variables that it made. A counting loop has its count:
 #
 #     2  ["Sequence", 5, ["softmax", [0, 1], [4, 9]]]      variables 4 to 8
 #     3  ["RepeatWhileTrue", 6, [1, "go_on", 2, 10]]       ten times
@@ -320,10 +320,10 @@ def _variables(of: GraphReader, data: Json) -> range:
             return range(0)
         case [int(first), int(end)] if 0 <= first < end <= count:
             return range(first, end)
-    raise Malformed(f"{shown(data)} are not the numbers of variables up to {count:,}")
+    raise Malformed(f"{shown(data)} must be the numbers of variables up to {count:,}")
 
 
-_TIMES = ScalarCoder(int, range(MOST_TIMES + 1), "is not how often a loop runs")
+_TIMES = ScalarCoder(int, range(MOST_TIMES + 1), "is not a valid number of iterations")
 
 _CODERS: dict[str, Coder] = {
     "programs": coder_of(tuple[Program, ...]),
@@ -338,7 +338,7 @@ _CODERS: dict[str, Coder] = {
 
 @frozen(eq=False)
 class SavedFunction:
-    """A function, and the line that made its buffer, if there is one."""
+    """A function, and the line that made its buffer if it has one."""
 
     name: str
     program: int
@@ -347,7 +347,7 @@ class SavedFunction:
 
 
 class ProgramWriter:
-    """Writes programs, each distinct one once; attaches itself to the graph's writer."""
+    """Writes programs, each one once; attaches itself to the graph's writer."""
 
     def __init__(self, graph: Graph, to: GraphWriter) -> None:
         self.nodes: list[Json] = []
@@ -358,7 +358,7 @@ class ProgramWriter:
         to.number_of = self.number
 
     def number(self, part: Program | Function) -> int:
-        """Return the number of a program or function, which is written first if it is new."""
+        """Return the number of a program or function; a new one is written first."""
         if id(part) not in self._numbers:
             if isinstance(part, Function):
                 self._add_function(part)
@@ -376,7 +376,7 @@ class ProgramWriter:
         self.functions.append(SavedFunction(function.name, program, function.location, made))
 
     def _add(self, node: Program) -> None:
-        # A user's class that derives from a kind is saved as that kind.
+        # A user's class is saved as the kind from which it derives.
         kinds = [kind for kind in type(node).__mro__ if _KINDS.get(kind.__name__) is kind]
         kind = kinds[0] if kinds else Program
         if kind is Program and type(node) is not Program:
@@ -386,7 +386,7 @@ class ProgramWriter:
         self.nodes.append([kind.__name__, _LOCATION.encode(node.location, self._to), data])
 
     def _keep(self, part: Program | Function, number: int) -> None:
-        self._kept.append(part)  # so that its id is not reused
+        self._kept.append(part)  # kept alive so that its id is not reused
         self._numbers[id(part)] = number
 
 
@@ -408,7 +408,7 @@ class ProgramReader:
         of.function, of.buffer = self.function, self.buffer
 
     def read(self, nodes: Json) -> None:
-        """Read all programs, then the functions that none of them calls."""
+        """Read all programs, then the functions that no program calls."""
         if type(nodes) is not list:
             raise Malformed(f"{shown(nodes)} is not a valid list of programs")
         for number, each in enumerate(nodes):
@@ -419,19 +419,17 @@ class ProgramReader:
                 self.buffer(number)
 
     def function(self, number: Json) -> Function:
-        """Return a function, which is made on first use."""
+        """Return a function; it is made on first use."""
         if type(number) is not int or not 0 <= number < len(self._saved):
-            raise Malformed(f"{shown(number)} is the number of no function")
+            raise Malformed(f"{shown(number)} is not the number of a function")
         if number not in self._functions:
             saved = self._saved[number]
             if not 0 <= saved.program < len(self._of.programs):
-                raise Malformed(
-                    f"function '{saved.name}' runs a program that is not before its calls"
-                )
+                raise Malformed(f"the program of function '{saved.name}' must precede its calls")
             graph = self._of.graph
             made = graph.add_function(self._of.programs[saved.program], saved.name)
             if made.name != saved.name:
-                raise Malformed(f"two functions are called '{saved.name}'")
+                raise Malformed(f"two functions have the name '{saved.name}'")
             object.__setattr__(made, "location", saved.location)
             self._functions[number] = made
         return self._functions[number]
@@ -456,7 +454,7 @@ class ProgramReader:
         raise Malformed(f"{shown(data)} is not a valid program")
 
 
-# -- programs that are not made by their class alone -----------------------------------------------
+# -- programs that are not made by their class -----------------------------------------------------
 
 
 def _sequence(name: str, programs: tuple[Program, ...], made: range) -> Sequence:
@@ -473,14 +471,14 @@ def _switch(
     control: Tensor, unmatched: str, default: Program, cases: Mapping[int, Program]
 ) -> Switch:
     if unmatched != "default" and not default.is_empty:
-        raise Malformed("a Switch runs something where it has no default")
+        raise Malformed("a Switch without a default must have an empty default program")
     switch = Switch.__new__(Switch)
     switch._fill(control, cases, unmatched, default)
     return switch
 
 
 def _stamp(tensor: Tensor, sync_type: Any, since: Tensor | None) -> CycleStamp:
-    """Reject stamps that `cycle_stamp` and `cycle_count` do not make."""
+    """Return a stamp; reject one that `cycle_stamp` and `cycle_count` cannot make."""
     for each in (tensor,) if since is None else (tensor, since):
         if each.element_type is not UNSIGNED_INT or each.shape != (2,):
             raise Malformed(f"'{each.name}' is not a valid stamp of the cycle counter")
@@ -515,7 +513,7 @@ PARTS: dict[str, Any] = {
     "reads": HANDLES,
     "writes": HANDLES,
 }
-"""The content of a manifest, besides the views and the nodes of programs."""
+"""The content of a manifest, except for views and the nodes of programs."""
 
 
 def _coder(part: str) -> Coder:
@@ -532,7 +530,7 @@ def save(graph: Graph, programs: object, path: str | os.PathLike[str]) -> None:
 
 
 def _named(programs: object) -> dict[str, Program]:
-    """Return programs by name; those without a name are "0", "1", ... as in an engine."""
+    """Return programs by name; unnamed programs are "0", "1", ... as in an engine."""
     found: Any = (programs,) if isinstance(programs, Program) else programs
     if not isinstance(found, Mapping) and (listed := items_or_none(found)) is not None:
         found = {str(number): program for number, program in enumerate(listed)}
@@ -543,7 +541,7 @@ def _named(programs: object) -> dict[str, Program]:
             raise ControlProgramError(
                 f"graph.save: {clipped(program, 60)} is not a program",
                 found=f"{of_type(program)}, by the name {clipped(name, 60)}",
-                fix="graph.save(path, program), a list of programs, or {'name': program}",
+                fix="pass graph.save(path, program), a list of programs, or {'name': program}",
             )
     return dict(found)
 
@@ -586,18 +584,18 @@ def _written(graph: Graph, programs: Mapping[str, Program]) -> tuple[dict[str, J
 
 
 def is_saved_graph(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file is a zip file whose manifest says that it is a graph."""
+    """Return whether a file is a zip file whose manifest has the kind of a graph."""
     try:
         with opened(path) as (text, _):
             return f'"kind":"{GRAPHS.kind}"'.encode() in text
     except (OSError, Malformed):
-        return False  # reading it as another kind reports the fault
+        return False  # the reader of another kind reports the fault
 
 
 def load(
     path: str | os.PathLike[str], vertices: Iterable[VertexSource], title: str = ""
 ) -> tuple[Graph, dict[str, Program]]:
-    """Read a graph and its programs from a file, which messages call `title`; see `Graph.load`."""
+    """Read a graph and its programs from a file, named `title` in messages; see `Graph.load`."""
     name = str(checked_path(path, "Graph.load", "heat.graph"))
     with GRAPHS.loading(title or repr(name)):
         return _loaded(name, vertices)
@@ -612,14 +610,14 @@ def _loaded(name: str, sources: Iterable[VertexSource]) -> tuple[Graph, dict[str
     reader = Reader(arrays, known_classes(declared, sources), locations, ())
     try:
         return _built(manifest, reader)
-    except PopliteError as error:  # from what a user's call rejects too
+    except PopliteError as error:  # from a call that also checks users' arguments
         raise Malformed(str(error).partition("\n")[0]) from error
 
 
 def _built(manifest: Mapping[str, Any], reader: Reader) -> tuple[Graph, dict[str, Program]]:
     data = manifest.get("graph")
     if type(data) is not dict or data.keys() != PARTS.keys() | HOST.keys():
-        raise Malformed("its graph has other parts")
+        raise Malformed("its graph has missing or unknown parts")
 
     def part(name: str) -> Any:
         with at(name):
@@ -645,11 +643,11 @@ def _built(manifest: Mapping[str, Any], reader: Reader) -> tuple[Graph, dict[str
     for saved in part("compute_sets"):
         made = graph.add_compute_set(saved.name)
         if made.name != saved.name:
-            raise Malformed(f"two compute sets are called '{saved.name}'")
+            raise Malformed(f"two compute sets have the name '{saved.name}'")
         made.location = saved.location
         with at(f"compute set '{saved.name}'"):
             add_vertices(graph, made, saved)
-    if len(graph.variables) > len(variables):  # metadata that nothing needs
+    if len(graph.variables) > len(variables):  # there is unused metadata
         graph.space.take_back(graph.variables[len(variables)])
     of.handles = add_host(graph, part)
     ProgramReader(part("functions"), of).read(manifest.get("nodes"))

@@ -1,25 +1,25 @@
-"""References to objects in the file of a graph: numbers, even for views.
+"""References to objects in the file of a graph, written as numbers.
 
     Variable, ComputeSet     its number in the graph
     Program                  its number in the list of all programs, children first
     Function                 its number in the list of functions
-    FunctionBuffer           that of its function
+    FunctionBuffer           the number of its function
     DataStream, ...          its handle
     View                     a list of numbers
-    Tensor                   its element type and its view; without elements, what it was cut from:
-                             its name, and the view of its metadata
+    Tensor                   its element type and its view; without elements, also its name and the
+                             view of its metadata
     HostHandle               its tensor and its line
 
 The numbers of a view give the element of a variable for each index:
 
-    [3, 0, 4, 6]                  space 3, from its position 0, of shape (4, 6), row by row
+    [3, 0, 4, 6]                  space 3, from position 0, of shape (4, 6), in row-major order
     [3, 0, 4, 6, [1, 4]]          with these dimensions: transposed
     [3, 0, 24, [[[6, 1], [4, 6]]]]   a dimension of several digits
-    [-1, 7, 5]                    of concatenation 0
-    [null, 0, 5]                  nothing, of that shape
+    [-1, 7, 5]                    in concatenation 0
+    [null, 0, 5]                  no elements, but this shape
 
-Spaces from 0 up are variables, negative ones concatenations, each listed once, after its parts.  A
-view is accepted only if it stays within its space.
+Spaces from 0 up are variables; negative spaces are concatenations, each listed once, after its
+parts. A view is accepted only if it stays within its space.
 
 Importing this module registers these annotations with the codec (`codec.GRAPHS`).
 """
@@ -52,17 +52,17 @@ from poplite.view.concatenation import SlicedViews
 from poplite.view.view import NOWHERE
 
 MOST = 1 << 62
-"""Upper bound of the elements of a view and the steps of a dimension."""
+"""Upper bound for the elements of a view and the strides of a dimension."""
 
 BYTES_A_PIECE = 192
-"""Memory of a piece of a concatenation, if its pieces are processed one by one."""
+"""Memory for a piece of a concatenation, in bytes, if pieces are processed one by one."""
 
 MOST_LEVELS = 128
 """Maximum nesting depth of concatenations."""
 
 
 class ViewWriter:
-    """Writes views, and lists the concatenations below them."""
+    """Writes views, and lists the concatenations that they use."""
 
     def __init__(self, arrays: ArrayWriter) -> None:
         self.spaces: list[Json] = []
@@ -92,7 +92,7 @@ class ViewWriter:
             else:
                 slices = [self._arrays.add(each) for each in (kids.extent, kids.off)]
                 made = [space.outer, self.encode(kids.template), *slices]
-            self._kept.append(space)  # so that no other gets its id
+            self._kept.append(space)  # kept alive so that its id is not reused
             self._numbers[id(space)] = -1 - len(self.spaces)
             self.spaces.append(made)
         return self._numbers[id(space)]
@@ -108,7 +108,7 @@ class ViewReader:
     def __init__(self, variables: Sequence[Variable], arrays: ArrayReader) -> None:
         self._variables, self._arrays = variables, arrays
         self._spaces: list[Cat] = []
-        self._pieces: dict[int, int] = {}  # of each concatenation, by its id
+        self._pieces: dict[int, int] = {}  # number of pieces of each concatenation, by its id
 
     def read_spaces(self, data: Json) -> None:
         """Read the concatenations that `ViewWriter.spaces` lists."""
@@ -119,7 +119,7 @@ class ViewReader:
                 self._spaces.append(self._space(each))
 
     def decode(self, data: Json) -> View:
-        """Return the view of JSON; raise `Malformed` if it is not valid."""
+        """Return the view for JSON data; raise `Malformed` if it is not valid."""
         if type(data) is not list or len(data) < 2:
             raise Malformed(f"{shown(data)} is not a valid view")
         number, off, *shape = data
@@ -131,11 +131,11 @@ class ViewReader:
                 raise Malformed(f"{shown(data)} is not a valid empty view")
             return empty(tuple(shape))
         if not 0 < math.prod(shape) < MOST or len(shape) > 32:
-            raise Malformed(f"{shown(data)} has no elements, or too many")
+            raise Malformed(f"{shown(data)} has no elements, or too many elements")
         dims = row_major(shape) if given is None else _dims(given, shape)
         space = self._space_numbered(number)
         if type(off) is not int or not _is_within(shape, dims, off, space.num_elements):
-            raise Malformed(f"{shown(data)} leaves its space of {space.num_elements:,} elements")
+            raise Malformed(f"{shown(data)} exceeds its space of {space.num_elements:,} elements")
         return View(tuple(shape), dims, off, space)
 
     def _space_numbered(self, number: Any) -> Storage | Cat:
@@ -143,14 +143,14 @@ class ViewReader:
             return self._variables[number]
         if type(number) is int and -len(self._spaces) <= number < 0:
             return self._spaces[-1 - number]
-        raise Malformed(f"{shown(number)} is the number of no variable and no concatenation")
+        raise Malformed(f"{shown(number)} is not the number of a variable or concatenation")
 
     def _space(self, data: Json) -> Cat:
         match data:
             case [int(outer), list(kids)] if kids and type(outer) is int and outer > 0:
                 views = tuple(self.decode(kid) for kid in kids)
                 if not all(len(kid.shape) == 2 and kid.shape[0] == outer for kid in views):
-                    raise Malformed(f"its views are not {outer:,} rows each")
+                    raise Malformed(f"each of its views must have {outer:,} rows")
                 made = Cat(views, outer)
             case [int(outer), template, extent, off] if type(outer) is int and outer > 0:
                 made = Cat(self._slices(template, extent, off, outer), outer)
@@ -164,7 +164,7 @@ class ViewReader:
         return made
 
     def _pieces_of(self, views: Sequence[View]) -> int:
-        """Return an upper bound of the variable views in views: none has fewer elements."""
+        """Return an upper bound for the number of variable views that are parts of views."""
         if isinstance(views, SlicedViews):
             outer, _, inner = views.template.shape
             most = self._pieces.get(id(views.template.space), 1)
@@ -176,34 +176,34 @@ class ViewReader:
         extents, offs = self._arrays.take(extent), self._arrays.take(off)
         is_one_each = extents.dtype == offs.dtype == np.int64 and extents.ndim == 1
         if not is_one_each or extents.shape != offs.shape or not extents.size:
-            raise Malformed("its slices are not two lists of equal length")
+            raise Malformed("its slices must be two lists of equal length")
         if len(view.shape) != 3 or view.shape[0] != outer or not isinstance(view.dims[1], int):
             raise Malformed(f"{shown(template)} cannot be cut")
         if extents.min() < 1 or extents.max() >= MOST // (view.shape[2] * len(extents)):
-            raise Malformed("a slice has no element, or too many")
+            raise Malformed("a slice has no elements, or too many elements")
         (_, _, inner), (first, _, rest) = view.shape, view.dims
         stride = view.dims[1]
         size = view.space.num_elements
         if offs.min() < 0 or offs.max() >= size or abs(stride) >= size:
-            raise Malformed("a slice leaves its space")
+            raise Malformed("a slice exceeds its space")
         if outer > 1 or inner > 1:
             low, high = _reach((outer, inner), (first, rest))
         else:
             low = high = 0
         if extents.max() > size and stride:
-            raise Malformed("a slice leaves its space")
+            raise Malformed("a slice exceeds its space")
         reach = (extents - 1) * stride
         if (offs + low + np.minimum(reach, 0)).min() < 0:
-            raise Malformed("a slice leaves its space")
+            raise Malformed("a slice exceeds its space")
         if (offs + high + np.maximum(reach, 0)).max() >= size:
-            raise Malformed("a slice leaves its space")
+            raise Malformed("a slice exceeds its space")
         return SlicedViews(view, extents, offs)
 
 
 def _dims(given: Json, shape: Sequence[int]) -> tuple[Dim, ...]:
-    """Return dimensions in the form of views: digits that cannot be joined."""
+    """Return dimensions in the form that views use: digits that cannot be joined."""
     if len(given) != len(shape):
-        raise Malformed(f"{shown(given)} are not {len(shape)} dimensions")
+        raise Malformed(f"{shown(given)} must be {len(shape)} dimensions")
     found: list[Dim] = []
     for size, each in zip(shape, given, strict=True):
         digits = each if type(each) is list else [[size, each]]
@@ -226,7 +226,7 @@ def _dims(given: Json, shape: Sequence[int]) -> tuple[Dim, ...]:
 
 
 def _reach(shape: Sequence[int], dims: Sequence[Dim]) -> tuple[int, int]:
-    """Return the least and the greatest position, relative to the first element."""
+    """Return the minimum and the maximum position, relative to the first element."""
     low = high = 0
     for size, dim in zip(shape, dims, strict=True):
         for extent, stride in ((size, dim),) if isinstance(dim, int) else dim:
@@ -244,11 +244,11 @@ def _is_within(shape: Sequence[int], dims: Sequence[Dim], off: int, size: int) -
 
 
 class GraphWriter(Writer):
-    """State of writing a graph: collected data, and the numbers of its objects.
+    """State of a graph that is being written: collected data, and the numbers of its objects.
 
     Attributes:
-        views: writes views, and lists the concatenations below them.
-        number_of: returns the number of a program or function, which is written first if it is new.
+        views: writes views, and lists the concatenations that they use.
+        number_of: returns the number of a program or function; a new one is written first.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -261,11 +261,11 @@ class GraphWriter(Writer):
 
 @dataclass(slots=True, eq=False)
 class GraphReader(Reader):
-    """State of reading a graph: the objects to look up by number.
+    """State of a graph that is being read: the objects to look up by number.
 
     Attributes:
-        graph: the graph as made so far.
-        views: reads views of its variables.
+        graph: the graph, as far as it has been read.
+        views: the reader of views of its variables.
         handles: streams, remote buffers and functions of the host, each kind by handle.
         programs: the programs that have been read, by number.
         function: returns a function by its number.
@@ -281,7 +281,7 @@ class GraphReader(Reader):
 
 
 class ReferenceCoder(Coder):
-    """Coder of objects of one kind: `number` maps an object to its number, `found` back."""
+    """Coder of objects of one kind: `number` maps an object to its number, `found` maps it back."""
 
     def __init__(
         self,
@@ -293,23 +293,23 @@ class ReferenceCoder(Coder):
         self._number, self._found = number, found
 
     def fits(self, value: Any) -> bool:
-        """Return whether a value is one of these."""
+        """Return whether a value is an object of this kind."""
         return isinstance(value, self.kind)
 
     def encode(self, value: Any, to: Writer) -> Json:
-        """Return a value as JSON; reject an object of another graph."""
+        """Return a value as JSON; reject an object from a different graph."""
         assert isinstance(to, GraphWriter)
         owner = getattr(value, "graph", to.graph)
         if owner.top_level_graph is not to.graph:
             raise ControlProgramError(
-                f"{self.name} '{value.name}' belongs to another graph than the one that is saved",
-                found=f"{owner!r} and {to.graph!r}",
-                fix="save a graph with its own programs",
+                f"{self.name} '{value.name}' must belong to {to.graph!r}, which is saved",
+                found=f"it belongs to {owner!r}",
+                fix="save each graph with its own programs",
             )
         return self._number(to, value)
 
     def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON."""
+        """Return the value for JSON data."""
         assert isinstance(of, GraphReader)
         return self._found(of, data)
 
@@ -350,13 +350,13 @@ def _read_tensor(of: GraphReader, data: Json) -> Tensor:
     tensor = tensor_of(of.graph, _TYPE.decode(data[0], of), of.views.decode(data[1]))
     if len(data) == 4:
         if tensor.view.space is not NOWHERE or type(data[2]) is not str:
-            raise Malformed(f"{shown(data)} names a tensor that has the name of its variables")
+            raise Malformed(f"{shown(data)}: only a tensor without elements may have its own name")
         tensor._origin = Origin(data[2], _metadata(of, data[3]))
     return tensor
 
 
 def _metadata(of: GraphReader, data: Json) -> View | None:
-    """Return the metadata of the tensor that a tensor without elements was cut from."""
+    """Return the metadata of the tensor from which a tensor without elements was cut."""
     view = None if data is None else of.views.decode(data)
     if view is None:
         return None
@@ -372,7 +372,7 @@ def tensor_of(graph: Graph, element: type[ElementType[Any]], view: View) -> Tens
     for storage in storages(view):
         variable = graph.space.variable_of(storage)
         if variable.element_type.size_bytes != element.size_bytes:
-            raise Malformed(f"variable '{variable.name}' has elements of another size")
+            raise Malformed(f"variable '{variable.name}' has elements of the wrong size")
     if element is QUARTER:
         check_alike("a tensor of QUARTER", graph.space, view)
     return Tensor(graph, element, view)

@@ -1,13 +1,13 @@
-"""Vertices in the file of a graph; reading connects them by the rules of `add_vertex`.
+"""Vertices in the file of a graph.
 
-Vertices that were added together are arrays, as the graph has them:
+Vertices that were added together are arrays, like in the graph:
 
     x = t of shape (n, ...)       the view of `t`
-    consecutive elements          start and length of every edge, in few numbers where regular
-    others                        their runs, edge by edge
+    consecutive elements          start and length of every edge; a few numbers if regular
+    other elements                the runs of each edge
 
-Addresses are those of consecutive variables with a gap of one between each two.  Reading makes
-tensors from all that, and connects them by the rules of `add_vertices`.
+Addresses are those of consecutive variables with gaps of one element. The reader makes tensors
+from these, and connects them by the rules of `add_vertex` and `add_vertices`.
 """
 
 from __future__ import annotations
@@ -65,19 +65,19 @@ from poplite.vertex.vertex import MultiVertex, Vertex
 from poplite.view import View, empty, storages
 
 # -- vertex classes --------------------------------------------------------------------------------
-# Vertex classes in the file of a graph: their description, and the classes that it refers to.
+# Descriptions of vertex classes in the file of a graph, and the classes to which they refer.
 #
-# A file names a class by its module and its name there, a template with its element types, and
-# lists its declared fields and an identification of its code.  It is looked up among the classes
+# A file names a class by its module and its name in it, a template with its element types, and
+# lists its declared fields and an identification of its code. It is looked up among the classes
 # that the user passes, then among those already defined in that module, then among those of
-# `poplite.vertices`; nothing that a file names is ever imported.  A function may have made several
-# classes of one name, so the one with the same code is used.  If there is none, a class without
-# code takes its place (`poplite.vertex.from_source`). For `poplite.vertices` the name is enough.
+# `poplite.vertices`; no name in a file is ever imported. A function may have made several classes
+# with one name, so the one with the same code is used. If there is none, a class without
+# code replaces it (`poplite.vertex.from_source`). For `poplite.vertices` the name suffices.
 
 
 @frozen(eq=False)
 class DeclaredField:
-    """A field as a class declares it."""
+    """The declaration of a field in a class."""
 
     name: str
     role: Role
@@ -88,7 +88,7 @@ class DeclaredField:
 
 @frozen(eq=False)
 class DeclaredClass:
-    """A vertex class as a file names it.
+    """The description of a vertex class in a file.
 
     Attributes:
         module: the module that defines it.
@@ -97,7 +97,7 @@ class DeclaredClass:
         fields: its declared fields.
         is_multi: whether all workers run it.
         recipe: the recipe it was generated from; None for a handwritten class.
-        code: an identification of `compute` and `cycles` of a handwritten class; None where it
+        code: an identification of `compute` and `cycles` of a handwritten class; None if it
             cannot be compiled.
     """
 
@@ -116,7 +116,7 @@ class DeclaredClass:
 
     @property
     def declaration(self) -> tuple[object, ...]:
-        """A key that two classes share if either can be the class of a vertex."""
+        """A key that is equal for two classes if either can be the class of a vertex."""
         fields = tuple((f.name, f.role, f.element, f.depth, f.layout) for f in self.fields)
         return fields, self.is_multi, self.elements
 
@@ -126,7 +126,7 @@ class DeclaredClass:
 
 
 def declared_class(cls: type[Vertex]) -> DeclaredClass:
-    """Return how a file names a class; reject a template with open types.
+    """Return the description of a class; reject a template with open types.
 
     >>> from poplite.types import HALF
     >>> from poplite.vertices.elementwise import Add
@@ -139,10 +139,10 @@ def declared_class(cls: type[Vertex]) -> DeclaredClass:
     if cls.type_variables:
         variables = ", ".join(str(each) for each in cls.type_variables)
         raise FileLoadError(
-            f"a graph with a vertex of template '{cls.__name__}' cannot be saved yet",
+            f"cannot save a graph with a vertex of template '{cls.__name__}' yet",
             at=cls.location,
-            found=f"nothing says which types {variables} are",
-            fix="connect the fields that decide it, or save a graph without the vertex",
+            found=f"the element types {variables} are not determined",
+            fix="connect the fields that determine them, or save a graph without the vertex",
         )
     template, elements = template_of(cls)
     fields = tuple(
@@ -167,7 +167,7 @@ def _code_of(cls: type[Vertex]) -> ClassCode | None:
 def known_classes(
     declared: Sequence[DeclaredClass], sources: Iterable[VertexSource]
 ) -> list[type[Vertex]]:
-    """Return the classes that a file names, or replacements of missing ones."""
+    """Return the classes that a file names, or replacements for missing ones."""
     given = list(classes_of_user(sources, "Graph.load"))
     defined = list(dict.fromkeys(defined_classes(Vertex)))
     found = []
@@ -196,8 +196,8 @@ def _candidates(
 def _first_alike(
     declared: DeclaredClass, candidates: Iterable[type[Vertex]]
 ) -> tuple[type[Vertex] | None, str]:
-    """Return the first class with the same declaration and code; else why there is none."""
-    why = "no class of that name was given or imported when its graph was loaded"
+    """Return the first class with the same declaration and code, else why there is none."""
+    why = "no class with that name was passed or imported when its graph was loaded"
     others: list[tuple[type[Vertex], ClassCode | None]] = []
     for candidate in candidates:
         try:
@@ -208,7 +208,7 @@ def _first_alike(
             why = error.what
             continue
         if own is None or own.declaration != declared.declaration:
-            why = f"{cls.__name__} ({cls.location}) declares other fields"
+            why = f"{cls.__name__} ({cls.location}) declares different fields"
         elif own.code == declared.code or own.is_of_library_as(declared):
             return cls, ""
         else:
@@ -219,29 +219,31 @@ def _first_alike(
 def _of_others(
     declared: DeclaredClass, others: Sequence[tuple[type[Vertex], ClassCode | None]]
 ) -> tuple[type[Vertex] | None, str]:
-    """Return the class that a file without code refers to; else why no class is chosen."""
+    """Return the class that a file without code refers to, else why no class is chosen."""
     cls, code = others[0]
     if declared.code is not None:
         difference = "it cannot be compiled"
         if code is not None:
             difference = code.differences(declared.code)[0]
         return None, (
-            f"{cls.__name__} ({cls.location}) has other code than when the graph was saved, "
+            f"the code of {cls.__name__} ({cls.location}) has changed since the graph was saved, "
             f"{difference}"
         )
     if all(own == code for _, own in others):
         return cls, ""
     differing = next(other for other, own in others if own != code)
     return None, (
-        f"{cls.__name__} ({cls.location}) and another one ({differing.location}) have that name, "
-        "and the file does not say which"
+        f"{cls.__name__} ({cls.location}) and another class ({differing.location}) have that name, "
+        "and the file does not say which one it means"
     )
 
 
 def _stand_in(declared: DeclaredClass, why: str) -> type[Vertex]:
     deepest = max((each.depth for each in declared.fields), default=0)
     if not 0 <= deepest <= 2:
-        raise Malformed(f"vertex class {declared.full_name}: a field nests {deepest:,} vectors")
+        raise Malformed(
+            f"vertex class {declared.full_name}: a field has {deepest:,} nested vectors"
+        )
     fields = [Field(f.name, f.role, f.element, f.depth, layout=f.layout) for f in declared.fields]
     try:
         return stand_in(
@@ -259,14 +261,14 @@ def _stand_in(declared: DeclaredClass, why: str) -> type[Vertex]:
 # -- vertices --------------------------------------------------------------------------------------
 
 MOST_EDGES = 1 << 26
-"""Vertices of a block, and edges of a field: a few numbers of a file may stand for as many.
-Vertices take 12 B each while they are connected, so that any file may have these."""
+"""Maximum number of vertices in a block, and of edges of a field, which a few numbers in a file may
+represent. Vertices need only 12 B each while they are connected, so any file may have these."""
 
 BYTES_AN_EDGE = 56
-"""Memory of an edge while it is connected, unless edges are evenly spaced."""
+"""Memory for an edge while it is connected, in bytes, unless edges are evenly spaced."""
 
 BYTES_A_VECTOR = 200
-"""Memory of a vector of a State field while it is connected, if lengths differ."""
+"""Memory for a vector of a State field while it is connected, in bytes, if lengths differ."""
 
 Array = npt.NDArray[Any]
 
@@ -276,9 +278,9 @@ class SavedEdges:
     """The edges of one field; see `poplite.graph.compute_sets.vertex_block.Edges`.
 
     Attributes:
-        view: of shape (vertices, ...).
-        runs: int64[edges + 1], int64[runs] and int64[runs]: the first run of each edge, and first
-            address and size of each run.
+        view: a view of shape (vertices, ...).
+        runs: int64[edges + 1], int64[runs] and int64[runs]: the first run of each edge, the first
+            address of each run, and its size.
     """
 
     rows: Series
@@ -309,7 +311,7 @@ class SavedBlock:
 
 
 def saved_block(block: VertexBlock) -> SavedBlock:
-    """Return a block as data."""
+    """Return the data of a block."""
     tiles = block.tiles.array()
     ends = np.append(np.flatnonzero(tiles[1:] != tiles[:-1]) + 1, len(tiles))
     stops = ends[: len(tiles)]  # empty for a block without vertices
@@ -331,7 +333,7 @@ def saved_block(block: VertexBlock) -> SavedBlock:
 
 
 def _gaps(space: Space) -> Array | None:
-    """Return how much later each variable begins than in a file; None where none does."""
+    """Return the offset of each variable from its begin in a file; None if all are 0."""
     sizes = np.array([variable.num_elements + 1 for variable in space.variables], np.int64)
     gaps = np.array([variable.base for variable in space.variables], np.int64)
     gaps -= np.cumsum(sizes) - sizes
@@ -356,10 +358,10 @@ def _saved_edges(space: Space, edges: Edges, gaps: Array | None) -> SavedEdges:
 
 
 def add_block(graph: Graph, compute_set: ComputeSet, saved: SavedBlock) -> VertexBlock:
-    """Return the block from unchecked data; it is not added to the compute set."""
+    """Return a block made from unchecked data; it is not yet added to the compute set."""
     stops, tiles = saved.stops, saved.tiles
     if stops.dtype != np.int64 or stops.ndim != 1 or stops.shape != tiles.shape:
-        raise Malformed("a block of vertices has no tiles")
+        raise Malformed("a block of vertices must have a tile for each run")
     if (np.diff(stops, prepend=0) < 0).any() or (stops > MOST_EDGES).any():
         raise Malformed("a block has too many vertices")
     if tiles.dtype.kind != "i":
@@ -369,7 +371,7 @@ def add_block(graph: Graph, compute_set: ComputeSet, saved: SavedBlock) -> Verte
     for name, edges in saved.edges.items():
         field = fields.get(name)
         if field is None or not field.is_edge:
-            raise Malformed(f"{saved.vertex_class.__name__} has no edge '{name}'")
+            raise Malformed(f"{saved.vertex_class.__name__} has no edge field '{name}'")
         value = _connected(graph, field, edges, count)
         if field.is_implicit:
             beside[name] = _metadata_edges(graph, value, field)
@@ -384,7 +386,7 @@ def add_block(graph: Graph, compute_set: ComputeSet, saved: SavedBlock) -> Verte
     # Fields without elements were given metadata of their own, which is among the variables.
     block.edges.update(beside)
     if not all(variable.constant for variable in saved.constants):
-        raise Malformed("the numbers of a block are not constants")
+        raise Malformed("the numbers of a block must be constants")
     block.constants = tuple(of_variable(graph, variable) for variable in saved.constants)
     if saved.estimates is not None:
         name = saved.vertex_class.__name__
@@ -393,11 +395,11 @@ def add_block(graph: Graph, compute_set: ComputeSet, saved: SavedBlock) -> Verte
 
 
 def _vectors(held: Vectors, count: int) -> Any:
-    """Return the vectors of a State field in the form in which `add_vertices` takes them."""
+    """Return the vectors of a State field in the form that `add_vertices` takes."""
     length = held.length
     _check_series(length, count, "its vectors")
     if held.values.ndim != 1 or length.total() != len(held.values):
-        raise Malformed("a field of vectors has other values than they are long")
+        raise Malformed("the values of a field do not match the lengths of its vectors")
     if length.only is not None:
         return held.values.reshape(count, length.only)
     check_room(BYTES_A_VECTOR * count, f"{count:,} vectors of a field")
@@ -405,11 +407,11 @@ def _vectors(held: Vectors, count: int) -> Any:
 
 
 def _check_series(series: Series, count: int, what: str) -> None:
-    """Reject numbers whose count is wrong, that are negative, or too large to be added up."""
+    """Reject numbers if their count is wrong, or if one is negative or too large for sums."""
     if series.count != count or count > MOST_EDGES:
-        raise Malformed(f"{what} are {series.count:,}, but {count:,} are needed")
+        raise Malformed(f"{what}: {count:,} numbers are needed; found {series.count:,}")
     if count and (series.low < 0 or series.high >= 1 << 62):
-        raise Malformed(f"{what} are below 0, or too large")
+        raise Malformed(f"{what} are negative, or too large")
 
 
 def _metadata_edges(graph: Graph, value: Tensor | Slices | SliceLists, field: Field) -> Edges:
@@ -433,7 +435,7 @@ def _connected(
     if field.depth < 2 and edges.rows.only not in (1, None):
         raise Malformed(f"'{field.name}' is not a valid list of edges")
     if field.depth == 0 and num_edges and edges.length.only != 1:
-        raise Malformed(f"'{field.name}' is one element")
+        raise Malformed(f"'{field.name}' must have one element")
     if edges.start is not None:
         _check_series(edges.start, num_edges, f"addresses of '{field.name}'")
         regular = _regular(graph, field, edges, count)
@@ -452,27 +454,27 @@ def _connected(
 
 
 def _of_runs(graph: Graph, field: Field, edges: SavedEdges) -> tuple[Tensor, Array, Array]:
-    """Return a tensor of the elements of all edges, and begin and size of each edge in it."""
+    """Return a tensor of the elements of all edges, with the begin and size of each edge."""
     if edges.runs is None:
         raise Malformed(f"'{field.name}' has no elements")
     first, begin, count = edges.runs
     size = edges.length.array()
     is_whole = all(each.dtype == np.int64 and each.ndim == 1 for each in edges.runs)
     if not is_whole or len(first) != len(size) + 1 or len(begin) != len(count):
-        raise Malformed(f"'{field.name}' has runs that belong to no edges")
+        raise Malformed(f"'{field.name}' has runs that do not belong to edges")
     if first[0] or first[-1] != len(begin) or (np.diff(first) < 0).any():
-        raise Malformed(f"'{field.name}' has runs that belong to no edges")
+        raise Malformed(f"'{field.name}' has runs that do not belong to edges")
     if len(count) and (count.min() < 1 or begin.min() < 0 or count.max() >= 1 << 31):
         raise Malformed(f"'{field.name}' has runs without elements")
     tensor, at = _cut_from(graph, field, begin, count)
     every = np.append(0, np.cumsum(count))[first]
     if (np.diff(every) != size).any():
-        raise Malformed(f"'{field.name}' has edges of other lengths than their runs")
+        raise Malformed(f"'{field.name}' has edges whose lengths differ from those of their runs")
     return concat(Slices(tensor, 0, at, at + count)), every[:-1], size
 
 
 def _cut_from(graph: Graph, field: Field, begin: Array, size: Array) -> tuple[Tensor, Array]:
-    """Return a tensor with the elements at these addresses, and where they begin in it.
+    """Return a tensor with the elements of intervals, and the begin of each interval in it.
 
     Each interval is in one variable; the variables that are used are concatenated in the tensor.
     """
@@ -484,7 +486,7 @@ def _cut_from(graph: Graph, field: Field, begin: Array, size: Array) -> tuple[Te
     base = np.array([variable.base for variable in variables], np.int64)
     length = np.array([variable.num_elements for variable in variables], np.int64)
     if (filled & (begin - base[owner] + size > length[owner])).any():
-        raise Malformed(f"an edge of '{field.name}' leaves its variable")
+        raise Malformed(f"an edge of '{field.name}' exceeds its variable")
     used = np.unique(owner)
     place = np.zeros(len(variables), np.int64)
     place[used] = np.cumsum(length[used]) - length[used]
@@ -497,7 +499,7 @@ def _cut_from(graph: Graph, field: Field, begin: Array, size: Array) -> tuple[Te
 
 
 def _regular(graph: Graph, field: Field, edges: SavedEdges, count: int) -> Tensor | None:
-    """Return evenly spaced edges in one variable as one tensor; None for others."""
+    """Return evenly spaced edges in one variable as one tensor; None for any other edges."""
     start, rows, size = edges.start, edges.rows.only, edges.length.only
     if not isinstance(start, Steps) or not start.count or rows is None or not size:
         return None
@@ -528,7 +530,7 @@ class SavedVertex:
         rows: for lists of edges with gaps, the rows that are connected.
         numbers: fields that were connected to plain numbers.
         sizes: the sizes of fields that were set.
-        estimate: cycles and flops, where they were set.
+        estimate: cycles and flops, if they were set.
     """
 
     vertex_class: type[Vertex]
@@ -544,7 +546,7 @@ class SavedVertex:
 
 @frozen(eq=False)
 class SavedComputeSet:
-    """A compute set: vertices that were added one by one, and blocks of many, in order."""
+    """A compute set: vertices that were added one by one, and blocks of vertices, in order."""
 
     name: str
     location: SourceLocation
@@ -552,7 +554,7 @@ class SavedComputeSet:
 
 
 def saved_compute_set(compute_set: ComputeSet) -> SavedComputeSet:
-    """Return a compute set as data."""
+    """Return the data of a compute set."""
     parts = tuple(
         tuple(map(_saved_vertex, part)) if isinstance(part, list) else saved_block(part)
         for part in compute_set.vertices.parts
@@ -589,7 +591,7 @@ _WORKERS = "num_workers"
 
 
 def add_vertices(graph: Graph, compute_set: ComputeSet, saved: SavedComputeSet) -> None:
-    """Add vertices from unchecked data to a compute set, which has none yet."""
+    """Add vertices from unchecked data to an empty compute set."""
     for part in saved.parts:
         if isinstance(part, SavedBlock):
             compute_set.vertices.append_block(add_block(graph, compute_set, part))
@@ -601,7 +603,7 @@ def add_vertices(graph: Graph, compute_set: ComputeSet, saved: SavedComputeSet) 
 
 
 def _check_together(blocks: Sequence[VertexBlock]) -> None:
-    """Reject more edges than a file may list: edges of several blocks are no longer compact."""
+    """Reject too many edges: those of several blocks are not stored compactly."""
     edges = sum(each.rows.total() for block in blocks for each in block.edges.values())
     count = sum(map(len, blocks)) + edges
     check_room(BYTES_AN_EDGE * count, f"{count:,} vertices and edges of several blocks")
@@ -640,11 +642,11 @@ def _vertex(graph: Graph, compute_set: ComputeSet, saved: SavedVertex) -> Vertex
             if number < 0 or ref.field.depth != 2:
                 raise Malformed(f"{vertex}: field '{name}' has no row {number:,}")
             bind_row(ref, tensor_of(graph, ref.field.element, view), at)
-    # A field without elements was given metadata of its own, which is among the variables.
+    # A field without elements has its own metadata, which is among the variables.
     vertex.connections.update(beside)
     for name in saved.numbers:
         if not _is_number(vertex.connections.get(name)):
-            raise Malformed(f"{vertex}: field '{name}' is connected to no number")
+            raise Malformed(f"{vertex}: field '{name}' must be connected to a number")
     vertex.numbers = saved.numbers
     if saved.estimate is not None:
         vertex.estimate = checked_estimate(f"{vertex}", *saved.estimate)
@@ -658,7 +660,7 @@ def _ref(vertex: VertexInstance, name: str) -> FieldRef:
 def _edge(vertex: VertexInstance, name: str) -> Field:
     field = vertex.vertex_class.fields.get(name)
     if field is None or not field.is_edge:
-        raise Malformed(f"{vertex} has no edge '{name}'")
+        raise Malformed(f"{vertex} has no edge field '{name}'")
     return field
 
 
@@ -670,7 +672,7 @@ def _metadata(tensor: object) -> Tensor:
 
 
 def _is_number(tensor: object) -> bool:
-    """Return whether a tensor is a whole constant of one element, as made for a number."""
+    """Return whether a tensor is a whole one-element constant, as for a plain number."""
     if not isinstance(tensor, Tensor) or tensor.num_elements != 1:
         return False
     return isinstance(tensor.view.space, Variable) and tensor.view.space.constant

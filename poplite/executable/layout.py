@@ -1,12 +1,12 @@
-"""The layout of the arena: one block of bytes that holds all data of an engine.
+"""The layout of the arena, one block of bytes with all data of an engine.
 
-Variables come first, each contiguous and aligned, so that a field can point straight at its
-elements whatever tile they are mapped to; then blocks that the host reads and writes; then the
-values of vertex state; then temporaries, which every compute set reuses::
+Variables come first, each contiguous and aligned, so that a field can point directly to its
+elements on any tile; then blocks that the host reads and writes; then the values of vertex state;
+then temporaries, which every compute set reuses::
 
     | variable | variable | ... | block | ... | state | ... | temporaries of the running step |
 
-Element addresses (of views) become byte positions here and nowhere else.
+Only this module converts element addresses (of views) to byte positions.
 """
 
 from __future__ import annotations
@@ -29,38 +29,38 @@ from poplite.types import ElementType
 from poplite.view import Storage
 
 ALIGNMENT = 64
-"""Bytes that variables, state and the block of temporaries are aligned to: a cache line."""
+"""Alignment of variables, state and the block of temporaries in bytes: a cache line."""
 
 MAX_BYTES = 1 << 62
-"""Bytes of an arena whose positions are computed with 64-bit integers."""
+"""Maximum size of an arena in bytes, for computation of positions in 64-bit integers."""
 
 
 @frozen(eq=False)
 class ElementTiles:
-    """The tiles of a variable's elements: each piece, up to the next one, is on one tile.
+    """The tiles of a variable's elements, in pieces that are each on one tile.
 
     Attributes:
         first: the first element of each piece, ascending from 0.
-        tile: its tile, -1 for none.
+        tile: the tile of each piece, -1 for none.
     """
 
     first: Series
     tile: Series
 
 
-@dataclass(slots=True, eq=False)  # frozen instances take twice as long to make, and there are many
+@dataclass(slots=True, eq=False)  # there are many, and frozen ones take twice as long to make
 class StoredVariable:
     """A variable without its graph.
 
     Attributes:
         base: address of its first element in the graph.
-        constant: whether a program may only read it.
+        constant: whether programs may only read it.
         initial_value: its contents when a program is loaded; None for zeros.
         replica_values: initial values of replicas that differ, by replica number.
-        with_value: which elements have an initial value, in bits as by `np.packbits`, by replica or
+        with_value: which elements have an initial value, as bits from `np.packbits`, by replica or
             `COMMON`; all if there is no entry.
-        pieces: the tiles of its elements; None where it has no elements, beyond `MOST_PIECES`, and
-            in files that were written without.
+        pieces: the tiles of its elements; None if it has no elements or more than `MOST_PIECES`
+            pieces, and in files that were written without tiles.
     """
 
     name: str
@@ -77,18 +77,18 @@ class StoredVariable:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all elements."""
+        """Size of all elements in bytes."""
         return self.num_elements * self.element_type.size_bytes
 
 
 @dataclass(slots=True, eq=False)
 class ArenaLayout:
-    """Byte positions of variables, state and temporaries, within the address space.
+    """Byte positions of variables, state and temporaries in the address space.
 
     Attributes:
         variables: the variables, in ascending order of element address.
         replicas: number of copies of the graph, each with its own memory.
-        block_bytes: bytes of blocks that the host reads and writes.
+        block_bytes: size of the blocks that the host reads and writes, in bytes.
         state: values of vertex state, as consecutive arrays.
     """
 
@@ -110,7 +110,8 @@ class ArenaLayout:
         if total > MAX_BYTES:
             largest = max(self.variables, key=lambda v: v.size_bytes)
             raise SizeOverflowError(
-                f"the graph's variables take {total:,} B; {MAX_BYTES:,} B can be addressed",
+                f"the graph's variables take {total:,} B, but at most {MAX_BYTES:,} B can be "
+                "addressed",
                 at=largest.location,
                 found=f"the largest is '{largest.name}' with {largest.num_elements:,} elements",
                 fix="make it smaller",
@@ -135,7 +136,7 @@ class ArenaLayout:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of the arena of one replica; a multiple of the alignment."""
+        """Size of the arena of one replica in bytes; a multiple of the alignment."""
         return self._end + self.temporary_bytes
 
     def initial_values(self, replica: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
@@ -190,9 +191,9 @@ class ArenaLayout:
         return int(self._offsets[variable]) + within
 
     def shift(self, low: int, high: int) -> int | None:
-        """Return how far the elements of a range are ahead of their addresses, in elements.
+        """Return the positions of elements minus their addresses, in elements.
 
-        None where the range, which includes `high`, is of several variables.
+        None if the range, which includes `high`, is in several variables.
         """
         variable = self._one_variable(low, high)
         if variable is None:
@@ -201,12 +202,12 @@ class ArenaLayout:
         return offset - int(self._bases[variable])
 
     def _one_variable(self, low: int, high: int) -> int | None:
-        """Return the number of the variable that holds all of a range, or None."""
+        """Return the number of the variable that contains a whole range, or None."""
         first, last = np.searchsorted(self._bases, [low, high], side="right").tolist()
         return first - 1 if first == last else None
 
     def holds(self, storage: Storage) -> bool:
-        """Return whether a storage of the graph belongs to one of the variables."""
+        """Return whether a storage belongs to one of the variables."""
         position = int(self._bases.searchsorted(storage.base))
         return position < len(self._bases) and int(self._bases[position]) == storage.base
 
@@ -224,13 +225,13 @@ class ArenaLayout:
         return at
 
     def variable_at(self, position: int) -> tuple[StoredVariable, int]:
-        """Return the variable that a byte belongs to, and the position of its element there."""
+        """Return the variable of a byte, and the position of the byte's element in it."""
         number = int(np.searchsorted(self._offsets, position, side="right")) - 1
         within = (position - int(self._offsets[number])) // int(self._element_bytes[number])
         return self.variables[number], within
 
     def owners(self, positions: Int64) -> Int64:
-        """Return the numbers of the variables that bytes belong to; -1 for bytes after all."""
+        """Return the numbers of the variables that bytes belong to; -1 after all variables."""
         if not self.variables:
             return np.full(len(positions), -1)
         owner = np.searchsorted(self._offsets, positions, side="right") - 1
@@ -245,9 +246,9 @@ class ArenaLayout:
         return at
 
     def state_at(self, places: Int64, dtype: npt.DTypeLike) -> Int64:
-        """Return values of state by their positions, counted in elements of the type.
+        """Return values of state at positions, which are in elements of the type.
 
-        Positions outside, which only a file can have, give arbitrary values.
+        Positions outside, which only a file can have, return arbitrary values.
         """
         begin = self._end - sum(_aligned(values.nbytes) for values in self.state)
         held = np.zeros(self._end - begin, np.uint8)

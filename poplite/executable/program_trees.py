@@ -1,11 +1,11 @@
-"""Trees of compiled programs, reconstructed from their ops.
+"""Reconstruct the trees of compiled programs from their ops.
 
     0  REPEAT    9 times, else 3          Repeat '9 times'
     1    LAUNCH  'blur'                     Execute 'blur'
     2  AGAIN     row 1
     3  END
 
-A tree is made only for a report that is read; executables need not hold it.
+A tree is made only for a report that is read, so executables need not contain it.
 """
 
 from __future__ import annotations
@@ -55,14 +55,13 @@ if TYPE_CHECKING:
 #     1    LAUNCH
 #     2  AGAIN     loop 0, row 1
 #     3  END
-#
-# `poplite.compile.compiler` writes each kind of program as a pattern of ops that its first op
-# identifies.  Rows that follow these patterns are read once, in order, however deeply programs are
-# nested; all others are rejected, so that code which follows jumps always terminates.
+# `poplite.compile.compiler` writes each kind of program as a pattern of ops, identified by its
+# first op. Rows that match these patterns are read once, in order, at any depth of nesting; all
+# other rows are rejected, so that functions that follow jumps always terminate.
 
 
 class Unstructured(ValueError):
-    """The jumps are not those of any program."""
+    """The jumps of ops do not form a program."""
 
 
 class BlockPart(NamedTuple):
@@ -71,7 +70,7 @@ class BlockPart(NamedTuple):
     Attributes:
         role: its role in the block: "condition", "body", "then", "else", "case 3" or "default".
         begin: the first row.
-        end: the row after the last.
+        end: the row after the last one.
         name: the value of a case, or "default"; empty for others.
     """
 
@@ -89,7 +88,7 @@ class ControlBlock(NamedTuple):
         row: its first row; for an endless loop, the first row of its body.
         behind: the row after its last one.
         parts: the rows of the programs that it contains, in ascending order.
-        decided: the row that has the number of iterations or the scalar that decides.
+        decided: the row with the number of iterations or the scalar of the decision.
     """
 
     kind: ProgramType
@@ -130,14 +129,14 @@ _CONTROL = (
     *(op.REPEAT, op.AGAIN, op.JUMP, op.JUMP_IF_ZERO, op.JUMP_IF_NONZERO, op.SWITCH, op.CASE),
     *(op.CALL, op.AGREE, op.SAME, op.RETURN, op.END),
 )
-"""Ops after which control may continue at a row other than the next one."""
+"""Ops after which execution may continue at a row other than the next one."""
 
 
 class ControlFlow:
     """Reads the blocks of a program and of the functions that it calls.
 
     Args:
-        ops: int64[rows, 4]; every operand that is a row is in the section of its op.
+        ops: int64[rows, 4]; every operand that is a row must be in the section of its op.
     """
 
     def __init__(self, ops: npt.NDArray[np.int64]) -> None:
@@ -166,7 +165,7 @@ class ControlFlow:
         return self._ends[bisect_left(self._ends, begin)]
 
     def events(self, begin: int, end: int) -> Iterator[Event]:
-        """Yield the structure of the rows of a section as events, in the order of rows.
+        """Yield the structure of the rows of a section as events, in row order.
 
         Raises `Unstructured` at rows that do not form a program.
         """
@@ -180,7 +179,7 @@ class ControlFlow:
             row, last = item
             if row >= last:
                 continue
-            # Among loops that begin together, the outer one ends later, and is read first.
+            # Of loops that begin at the same row, the outer one ends last, and is read first.
             loops = self._loops.get(row, [])
             left = len(loops) - used.get(row, 0)
             kind = self._ops[row][0]
@@ -202,9 +201,9 @@ class ControlFlow:
                 pending.append(Opened(block))
 
     def check_counts(self) -> None:
-        """Raise `Unstructured` where a row would run more than `MOST_RUNS` times.
+        """Raise `Unstructured` if a row would run more than `MOST_RUNS` times.
 
-        Each branch is taken once, and no function may call itself.
+        Each branch counts as taken once, and no function may call itself.
         """
         calls = {begin: self._calls(begin, end) for begin, end in self.sections()}
         runs = dict.fromkeys(calls, 0) | {0: 1}
@@ -215,7 +214,7 @@ class ControlFlow:
                 runs[function] = self._counted(runs[function] + runs[begin] * times)
 
     def _calls(self, begin: int, end: int) -> tuple[int, dict[int, int]]:
-        """Return how often a section runs any row at most, and how often it calls each function."""
+        """Return the maximum number of runs of a section's rows, and its calls of each function."""
         times, most = [1], 1
         called: dict[int, int] = {}
         for event in self.events(begin, end):
@@ -235,13 +234,13 @@ class ControlFlow:
     @staticmethod
     def _counted(runs: int) -> int:
         if runs > op.MOST_RUNS:
-            raise Unstructured(f"one run takes more than {op.MOST_RUNS:,} steps")
+            raise Unstructured(f"a run would take more than {op.MOST_RUNS:,} steps")
         return runs
 
     def _behind_agreement(self, row: int, last: int) -> int:
-        """Return the row after the action that reports replicas that do not agree."""
+        """Return the row after the action that reports a disagreement of replicas."""
         if self._ops[row][1] != row + 2 or row + 2 > last or self._ops[row + 1][0] != op.CALLBACK:
-            raise Unstructured(f"row {row:,} jumps over more than one action")
+            raise Unstructured(f"row {row:,} must jump over exactly one action")
         return row + 2
 
     def _loop(self, row: int, end: int, last: int) -> ControlBlock:
@@ -264,7 +263,7 @@ class ControlFlow:
             return self._if(row, a, last)
         if kind == op.SWITCH:
             return self._switch(row, a, c, last)
-        raise Unstructured(f"row {row:,} belongs to no loop and no branch")
+        raise Unstructured(f"row {row:,} does not belong to a loop or branch")
 
     def _if(self, row: int, otherwise: int, last: int) -> ControlBlock:
         self._check(row < otherwise <= last, row)
@@ -297,11 +296,11 @@ class ControlFlow:
     @staticmethod
     def _check(is_right: bool, row: int) -> None:
         if not is_right:
-            raise Unstructured(f"row {row:,} jumps elsewhere than any program does")
+            raise Unstructured(f"row {row:,} has a jump that no program has")
 
 
 def _callees_first(calls: Mapping[int, tuple[int, Mapping[int, int]]]) -> list[int]:
-    """Return the sections that the program reaches, each after those that it calls."""
+    """Return the sections that the program reaches, each after the sections it calls."""
     return list(bottom_up([0], lambda begin: [*calls[begin][1]]))
 
 
@@ -314,7 +313,7 @@ def program_trees(executable: Executable) -> dict[str, Program]:
 
 
 def planned_counts(code: Code, tree: Program) -> Int64:
-    """Return how often a run executes each row of its steps, as compiled: int64[rows]."""
+    """Return how often a run executes each row of its steps as compiled, int64[rows]."""
     numbers, total = code.first_numbers, counts_as_compiled(tree)
     count_of = {
         int(numbers[node.row]): total[id(node)] for node in tree.walk() if not node.children
@@ -364,9 +363,9 @@ class _Tree:
         return _counted(replace(self._functions[0], name=name), self._times)
 
     def _section(self, begin: int) -> Program:
-        """Return the program of a section; the functions that it calls have been read."""
+        """Return the program of a section, after the functions that it calls have been read."""
         end = self._flow.end_of(begin)
-        # For each open block, the parts that have been entered, with their programs.
+        # The parts entered so far of each open block, with their programs.
         opened: list[list[tuple[BlockPart, list[Program]]]] = [[(BlockPart("", begin, end), [])]]
         for event in self._flow.events(begin, end):
             match event:
@@ -407,7 +406,7 @@ class _Tree:
         return self._code.locations[row].portable if self._code.locations else ""
 
     def _scalar(self, position: int) -> str:
-        """Return the name of the variable that decides, given a byte of the arena."""
+        """Return the name of the variable at a byte of the arena, for a decision."""
         layout = self._executable.layout
         (owner,) = layout.owners(np.array([position])).tolist()
         return layout.variables[owner].name if owner >= 0 else ""
@@ -420,7 +419,7 @@ class _Tree:
         return isinstance(what, Fail) and what.predicate is not None
 
     def _steps(self, row: int, end: int) -> Iterator[Program]:
-        """Yield the programs of rows that are steps, or of a call."""
+        """Yield the programs of rows that are steps or a call."""
         while row < end:
             behind = row + 1
             while behind < end and self._numbers[behind] == self._numbers[row]:
@@ -431,7 +430,7 @@ class _Tree:
             row = behind
 
     def _step(self, rows: range) -> Program | None:
-        """Return the step of some rows; None for rows that belong to another step."""
+        """Return the step of some rows; None if the rows belong to another step."""
         row = rows[0]
         if self._ops[row][0] == op.CALL:
             function = self._functions[self._ops[row][1]]
@@ -454,7 +453,7 @@ def _sequence(part: BlockPart, programs: list[Program]) -> Program:
 
 
 def _action(action: Action, row: int) -> Program | None:
-    """Return an action as a program; None for one that belongs to another program."""
+    """Return an action as a program; None if it belongs to another program."""
     match action:
         case Equal(kind="truth" | "value") | CodeUse() | NoCase():
             return None

@@ -1,16 +1,16 @@
-"""The steps of an executable, free of addresses: launches of drivers, actions of Python.
+"""The steps of an executable, without addresses: launches of drivers, actions of Python.
 
-A compute set becomes up to six launches, which run one after the other::
+A compute set becomes up to six launches, which run in this order::
 
-    gather       copy fields whose elements are not contiguous into temporaries
+    gather       copy fields whose elements are not contiguous to temporaries
     save         with strict checks: copy the elements that vertices write in place
-    count        where slots depend on data: drivers that only count them
+    count        if slots depend on data: run drivers that only count them
     vertices     run the drivers
     scatter      copy written temporaries back
-    sum slots    where slots depend on data: add up the slots of all vertices
+    sum slots    if slots depend on data: add up the slots of all vertices
 
-A Copy becomes one launch.  The engine turns launches into chunks once it knows where the
-arena and the compiled drivers are.
+A Copy becomes one launch. The engine turns launches into chunks once it knows the addresses of
+the arena and of the compiled drivers.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from poplite.vertex.vertex import Vertex, vertex_label
 
 @frozen(eq=False)
 class Vertices:
-    """Runs of vertices of one class that one driver takes.
+    """Runs of vertices of one class, for one driver.
 
     Attributes:
         cls: the vertex class.
         columns: the meaning of the words of a row (`poplite.executable.encoding`).
         rows: int64[runs, width], descriptor rows.
-        tables: the tables of flat and table columns, by column number; shared with the graph where
-            it holds the same numbers.
-        weights: int64[runs], work of each run, in elements.
+        tables: the tables of flat and table columns, by column number; shared with the graph if
+            it has the same numbers.
+        weights: int64[runs], the work of each run, in elements.
     """
 
     cls: type[Vertex]
@@ -57,11 +57,11 @@ class Vertices:
 
     @property
     def forms(self) -> Forms:
-        """How the rows of list fields are found."""
+        """The forms of the rows of list fields."""
         return forms_of(self.columns, len(self.cls.fields))
 
     def words(self) -> Int64:
-        """Return the rows as the driver reads them; the tables must outlive them."""
+        """Return the rows in the form that the driver reads; the tables must outlive them."""
         return bound_rows(self.rows, self.columns, self.tables)
 
 
@@ -70,11 +70,11 @@ class ComputeStep:
     """A lowered compute set.
 
     Attributes:
-        gather: copies into temporaries.
-        save: copies of the elements that vertices write in place; none if no vertex may fault.
+        gather: copies to temporaries.
+        save: copies of the elements that vertices write in place; empty if no vertex may fault.
         scatter: copies back from temporaries.
         restore: copies of the saved elements back, after a fault.
-        may_fault: whether the elements that vertices write are saved: with strict checks, and where
+        may_fault: whether the elements that vertices write are saved: with strict checks, and if
             a `compute` raises exceptions.
     """
 
@@ -93,7 +93,8 @@ class CopyStep:
     """A lowered Copy.
 
     Attributes:
-        replica_map: for each replica the one whose memory is written; None if each writes its own.
+        replica_map: for each replica the one in whose memory it writes; None if each writes its
+            own.
     """
 
     name: str
@@ -102,21 +103,21 @@ class CopyStep:
 
 
 def phases_of(step: ComputeStep | CopyStep) -> list[tuple[Moves | Vertices, ...]]:
-    """Return the parts that each launch of a step runs, in order; empty where it only counts."""
+    """Return the parts that each launch of a step runs, in order; empty for counting."""
     if isinstance(step, CopyStep):
         return [(step.moves,)]
     return [(step.gather,), (step.save,), (), step.groups, (step.scatter,), ()]
 
 
 def vertex_classes(steps: Iterable[ComputeStep | CopyStep]) -> list[type[Vertex]]:
-    """Return the classes of all vertices, each once, in the order of the steps."""
+    """Return the classes of all vertices, each once, in step order."""
     groups = (group for step in steps if isinstance(step, ComputeStep) for group in step.groups)
     return list(dict.fromkeys(group.cls for group in groups))
 
 
 @frozen(eq=False)
 class NamedVertex:
-    """A vertex as named in messages; `index` is its position in the compute set.
+    """A vertex as it is named in messages; `index` is its position in the compute set.
 
     >>> from poplite.source import here
     >>> print(NamedVertex(Vertex, 5, 2, here()))
@@ -162,14 +163,13 @@ class Origins:
 
 
 # -- actions ---------------------------------------------------------------------------------------
-# The work of Python in the middle of a program.  The interpreter returns to Python at a CALLBACK
-# op, which names an action.  Actions hold no tensors, only the places of their elements:
+# The work of Python during a program. The interpreter returns to Python at a CALLBACK op, which
+# names an action. Actions contain no tensors, only the positions of their elements:
 #
 #     PrintTensor("loss", loss)   ->   Print("loss", HostTensor("loss", FLOAT, (), ...), ...)
-#
 # Their data are blocks of bytes in the arena, dense and in row-major order; copies before and after
-# an action move tensors there and back (`poplite.compile.program_parts`).
-# `poplite.simulator.host.actions` runs them.
+# an action move tensors to and from these blocks (`poplite.compile.program_parts`).
+# `poplite.simulator.host.actions` runs actions.
 
 
 @frozen(eq=False)
@@ -177,9 +177,9 @@ class Stream:
     """A stream without its graph.
 
     Attributes:
-        num_elements: elements of one block.
+        num_elements: number of elements of one block.
         is_broadcast: whether all replicas get the same block.
-        buffering_depth: blocks that may be filled ahead.
+        buffering_depth: number of blocks that may be filled ahead.
     """
 
     handle: str
@@ -193,7 +193,7 @@ class Stream:
 
 @frozen(eq=False)
 class ArenaBlock:
-    """A dense array in the arena, from byte `at` on."""
+    """A dense array in the arena that begins at byte `at`."""
 
     element_type: type[ElementType[Any]]
     num_elements: int
@@ -202,10 +202,10 @@ class ArenaBlock:
 
 @frozen(eq=False)
 class Transfer:
-    """Fills or takes a block of a stream.
+    """Fills or reads a block of a stream.
 
     Attributes:
-        program: what messages call the Copy.
+        program: the name of the Copy in messages.
         metadata: byte position of the tensor's QUARTER metadata, if it has one.
     """
 
@@ -218,7 +218,7 @@ class Transfer:
 
 @frozen(eq=False)
 class Remote:
-    """A remote buffer without its graph: `repeats` rows of `num_elements`."""
+    """A remote buffer without its graph: `repeats` rows of `num_elements` elements."""
 
     handle: str
     element_type: type[ElementType[Any]]
@@ -229,10 +229,10 @@ class Remote:
 
 @frozen(eq=False)
 class RowTransfer:
-    """Moves rows of a remote buffer from or to a block, in which they are contiguous.
+    """Moves rows of a remote buffer to or from a block, in which they are contiguous.
 
     Attributes:
-        program: what messages call the Copy.
+        program: the name of the Copy in messages.
         offset: the numbers of the rows; None for row 0.
     """
 
@@ -249,7 +249,7 @@ class HostFunctionCall:
     """Calls a function of the host.
 
     Attributes:
-        program: what messages call the Call.
+        program: the name of the Call in messages.
         made_at: the user's line that made the function.
     """
 
@@ -270,10 +270,10 @@ class CodeLoad:
 
 @frozen(eq=False)
 class CodeUse:
-    """Makes sure that the code of a function was loaded.
+    """Checks that the code of a function has been loaded.
 
     Attributes:
-        program: what messages call the Call.
+        program: the name of the Call in messages.
         made_at: the user's line that made its function buffer.
     """
 
@@ -317,7 +317,7 @@ class Fail:
     """Ends the run with an error.
 
     Attributes:
-        program: what messages call it.
+        program: its name in messages.
         message: the text of the error.
         shown: the tensor that the error shows.
         predicate: the condition that decided that it runs, if there is one.
@@ -332,12 +332,12 @@ class Fail:
 
 @frozen(eq=False)
 class NoCase:
-    """Stops the run, as no case of a Switch matches.
+    """Stops the run, since no case of a Switch matches.
 
     Attributes:
-        switch: what messages call it.
+        switch: its name in messages.
         cases: the values of its cases, for the message.
-        was_unreachable: whether the user said that this cannot happen.
+        was_unreachable: whether the user declared that this cannot happen.
     """
 
     switch: str
@@ -349,12 +349,11 @@ class NoCase:
 
 @frozen(eq=False)
 class Equal:
-    """Stops the run if a tensor is not the same in all replicas.
+    """Stops the run if a tensor is not equal in all replicas.
 
     Attributes:
-        program: what messages call it.
-        kind: "truth" or "value" of the scalar that decides how all of them continue, or
-            "assumption".
+        program: its name in messages.
+        kind: "truth" or "value" of a scalar that control flow depends on, or "assumption".
     """
 
     program: str
@@ -365,7 +364,7 @@ class Equal:
 
 @frozen(eq=False)
 class Undefine:
-    """Tells strict checks that all of a tensor is unwritten; memory does not change."""
+    """Marks a whole tensor as unwritten for strict checks; memory does not change."""
 
     tensor: HostTensor
 
@@ -375,7 +374,7 @@ class Stamp:
     """Stores the cycle counter in a tensor.
 
     Attributes:
-        program: what messages call it.
+        program: its name in messages.
         since: an earlier stamp that is subtracted, if there is one.
     """
 
@@ -389,7 +388,7 @@ Action = Print | NoCase | Fail | Equal | Undefine | Stamp | HostAction
 
 
 def action_text(action: Action) -> str:
-    """Return the name in messages of the step that an action belongs to."""
+    """Return the name of an action's step in messages."""
     match action:
         case Print(title=title):
             return f"PrintTensor '{title}'"

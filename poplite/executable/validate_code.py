@@ -1,9 +1,9 @@
-"""Checks that the ops of a program refer only to existing objects.
+"""Check that the ops of a program refer only to existing objects.
 
-A program and each function that it calls are sections: they end in the only END, or in a RETURN,
-and only a CALL leaves them, for the beginning of another section.  So every RETURN has its CALL,
-and as no function calls itself, at most as many calls are open as there are functions.  Jumps are
-those of nested loops and branches, so that reports can state how often each row runs.
+A program and each function that it calls are sections: they end with the only END, or with a
+RETURN, and only a CALL leaves them, to the beginning of another section. So every RETURN has its
+CALL, and since no function calls itself, at most as many calls are open as there are functions.
+Jumps are those of nested loops and branches, so that reports can state how often each row runs.
 """
 
 from __future__ import annotations
@@ -71,18 +71,18 @@ def check_code(
 ) -> None:
     """Check the ops of a program.
 
-    `steps` have been checked, `float_modes` are those that drivers are made for, and `arena` is its
-    size in bytes.
+    `steps` have been checked, `float_modes` are the modes for which drivers are made, and `arena`
+    is the size of the arena in bytes.
     """
     ops = code.ops
     if len(code.locations) not in (0, len(ops)):
-        raise Malformed(f"{len(code.locations):,} lines of {len(ops):,} ops")
+        raise Malformed(f"{len(ops):,} ops must have lines; found {len(code.locations):,}")
     if ops.ndim != 2 or ops.shape[1] != op.OP_WORDS or not len(ops):
-        raise Malformed(f"ops of shape {ops.shape}")
+        raise Malformed(f"ops have an invalid shape {ops.shape}")
     if code.step_numbers.shape != (len(ops),):
-        raise Malformed(f"step_numbers of shape {code.step_numbers.shape} of {len(ops):,} ops")
+        raise Malformed(f"step_numbers have shape {code.step_numbers.shape} for {len(ops):,} ops")
     for kind in ops[(ops[:, 0] < 0) | (ops[:, 0] >= len(OPERANDS)), 0][:1].tolist():
-        raise Malformed(f"an op of number {kind}")
+        raise Malformed(f"there is no op with number {kind}")
     section, begins = _sections(ops)
     if not (0 <= code.num_loops <= len(ops) and len(begins) - 1 <= code.num_functions <= len(ops)):
         found = f"{code.num_loops:,} loops, {code.num_functions:,} functions"
@@ -106,12 +106,12 @@ def check_code(
 
 
 def _sections(ops: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the section of each row, and the row that each begins with."""
+    """Return the section of each row, and the first row of each section."""
     ends = np.flatnonzero((ops[:, 0] == op.END) | (ops[:, 0] == op.RETURN))
     if not len(ends) or ends[-1] != len(ops) - 1:
-        raise Malformed("its last op is neither END nor RETURN")
+        raise Malformed("its last op must be END or RETURN")
     if (ops[ends, 0] == op.END).tolist() != [True] + [False] * (len(ends) - 1):
-        raise Malformed("END is not the end of the program")
+        raise Malformed("END must be at the end of the program")
     begins = np.append(0, ends[:-1] + 1)
     return np.searchsorted(ends, np.arange(len(ops))), begins
 
@@ -119,9 +119,9 @@ def _sections(ops: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.ND
 def _check_steps(code: Code, steps: Sequence[ComputeStep | CopyStep]) -> None:
     ops, rows = code.ops, code.step_rows
     if rows.ndim != 1 or (len(rows) and not 0 <= rows.min() <= rows.max() < len(ops)):
-        raise Malformed("step_rows names ops that are not there")
+        raise Malformed("step_rows names ops that do not exist")
     if (ops[rows, 0] != op.LAUNCH).any():
-        raise Malformed("step_rows names ops that launch nothing")
+        raise Malformed("step_rows names ops that are not LAUNCHes")
     phases = np.array([len(phases_of(step)) for step in steps], np.int64)
     launches = ops[ops[:, 0] == op.LAUNCH]
     _check_below(launches[:, 1], len(phases), "step")
@@ -129,7 +129,7 @@ def _check_steps(code: Code, steps: Sequence[ComputeStep | CopyStep]) -> None:
         len(launches)
         and not ((launches[:, 2] >= 0) & (launches[:, 2] < phases[launches[:, 1]])).all()
     ):
-        raise Malformed("a LAUNCH of a phase that is not there")
+        raise Malformed("a LAUNCH names a phase that does not exist")
 
 
 def _check_below(found: npt.NDArray[np.int64], limit: int, what: str) -> None:
@@ -146,7 +146,7 @@ def _check_operand(
     section: npt.NDArray[np.int64],
     there: Mapping[str, int],
 ) -> None:
-    """Check an operand of some rows; `there` counts the objects of each kind."""
+    """Check an operand of some rows; `there` has the number of objects of each kind."""
     if operand in there:
         _check_below(found, there[operand], "row" if operand == "function" else operand)
     if operand == "row" and (section[found] != section[rows]).any():
@@ -161,9 +161,9 @@ def _check_cases(
     for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
         cases = ops[row + 1 : row + 1 + max(count, 0)]
         if len(cases) != count or (cases[:, 0] != op.CASE).any():
-            raise Malformed(f"a SWITCH of {count:,} cases, which do not follow it")
+            raise Malformed(f"a SWITCH must be followed by its {count:,} cases")
         if (cases[1:, 1] <= cases[:-1, 1]).any():
-            raise Malformed("the cases of a SWITCH do not rise")
+            raise Malformed("the cases of a SWITCH are not ascending")
 
 
 def _check_scalars(ops: npt.NDArray[np.int64], arena: int) -> None:
@@ -175,14 +175,16 @@ def _check_scalars(ops: npt.NDArray[np.int64], arena: int) -> None:
         size = 1 if kind == op.COLLECT else 4
         sizes = own[:, 3] if "bytes" in operands else np.full(len(own), size)
         if ((sizes != 1) & (sizes != 4)).any():
-            raise Malformed(f"a scalar of {int(sizes.max()):,} B")
+            raise Malformed(f"a scalar has an invalid size of {int(sizes.max()):,} B")
         inside = (position >= 0) & (position <= arena - sizes) & (position % sizes == 0)
         if not inside.all():
-            raise Malformed(f"a scalar at {int(position[~inside][0]):,} of {arena:,} B")
+            raise Malformed(
+                f"a scalar at {int(position[~inside][0]):,} is outside the arena of {arena:,} B"
+            )
 
 
 def _check_floats(ops: npt.NDArray[np.int64], modes: tuple[int, ...]) -> None:
-    """Check that programs reach only the modes of arithmetic that drivers are made for."""
+    """Check that programs reach only the modes of arithmetic for which drivers are made."""
     changes = ops[ops[:, 0] == op.FLOATS, 1:3]
     known = np.array(modes, np.int64)
     for clear, set_bits in np.unique(changes, axis=0).tolist() if len(changes) else ():
@@ -194,9 +196,9 @@ def _check_blocks(ops: npt.NDArray[np.int64]) -> None:
     """Check that loops and branches form programs, which are nested and terminate."""
     loops, counts = ops[ops[:, 0] == op.REPEAT, 1:3].T
     if len(np.unique(loops)) < len(loops):
-        raise Malformed("two REPEATs count in one place")
+        raise Malformed("two REPEATs have the same loop number")
     if ((counts < 0) | (counts >= 1 << 32)).any():
-        raise Malformed("a REPEAT of a number that no program has")
+        raise Malformed("the count of a REPEAT is out of range")
     try:
         ControlFlow(ops).check_counts()
     except Unstructured as error:
@@ -206,12 +208,12 @@ def _check_blocks(ops: npt.NDArray[np.int64]) -> None:
 def _check_calls(
     ops: npt.NDArray[np.int64], section: npt.NDArray[np.int64], begins: npt.NDArray[np.int64]
 ) -> None:
-    """Check that calls go to functions, none of which calls itself through others."""
+    """Check that calls are to functions, and that no function calls itself, even indirectly."""
     rows = np.flatnonzero(ops[:, 0] == op.CALL)
     if not len(rows):
         return
     if not np.isin(ops[rows, 1], begins[1:]).all():
-        raise Malformed("a CALL leads to no function")
+        raise Malformed("a CALL does not lead to a function")
     calls = np.unique(np.stack([section[rows], section[ops[rows, 1]]], axis=1), axis=0)
     waiting = np.bincount(calls[:, 1], minlength=len(begins))
     free = np.flatnonzero(waiting == 0).tolist()
@@ -229,17 +231,17 @@ def _check_calls(
 
 
 # -- fields of vertices ----------------------------------------------------------------------------
-# Checks that the fields of vertices are inside the arena, in any form of rows.
+# The fields of vertices must be inside the arena, in any form of rows.
 #
-# The least and the greatest number of a column are known without listing its numbers: those of an
-# affine column from both ends of each run, those of a table from its least and greatest entry.  So
-# is the end of a field, `start + length`, except in one case: tables of starts and of lengths may
-# be large for different vertices.  Only then are the numbers of all vertices listed.  The least and
-# the greatest word of all rows are checked first: usually they are enough, as steps of few vertices
-# have one row.
+# The minimum and maximum of a column are known without listing its numbers: for an affine column
+# from both ends of each run, for a table from its minimum and maximum. So is the end of a field,
+# `start + length`, except in one case: if both are tables, their large entries may be for
+# different vertices. Only then are the numbers of all vertices listed. The minimum and maximum
+# word of all rows are checked first, which usually suffices, since steps of few vertices have one
+# row.
 
 MOST = 1 << 58
-"""Greatest absolute value of a number in a row: sums of a few do not wrap."""
+"""Maximum absolute value of a number in a row, so that sums of a few do not wrap."""
 
 
 @frozen(eq=False)
@@ -247,13 +249,13 @@ class _Numbers:
     """The numbers of one column.
 
     Attributes:
-        count: int64[rows], vertices of each row.
+        count: int64[rows], number of vertices of each row.
         first: int64[rows], the number of the first vertex, or the base of a table.
         step: int64[rows], the distance to the next number; 0 with a table.
         table: uint32[n], offsets from `first`; None without a table.
-        begin: int64[rows], where in the table the vertices of a row begin.
-        added: least and greatest number of the table.
-        within: a range that holds all numbers, and may hold others.
+        begin: int64[rows], position in the table at which the vertices of a row begin.
+        added: minimum and maximum of the table.
+        within: a range that contains all numbers, and possibly others.
     """
 
     count: Int64
@@ -276,7 +278,7 @@ class _Numbers:
 
 
 class _Words(NamedTuple):
-    """The rows of vertices, int64[rows, words], and the least and the greatest of each word."""
+    """The rows of vertices, int64[rows, words], with the minimum and maximum of each word."""
 
     rows: Int64
     least: list[int]
@@ -287,18 +289,20 @@ Parts = dict[str, _Numbers]
 
 
 def check_vertices(group: Vertices, arena: int, num_vertices: int) -> int:
-    """Check a group of vertices, and return how many it describes.
+    """Check a group of vertices, and return the number of vertices it describes.
 
-    `arena` is its size in bytes, `num_vertices` are those of the compute set.
+    `arena` is the size of the arena in bytes, `num_vertices` the count in the compute set.
     """
     _check_columns(group)
     rows = group.rows
     if rows.ndim != 2 or rows.shape[1] != width(group.columns) or not len(rows):
-        raise Malformed(f"rows of shape {rows.shape}, {width(group.columns)} words are needed")
+        raise Malformed(f"{width(group.columns)} words are needed; found rows of {rows.shape}")
     if group.weights.shape != (len(rows),) or int(group.weights.min()) < 0:
-        raise Malformed(f"weights of shape {group.weights.shape} of {len(rows)} rows")
+        raise Malformed(
+            f"weights of shape {group.weights.shape} are not valid for {len(rows)} rows"
+        )
     words = _Words(rows, rows.min(axis=0).tolist(), rows.max(axis=0).tolist())
-    # Both ends, as the least integer has no absolute value.
+    # Both ends are checked, since the least integer has no absolute value.
     if (
         int(group.weights.max()) > MOST // len(rows)
         or not -MOST <= min(words.least) <= max(words.most) <= MOST
@@ -306,7 +310,7 @@ def check_vertices(group: Vertices, arena: int, num_vertices: int) -> int:
         raise Malformed("a number in a row is too large")
     count = int(rows[:, COUNT_WORD].sum())
     if words.least[COUNT_WORD] < 1 or words.most[COUNT_WORD] > num_vertices or count > num_vertices:
-        raise Malformed(f"{count:,} vertices of {num_vertices:,}")
+        raise Malformed(f"rows describe {count:,} vertices of {num_vertices:,}")
     parts: dict[int, Parts] = {}
     for number, (column, at) in enumerate(positions(group.columns)):
         table = group.tables.get(number)
@@ -331,16 +335,19 @@ def check_vertices(group: Vertices, arena: int, num_vertices: int) -> int:
 
 
 def check_vertex_tiles(numbers: VertexTiles, count: int, limit: int) -> None:
-    """Check numbers of `count` vertices, such as their tiles, all of them below `limit`."""
+    """Check that `count` numbers of vertices, such as tiles, are all less than `limit`."""
     stops, tiles = numbers.stops, numbers.tiles
     if tiles.ndim != 1 or (stops is not None and stops.shape != tiles.shape):
-        raise Malformed(f"numbers of shape {tiles.shape}")
+        raise Malformed(f"numbers have an invalid shape {tiles.shape}")
     if stops is not None and (not len(stops) or stops[0] < 1 or (stops[1:] <= stops[:-1]).any()):
-        raise Malformed("its runs do not rise")
+        raise Malformed("its runs are not ascending")
     if numbers.count != count:
-        raise Malformed(f"{numbers.count:,} of {count:,} vertices")
+        raise Malformed(f"{count:,} numbers are needed; found {numbers.count:,}")
     if count and not 0 <= int(tiles.min()) <= int(tiles.max()) < limit:
-        raise Malformed(f"numbers {int(tiles.min()):,} to {int(tiles.max()):,} of {limit:,}")
+        raise Malformed(
+            f"numbers must be less than {limit:,}; found {int(tiles.min()):,} to "
+            f"{int(tiles.max()):,}"
+        )
 
 
 def _check_columns(group: Vertices) -> None:
@@ -359,7 +366,7 @@ def _check_columns(group: Vertices) -> None:
     needed = {n for n, column in enumerate(plain) if column.kind == "table"}
     needed |= {n for n, column in enumerate(group.columns) if column.kind == "flat"}
     if set(group.tables) != needed:
-        raise Malformed("its columns and its tables do not belong together")
+        raise Malformed("its columns and tables do not match")
 
 
 def _numbers(column: Column, words: _Words, at: int, table: npt.NDArray[Any] | None) -> _Numbers:
@@ -371,15 +378,15 @@ def _numbers(column: Column, words: _Words, at: int, table: npt.NDArray[Any] | N
     if column.kind == "table":
         kind = np.uint32 if column.part == "pairs" else np.int64
         if table is None or table.dtype != kind or table.shape[1:] != (2,):
-            raise Malformed("a table of pairs is of the wrong type")
+            raise Malformed("a table of pairs has the wrong type")
         return _Numbers(count, first, step, None, begin, (0, 0), (least, most))
     if column.kind == "flat":
         begin = rows[:, at + WORDS["flat"] - 1]
         if table is None or table.dtype != np.uint32 or table.ndim != 1:
-            raise Malformed("a table is of the wrong type")
+            raise Malformed("a table has the wrong type")
         if int(begin.min()) < 0 or int((begin + count).max()) > len(table):
             raise Malformed(f"a table of {len(table):,} numbers is too short")
-        if int(count.sum()) > len(table):  # so that the list takes no more memory than the file
+        if int(count.sum()) > len(table):  # the numbers must take no more memory than the file
             raise Malformed(f"a table of {len(table):,} numbers is read more than once")
         added = int(table.min()), int(table.max())
         within = least + added[0], most + added[1]
@@ -395,7 +402,7 @@ def _numbers(column: Column, words: _Words, at: int, table: npt.NDArray[Any] | N
 
 
 def _bounds(*parts: _Numbers) -> tuple[int, int]:
-    """Return a lower and an upper bound of a sum of columns; they are exact without tables."""
+    """Return a lower and an upper bound for a sum of columns; they are exact without tables."""
     first = np.sum([part.first for part in parts], axis=0)
     last = first + (parts[0].count - 1) * np.sum([part.step for part in parts], axis=0)
     low, high = int(np.minimum(first, last).min()), int(np.maximum(first, last).max())
@@ -411,7 +418,7 @@ def _check_range(parts: Sequence[_Numbers], most: int, what: str) -> None:
         total = np.sum([part.listed() for part in parts], axis=0)
         low, high = int(total.min()), int(total.max())
     if low < 0 or high > most:
-        raise Malformed(f"{what}: {low:,} to {high:,} of {most:,}")
+        raise Malformed(f"{what} must be from 0 to {most:,}; found {low:,} to {high:,}")
 
 
 def _check_even(parts: Parts, elements: int, what: str) -> None:
@@ -419,7 +426,9 @@ def _check_even(parts: Parts, elements: int, what: str) -> None:
     least, most = _bounds(parts["rows"])
     shortest = _bounds(parts["length"])[0]
     if least < 0 or shortest < 0:
-        raise Malformed(f"{what}: {least:,} rows of {shortest:,} elements")
+        raise Malformed(
+            f"{what}: invalid number or length, {least:,} rows of {shortest:,} elements"
+        )
     if not most:
         return
     reach = [0, *((most - 1) * stride for stride in _bounds(parts["stride"]))]
@@ -433,12 +442,12 @@ def _check_even(parts: Parts, elements: int, what: str) -> None:
     if not some.any():
         return
     if (behind.astype(np.float64) * abs(stride) > MOST).any():
-        raise Malformed(f"{what}: rows too far apart")
+        raise Malformed(f"{what}: rows are too far apart")
     span, start = behind * stride, each["start"][some]
     low = int((start + np.minimum(span, 0)).min())
     high = int((start + np.maximum(span, 0) + each["length"][some]).max())
     if low < 0 or high > elements:
-        raise Malformed(f"{what}: {low:,} to {high:,} of {elements:,}")
+        raise Malformed(f"{what} must be within {elements:,} elements; found {low:,} to {high:,}")
 
 
 def _check_pairs(parts: Parts, table: npt.NDArray[Any], elements: int, what: str) -> None:
@@ -451,8 +460,10 @@ def _check_pairs(parts: Parts, table: npt.NDArray[Any], elements: int, what: str
         return
     start, length = table.T
     if int(length.min()) < 0 or int(length.max()) > elements or int(start.max()) > MOST:
-        raise Malformed(f"{what}: rows of {int(length.min()):,} to {int(length.max()):,} elements")
+        raise Malformed(
+            f"{what}: rows have {int(length.min()):,} to {int(length.max()):,} elements"
+        )
     least, most = _bounds(parts["base"])
     low, high = least + int(start.min()), most + int((start.astype(np.int64) + length).max())
     if low < 0 or high > elements:
-        raise Malformed(f"{what}: {low:,} to {high:,} of {elements:,}")
+        raise Malformed(f"{what} must be within {elements:,} elements; found {low:,} to {high:,}")

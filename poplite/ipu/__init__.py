@@ -1,11 +1,11 @@
-"""Support for real IPUs: C++ codelets, export, a device, a lint.
+"""Support for real IPUs: C++ codelets, export, a device, and a lint.
 
     print(pl.ipu.codelet_text(Axpy))        the codelet, for Poplar's compiler
-    for finding in pl.ipu.lint(graph): ...  what would be slow or wrong on a tile
+    for finding in pl.ipu.lint(graph): ...  code that would be slow or wrong on a tile
     pl.ipu.export(graph, program, "there")  C++ and tables, to be built with Poplar's SDK
     Engine(graph, program, device=pl.ipu.Device())      where the SDK is installed
 
-The authors have not run any of this on hardware; docs/ipu.md says what was checked, and how.
+The authors have not run any of this on hardware; docs/ipu.md describes how it was checked.
 """
 
 from __future__ import annotations

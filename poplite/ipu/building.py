@@ -1,8 +1,8 @@
-"""Building the C++ of a device: codelets, host program; results are cached.
+"""Build the C++ for a device, that is codelets and host program, with a cache.
 
-Built files are kept in the user's cache folder under a hash of all their dependencies. Files appear
-atomically, so several processes may share one folder. If the folder cannot be written, files are
-built in a temporary folder of the process.
+Built files are stored in the user's cache folder under a hash of all their dependencies. Files
+appear atomically, so several processes may share one folder. If the folder cannot be written, files
+are built in a temporary folder of the process.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 
 LAST_LINES = 30
-"""Lines of a compiler's output that an error shows."""
+"""Number of lines of a compiler's output that an error shows."""
 
 
 def built_file(name: str, parts: Sequence[object], build: Callable[[Path], None]) -> Path:
-    """Return the cached file made from `parts`; `build` writes it unless it exists.
+    """Return the cached file made from `parts`; `build` writes it if it does not exist.
 
-    Its name ends with `name`. Equal files have parts of equal `repr`.
+    Its name ends with `name`. Equal files must have parts with equal `repr`.
     """
     path = kept(name, parts)
     if not path.exists():
@@ -61,7 +61,7 @@ def _folder() -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         if os.access(folder, os.W_OK | os.X_OK):
             return folder
-    except (OSError, RuntimeError):  # no home, or the folder cannot be created
+    except (OSError, RuntimeError):  # there is no home, or the folder cannot be created
         pass
     return _own_folder()
 
@@ -98,7 +98,7 @@ def compile_with(command: Sequence[str | Path], what: str) -> None:
         raise VertexCompileError(
             f"{what}: {Path(words[0]).name} ended with status {done.returncode}",
             found="\n".join(lines[:LAST_LINES]),
-            fix=f"the command was {clipped(shlex.join(words), 400)}",
+            fix=f"run the command yourself: {clipped(shlex.join(words), 400)}",
         )
 
 
@@ -119,7 +119,7 @@ def cpp_compiler() -> tuple[str, ...]:
             return tuple(words)
         raise FileLoadError(
             f"CXX names {chosen!r}, which is not on PATH",
-            fix="CXX=g++, or leave CXX out to search PATH",
+            fix="set CXX=g++, or unset CXX to search PATH",
         )
     for name in NAMES:
         if found := shutil.which(name):
@@ -129,7 +129,7 @@ def cpp_compiler() -> tuple[str, ...]:
     raise FileLoadError(
         "no C++ compiler was found",
         found=f"CXX is not set, none of {', '.join(NAMES)} is on PATH, ziglang is not installed",
-        fix='install one, or pip install "poplite[cpp]"',
+        fix='install one, or run pip install "poplite[cpp]"',
     )
 
 
@@ -140,12 +140,12 @@ FOLDER = files("poplite.ipu").joinpath("host")
 
 
 def host_text(name: str) -> str:
-    """Return a source file that is the same for every graph."""
+    """Return the text of a source file that is the same for every graph."""
     return FOLDER.joinpath(name).read_text(encoding="utf-8")
 
 
 def host_files() -> dict[str, str]:
-    """Return the host program's sources by file name; `host.cpp` is the one to compile."""
+    """Return the host program's sources by file name; only `host.cpp` is compiled."""
     names = sorted(each.name for each in FOLDER.iterdir() if each.is_file())
     return {name: host_text(name) for name in names if name.endswith((".cpp", ".hpp"))}
 
@@ -153,9 +153,8 @@ def host_files() -> dict[str, str]:
 # -- Poplar's SDK ----------------------------------------------------------------------------------
 #
 #     POPLAR_SDK_ENABLED      the folder with bin, include and lib, which the SDK's enable.sh sets
-#     popc on PATH            else, the folder above its own
-#
-# The host program is compiled once for each version of the SDK, and codelets once for each source.
+#     popc on PATH            otherwise, the parent of its folder
+# The host program is compiled once per version of the SDK, and codelets once per source.
 # The authors have not run this.
 
 
@@ -169,7 +168,7 @@ CODELET_FLAGS = ("-O3", "-ffp-contract=off")
 
 
 class Toolchain(Protocol):
-    """Builds the program that runs tables."""
+    """Builds the program that runs the tables."""
 
     def command(
         self, tables: Tables, folder: Path, shared: Path, kind: str, arch: str
@@ -189,7 +188,7 @@ class Sdk:
 
     @staticmethod
     def at(root: Path) -> Sdk:
-        """Return the SDK in a folder; raises `DeviceRuntimeError` if it holds none."""
+        """Return the SDK in a folder; raise `DeviceRuntimeError` if there is none."""
         if (root / "bin" / "popc").is_file():
             return Sdk(root.absolute())
         raise _missing(f"in {str(root)!r}", "bin/popc is missing")
@@ -208,7 +207,7 @@ class Sdk:
         except OSError as error:
             raise DeviceRuntimeError(
                 f"{self.popc} cannot be started: {error.strerror}",
-                fix=f"set {VARIABLE} to the folder that holds bin/popc",
+                fix=f"set {VARIABLE} to the folder that contains bin/popc",
             ) from error
         return done.stdout.strip() or done.stderr.strip()
 
@@ -221,7 +220,7 @@ class Sdk:
         host = self.host(version)
         codelets = self.codelets(tables.codelets.text, arch, version)
         words = [host, folder / "graph.tables", codelets, shared, "--device", kind]
-        if kind == "hardware":  # Poplar does not save executables for its model
+        if kind == "hardware":  # Poplar cannot save executables for its model
             digest = hashlib.sha256(tables.data).hexdigest()
             options = [os.environ.get(name, "") for name in POPLAR_OPTIONS]
             parts = (digest, codelets.name, host.name, *options)
@@ -259,7 +258,7 @@ class Sdk:
 def find_sdk() -> Sdk:
     """Return the SDK of this machine.
 
-    Raises `DeviceRuntimeError` if there is none; the error says what to set and how to export.
+    Raises `DeviceRuntimeError` if there is none; its remedy is to set a variable or to export.
     """
     if root := os.environ.get(VARIABLE):
         return Sdk.at(Path(root))
@@ -270,8 +269,8 @@ def find_sdk() -> Sdk:
 
 def _missing(where: str, found: str) -> DeviceRuntimeError:
     return DeviceRuntimeError(
-        f"no Poplar SDK {where}",
+        f"there is no Poplar SDK {where}",
         found=found,
         fix=f"source the SDK's enable.sh, which sets {VARIABLE}; or, for another machine, "
-        "poplite export FILE.py:build FOLDER",
+        "run poplite export FILE.py:build FOLDER",
     )

@@ -1,4 +1,4 @@
-"""An IPU, or the SDK's model of one, as the device of an engine: `Engine(..., device=)`.
+"""An IPU, or the SDK's model of one, as the `device` of an engine.
 
 An engine on a device does the following::
 
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 Kind = Literal["hardware", "model"]
 
 ARCHITECTURES = {"hardware": "ipu2", "model": "cpu"}
-"""The target of codelets by kind of device: the IPU Model runs them on the host."""
+"""The target of codelets by kind of device; the IPU Model runs them on the host."""
 
 
 class Device(PoplarDevice):
@@ -66,13 +66,13 @@ class Device(PoplarDevice):
 
     Each engine has its own process, which drives the device and ends with the engine. Features that
     a device does not support are refused when the engine is made. The authors have never tried this
-    on hardware, see docs/ipu.md.
+    on hardware; see docs/ipu.md.
 
     Args:
-        kind: "hardware" for the first free IPU, "model" for the IPU Model of the SDK.
+        kind: "hardware" for the first free IPU, or "model" for the IPU Model of the SDK.
         arch: the architecture of codelets, as named by Poplar's compiler: "ipu2" (the default),
-            "ipu21", or several, separated by commas.
-        sdk: the folder of the SDK; by default the one that POPLAR_SDK_ENABLED names, or whose
+            "ipu21", or several separated by commas.
+        sdk: the folder of the SDK; by default the folder in POPLAR_SDK_ENABLED, or the SDK whose
             `popc` is on PATH.
 
     Raises:
@@ -83,7 +83,7 @@ class Device(PoplarDevice):
     >>> pl.ipu.Device(sdk="/nowhere")
     Traceback (most recent call last):
     ...
-    poplite.errors.DeviceRuntimeError: no Poplar SDK in '/nowhere'...
+    poplite.errors.DeviceRuntimeError: there is no Poplar SDK in '/nowhere'...
     """
 
     def __init__(
@@ -95,8 +95,8 @@ class Device(PoplarDevice):
     ) -> None:
         if not isinstance(kind, str) or kind not in get_args(Kind):
             raise InvalidOption(
-                f"Device: kind={clipped(kind)}, but must be 'hardware' or 'model'",
-                fix="leave kind out for hardware",
+                f"Device: kind must be 'hardware' or 'model'; found {clipped(kind)}",
+                fix="leave out kind for hardware",
             )
         self.kind, self.arch = kind, arch or ARCHITECTURES[kind]
         is_bow = kind == "hardware" and self.arch == "ipu21"
@@ -116,14 +116,14 @@ class Device(PoplarDevice):
         for what, is_asked in refused.items():
             if is_asked:
                 raise InvalidOption(
-                    f"Engine: an IPU has no {what}",
-                    found="it runs C++ that was compiled for it, and knows not what was written",
-                    fix="leave that out, or run the program on the simulator first",
+                    f"Engine: an IPU does not support {what}",
+                    found="it runs compiled C++, which does not track which elements are written",
+                    fix="leave out this option, or run the program on the simulator first",
                 )
         return replace(asked, checks=asked.checks or "none")
 
     def load(self, source: Source, setup: Setup) -> OnDevice:
-        """Load programs, ready to run."""
+        """Load programs, so that they are ready to run."""
         return OnDevice(source, setup, self._toolchain, self.kind, self.arch)
 
     createVirtualDevice = Absent(
@@ -134,7 +134,7 @@ class Device(PoplarDevice):
         return f"<Device {self.kind}, {self.arch}>"
 
 
-# -- the programs of an engine, driven by a separate process ---------------------------------------
+# -- the programs of an engine, run by a separate process ------------------------------------------
 
 
 FORMS = {"hardware": "on an IPU", "model": "on the IPU Model"}
@@ -162,7 +162,7 @@ class OnDevice:
         self._command = toolchain.command(self._tables, folder, path, kind, arch)
         shared = _shared_file(path, self._tables.mapping_bytes)
         self._child = self._start()
-        self._kept: Arena | None = None  # memory, while another engine has the device
+        self._kept: Arena | None = None  # the memory, while another engine uses the device
         self._shared = shared
         self._memory = DeviceMemory(executable, graph, self._tables, shared, self._ask)
         self._connect_host(executable, works_ahead=setup.options.prefetch is not False)
@@ -175,7 +175,7 @@ class OnDevice:
         return child
 
     def _connect_host(self, executable: Executable, *, works_ahead: bool) -> None:
-        """Let the user's connected arrays and callbacks fill and take blocks of the shared file."""
+        """Connect the user's arrays and callbacks to blocks of the shared file."""
         self._actions = [self._moved(action) for action in executable.actions]
         self._calls: list[Callable[[], object]] = [lambda: None] * len(self._actions)
         self._action_of = {
@@ -198,7 +198,7 @@ class OnDevice:
     def _moved(self, action: Action) -> Action:
         """Return an action whose block is at the place of its stream in the shared file.
 
-        QUARTER elements are moved as bytes: the metadata of the tensor are on the device.
+        QUARTER elements are moved as bytes, since the metadata of the tensor are on the device.
         """
         if isinstance(action, HostFunctionCall):
             places = iter(self._tables.functions[action.handle])
@@ -214,7 +214,7 @@ class OnDevice:
 
     @property
     def form(self) -> str:
-        """How vertices run."""
+        """The form in which vertices run."""
         return FORMS[self._kind]
 
     # -- running -----------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ class OnDevice:
         name = program_name(program, self._tables.programs)
         if not self._in_use.acquire(blocking=False):
             raise ControlProgramError(
-                f"engine.run({program!r}): the engine is running already",
+                f"engine.run({program!r}): the engine is already running",
                 fix="wait for the first run, or make a second engine",
             )
         try:
@@ -267,7 +267,7 @@ class OnDevice:
         print(text, file=self.links.print_stream or sys.stderr)
 
     def stop(self) -> None:
-        """Let the run end when the program next moves a block of a stream."""
+        """End the run when the program next moves a block of a stream."""
         self._running.stop()
 
     def check_idle(self, call: str) -> None:
@@ -301,7 +301,7 @@ class OnDevice:
         return self._memory.read(tensor, replica)
 
     def continue_from(self, other: LoadedPrograms) -> None:
-        """Take over the memory of an engine of the same graph, here or on the simulator."""
+        """Copy the memory of an engine of the same graph, on a device or on the simulator."""
         self._memory.carry(other.memory("Engine: state"))
 
     def memory(self, call: str) -> Arena:
@@ -319,7 +319,7 @@ class OnDevice:
 
     @contextmanager
     def handed_over(self) -> Iterator[None]:
-        """End the process, so that the device is free; restart it if the takeover fails."""
+        """End the process, so that the device is free; restart it if the other engine fails."""
         self._kept = self._memory.fetch_all()
         self._child.end()
         try:
@@ -337,26 +337,26 @@ class OnDevice:
         if self._child.is_alive:
             return self._child
         raise ControlProgramError(
-            "the process that drives the device has ended, and memory with it",
-            fix="engine.load() starts it anew, with memory as in the beginning",
+            "the process that drives the device has ended, and its memory is lost",
+            fix="call engine.load() to start it again with initial memory",
         )
 
     # -- reports -----------------------------------------------------------------------------------
 
     def report(self, options: tuple[tuple[str, str], ...]) -> Report:
-        """Return what was compiled, the model's estimate of the runs, and their measured times."""
+        """Return the compilation, the model's estimate for the runs, and their measured times."""
         return self._measuring.report(options)
 
     def tracing(self, limit: int) -> AbstractContextManager[Trace]:
         """Refuse to record steps."""
         raise ControlProgramError(
-            "engine.tracing: a device does not tell which step it is at",
+            "engine.tracing: a device does not report its current step",
             fix="trace the same program on the simulator, or use the profiler of the SDK",
         )
 
 
 def _called(action: Action) -> tuple[bool, str] | None:
-    """Return whether an action calls a function, and the name of the function or stream."""
+    """Return whether an action calls a function, with the name of the function or stream."""
     match action:
         case Transfer(stream=stream):
             return False, stream.handle
@@ -368,14 +368,14 @@ def _called(action: Action) -> tuple[bool, str] | None:
 def _graph_of(source: Source) -> Graph:
     if source.graph is None:
         raise ControlProgramError(
-            "Engine: a device needs the graph and its programs, and an executable has neither",
-            fix="Engine(graph, program, device=device)",
+            "Engine: a device needs a graph and programs; found an executable, which has neither",
+            fix="pass Engine(graph, program, device=device)",
         )
     return source.graph
 
 
 def _shared_file(path: Path, size: int) -> npt.NDArray[np.uint8]:
-    """Return a new file as memory shared by two processes."""
+    """Return a new file as memory that two processes share."""
     with path.open("w+b") as file:
         file.truncate(size)
         return np.frombuffer(mmap.mmap(file.fileno(), size), np.uint8)
@@ -383,13 +383,13 @@ def _shared_file(path: Path, size: int) -> npt.NDArray[np.uint8]:
 
 def _no_state_file(call: str) -> ControlProgramError:
     return ControlProgramError(
-        f"{call}: a device does not tell its random bits, nor how often each step ran",
-        fix="engine.read(x) and engine.write(x, values) save and restore tensors; the simulator "
-        "and ranks save all",
+        f"{call}: a device reports neither its random bits nor how often each step ran",
+        fix="save and restore tensors by engine.read(x) and engine.write(x, values), or run on the "
+        "simulator or ranks, which save the whole state",
     )
 
 
-# -- the times of runs, next to those of the simulator's model -------------------------------------
+# -- the times of runs, with those of the simulator's model ----------------------------------------
 
 
 class Measuring:
@@ -404,9 +404,9 @@ class Measuring:
         self._took.setdefault(program, []).append((cycles, seconds))
 
     def report(self, options: tuple[tuple[str, str], ...]) -> Report:
-        """Return a report with the steps of the model, multiplied by the runs of programs.
+        """Return a report with the model's costs of steps, multiplied by the runs of programs.
 
-        Steps whose count depends on data are counted once per run.
+        Steps whose count depends on data count once per run.
         """
         trees, counts = program_trees(self._executable), {}
         decided: dict[str, bool] = {}
@@ -441,9 +441,9 @@ class Measuring:
         )
 
 
-# -- the variables of a device, as the host reads and writes them ----------------------------------
+# -- the host's reads and writes of a device's variables -------------------------------------------
 # Python has no access to a device's memory. The bytes of each variable are moved as a whole through
-# a file that both processes share, to and from an arena laid out like the simulator's, where views
+# a file that both processes share, to and from an arena with the simulator's layout, in which views
 # and handles are resolved::
 #
 #     engine.read(x[3:5])     read variable:x     shared file -> arena -> x[3:5]
@@ -451,7 +451,7 @@ class Measuring:
 
 
 class DeviceMemory:
-    """The variables of a device; `ask` sends a command, and `shared` is the file that both see."""
+    """The variables of a device; `ask` sends a command, and `shared` is the shared file."""
 
     def __init__(
         self,
@@ -481,7 +481,7 @@ class DeviceMemory:
             return
         variables = self._of_view(place.tensor.view)
         if place.tensor.num_elements < sum(each.num_elements for each in variables):
-            self._fetch(place, tensor)  # the other elements keep their values
+            self._fetch(place, tensor)  # the other elements must not change
         else:
             self._fetch_metadata(place)
         self._tensors.write(access, array)
@@ -494,7 +494,7 @@ class DeviceMemory:
         self._put_all()
 
     def carry(self, other: Arena) -> None:
-        """Take over the variables of another arena of the same graph."""
+        """Copy the variables of another arena of the same graph."""
         carry_memory(other, self.arena)
         self._put_all()
 
@@ -518,7 +518,7 @@ class DeviceMemory:
         return [self._graph.variable_of(storage) for storage in storages(view)]
 
     def _fetch(self, place: TensorPlace, tensor: object) -> None:
-        """Update the variables that the user named."""
+        """Update the variables of a tensor that the user named."""
         if isinstance(place, ByMoves):
             place.write(self.arena, self._get(f"handle:{tensor}", self._tables.reads), 0)
             return
@@ -565,9 +565,9 @@ class DeviceMemory:
     ) -> Shared:
         if variable is not None and handle not in places:
             raise GraphConnectionError(
-                f"'{variable.name}' is a temporary of an operation, which a device keeps to itself",
-                found=f"made at {variable.location}",
-                fix="copy it to a variable of your own, and read that",
+                f"'{variable.name}' is a temporary of an operation, which a device does not expose",
+                found=f"it was made at {variable.location}",
+                fix="copy it to your own variable, and read that",
             )
         return places[handle]
 

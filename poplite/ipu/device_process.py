@@ -1,16 +1,16 @@
-"""The process that drives a device.
+"""The process that drives a device, and the protocol to it.
 
     Python, its file 3      the process, its file 4
     start                   ready 0.2 41.7          seconds to build the graph, to compile it
     run main                fetch in                Python fills the block of a stream, says "ok"
-                            sink out                Python takes it, says "ok" or "stop"
+                            sink out                Python reads the block, says "ok" or "stop"
                             call sort               Python calls a function, says "ok" or "stop"
                             ok 81250 0.0004         cycles, seconds
     read variable:x         ok                      the values are in the shared file
-    run mian                error symbol_error 15   the text follows, with this many bytes
+    run mian                error symbol_error 15   followed by a text of this many bytes
 
-Lines use separate pipes, since libraries write to standard output. The process's standard output
-and standard error are recorded, and the end is shown if the process dies.
+Lines are sent through separate pipes, since libraries write to standard output. The standard output
+and standard error of the process are recorded, and their end is shown if the process dies.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from poplite import errors
 from poplite.errors import DeviceRuntimeError
 
 HALTED = "Stopped"
-"""The process's name for a run that ended at Python's request."""
+"""The name in the protocol for a run that ended at Python's request."""
 
 
 class Halted(Exception):
-    """A run was ended by Python; users never see this exception."""
+    """Raised if Python ended a run; users never see this exception."""
 
 
 BY_NAME = errors.BY_POPLAR_NAME | {"poplar_error": DeviceRuntimeError}
-"""Classes by the names of Poplar's exceptions; all others become `DeviceRuntimeError`."""
+"""Classes by the names of Poplar's exceptions; all other names become `DeviceRuntimeError`."""
 
 
 def error_of(name: str, text: str, command: str) -> Exception:
@@ -59,20 +59,20 @@ def error_of(name: str, text: str, command: str) -> Exception:
 
 
 COMMANDS, REPLIES = 3, 4
-"""Numbers of the pipes in the process."""
+"""File descriptors of the pipes in the process."""
 
 LAST_BYTES = 2_048
 """Number of bytes of a dead process's output that are shown."""
 
 _HIGH = 16
-"""File descriptors from here on do not conflict with those that the process gets."""
+"""Least file descriptor that cannot conflict with those in the process."""
 
 Serve = Callable[[str, str], bool]
 """Takes "fetch" or "sink" and a stream, or "call" and a function; returns whether to continue."""
 
 
 def _no_stream(verb: str, name: str) -> bool:
-    raise DeviceRuntimeError(f"the device asks to {verb} '{name}', and no program runs")
+    raise DeviceRuntimeError(f"the device asks to {verb} '{name}', but no program runs")
 
 
 class Child:
@@ -125,7 +125,7 @@ class Child:
                         except KeyboardInterrupt:
                             raise
                         except BaseException as error:
-                            raised = error  # when the run has ended
+                            raised = error  # raised when the run has ended
                     self._send("ok" if goes_on else "stop")
                 elif verb == "error":
                     name, _, count = rest.rpartition(" ")
@@ -134,7 +134,7 @@ class Child:
                         raise error_of(name, text, line)
                     raise raised
                 elif verb in ("ok", "ready"):
-                    if raised is not None:  # the run ended before it was told
+                    if raised is not None:  # the run ended before it got the request
                         raise raised
                     return rest.split()
                 else:
@@ -151,7 +151,7 @@ class Child:
         return self._ended()[1]
 
     def end(self) -> None:
-        """End the idle process."""
+        """End the process, which is idle."""
         self.is_alive = False
         self._ended()
 
@@ -186,25 +186,25 @@ class Child:
             f"the process that drives the device {how}",
             where=f"command '{line}'" if line else "",
             found=said,
-            fix="engine.load() starts it anew, with memory as in the beginning",
+            fix="call engine.load() to start it again with initial memory",
         )
 
     def _broken(self, what: str) -> DeviceRuntimeError:
         return DeviceRuntimeError(
             f"the process that drives the device {what}",
             found=self.kill(),
-            fix="it does not keep to the protocol: is it of another version of poplite?",
+            fix="use the host program of this version of poplite, which follows the protocol",
         )
 
     def _ended(self) -> tuple[int, str]:
-        """Wait for the end, and return status and last output."""
+        """Wait for the end of the process, and return its status and last output."""
         ended: tuple[int, str] | None = self._end()
-        assert ended is not None, "a process ends once"
+        assert ended is not None, "a process ends only once"
         return ended
 
 
 def _pipe() -> tuple[int, int]:
-    """Return both ends of a pipe, with numbers that the process does not use."""
+    """Return both ends of a pipe, with descriptors that the process does not use."""
     low = os.pipe()
     high = _high(low[0]), _high(low[1])
     for end in low:

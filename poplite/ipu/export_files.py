@@ -1,4 +1,4 @@
-"""Exporting a graph with its programs as files, for an SDK on another machine."""
+"""Export a graph with its programs as files, for an SDK on another machine."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ def export(
     *,
     checks: Checks = "none",
 ) -> Path:
-    """Write a graph and its programs as C++ and tables, to be built where there is an SDK.
+    """Write a graph and its programs as C++ and tables, for a build on a machine with an SDK.
 
-    Nothing is compiled. Equal graphs give identical files, and files that are up to date are not
-    rewritten, so they need not be built again. The README in the folder has the next steps.
+    Nothing is compiled. Equal graphs give identical files. Unchanged files are not rewritten, so
+    they need not be built again. The README in the folder describes the next steps.
 
     Args:
         graph: the graph.
-        programs: one program, several in a list, or named ones in a dictionary.
-        folder: where the files go; created if it does not exist.
-        checks: with "fast", an out-of-range index of a field stops its vertex, and the program.
+        programs: one program, a list of programs, or a dictionary of programs by name.
+        folder: the output folder; created if it does not exist.
+        checks: with "fast", an out-of-range index of a field stops the vertex and the program.
 
     Returns:
         The folder.
 
     Raises:
         ControlProgramError: for invalid `checks`, or an invalid graph or program.
-        ExportError: for features not yet supported on real IPUs, with the lines.
+        ExportError: for features not yet supported on real IPUs; the error has the lines.
         VertexCompileError: for vertex classes that cannot become codelets.
         FileLoadError: if a file cannot be written.
-        PopliteError: for every error of the program that can be found before running.
+        PopliteError: for any error in the program that can be found before a run.
 
     >>> import tempfile
     >>> import poplite as pl
@@ -63,9 +63,9 @@ def export(
     """
     if not isinstance(checks, str) or checks not in get_args(Checks):
         raise ControlProgramError(
-            f"export: checks={clipped(checks)}, but must be 'fast' or 'none'",
-            found="a tile checks indices at most, and knows not what was written",
-            fix="leave checks out, and run the program with strict checks on the simulator",
+            f"export: checks must be 'fast' or 'none'; found {clipped(checks)}",
+            found="a tile can only check indices, and does not track which elements are written",
+            fix="leave out checks, and run the program with strict checks on the simulator",
         )
     target = checked_path(folder, "export", "exported")
     check_graph(graph, "export(graph, program, folder)")
@@ -94,7 +94,7 @@ def _make(folder: Path) -> None:
     except (OSError, ValueError) as error:  # ValueError: an invalid folder name
         raise FileLoadError(
             f"cannot make the folder {str(folder)!r}: {getattr(error, 'strerror', None) or error}",
-            fix="export to a folder that does not exist yet, where you may make one",
+            fix="export to a folder that you can create",
         ) from error
 
 

@@ -1,24 +1,24 @@
-"""Finding what a real tile would emulate, copy, or get wrong, beyond the simulator's model.
+"""Find code that a real tile would emulate, copy for, or get wrong, unlike the simulator.
 
-Memory: vertices of one tile run at once, and each store changes a word of 4 bytes. If two of them
-write adjacent elements of 1 or 2 bytes, they may write to the same word::
+Memory: the vertices on a tile run in parallel, and each store changes a word of 4 bytes. If two
+vertices write adjacent elements of 1 or 2 bytes, they may write to the same word::
 
     h   HALF   | 0 1 | 2 3 | 4 5 |        vertex 0 writes h[0:3], vertex 1 writes h[3:6]:
                        ^                   elements 2 and 3 are one word
 
-Words are counted from the beginning of a variable's part on the tile.  Data that are copied within
-the tile, or come from other tiles, have their own buffers, as determined by the cost model.
+Words are counted from the beginning of a variable's part on the tile. Data that are copied within
+the tile, or come from other tiles, have their own buffers, as in the cost model.
 
 Emulation: a tile computes with floats of 32 and 16 bits and ints of 32 bits. Doubles and divisions
 of 64-bit ints are software calls::
 
     x = (i + 0.5) * self.step       i + 0.5 is a double, from an index and a literal
     if self.n < 0.5:                n is converted to a double for the comparison
-    k = self.n // 3                 ints have 64 bits, whatever the type of the field
+    k = self.n // 3                 ints have 64 bits, for any type of the field
 
 So are functions of `math` other than `exp` of a float32, whose kernels compute in double, and
-`pl.fma`, for which a tile has no instruction. Stores of less than 4 bytes change a whole word of
-memory, which two workers must not do at once.
+`pl.fma`, for which a tile has no instruction. A store of less than 4 bytes changes a whole word of
+memory, which two workers must not do at the same time.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ _OF_POPLITE = ("poplite.", "<poplite ")
 
 
 def lint(graph: Graph) -> list[Finding]:
-    """Return what a real tile would emulate, do with a copy, or get wrong.
+    """Return findings about code that a real tile would emulate, copy for, or get wrong.
 
     The classes of all vertices are checked for doubles, divisions of 64-bit ints, functions of
     `math` that compute in double, and stores of less than a word by the workers of a MultiVertex.
     Compute sets whose vertices and elements all have tiles are also checked for their use of
-    memory: words that two vertices of a tile write, edges that are not aligned as their layout
+    memory: words that two vertices on a tile write, edges without the alignment that their layout
     requires, inputs that share elements with an output of their vertex, and fields that, according
     to the cost model, are copied on their tiles.
 
@@ -75,8 +75,8 @@ def lint(graph: Graph) -> list[Finding]:
         graph: any graph; it is not changed.
 
     Returns:
-        Findings, in the order of compute sets, vertices and lines, those of the user's classes
-        before those of poplite's; printed, each has the user's line, the fault and what to try.
+        Findings, in the order of compute sets, vertices and lines, those for the user's classes
+        before those for poplite's; printed, each has the user's line, the fault and the remedy.
         For a class of poplite there is one of each kind, at the line that added its vertices.
 
     Raises:
@@ -161,7 +161,7 @@ class _InPlace(NamedTuple):
         tile: int64[n], their tiles.
         owner: int64[n], numbers of the variables.
         begin: int64[n], addresses of the first elements.
-        offset: int64[n], bytes from the beginning of the variable's part of the tile.
+        offset: int64[n], bytes from the beginning of the variable's part on the tile.
         end: int64[n], the same for the end of the edge.
     """
 
@@ -176,7 +176,7 @@ class _InPlace(NamedTuple):
 def in_memory(graph: Graph, compute_set: ComputeSet) -> Iterator[Finding]:
     """Yield findings about the memory accesses of a compute set's vertices.
 
-    All vertices must have a tile, and all fields must be connected to elements that have one.
+    All vertices must have a tile, and all fields must be connected to elements with a tile.
     """
     table = edge_table(compute_set)
     yield from _shared_words(graph, compute_set, table)
@@ -185,7 +185,7 @@ def in_memory(graph: Graph, compute_set: ComputeSet) -> Iterator[Finding]:
 
 
 def are_mapped(graph: Graph, compute_set: ComputeSet) -> bool:
-    """Return whether the variables below the fields of a compute set have tiles."""
+    """Return whether the variables of a compute set's fields have tiles."""
     variables = graph.variables
     owners = (graph.space.owners(f.runs.begin) for f in edge_table(compute_set).fields)
     numbers = {number for some in owners for number in np.unique(some).tolist()}
@@ -246,7 +246,7 @@ def _shared_words(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> It
 
 
 def _two_elements(graph: Graph, last: int, following: int) -> str:
-    """Return elements, as text, that are adjacent on their tile but maybe not in their variable."""
+    """Return text for two elements that are adjacent on their tile, but maybe not in a variable."""
     if following == last + 1:
         return element_text(graph.variables, last, following + 1)
     each = (element_text(graph.variables, address, address + 1) for address in (last, following))
@@ -268,20 +268,20 @@ def _misaligned(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iter
             yield Finding(
                 "alignment",
                 f"compute set '{compute_set.name}'",
-                f"'{field.field.name}' of {owner} begins {found.offset[k]} bytes into its part of "
-                f"the tile, and is aligned to {align}: a machine copies its elements first, which "
-                f"reports do not count ({amount(len(wrong), 'edge')} of the field)",
+                f"'{field.field.name}' of {owner} must be aligned to {align} bytes, but begins "
+                f"{found.offset[k]} bytes into its part on the tile: a machine copies its elements "
+                f"first, which reports do not count ({amount(len(wrong), 'edge')} of the field)",
                 owner.location,
                 element_text(graph.variables, begin, begin + 1),
-                f"cut where a multiple of {align // size} elements ends, or ask for less: "
+                f"cut after a multiple of {align // size} elements, or request less: "
                 f"min_align={size}",
             )
 
 
 def _rearranged(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iterator[Finding]:
-    """Yield the copies on tiles before or after the vertices run, as reports count them."""
+    """Yield the copies on tiles before or after the vertices run that reports count."""
     is_own = any(not _is_of_poplite(family.cls) for family in table.families)
-    other_order = "connect elements in the order of memory, or " if is_own else ""
+    other_order = "connect elements in memory order, or " if is_own else ""
     for phases, when in zip(phases_of_compute_set(graph, table), ("before", "after"), strict=True):
         for phase in phases:
             for cause in phase.causes if phase.kind == "copy" else ():
@@ -291,12 +291,12 @@ def _rearranged(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iter
                     f"{cause.what} {cause.why}: {cause.bytes:,} B are copied on their tiles "
                     f"{when} the vertices run",
                     _line_of(table, cause) or compute_set.location,
-                    f"{amount(phase.cycles.most, 'cycle')} of the slowest tile, in which the "
-                    f"compute set copies {phase.copied.total:,} B on all tiles",
-                    "declare an InOut, or connect other elements than those of its Outputs"
+                    f"the compute set copies {phase.copied.total:,} B on all tiles, in "
+                    f"{amount(phase.cycles.most, 'cycle')} on the slowest tile",
+                    "declare an InOut, or connect elements that its Outputs do not have"
                     if cause.why == KEPT
-                    else f"{other_order}lay the tensor out as it is read; poplite-viz regions "
-                    "--field draws where they lie",
+                    else f"{other_order}lay out the tensor in the order in which it is read; "
+                    "poplite-viz regions --field draws its intervals",
                 )
 
 
@@ -322,7 +322,7 @@ def _lines(vertices: Sequence[VertexInstance]) -> set[SourceLocation]:
 
 
 WORD = 4
-"""Bytes that a tile stores at a time."""
+"""Number of bytes that a tile stores at a time."""
 
 _OF_FLOATS = frozenset(
     {"as_float", "fabs", "round_down", "round_up", "round_to_zero", "round_to_even"}
@@ -333,11 +333,11 @@ _OF_DOUBLES = (_OF_FLOATS - {"as_float"}) | frozenset(
     {"minimum", "maximum", "smaller", "larger", "truncate", "floor", "ceil", "as_HALF"}
     | {"as_UNSIGNED_LONGLONG"}
 )
-"""Functions that compute in double if given one; `pl.FLOAT` only rounds it."""
+"""Functions that compute in double if their argument is double; `pl.FLOAT` only rounds it."""
 
 
 def emulated(vertex: type[Vertex]) -> list[Finding]:
-    """Return what a tile would emulate, and sub-word stores by several workers.
+    """Return findings about emulated operations, and about sub-word stores by several workers.
 
     A class with `cpp` in place of `compute` has none. Raises `VertexCompileError` if `compute` is
     outside the dialect.
@@ -394,7 +394,7 @@ def _operation(checked: Checked, node: ast.BinOp | ast.AugAssign) -> Iterator[Fi
             node,
             "division",
             f"'{text}' divides 64-bit ints, which a tile emulates",
-            "divide by a power of two, count along in the loop, or hand the quotient over as State",
+            "divide by a power of two, keep a counter in the loop, or pass the quotient as State",
         )
 
 
@@ -425,17 +425,15 @@ def _is_made_double(checked: Checked, node: ast.expr) -> bool:
 
 
 _AROUND = "around the argument"
-_CALLED_LESS = (
-    "call it once for each vertex and not for each element, or give the class a cpp of its own"
-)
+_CALLED_LESS = "call it once per vertex instead of once per element, or give the class its own cpp"
 
 
 def _function(checked: Checked, node: ast.Call) -> Iterator[Finding]:
     name, kind = checked.facts.calls[node], checked.facts.kinds.get(node)
-    how, fix = "computed in 64-bit float inside, which a tile emulates", _CALLED_LESS
+    how, fix = "computed internally in 64-bit float, which a tile emulates", _CALLED_LESS
     if name == "fma":
-        how = "a call of the library on a tile, which computes in 64-bit float inside"
-        fix = "write x * y + z, which is rounded twice, or give the class a cpp of its own"
+        how = "a library call on a tile, which computes internally in 64-bit float"
+        fix = "write x * y + z, which is rounded twice, or give the class its own cpp"
     elif name not in KERNELS:
         if not _computes_in_double(checked, node, name):
             return
@@ -451,7 +449,7 @@ def _function(checked: Checked, node: ast.Call) -> Iterator[Finding]:
 
 
 def _computes_in_double(checked: Checked, node: ast.Call, name: str) -> bool:
-    """Return whether a function that is not a kernel returns or takes a double."""
+    """Return whether a function other than a kernel returns or takes a double."""
     facts, constants = checked.facts, Constants(checked.scope)
     numbers = [each for each in node.args if each in facts.kinds]
     kinds = [facts.kinds[each] for each in numbers]
@@ -487,8 +485,8 @@ def _by_workers(checked: Checked, node: ast.AST, field: Field) -> Finding:
         node,
         "sub-word store",
         f"workers store '{field.name}', elements of {field.element.size_bytes} "
-        f"byte{'s' * (field.element.size_bytes > 1)}: two of them may change one word of {WORD}",
-        f"give each worker a multiple of {WORD // field.element.size_bytes} elements, side by side",
+        f"byte{'s' * (field.element.size_bytes > 1)}: two of them may change one {WORD}-byte word",
+        f"give each worker a multiple of {WORD // field.element.size_bytes} adjacent elements",
     )
 
 
@@ -503,7 +501,7 @@ def _finding(checked: Checked, node: ast.AST, rule: str, what: str, fix: str) ->
 @made_by("pl.ipu.lint(graph)")
 @frozen
 class Finding:
-    """Something that a tile would do slowly, or differently from the simulator.
+    """Code that a tile would run slowly, or differently from the simulator.
 
     Attributes:
         rule: "double", "division", "sub-word store", "alignment" or "copy".
@@ -511,7 +509,7 @@ class Finding:
         what: the fault.
         at: the user's line.
         found: the source line, or the elements.
-        fix: what to try.
+        fix: the remedy.
 
     >>> from poplite.source import SourceLocation
     >>> at = SourceLocation("heat.py", 7, "compute")
@@ -535,26 +533,27 @@ class Finding:
 def findings_text(findings: Sequence[Finding], unplaced: int = 0) -> str:
     """Return findings as text, with the count of each rule.
 
-    `unplaced` compute sets have something without a tile, so their copies are not known.
+    `unplaced` is the number of compute sets with vertices, fields or elements without a tile, whose
+    copies are not known.
 
     >>> findings_text([])
-    'a tile would emulate nothing of this graph, and copy nothing for its vertices'
+    'a tile would not emulate any operation of this graph, or copy any data for its vertices'
     >>> print(findings_text([], unplaced=1))
-    a tile would emulate nothing of this graph
+    a tile would not emulate any operation of this graph
     <BLANKLINE>
-    1 compute set has vertices, fields or elements without a tile: what it copies is not known
+    1 compute set has vertices, fields or elements without a tile: its copies are not known
     """
-    nothing = "a tile would emulate nothing of this graph"
-    parts = [nothing if unplaced else f"{nothing}, and copy nothing for its vertices"]
+    nothing = "a tile would not emulate any operation of this graph"
+    parts = [nothing if unplaced else f"{nothing}, or copy any data for its vertices"]
     if findings:
         rules = Counter(finding.rule for finding in findings)
         counts = ", ".join(f"{count:,} {rule}" for rule, count in rules.items())
         parts = [f"{amount(len(findings), 'finding')}: {counts}", *map(str, findings)]
     if unplaced:
         sets = amount(unplaced, "compute set")
-        verb, they = ("has", "it copies") if unplaced == 1 else ("have", "they copy")
+        verb, their = ("has", "its") if unplaced == 1 else ("have", "their")
         without = "vertices, fields or elements without a tile"
-        parts.append(f"{sets} {verb} {without}: what {they} is not known")
+        parts.append(f"{sets} {verb} {without}: {their} copies are not known")
     return "\n\n".join(parts)
 
 
@@ -581,5 +580,5 @@ def check_graph(graph: object, call: str) -> None:
         raise ControlProgramError(
             f"{call.partition('(')[0]}: {clipped(graph)} is not a graph",
             found=of_type(graph),
-            fix=f"pl.ipu.{call}",
+            fix=f"pass a graph: pl.ipu.{call}",
         )

@@ -1,9 +1,9 @@
-"""Self-test of an SDK: its results for random data, compared with the simulator.
+"""Self-test of an SDK: compare its results for random data with the simulator's.
 
-A row of the first program tests a vertex class, with NaN, infinities, zeros of both signs and the
-smallest numbers among its data, or a kind of program step; a row of the second tests a part of the
-library. The authors do not have an IPU: the rows on division, square roots and the smallest numbers
-answer questions that docs/ipu.md cannot.
+Each row of the first program tests a kind of program step, or a vertex class, with data that
+include NaN, infinities, zeros of both signs and the smallest numbers; each row of the second tests
+a part of the library. The authors do not have an IPU: the rows for division, square roots and the
+smallest numbers answer questions that docs/ipu.md cannot.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ from poplite.vertices.random import Draw
 Array = npt.NDArray[Any]
 
 ELEMENTS = 240
-"""Elements of each row."""
+"""Number of elements in each row."""
 
 SPECIAL = (0.0, 1.0, math.inf, math.nan, 6e-8, 1e-40, 65504.0, 3e38, 1e-45, 16777217.0, 0.1)
 
 
 class _OfFloats(Vertex):
-    """Base of most rows: two operands and a result of float32."""
+    """Base class of most rows: two float32 operands and a float32 result."""
 
     a: Input[Vector[FLOAT]]
     b: Input[Vector[FLOAT]]
@@ -97,7 +97,7 @@ class Smallest(_OfFloats):
 
 
 class Exponential(_OfFloats):
-    """`exp(a)`, by the exported kernel."""
+    """`exp(a)`, computed by the exported kernel."""
 
     def compute(self) -> None:
         """Write each element."""
@@ -106,7 +106,7 @@ class Exponential(_OfFloats):
 
 
 class Compare(_OfFloats):
-    """Which of two numbers is less, or that neither is."""
+    """A comparison of two numbers: which one is less, if any."""
 
     def compute(self) -> None:
         """Write each element."""
@@ -146,14 +146,14 @@ class IntegerArithmetic(Vertex):
 
 
 class StridedByWorker(MultiVertex):
-    """All workers of a tile, each with every sixth element."""
+    """All workers of a tile, each of which writes every sixth element."""
 
     a: Input[Vector[FLOAT]]
     b: Input[Vector[FLOAT]]
     y: Output[Vector[FLOAT]]
 
     def compute(self, worker: int) -> None:
-        """Write the elements of a worker."""
+        """Write the elements of one worker."""
         for i in range(worker, len(self.y), self.num_workers):
             self.y[i] = self.a[i] - self.b[i]
 
@@ -174,11 +174,11 @@ COPIES = "copies in a loop, reversed"
 HOST_CALL = "a function of the host"
 
 EXTRA = (COPIES, HOST_CALL)
-"""Rows that are not a vertex class."""
+"""Rows that do not test a vertex class."""
 
 
 Built = tuple[Graph, Program, dict[str, list[Tensor]]]
-"""A graph, its program, and the tensors to compare of each row."""
+"""A graph, its program, and the tensors to compare for each row."""
 
 
 @frozen
@@ -187,7 +187,7 @@ class SelftestOutcome:
 
     Attributes:
         kind: "model" or "hardware".
-        faults: why a program did not run; empty if all ran.
+        faults: errors of programs that did not run; empty if all ran.
         differ: for each row that ran, the number of differing elements, and of all elements.
     """
 
@@ -196,7 +196,7 @@ class SelftestOutcome:
     differ: Mapping[str, tuple[int, int]]
 
     def cell(self, row: str) -> str:
-        """Return the table entry of a row."""
+        """Return the table entry for a row."""
         if row not in self.differ:
             return "not run"
         count, of = self.differ[row]
@@ -204,7 +204,7 @@ class SelftestOutcome:
 
     @property
     def is_equal(self) -> bool:
-        """Whether all ran, and nothing differs."""
+        """Whether all rows ran without differences."""
         return not self.faults and not any(count for count, _ in self.differ.values())
 
 
@@ -218,7 +218,7 @@ def selftest(
     Args:
         kinds: "model" or "hardware".
         device_of: returns the device of a kind.
-        parts: functions that make the programs; by default both.
+        parts: functions that make the programs; by default both programs.
     """
     chosen = (own_program, library_rows) if parts is None else parts
     expected = [_results(part(), None) for part in chosen]
@@ -238,7 +238,7 @@ def selftest(
 
 
 def selftest_text(outcomes: Sequence[SelftestOutcome]) -> str:
-    """Return outcomes as a table, with what went wrong below it.
+    """Return outcomes as a table, followed by the errors.
 
     >>> print(selftest_text([SelftestOutcome("model", (), dict.fromkeys(ROWS, (0, 240)))]))
     | row | model |
@@ -280,7 +280,7 @@ def library_rows() -> Built:
 
 
 def own_program() -> Built:
-    """Return the program of the vertex classes here, with copies and a host call."""
+    """Return the program of this module's vertex classes, with copies and a host call."""
     graph = Graph(Target(tiles=len(ROWS)))
     work = graph.add_compute_set("rows")
     outputs: dict[str, list[Tensor]] = {}
@@ -305,7 +305,7 @@ def own_program() -> Built:
     reversed_ = graph.clone(moved, name="reversed")
     outputs |= {COPIES: [moved], HOST_CALL: [reversed_]}
     call = Call(reverse, [moved], [reversed_])
-    # These are the initial modes anyway: the table shows that a device supports the calls.
+    # These are the initial modes anyway; the table shows that a device supports the calls.
     modes = InTurn(
         ModifyFloatingPointBehaviour(clear=_behaviour(esr=True), set=_behaviour()),
         SetStochasticRounding(False),
@@ -322,7 +322,7 @@ def _reverse(inputs: Any, outputs: Any) -> None:
 
 
 def _drawn(dtype: Any, rng: np.random.Generator) -> Array:
-    """Return numbers of usual magnitude, with special ones among them."""
+    """Return numbers of usual magnitude, mixed with special numbers."""
     if dtype.kind == "i":
         ends = np.iinfo(dtype)
         usual = rng.integers(-1000, 1000, ELEMENTS).astype(dtype)
@@ -337,7 +337,7 @@ def _drawn(dtype: Any, rng: np.random.Generator) -> Array:
 
 
 def _different(got: Sequence[Array], want: Sequence[Array]) -> tuple[int, int]:
-    """Return how many elements differ in a bit, and of how many; all NaNs count as equal."""
+    """Return the number of elements that differ in a bit, and of all; NaNs count as equal."""
     count = 0
     for found, wanted in zip(got, want, strict=True):
         bits = f"u{found.dtype.itemsize}"
@@ -349,16 +349,14 @@ def _different(got: Sequence[Array], want: Sequence[Array]) -> tuple[int, int]:
 
 
 # -- the library -----------------------------------------------------------------------------------
-#
-# Small programs that together use every vertex class of the library: rows of the second program.
+# Small programs, the rows of the second program, which together use every class of the library.
 #
 #     reduce add      SumRows, SumColumns, SumColumnsOfTile
-#
-# Each adds its tensors and steps to a graph, and returns the tensors that it writes.
+# Each function adds its tensors and steps to a graph, and returns the tensors that it writes.
 
 
 TILES = 12
-"""Tiles of the graph."""
+"""Number of tiles of the graph."""
 
 SPECIAL_FLOATS = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, 3e38, 16777217.0], np.float32)
 
@@ -377,18 +375,18 @@ class Inputs:
         )
 
     def usual(self, *shape: int, dtype: str = "float32") -> Tensor:
-        """Return numbers about 1, of both signs."""
+        """Return numbers of magnitude about 1, of both signs."""
         return self.tensor(self._random.standard_normal(shape).astype(dtype))
 
     def special(self, *shape: int) -> Tensor:
-        """Return such numbers, with infinities, NaN, zeros and the smallest among them."""
+        """Return such numbers, mixed with infinities, NaN, zeros and the smallest numbers."""
         values = self._random.standard_normal(shape).astype(np.float32)
         chosen = self._random.random(shape) < 0.2
         values[chosen] = self._random.choice(SPECIAL_FLOATS, int(chosen.sum()))
         return self.tensor(values)
 
     def indices(self, count: int, end: int) -> Tensor:
-        """Return whole numbers from 0 to before an end."""
+        """Return whole numbers from 0 up to, but without, `end`."""
         return self.tensor(self._random.integers(0, end, count).astype(np.uint32))
 
 
@@ -521,7 +519,7 @@ ArgSort"""
 
 
 def _one_by_one(x: Inputs) -> list[Tensor]:
-    """Make a vertex of each class, with operands for its fields."""
+    """Add a vertex of each class, with operands for its fields."""
     steps, written = x.graph.add_compute_set("one by one"), []
     for number, name in enumerate(_ONE_BY_ONE.split()):
         cls = getattr(vertices, name)

@@ -4,8 +4,8 @@ r"""A file of named columns of integers, which the host program reads in place.
     name in 40 bytes, type, offset, count         64 bytes for each column
     the columns, each at a multiple of 64 bytes
 
-The type of a column is the smallest that holds all its numbers, named as in Python's `struct`, so
-that equal numbers give equal bytes. Columns named `.bytes` are stored unchanged.
+The type of a column is the smallest that fits all its numbers, so that equal numbers give equal
+bytes; it is named as in Python's `struct`. Columns named `.bytes` are stored unchanged.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ HEAD = Struct("<8sQQQ32x")
 SUM = Struct("<24xQ")
 ROW = Struct("<40sc7xQQ")
 _ENDS = [(kind, int(np.iinfo(kind).min), int(np.iinfo(kind).max)) for kind in "BbHhIiQq"]
-"""Types by increasing size, each with its limits; unsigned before signed ones of the same size."""
+"""Types by increasing size, with their limits; for equal sizes, unsigned types come first."""
 
 _SHORT = 64
-"""Up to this length Python finds the ends of a list faster than NumPy."""
+"""Maximum length of a list whose limits Python finds faster than NumPy."""
 
 Values = Sequence[int] | npt.NDArray[Any]
 
@@ -55,7 +55,7 @@ def file_of(columns: Mapping[str, Values | bytes | bytearray]) -> bytes:
 
 
 def with_checksum(data: bytes, more: Iterable[bytes | memoryview] = ()) -> bytes:
-    """Return a file with its checksum filled in: of its other bytes, followed by `more`."""
+    """Return a file with its checksum filled in, that of its other bytes followed by `more`."""
     begin, end = SUM.size - 8, SUM.size
     found = crc32(memoryview(data)[end:], crc32(data[:begin]))
     for part in more:
@@ -64,7 +64,7 @@ def with_checksum(data: bytes, more: Iterable[bytes | memoryview] = ()) -> bytes
 
 
 def _narrow(values: Values | bytes | bytearray) -> tuple[str, int, bytes | memoryview]:
-    """Return the type of a column, its number of numbers, and its bytes."""
+    """Return the type of a column, its length, and its bytes."""
     count = len(values)
     if isinstance(values, bytes | bytearray) or count == 0:
         return "B", count, bytes(values)
@@ -77,24 +77,23 @@ def _narrow(values: Values | bytes | bytearray) -> tuple[str, int, bytes | memor
 
 
 def _holding(low: int, high: int) -> str:
-    """Return the smallest type that holds numbers from `low` to `high`."""
+    """Return the smallest type that fits numbers from `low` to `high`."""
     for kind, least, most in _ENDS:
         if least <= low and high <= most:
             return kind
-    raise AssertionError(f"{low} to {high} fit no type")
+    raise AssertionError(f"no type fits numbers from {low} to {high}")
 
 
 def aligned_size(size: int) -> int:
-    """Return the size of a column with padding up to the next one."""
+    """Return the size of a column including its padding."""
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
 # -- texts, series of numbers, values --------------------------------------------------------------
-#
-#     text       text.end, text.bytes                   all texts, one after the other
+#     text       text.end, text.bytes                   all texts, concatenated
 #     series     first, and digits (extent, stride)     as `poplite.arrays.series.Steps`
-#                first, and a list                      as `Listed`, four bytes or fewer a number
-#     values     values.bytes                           elements as in memory
+#                first, and a list                      as `Listed`, at most four bytes per number
+#     values     values.bytes                           elements in memory format
 #
 # Equal texts and equal steps are written once.
 
@@ -104,7 +103,7 @@ NONE = -1
 
 
 class Texts:
-    """Texts by number."""
+    """Numbered texts."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -121,7 +120,7 @@ class Texts:
 
 
 class SeriesTable:
-    """Series of numbers by number.
+    """Numbered series of numbers.
 
     >>> table = SeriesTable()
     >>> table.steps(0, ((1000, 64),)), table.listed([5, 1, 4]), table.steps(0, ((1000, 64),))
@@ -152,7 +151,7 @@ class SeriesTable:
         return self._steps[key]
 
     def listed(self, numbers: Iterable[int] | Int64) -> int:
-        """Return the number of a series of any numbers."""
+        """Return the number of a series of arbitrary numbers."""
         return self.add(compact(np.asarray(numbers, np.int64)))
 
     def columns(self) -> dict[str, Any]:
@@ -182,10 +181,10 @@ class SeriesTable:
 
 
 class ColumnRows:
-    """Rows of several tables, as a column for each of their names."""
+    """Rows of several tables, with a column for each name."""
 
     names: ClassVar[str]
-    """Those of all columns, "table.name", in order."""
+    """The names of all columns, "table.name", in order."""
 
     def __init__(self) -> None:
         self._columns: dict[str, list[int]] = {name: [] for name in self.names.split()}
@@ -203,7 +202,7 @@ class ColumnRows:
 
 
 class ElementBytes:
-    """Elements as in memory, each array at a multiple of eight bytes."""
+    """Elements in memory format, with each array at a multiple of eight bytes."""
 
     def __init__(self) -> None:
         self._data = bytearray()
@@ -227,12 +226,12 @@ class Stored:
         self.texts, self.series, self.values = Texts(), SeriesTable(), ElementBytes()
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns of all of it."""
+        """Return the columns of all these data."""
         return {**self.series.columns(), **self.texts.columns(), **self.values.columns()}
 
 
 def _shortest(offsets: npt.NDArray[Any], low: int) -> npt.NDArray[Any]:
-    """Return offsets from the least one, in the fewest bytes that hold them."""
+    """Return offsets from the least one, in the fewest bytes that fit them."""
     highest = int(offsets.max()) - low
     kind = next(kind for kind in ("u1", "<u2", "<u4", "<u8") if highest <= np.iinfo(kind).max)
     shortest: npt.NDArray[Any] = (offsets - offsets.dtype.type(low)).astype(kind)

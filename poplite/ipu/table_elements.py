@@ -1,4 +1,4 @@
-"""Elements as columns: variables, the parts that edges or tensors read, the host's places."""
+"""Elements as columns: variables, the elements of edges and tensors, places of the host's data."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ from poplite.types import (
 from poplite.view import Storage, View, runs
 
 # -- inputs of which a copy is read ----------------------------------------------------------------
-#
-# They share elements with an Output of their own vertex. The simulator reads the values from before
-# the compute set. A machine does not guarantee that, so the elements of such a field are copied
-# before the compute set runs, edge after edge, into a variable on the tiles of its vertices::
+# These inputs share elements with an Output of their own vertex. The simulator reads the values
+# from before the compute set. A machine does not guarantee that, so the elements of such a field
+# are copied before the compute set runs, edge after edge, to a variable on the tiles of its
+# vertices::
 #
 #     vertex 0   x: v[0:4]   y: v[2:6]        copy v[0:4], v[4:8] -> before
 #     vertex 1   x: v[4:8]   y: v[6:10]       vertex 0   x: before[0:4]   y: v[2:6]
@@ -52,10 +52,10 @@ class CopiedInput:
     """A field whose vertices read a copy.
 
     Attributes:
-        name: of the variable that holds the copy.
+        name: name of the variable with the copy.
         base: its first address.
         edges: the edges of the vertices in that variable.
-        source: the elements that are copied, as pieces of one edge.
+        source: the copied elements, as pieces of one edge.
         tiles: the tile of each edge.
     """
 
@@ -73,7 +73,7 @@ class CopiedInput:
 
     @property
     def destination(self) -> Edges:
-        """All of the variable, as one edge."""
+        """The whole variable, as one edge."""
         count = self.num_elements
         return Edges(constant(1, 1), constant(count, 1), constant(self.base, 1))
 
@@ -125,16 +125,15 @@ def _breaks(edges: Edges) -> Int64:
 
 
 # -- variables and constants -----------------------------------------------------------------------
-#
-# variable.tile      the tile of all elements; or, where there are several,
-# variable.breaks    where each part on one tile begins, and the end, and
+# variable.tile      the tile of all elements; or, if there are several tiles,
+# variable.breaks    the begin of each part on one tile, and the end, and
 # variable.tiles     the tile of each part, -1 for none
-# variable.values    where first values begin; one for all elements where `variable.uniform`
+# variable.values    the position of initial values; one for all elements if `variable.uniform`
 # variable.host      whether the host reads and writes it
 
 
 TYPES = tuple(ELEMENTS)
-"""Element types by number, in the order in which the host program names them."""
+"""Element types by number, in the order in which the host program lists them."""
 
 
 def type_number(element: type[ElementType[Any]]) -> int:
@@ -151,7 +150,7 @@ class VariableColumns(ColumnRows):
     """Columns of variables, by increasing address.
 
     Attributes:
-        end: an address after all of them.
+        end: an address after all variables.
     """
 
     names = (
@@ -231,17 +230,17 @@ def _first_values(variable: Variable, values: ElementBytes) -> tuple[int, int]:
 
 
 # -- edges and tensors -----------------------------------------------------------------------------
-#
-#     edges.type      element type that they are read as
-#     edges.rows      edges of each vertex
-#     edges.length    elements of each edge
+#     edges.type      element type in which they are read
+#     edges.rows      number of edges of each vertex
+#     edges.length    number of elements of each edge
 #     edges.start     address of the first element of each edge, and
-#     edges.inner     offsets of its other elements; none if they follow it directly
+#     edges.inner     offsets of its other elements; none if they follow directly
 #     edges.first     or, if edges are in pieces: the first piece of each edge, and
-#     edges.begin     for each piece its first address
+#     edges.begin     the first address of each piece
 #     edges.size      and its number of elements
 #
-# A tensor is one edge. Addresses count the elements of all variables, with a gap after each.
+# A tensor is one edge. Addresses count the elements of all variables, with a gap after each
+# variable.
 
 
 ElementClass = type[ElementType[Any]]
@@ -250,7 +249,7 @@ _COLUMNS = "type", "rows", "length", "start", "inner", "first", "begin", "size"
 
 
 class EdgesTable:
-    """Edges and tensors by number.
+    """Numbered edges and tensors.
 
     Attributes:
         largest: the largest number of edges and elements of one field.
@@ -322,7 +321,7 @@ class Place:
 
     Attributes:
         offset: first byte.
-        is_input: for a stream or a function, whether they go from the host to the device.
+        is_input: for a stream or a function, whether data move from the host to the device.
 
     >>> from poplite.types import FLOAT
     >>> Place(0, FLOAT, (4, 6)).size_bytes
@@ -341,7 +340,7 @@ class Place:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all elements."""
+        """Size of all elements in bytes."""
         return self.num_elements * self.element_type.size_bytes
 
 
@@ -351,22 +350,21 @@ class Place:
 #     stream.name, .type, .count, .offset, .input      streams that programs use
 #     called.name, .end                                functions of the host, and their
 #     argument.type, .count, .offset, .input           inputs, which go to the host, and outputs
-#
-# All handles begin at byte 0, as one of them is moved at a time; the others follow the largest.
+# All handles begin at byte 0, since one is moved at a time; other data follow the largest handle.
 
 
 Places = dict[str, Place]
 
 
 def host_variables(graph: Graph) -> dict[Variable, None]:
-    """Return the variables that the host reads and writes: no constants, and no temporaries."""
+    """Return the variables that the host may access: neither constants nor temporaries."""
     temporaries = {each for operation in graph.operations for each in operation.temporaries}
     kept = (each for each in graph.variables if not each.constant and each not in temporaries)
     return dict.fromkeys(kept)
 
 
 def handle_places(graph: Graph, variables: Iterable[Variable]) -> tuple[Places, Places]:
-    """Return the places of the handles that the host reads, and of those that it writes."""
+    """Return the places of the handles that the host reads, and of the handles it writes."""
     reads = {f"variable:{v.name}": Place(0, v.element_type, v.shape) for v in variables}
     writes = dict(reads)
     for places, handles in ((reads, graph.host_reads), (writes, graph.host_writes)):
@@ -395,10 +393,10 @@ class HostPlaces:
     """The streams and functions of the host that programs use, and streams of printed tensors.
 
     Attributes:
-        streams: by name.
-        functions: the arrays of each function by its name, inputs first.
-        prints: by the name of its stream, the program that prints.
-        end: one past the last byte of all.
+        streams: the place of each stream, by name.
+        functions: the places of each function's arrays, by name, inputs first.
+        prints: the programs that print, by the names of their streams.
+        end: one past the last byte of all places.
     """
 
     def __init__(self, taken: Collection[str], begin: int) -> None:
@@ -410,7 +408,7 @@ class HostPlaces:
         self._numbers: dict[DataStream | PrintTensor, int] = {}
 
     def stream(self, stream: DataStream | PrintTensor) -> int:
-        """Return the number of a stream, or of the one that carries what a program prints."""
+        """Return the number of a stream, or of the stream for a program that prints."""
         if stream not in self._numbers:
             self._numbers[stream] = len(self._numbers)
             name = self._name(stream)

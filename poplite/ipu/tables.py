@@ -1,22 +1,22 @@
 """The tables of an exported graph, for the host program.
 
 Features that are not yet supported on real IPUs, which are replicas, several IPUs and remote
-buffers, are refused before anything is written. All errors are reported together, those of programs
-and names with their line; the size of a machine has none.
+buffers, are refused before any file is written. All errors are reported together, with lines for
+programs and names; the size of a machine has no line.
 
 Program trees are stored as columns: each distinct program once, after its parts.
     node.op, .a, .b       its kind, and up to two numbers
-    node.children_end     its parts are in `child`
+    node.children_end     the end of its parts in `child`
     case.value            the values of the cases of a Switch, from `b` on
     call.tensor           inputs, then outputs of a host call, from `b` on
     stamp.tile, .sync, .tensor, .since
     program.name, .root
     function.name, .root
 
-Each printed tensor has a separate stream, so that Python prints it as usual. An Execute whose
+Each printed tensor has its own stream, so that Python prints it as usual. An Execute whose
 vertices read elements that they write becomes a sequence of copies and the Execute. `cycle_count`
 subtracts two cycle counters with the vertex `CyclesSince`, since Poplar's `cycleStamp` only returns
-a counter, as two words with the low one first.
+a counter, as two words, low word first.
 
 Compute sets are stored as families of vertices of one class, and their fields:
 
@@ -121,14 +121,14 @@ class Tables:
     """A graph and its programs in the form that the host program reads.
 
     Attributes:
-        data: the file.
+        data: the content of the file.
         codelets: the C++ text of all vertex classes, and their names in it.
         programs: names of the programs.
         streams: the place of each stream, by name, including those of printed tensors.
         functions: the places of the arrays of each host function, inputs first.
-        prints: by the name of its stream, the program that prints.
+        prints: the programs that print, by the names of their streams.
         reads: the place of each handle that the host reads: "variable:x", "handle:x".
-        writes: the same for those that it writes.
+        writes: the place of each handle that the host writes.
         mapping_bytes: size of the mapping that Python shares with the host program.
     """
 
@@ -158,18 +158,18 @@ def tables_of(
 ) -> Tables:
     """Return a graph and its programs as tables.
 
-    The programs must have been checked, as `compile_graph` does.
+    The programs must have been checked, as in `compile_graph`.
 
     Args:
         graph: the graph.
         programs: as for `compile_graph`.
         edges_of: the edges of compute sets, if they are already known.
-        float_mode: the initial floating-point behaviour (`poplite.machine`), of which the traps
-            matter: halves that are too large become NaN.
+        float_mode: the initial floating-point behaviour (`poplite.machine`), which determines
+            traps; halves that are too large become NaN.
         stops_outside: whether an out-of-range index of a field stops its vertex.
 
     Raises:
-        ExportError: for features not yet supported on real IPUs, with the lines.
+        ExportError: for features not yet supported on real IPUs; the error has the lines.
         VertexCompileError: for vertex classes that cannot become codelets.
 
     >>> import poplite as pl
@@ -212,7 +212,7 @@ def tables_of(
 
     size = max(host.end, ALIGNMENT)
     counts = [*variables.columns()["variable.count"], *vertices.columns()["family.count"]]
-    largest = max(edges.largest, max(counts, default=0))  # no count of the tables is larger
+    largest = max(edges.largest, max(counts, default=0))  # the maximum of all counts in the tables
     columns: dict[str, Any] = {
         "machine": [graph.target.tiles, size, (float_mode & TRAPS) | OVERFLOW_NAN, largest],
         **variables.columns(),
@@ -243,7 +243,7 @@ def tables_of(
 
 
 class CyclesSince(Vertex):
-    """Cycles between two counters, each of two words with the low one first."""
+    """Cycles between two counters, each of two words, low word first."""
 
     before: Input[Vector[UNSIGNED_INT]]
     now: Input[Vector[UNSIGNED_INT]]
@@ -256,7 +256,7 @@ class CyclesSince(Vertex):
         self.taken[1] = self.now[1] - self.before[1] - borrow
 
 
-# -- refused ---------------------------------------------------------------------------------------
+# -- unsupported features --------------------------------------------------------------------------
 
 
 _PROGRAMS: Mapping[type[Program], str] = {
@@ -275,18 +275,18 @@ def check_exported(graph: Graph, programs: Mapping[str, Program]) -> None:
     >>> check_exported(graph, {})
     Traceback (most recent call last):
     ...
-    poplite.errors.ExportError: a real IPU is not given 1 part of this graph yet
+    poplite.errors.ExportError: the IPU export does not support 1 feature of this graph yet
       the graph has 2 replicas
-      try: leave these out, or run the program on the simulator: Engine(graph, program)
+      try: leave out these features, or run on the simulator: Engine(graph, program)
     """
     faults = [*_of_machine(graph), *_of_names(graph, programs), *_of_programs(programs.values())]
     if not faults:
         return
     raise ExportError(
-        f"a real IPU is not given {amount(len(faults), 'part')} of this graph yet",
+        f"the IPU export does not support {amount(len(faults), 'feature')} of this graph yet",
         at=next((at for _, at in faults if at is not None), None),
         found=listed([f"{what} ({at})" if at else what for what, at in faults], "parts"),
-        fix="leave these out, or run the program on the simulator: Engine(graph, program)",
+        fix="leave out these features, or run on the simulator: Engine(graph, program)",
     )
 
 
@@ -309,7 +309,7 @@ def _of_names(graph: Graph, programs: Mapping[str, Program]) -> Iterable[Fault]:
     ]
     for kind, name, each in located:
         if not name.isprintable():
-            yield f"the name of {kind} {clipped(name)} is more than one line", each.location
+            yield f"the name of {kind} {clipped(name)} has more than one line", each.location
 
 
 def _of_programs(programs: Iterable[Program]) -> Iterable[Fault]:
@@ -326,11 +326,11 @@ def _of_programs(programs: Iterable[Program]) -> Iterable[Fault]:
 _SYNCS = tuple(SyncType)
 
 NO_CASE = "no case of the Switch matches"
-"""The error of a Switch that stops because no case matches."""
+"""The error of a Switch that stops the program since no case matches."""
 
 
 class NodeOp(IntEnum):
-    """The operation of a node; `a` and `b` are in parentheses."""
+    """The operation of a node, with `a` and `b` in parentheses."""
 
     SEQUENCE = 0
     EXECUTE = 1
@@ -370,9 +370,9 @@ class NodeOp(IntEnum):
     SET_BEHAVIOUR = 19
     """(bits)"""
     MODIFY_BEHAVIOUR = 20
-    """(bits that are cleared, bits that are set then)"""
+    """(bits that are cleared, bits that are then set)"""
     SET_ROUNDING = 21
-    """(whether it is stochastic)"""
+    """(whether rounding is stochastic)"""
     LOAD_CODE = 22
     """(function)"""
 
@@ -381,7 +381,7 @@ class ProgramColumns(ColumnRows):
     """Columns of programs.
 
     Args:
-        host: numbers the host's streams and functions.
+        host: the numbers of the host's streams and functions.
     """
 
     names = (
@@ -401,7 +401,7 @@ class ProgramColumns(ColumnRows):
     def add_compute_set(
         self, compute_set: ComputeSet, number: int, copied: Sequence[CopiedInput]
     ) -> None:
-        """Note the number of a compute set, and the copies before it runs."""
+        """Record the number of a compute set, and the copies before it runs."""
         self._compute_sets[compute_set] = number, copied
 
     def add(self, name: str, program: Program) -> None:
@@ -506,7 +506,7 @@ class ProgramColumns(ColumnRows):
 
     def _function(self, function: Function) -> int:
         if function not in self._functions:
-            self._write(function.program)  # a program may load it before it is called
+            self._write(function.program)  # a program may load the function before it is called
             root = self._numbers[function.program]
             name = self._texts.number(function.name)
             self._functions[function] = self.row("function", name=name, root=root)
@@ -548,7 +548,7 @@ class VertexColumns(ColumnRows):
     """Columns of compute sets.
 
     Args:
-        names: the name of each vertex class in C++.
+        names: the C++ name of each vertex class.
         num_tiles: number of tiles of the graph.
     """
 
@@ -625,7 +625,7 @@ class VertexColumns(ColumnRows):
 
 
 def _estimates(family: Family) -> tuple[Series, Series] | None:
-    """Return the user's cycles and flops of each vertex, 0 if not given; None if never given."""
+    """Return the user's cycles and flops of each vertex, 0 by default; None if none are given."""
     vertices = family.vertices
     if isinstance(vertices, VertexBlock):
         if vertices.estimates is None:

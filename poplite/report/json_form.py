@@ -550,7 +550,7 @@ class _ProgramsCoder(Coder):
 
 _REPORTS = Codec(
     {
-        int: ScalarCoder(int, range(MOST), "is not among the numbers of a report"),
+        int: ScalarCoder(int, range(MOST), "is not a valid number in a report"),
         float: _SecondsCoder(float),
         Programs: _ProgramsCoder(),
         PerTile: PerTileCoder(range(MOST), of_tiles=True),

@@ -60,7 +60,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_export_writes_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "net.py:build", "out", "--arg", "size=16"]) == 0
-    assert "wrote out: read its README.md" in capsys.readouterr().err
+    assert "wrote out; see its README.md" in capsys.readouterr().err
     assert "class Mean" in (folder / "out" / "codelets.cpp").read_text()
     first = {path.name: path.read_bytes() for path in (folder / "out").iterdir()}
     assert main(["export", "net.py:build", "again", "--arg", "size=16", "-q"]) == 0
@@ -71,7 +71,7 @@ def test_export_writes_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]
 def test_export_says_what_does_not_fit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "net.py:build", "out", "--arg", "size=200000", "-q"]) == 0
     (said,) = capsys.readouterr().err.splitlines()
-    assert said.startswith("poplite: does not fit by the model: tile 0 needs 80")
+    assert said.startswith("poplite: does not fit according to the model: tile 0 needs 80")
     assert (folder / "out" / "tables.bin").exists()
 
 

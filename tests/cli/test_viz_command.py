@@ -178,7 +178,7 @@ def test_a_picture_in_a_narrow_terminal_says_what_it_takes(
     assert main(command) == 0
     said = capsys.readouterr()
     assert max(map(len, said.out.splitlines())) <= 40
-    assert said.err == ("poplite-viz: a picture takes 40 columns at least, and COLUMNS is 37\n")
+    assert said.err == ("poplite-viz: pictures need at least 40 columns, but COLUMNS is 37\n")
     assert main([*command, "--quiet"]) == 0
     assert capsys.readouterr().err == ""
 
@@ -255,10 +255,13 @@ def test_plain_characters_where_blocks_cannot_be_written(
         ([], "required: COMMAND"),
         (["draw"], "invalid choice: 'draw'"),
         (["tiles"], "required: TARGET"),
-        (["summary", "net.py"], "'net.py' names no callable; write file.py:callable"),
-        (["summary", "net.py:"], "names no callable"),
+        (["summary", "net.py"], "'net.py' does not name a callable; pass file.py:callable"),
+        (["summary", "net.py:"], "does not name a callable"),
         (["tensor", "net.py:build"], "required: NAME"),
-        (["tiles", "net.py:build", "--width", "20"], "'20' is not a number of columns from 40"),
+        (
+            ["tiles", "net.py:build", "--width", "20"],
+            "must be a number of columns, at least 40; found '20'",
+        ),
         (["tiles", "net.py:build", "--format", "pdf"], "invalid choice: 'pdf'"),
     ],
 )
@@ -347,7 +350,7 @@ def test_a_standard_output_that_refuses_is_told(
         check=False,
     )
     assert done.returncode == 1
-    assert done.stderr.startswith(f"poplite-viz: {message}\n  try: -o FILE")
+    assert done.stderr.startswith(f"poplite-viz: {message}\n  try: pass -o FILE")
     assert done.stderr.count("\n") == 2
 
 
@@ -479,7 +482,7 @@ def test_a_file_in_the_place_of_the_cache_is_named(
     said = capsys.readouterr()
     assert (
         f"  cache folder  the cache folder '{cache}' cannot be written: '{cache}' is not a folder"
-        " (0 compiled; each process compiles the others)\n"
+        " (0 compiled; each process compiles the remaining vertices)\n"
     ) in said.out
     assert "try: set POPLITE_CACHE_DIR to a folder that you own" in said.out
     assert said.err == ""
@@ -495,7 +498,7 @@ def test_a_full_disk_is_found_though_an_empty_file_has_room(
     found = doctor.cache()
     assert not found.fault
     assert f"the cache folder '{cache}' cannot be written: No space left on device" in found.state
-    assert "(1 compiled; each process compiles the others)" in found.state
+    assert "(1 compiled; each process compiles the remaining vertices)" in found.state
     assert found.remedy == "free space there, or set POPLITE_CACHE_DIR to a folder on another disk"
     assert os.listdir(cache) == ["one.o"]
 
@@ -510,7 +513,7 @@ def test_files_that_only_other_users_may_read_are_told(
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "one.o")
     found = doctor.cache()
     assert found.state == f"{cache}  writable, 2 compiled, 1 of them for other users only"
-    assert found.remedy == "their owner can let you read them (chmod a+r), or you delete them"
+    assert found.remedy == "ask their owner to let you read them (chmod a+r), or delete them"
 
 
 @pytest.mark.usefixtures("cache", "graphviz")
@@ -574,7 +577,7 @@ def test_no_graphviz_is_no_fault(
     monkeypatch.setattr("poplite.viz.draw.graphviz_layout.graphviz_links", lambda: iter([]))
     assert main(["doctor"]) == 0
     said = capsys.readouterr().out
-    assert "  graphviz      no Graphviz found: graphs are drawn by the built-in layout" in said
+    assert "  graphviz      no Graphviz found: graphs use the built-in layout" in said
     assert 'try: pip install "poplite[dot]"' in said
 
 

@@ -134,7 +134,7 @@ def test_what_a_target_may_return(name: str, capsys: pytest.CaptureFixture[str])
         ("ends.py:build", r"SystemExit: 3  \(ends\.py:2\)(.|\n)*if __name__ == '__main__'"),
         ("net.py:biuld", r"'net\.py' has no 'biuld' \(did you mean 'build'\?\)(.|\n)*  both\n"),
         ("net.py:Net.biuld", r"has no 'biuld' \(did you mean 'build'\?\)"),
-        ("net.py:LIMIT", r"'net\.py:LIMIT' is an int, not a callable"),
+        ("net.py:LIMIT", r"'net\.py:LIMIT' must be a callable; found an int"),
         ("net.py:needs", r"called without arguments but needs 'rows'\n"),
         ("net.py:raises", r"IndexError: list index out of range  \(net\.py:\d+ in helper\)"),
         ("net.py:lines", r"ValueError: first line  \(net\.py:\d+ in lines\)\n  second line\n"),
@@ -144,7 +144,7 @@ def test_what_a_target_may_return(name: str, capsys: pytest.CaptureFixture[str])
             r"raised InvalidTileMapping: 'hole': elements \[0, 3\) of 3 have no tile"
             r"  \(net\.py:\d+ in unmapped\)(.|\n)*set_tile_mapping",
         ),
-        ("net.py:nothing", r"returned None, not a Graph or \(Graph, Program\)"),
+        ("net.py:nothing", r"must return a Graph or \(Graph, Program\); found None"),
         ("net.py:number", r"returned an int, not a Graph or \(Graph, Program\)"),
         ("net.py:pair", r"returned a tuple of \(Graph, int\), not a Graph"),
         ("net.py:no_program", r"tuple of \(Graph, dict\), .*\n  its program 'read' is an int\n"),

@@ -116,7 +116,7 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert caught.value.code == 0
     said = " ".join(capsys.readouterr().out.split())
     assert f"edges away from it (default {HOPS})" in said
-    assert f"until N nodes are left (default {MAX_NODES})" in said
+    assert f"until N nodes remain (default {MAX_NODES})" in said
 
 
 def test_json_and_dot(graph_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,7 +149,7 @@ def test_what_is_collapsed_is_said_with_the_flag(capsys: pytest.CaptureFixture[s
     said = capsys.readouterr()
     assert "'v0 ... v399'  400 variables" in said.out
     assert said.err == (
-        "poplite-viz: 400 nodes collapsed to 1, by number; --max-nodes 400 shows them all\n"
+        "poplite-viz: 400 nodes collapsed to 1, by number; --max-nodes 400 shows all nodes\n"
     )
     assert main(["graph", "net.py:large", "--max-nodes", "400"]) == 0
     said = capsys.readouterr()
@@ -167,7 +167,7 @@ def test_without_graphviz_the_built_in_layout_draws(
         "wrote step.svg\n"
         "poplite-viz: no Graphviz found; drew 'step.svg' with the built-in layout and wrote "
         "'step.gv'.\n"
-        '  better layout: pip install "poplite[dot]"   or install Graphviz and run  '
+        '  for a better layout: pip install "poplite[dot]"   or install Graphviz and run  '
         "dot -Tsvg step.gv -o step.svg\n"
     )
     (graph_folder / "step.gv").write_text(f"{FIRST_LINE}, an older one")
@@ -210,8 +210,8 @@ def test_the_built_in_layout_on_request_says_nothing(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--layout", "dot", "-o", "a.svg"], "cannot draw svg with dot: no Graphviz found"),
-        (["-o", "a.pdf"], "cannot draw pdf with dot: no Graphviz found"),
+        (["--layout", "dot", "-o", "a.svg"], "cannot draw svg with dot: Graphviz was not found"),
+        (["-o", "a.pdf"], "cannot draw pdf with dot: Graphviz was not found"),
         (["-o", "a.pdf", "--layout", "builtin"], "built-in layout draws svg and png, not pdf"),
     ],
 )
@@ -271,7 +271,7 @@ def test_a_dot_that_fails_is_like_none(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--hops", "-1"], "'-1' is not a number of edges from 0 up"),
+        (["--hops", "-1"], "must be a number of edges, at least 0; found '-1'"),
         (["--max-nodes", "9"], "'9' is not a number of nodes from 10 up"),
         (["--layout", "neato"], "invalid choice: 'neato'"),
     ],
@@ -423,8 +423,8 @@ def test_programs_by_name_are_drawn_one_after_the_other(
     [
         (
             ["--format", "svg"],
-            "svg shows one program, and 'net.py:several' has 3\n"
-            "  they are 'step', 'copy', 'nothing'\n"
+            "svg shows one program, but 'net.py:several' has 3\n"
+            "  its programs are 'step', 'copy', 'nothing'\n"
             "  try: poplite-viz program net.py:several --program step\n",
         ),
         (
@@ -544,9 +544,9 @@ def test_wrong_arguments_are_named(
 @pytest.mark.usefixtures("program_folder")
 def test_a_target_without_a_program(capsys: pytest.CaptureFixture[str]) -> None:
     assert fault(capsys, "program", "net.py:only") == (
-        "poplite-viz: 'net.py:only' returned a Graph without a program\n"
+        "poplite-viz: 'net.py:only' must return a program; found a Graph alone\n"
         "  it returned <Graph 4 tiles, 2 variables, 1 compute set, 0 vertices>\n"
-        "  try: def build() -> tuple[Graph, Program]: ... return graph, program\n"
+        "  try: define it as def build() -> tuple[Graph, Program]: ... return graph, program\n"
     )
 
 
@@ -598,7 +598,7 @@ CASES: list[tuple[str, str]] = [
     ("regions model.py:build x", "x: float32[8, 3], 1 interval of 24 elements"),
     ("program model.py:build", "Sequence 'train'"),
     ("graph model.py:build", "'assign w[out]'"),
-    ("lint model.py:build", "a tile would emulate nothing"),
+    ("lint model.py:build", "a tile would not emulate any operation"),
     ("memory run.json", "memory: fits; fullest tile 0"),
     ("tile run.json 1", "'x' float[8, 3]"),
     ("liveness run.json", "Execute 'assign w[out]'"),

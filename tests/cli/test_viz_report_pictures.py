@@ -126,7 +126,7 @@ def test_what_needs_data_is_shown_as_compiled(capsys: pytest.CaptureFixture[str]
         assert main([*words, "ring.py:streams"]) == 0
         said = capsys.readouterr()
         assert "as compiled, of one run" in said.out
-        assert "--run gives zeros" in said.err
+        assert "--run passes zeros" in said.err
         assert "as compiled" not in printed(capsys, *words, "ring.py:streams", "--run")
         assert "as compiled" in printed(capsys, *words, "ring.py:build", "--no-run")
 
@@ -148,7 +148,7 @@ def test_what_trace_says_to_type_works(capsys: pytest.CaptureFixture[str]) -> No
         (["ops", "absent.json"], "cannot read 'absent.json'"),
         (["trace", "ring.py:streams"], "'ring.py:streams' is not run: 1 stream"),
         (["trace", "ring.py:build", "--tiles", "9"], "trace: no tile 9"),
-        (["trace", "plain.json"], "'plain.json' has no order of steps"),
+        (["trace", "plain.json"], "'plain.json' has no recorded order of steps"),
         (["diff", "plain.json", "absent.json"], "cannot read 'absent.json'"),
     ],
 )
@@ -193,7 +193,8 @@ def test_a_trace_is_of_what_ran(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr()
     assert not json.loads(said.out)["otherData"]["complete"]
     assert said.err == (
-        "the first 4 steps; for more: poplite-viz trace ring.py:build --arg times=9 --limit 40\n"
+        "recorded the first 4 steps; for more: poplite-viz trace ring.py:build --arg times=9 "
+        "--limit 40\n"
     )
     zeros = json.loads(printed(capsys, "trace", "ring.py:streams", "--run"))
     assert [e["args"]["received"] for e in zeros["traceEvents"] if e.get("cat") == "step"] == [32]
@@ -266,7 +267,7 @@ def test_diff_hands_arguments_to_targets(capsys: pytest.CaptureFixture[str]) -> 
     once = json.loads(printed(capsys, "steps", *words, "-f", "json"))
     assert changed["totals"][0]["after"] == once["cycles"]
     assert main(["diff", "three.json", "three.json", "--arg", "times=5"]) == 1
-    assert "--arg is for a TARGET" in capsys.readouterr().err
+    assert "--arg needs a TARGET" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("ring_folder")
@@ -285,7 +286,7 @@ def test_what_is_read_is_not_written_over(words: str, capsys: pytest.CaptureFixt
     Path("link.svg").symlink_to("three.json")
     before = Path("three.json").read_bytes(), Path("ring.py").read_bytes()
     assert main(words.split()) == 1
-    assert "would write over" in capsys.readouterr().err
+    assert "would overwrite the input" in capsys.readouterr().err
     assert (Path("three.json").read_bytes(), Path("ring.py").read_bytes()) == before
 
 
@@ -399,7 +400,7 @@ def test_a_page_tells_its_command(run_folder: Path) -> None:
         ("tiles copies.py:build --no-run", "--no-run has no effect"),
         ("tiles run.json --by free --step 1", "--step is for what runs"),
         ("tiles run.json --by free --tiles 4:6", "there are no tiles 4 to 6"),
-        ("tiles copies.py", "names no callable"),
+        ("tiles copies.py", "does not name a callable"),
     ],
 )
 def test_faults_are_one_message(
@@ -488,7 +489,7 @@ def test_a_page_says_which_command_wrote_it(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.usefixtures("net_folder")
 def test_an_unknown_suffix_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tiles", "net.py:build", "-o", "a.pdf"]) == 1
-    assert "known here are .txt, .svg, .json, .html" in capsys.readouterr().err
+    assert "known suffixes are .txt, .svg, .json, .html" in capsys.readouterr().err
 
 
 KEYS = """<script>
@@ -587,7 +588,7 @@ def test_regions_of_a_variable_and_what_is_refused(capsys: pytest.CaptureFixture
     for words, message in (
         ([], "neither is given"),
         (["x", "--field", "a.b"], "both are given"),
-        (["--field", "a.b", "--op", "0"], "operations are those of a variable"),
+        (["--field", "a.b", "--op", "0"], "--op needs a variable, not a field"),
         (["x", "--op", "turn 1"], "there is no operation 'turn'"),
         (["--field", "a.b"], "the graph has no compute set 'a'"),
     ):

@@ -89,7 +89,7 @@ def test_a_report_in_a_narrow_terminal(
     assert main(["tiles", "run.json", "--by", "memory"]) == 0
     said = capsys.readouterr()
     assert max(map(len, said.out.splitlines())) <= 40
-    assert "a picture takes 40 columns at least, and COLUMNS is 37" in said.err
+    assert "pictures need at least 40 columns, but COLUMNS is 37" in said.err
 
 
 def test_a_report_is_written_again(reports: dict[str, pl.Report], tmp_path: Path) -> None:
@@ -222,9 +222,9 @@ def test_a_page_is_opened(
             "'text.json' cannot be loaded as a report: it is not JSON: Expecting",
         ),
         (["none.json", "-f", "svg"], "'none.json' has no numbers to draw"),
-        (["run.json", "later.json", "-f", "svg"], "two reports are compared as text"),
-        (["run.json", "later.json", "-o", "a.svg"], "two reports are compared as text"),
-        (["run.json", "--title", "run"], "--title is for a page, and the format is txt"),
+        (["run.json", "later.json", "-f", "svg"], "two reports can be compared only as text"),
+        (["run.json", "later.json", "-o", "a.svg"], "two reports can be compared only as text"),
+        (["run.json", "--title", "run"], "--title needs a page; found format txt"),
         (["run.json", "--trace"], "--trace keeps the order in which steps run, and nothing runs"),
         (["a.py:f", "--trace", "--no-run"], "--trace keeps the order in which steps run, and"),
         (["run.json", "--open", "-o", "a.svg"], "--open is for a page, and the format is svg"),
@@ -304,7 +304,7 @@ def test_a_target_runs_once_unless_that_is_not_wanted() -> None:
 def test_what_needs_data_runs_only_when_asked_to(capsys: pytest.CaptureFixture[str]) -> None:
     first = load("work.py:streams")
     assert not first.report.is_run
-    assert "2 streams or host functions ('numbers', 'ask') give" in first.note
+    assert "2 streams or host functions need data ('numbers', 'ask')" in first.note
     assert load("work.py:streams", run=True).report.runs == 2
     assert load("work.py:streams", (), "double", run=True).report.runs == 1
     parser = argparse.ArgumentParser()
@@ -346,10 +346,10 @@ def test_saved_files_are_read_and_not_run(tmp_path: Path) -> None:
     ("target", "options", "message"),
     [
         ("run.json", {}, "cannot read 'run.json': No such file"),
-        ("work.py", {}, "'work.py' names no callable"),
+        ("work.py", {}, "'work.py' does not name a callable"),
         ("text.json", {}, "'text.json' cannot be loaded as a report"),
         ("text.json", {"run": True}, "--run is for a TARGET, and 'text.json' is a saved file"),
-        ("text.json", {"given": [("a", 1)]}, "--arg is for a TARGET"),
+        ("text.json", {"given": [("a", 1)]}, "--arg needs a TARGET"),
         ("work.py:failing", {}, "'work.py:failing' cannot be run: .*no luck"),
     ],
 )
@@ -391,9 +391,9 @@ def test_unknown_vertex_classes_name_the_flag(monkeypatch: pytest.MonkeyPatch) -
     x = graph.add_variable(pl.INT, (), "x", mapping=0)
     graph.add_vertex(compute_set, Add, tile=0, out=x)
     pl.compile_graph(graph, pl.Execute(compute_set)).save("add.poplite")
-    with pytest.raises(FileLoadError, match="1 vertex class of it cannot be found") as caught:
+    with pytest.raises(FileLoadError, match="1 vertex class cannot be found") as caught:
         load("add.poplite")
-    assert caught.value.found == "Add: that of poplite.vertices.elementwise is another one"
+    assert caught.value.found == "Add: the class in poplite.vertices.elementwise differs"
     assert "--vertices" in caught.value.fix
 
 
@@ -604,7 +604,7 @@ def test_one_of_several_programs(capsys: pytest.CaptureFixture[str]) -> None:
     err = printed(capsys, "graph", "run.json", "--program", "agian", code=1)
     assert "did you mean 'again'?" in err
     err = printed(capsys, "program", "run.json", "-f", "svg", code=1)
-    assert "svg shows one program, and 'run.json' has 2" in err
+    assert "svg shows one program, but 'run.json' has 2" in err
     assert "run 1 time in all" in printed(capsys, "summary", "run.json", "--program", "again")
 
 
@@ -626,19 +626,19 @@ def test_nothing_of_a_file_is_executed(
     ("words", "message"),
     [
         ("tensor run.json z", "the graph has no variable 'z'"),
-        ("regions run.json --field layer/add#1.x", "or a file of graph.save"),
+        ("regions run.json --field layer/add#1.x", "or a file from graph.save"),
         ("report work.graph --run", "which is never run"),
         ("summary work.graph --arg a=1", "is a saved graph"),
         ("tensor work.graph z", "the graph has no variable 'z'"),
-        ("summary run.json --arg a=1", "--arg is for a TARGET"),
+        ("summary run.json --arg a=1", "--arg needs a TARGET"),
         ("steps run.json --program again", "its programs are 'main', 'again'"),
-        ("diff run.json run.json --program again", "leave --program out; summary, program and"),
+        ("diff run.json run.json --program again", "leave out --program; summary, program and"),
         ("diff run.json work.graph --program again", "'run.json' is a saved report or executable"),
         ("lint run.json", "does not hold the code and edges that lint looks at"),
-        ("lint work.poplite", "or a file of graph.save"),
+        ("lint work.poplite", "or a file from graph.save"),
         ("graph run.json --around layer/z", "did you mean 'layer/y'?"),
         ("tiles run.json --variable layer/x --step 1", "--step has no effect"),
-        ("summary nothing.json", "names no callable"),
+        ("summary nothing.json", "does not name a callable"),
     ],
 )
 def test_faults_say_what_to_do(

@@ -373,7 +373,8 @@ def test_what_nothing_has_written_decides(target: str) -> None:
     assert loaded.report == pl.Report.from_json(loaded.report.to_json())
     planned = load(f"work.py:{target}", run=False).report
     assert loaded.report.places == planned.places
-    assert f"work.py:{target} is shown as compiled, as {loaded.report.note}; --run" in loaded.note
+    what = f"work.py:{target} is shown as compiled, since {loaded.report.note}; --run"
+    assert what in loaded.note
 
 
 @pytest.mark.parametrize(
@@ -413,7 +414,7 @@ def test_zeros_decide_when_asked_to() -> None:
     assert (fed.report.runs, fed.report.note, fed.note) == (1, why, f"work.py:fed is run {why}")
     counted = load("work.py:fed_count", run=True).report
     assert counted.note == "with zeros from the host, on which it depends how long 'Times' takes"
-    assert "1 stream or host functions ('flag') give" in load("work.py:fed").report.note
+    assert "1 stream or host function needs data ('flag')" in load("work.py:fed").report.note
 
 
 @pytest.mark.parametrize(
@@ -436,7 +437,7 @@ def test_each_surface_says_so(
 ) -> None:
     assert main([words[0], "work.py:branch", *words[1:], "--width", "200"]) == 0
     said = capsys.readouterr()
-    assert "is shown as compiled, as nothing has written 'c'" in said.err
+    assert "is shown as compiled, since nothing has written 'c'" in said.err
     text = Path(file).read_text() if file else said.out
     note = "nothing has written 'c', which decides what runs"
     assert note in html.unescape(text)

@@ -1,7 +1,7 @@
-"""`poplite-viz doctor`: whether the installation works.
+"""`poplite-viz doctor`: check the installation.
 
-Packages are imported, not only looked up: one that is installed and cannot be imported counts
-as missing, and the reason is shown.
+Packages are imported, not only looked up: a package that is installed but cannot be imported
+counts as missing, and the reason is shown.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class DoctorLine:
     """One line of the report.
 
     Attributes:
-        remedy: what to do; empty if nothing needs to be done.
+        remedy: the remedy; empty if none is needed.
         fault: whether poplite cannot work in this state.
     """
 
@@ -36,9 +36,9 @@ PACKAGES = {"numpy": "arrays", "numba": "compiles vertices"}
 
 
 def doctor() -> int:
-    """Print what was found; return 1 when something that poplite needs is missing.
+    """Print the findings; return 1 if a package that poplite needs is missing.
 
-    The width of lines is that of the variable COLUMNS.
+    The variable COLUMNS gives the width of lines.
     """
     findings = examine()
     width = max(len(finding.name) for finding in findings)
@@ -88,14 +88,14 @@ def package(name: str, use: str) -> DoctorLine:
         reason = "" if error.name == name else f" ({error})"
         state = f"missing, needed: {use}{reason}"
         return DoctorLine(name, state, f"pip install {name}", fault=True)
-    except Exception as error:  # whatever a broken package raises is shown, not hidden
+    except Exception as error:  # any error of a broken package is shown
         state = f"cannot be imported, needed: {use} ({type(error).__name__}: {error})"
         return DoctorLine(name, state, f"pip install --force-reinstall {name}", fault=True)
     return DoctorLine(name, getattr(module, "__version__", "version unknown"))
 
 
 def layout() -> DoctorLine:
-    """Report which layout engine draws dataflow graphs, by drawing one; one is built in.
+    """Draw a graph to report which layout engine is available; one engine is built in.
 
     >>> layout().fault
     False
@@ -105,12 +105,12 @@ def layout() -> DoctorLine:
     picture = graphviz_picture("digraph { a -> b }", "svg")
     if picture.content is not None:
         return DoctorLine("graphviz", ", ".join(name for name, _ in graphviz_links()))
-    state = f"{picture.reason}: graphs are drawn by the built-in layout, and not as pdf"
+    state = f"{picture.reason}: graphs use the built-in layout, and cannot be drawn as pdf"
     return DoctorLine("graphviz", state, 'pip install "poplite[dot]", or install Graphviz')
 
 
 def png() -> DoctorLine:
-    """Report whether pictures can be written as PNG.
+    """Report whether pictures can be written in PNG format.
 
     >>> png().fault
     False
@@ -123,7 +123,7 @@ def png() -> DoctorLine:
 
 
 def cache() -> DoctorLine:
-    """Report on the folder of compiled vertices, by writing to it and reading from it.
+    """Write to the folder of compiled vertices and read from it, and report on it.
 
     A folder that cannot be written is not a fault: engines run without it.
 
@@ -140,17 +140,17 @@ def cache() -> DoctorLine:
         files = [*folder.glob("*.o")] if folder.is_dir() else []
         closed = sum(not os.access(file, os.R_OK) for file in files)
         kept = f"{len(files)} compiled"
-    except (OSError, RuntimeError):  # inaccessible or missing folder: `fault` reports it
+    except (OSError, RuntimeError):  # the folder is inaccessible or missing: `fault` reports it
         closed, kept = 0, "none compiled"
     unread = f", {closed} of them for other users only" if closed else ""
     if fault is None and folder.is_dir() and (found := object_cache.danger(folder)):
         danger, remedy = found
         return DoctorLine("cache folder", f"{folder}  writable, {kept}{unread}; {danger}", remedy)
     if fault is None:
-        remedy = "their owner can let you read them (chmod a+r), or you delete them"
+        remedy = "ask their owner to let you read them (chmod a+r), or delete them"
         return DoctorLine(
             "cache folder", f"{folder}  writable, {kept}{unread}", remedy if unread else ""
         )
     reason, remedy = fault
-    slow = f"{kept}{unread}; each process compiles the others"
+    slow = f"{kept}{unread}; each process compiles the remaining vertices"
     return DoctorLine("cache folder", f"{reason} ({slow})", remedy)

@@ -1,7 +1,7 @@
 """Flags that the subcommands of `poplite-viz` share.
 
-A subcommand consists of two functions: one adds its flags, and has its help as docstring; the other
-runs it. Anything slow is imported where it is used, so that `--help` is quick.
+A subcommand consists of two functions: one adds its flags, with its help as docstring; the other
+runs it. Modules that load slowly are imported where they are used, so that `--help` is quick.
 
     >>> parser = argparse.ArgumentParser()
     >>> add_picture(parser, formats=("txt", "svg"))
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LEAST_WIDTH, USUAL_WIDTH = 40, 80
 
 LEAST_FOLDED = 30
-"""The minimum width of folded text; a picture needs LEAST_WIDTH."""
+"""Minimum width of folded text; pictures need LEAST_WIDTH."""
 
 Run: TypeAlias = Callable[[argparse.Namespace], int]
 Drawing: TypeAlias = "Callable[[argparse.Namespace, Destination], int | None]"
@@ -34,14 +34,14 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 SAVED = "file.py:callable, or a file of report.save, executable.save or graph.save"
-"""The inputs that a report can be made from, for help."""
+"""The inputs from which a report can be made, for help texts."""
 
 
 def add_subcommand(commands: Commands, add: Callable[[argparse.ArgumentParser], None]) -> None:
     """Add the subcommand `NAME` for a function `NAME_command`, which adds its flags.
 
     The docstring of the function is its help: the first line appears in the list of subcommands,
-    the next paragraph above its flags, and a third one below them.
+    the second paragraph above its flags, and a third paragraph below them.
     """
     first, *others = [" ".join(each.split()) for each in (add.__doc__ or "").split("\n\n")]
     description, epilog, *_ = [*others, None, None]
@@ -93,7 +93,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         "--no-run",
         dest="execute",
         action="store_false",
-        help="only compile it, and show what one run takes",
+        help="only compile it, and show the costs of one run",
     )
 
 
@@ -106,25 +106,25 @@ def add_call_arguments(parser: argparse.ArgumentParser) -> None:
         type=_given,
         action="append",
         default=[],
-        help="pass the callable an argument: an int, a float, true, false, or text, which may be "
-        "in quotes; always text for a parameter annotated as str",
+        help="pass an argument to the callable: an int, a float, true, false, or text, which may "
+        "be in quotes; always text for a parameter annotated as str",
     )
 
 
 def add_vertices(parser: argparse.ArgumentParser) -> None:
-    """Add the flag that says where a saved executable or graph finds its vertex classes."""
+    """Add the flag for modules with the vertex classes of a saved executable or graph."""
     parser.add_argument(
         "--vertices",
         metavar="FILE.py|MODULE",
         action="append",
         default=[],
-        help="where the vertex classes of a saved executable or graph are defined",
+        help="file or module that defines vertex classes of a saved executable or graph",
     )
 
 
 def add_program(parser: argparse.ArgumentParser) -> None:
     """Add the flag that selects one of several programs."""
-    parser.add_argument("--program", metavar="NAME", help="only this one of several programs")
+    parser.add_argument("--program", metavar="NAME", help="use only this program")
 
 
 def add_steps(parser: argparse.ArgumentParser) -> None:
@@ -132,18 +132,18 @@ def add_steps(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--step",
         metavar="N|A:B|NAME",
-        help="only this step, or steps A to B, both included",
+        help="show only this step, or steps A to B inclusive",
     )
 
 
 def add_sort(parser: argparse.ArgumentParser, choices: Sequence[str], what: str) -> None:
-    """Add a sort order; the first choice is the default, and `what` says what is sorted."""
+    """Add a sort order; the first choice is the default, and `what` describes the sorted items."""
     help_text = f"{what} (default: {choices[0]})"
     parser.add_argument("--sort", choices=choices, default=choices[0], help=help_text)
 
 
 def add_top(parser: argparse.ArgumentParser, default: int, what: str) -> None:
-    """Add the number of largest items to list; `what` names the items."""
+    """Add the number of largest items to list; `what` describes the items."""
     help_text = f"{what} (default: {default})"
     parser.add_argument("--top", metavar="N", type=number_from(1), default=default, help=help_text)
 
@@ -156,10 +156,13 @@ def add_output(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> No
         "--output",
         metavar="FILE",
         default="-",
-        help=f"write to FILE, as its suffix says ({suffixes}); - is standard output",
+        help=f"write to FILE in the format of its suffix ({suffixes}); - is standard output",
     )
     parser.add_argument(
-        "-f", "--format", choices=formats, help=f"{formats[0]} unless the suffix says otherwise"
+        "-f",
+        "--format",
+        choices=formats,
+        help=f"output format (default: from the suffix, else {formats[0]})",
     )
     parser.add_argument(
         "--width",
@@ -172,9 +175,9 @@ def add_output(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> No
         "--color",
         choices=("auto", "always", "never"),
         default="auto",
-        help="colour text; auto: in a terminal, unless NO_COLOR is set",
+        help="use colours in text; auto: in a terminal, unless NO_COLOR is set",
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="do not say what was written")
+    parser.add_argument("-q", "--quiet", action="store_true", help="do not report written files")
     parser.set_defaults(formats=tuple(formats))
 
 
@@ -185,13 +188,13 @@ def set_run(parser: argparse.ArgumentParser, run: Run) -> None:
     """
     parser.allow_abbrev = False
     parser.add_argument(
-        "--traceback", action="store_true", help="show Python's traceback of an error"
+        "--traceback", action="store_true", help="show Python's traceback for an error"
     )
     parser.set_defaults(run=run)
 
 
 def set_drawing(parser: argparse.ArgumentParser, draw: Drawing) -> None:
-    """Set the function that draws a picture; the destination is checked before reading input."""
+    """Set the function that draws a picture; its destination is checked before input is read."""
 
     def run(arguments: argparse.Namespace) -> int:
         from poplite.tools.viz.output import Destination
@@ -213,7 +216,7 @@ def command(*words: str) -> str:
 def build_flags(arguments: argparse.Namespace) -> list[str]:
     """Return the flags that determine what a target builds, and which of its programs is used.
 
-    Also those of a report: where its vertex classes are, and whether the program runs.
+    Includes flags for a report: where its vertex classes are, and whether the program runs.
 
     >>> build_flags(argparse.Namespace(given=[("rows", 20)], program="step"))
     ['--arg', 'rows=20', '--program', 'step']
@@ -234,8 +237,8 @@ def _target(text: str) -> str:
         return text
     if not (place and colon and name):
         raise argparse.ArgumentTypeError(
-            f"{text!r} names no callable; write file.py:callable, for instance heat.py:build, "
-            "or a file of report.save, executable.save or graph.save"
+            f"{text!r} does not name a callable; pass file.py:callable, such as heat.py:build, or "
+            "a file from report.save, executable.save or graph.save"
         )
     return text
 
@@ -248,12 +251,12 @@ def _given(text: str) -> tuple[str, Written]:
     """
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE, for instance rows=20")
+        raise argparse.ArgumentTypeError(f"must be NAME=VALUE, such as rows=20; found {text!r}")
     return name, Written(value)
 
 
 def number_from(least: int, of: str = "") -> Callable[[str], int]:
-    """Return the argparse type of a whole number; `of` names what it counts.
+    """Return the argparse type for a whole number; `of` names the counted items.
 
     >>> number_from(1)("10")
     10
@@ -262,7 +265,9 @@ def number_from(least: int, of: str = "") -> Callable[[str], int]:
     def read(text: str) -> int:
         if not text.isdecimal() or int(text) < least:
             counted = f" of {of}" if of else ""
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number{counted} from {least} up")
+            raise argparse.ArgumentTypeError(
+                f"must be a number{counted}, at least {least}; found {text!r}"
+            )
         return int(text)
 
     return read
@@ -281,20 +286,20 @@ def terminal_columns() -> int | None:
 
 
 def drawn_width(arguments: argparse.Namespace) -> int:
-    """Return the width of a picture as text, and warn if the terminal is too narrow.
+    """Return the width of a picture drawn as text, and warn if the terminal is too narrow.
 
     >>> drawn_width(argparse.Namespace(width=100, quiet=False))
     100
     """
     width: int = arguments.width or USUAL_WIDTH
     if width < LEAST_WIDTH and not arguments.quiet:
-        message = f"a picture takes {LEAST_WIDTH} columns at least, and COLUMNS is {width}"
+        message = f"pictures need at least {LEAST_WIDTH} columns, but COLUMNS is {width}"
         print(f"poplite-viz: {message}", file=sys.stderr)
     return max(width, LEAST_WIDTH)
 
 
 def fitted(text: str, width: int | None) -> str:
-    r"""Return lines folded at `width` columns, ended by a newline; None leaves them as they are.
+    r"""Return lines folded at `width` columns, with a final newline; None does not fold them.
 
     >>> fitted("cycles", None)
     'cycles\n'
@@ -320,7 +325,7 @@ class Written(str):
 
 
 def value_of(text: Written, annotation: object = None) -> object:
-    """Return a number, a bool or text; always text if only that is declared, or in quotes.
+    """Return a number, a bool or text; always text if in quotes, or if declared as text only.
 
     >>> [value_of(Written(text)) for text in ("20", "0.5", "true", '"20"', "x=1")]
     [20, 0.5, True, '20', 'x=1']

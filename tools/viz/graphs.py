@@ -1,4 +1,4 @@
-"""`poplite-viz summary`, `program`, `graph`, `lint`: a graph as built."""
+"""`poplite-viz summary`, `program`, `graph`, `lint`: show a graph as the user built it."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 def summary_command(parser: argparse.ArgumentParser) -> None:
-    """What the graph contains, and whether it fits.
+    """Show the contents of a graph, and whether it fits.
 
-    Show what a graph contains, which tile is fullest, and whether that fits in memory.
+    Show the contents of a graph, the fullest tile, and whether that fits in memory.
     """
     add_picture(parser, formats=("txt", "svg", "png", "json"))
     add_program(parser)
@@ -65,9 +65,9 @@ def _summary(arguments: argparse.Namespace, out: Destination) -> None:
 
 
 def program_command(parser: argparse.ArgumentParser) -> None:
-    """The program tree, with step numbers and source lines.
+    """Draw the program tree, with step numbers and source lines.
 
-    Draw the program as a tree, with step numbers, which count over all programs.
+    Draw the program as a tree, with step numbers that are consecutive over all programs.
     """
     add_picture(parser, formats=("txt", "svg", "png", "json"))
     add_program(parser)
@@ -75,7 +75,7 @@ def program_command(parser: argparse.ArgumentParser) -> None:
         "--depth",
         metavar="N",
         type=number_from(0, "levels"),
-        help="fold what is nested deeper than N levels",
+        help="fold programs that are nested deeper than N levels",
     )
     parser.add_argument(
         "--match",
@@ -94,9 +94,9 @@ def _program(arguments: argparse.Namespace, out: Destination) -> None:
 
     if len(programs) > 1 and out.format != "txt":
         raise InvalidOption(
-            f"{out.format} shows one program, and {arguments.target!r} has {len(programs)}",
+            f"{out.format} shows one program, but {arguments.target!r} has {len(programs)}",
             at=None,
-            found=f"they are {', '.join(map(repr, programs))}",
+            found=f"its programs are {', '.join(map(repr, programs))}",
             fix=command(
                 "program",
                 arguments.target,
@@ -129,10 +129,10 @@ def _programs(arguments: argparse.Namespace) -> tuple[dict[str, Program], dict[s
     graph, programs = load_programs(arguments.target, arguments.given, arguments.vertices)
     if not programs:
         raise FileLoadError(
-            f"{arguments.target!r} returned a Graph without a program",
+            f"{arguments.target!r} must return a program; found a Graph alone",
             at=None,
             found=f"it returned {graph!r}",
-            fix="def build() -> tuple[Graph, Program]: ... return graph, program",
+            fix="define it as def build() -> tuple[Graph, Program]: ... return graph, program",
         )
     firsts = first_steps(programs)
     if arguments.program is None:
@@ -188,35 +188,39 @@ INSTALL = 'pip install "poplite[dot]"'
 
 
 def graph_command(parser: argparse.ArgumentParser) -> None:
-    """The dataflow graph: what reads and writes what.
+    """Draw the dataflow graph: variables, and the steps that read and write them.
 
     Draw variables, compute sets and copies, and the bytes that move between them.
     """
     add_picture(parser, formats=("txt", "svg", "json", "dot", "png", "pdf"))
     add_program(parser)
-    parser.add_argument("--around", metavar="NAME", help="stay near a variable or compute set")
+    parser.add_argument(
+        "--around", metavar="NAME", help="draw only nodes near a variable or compute set"
+    )
     parser.add_argument(
         "--hops",
         metavar="N",
         type=number_from(0, "edges"),
         default=2,
-        help="edges away from it (default 2)",
+        help="maximum number of edges away from it (default 2)",
     )
     parser.add_argument(
-        "--scope", metavar="A/B", help="the steps of a scope or an operation, and its neighbours"
+        "--scope",
+        metavar="A/B",
+        help="draw only the steps of a scope or an operation, and adjacent nodes",
     )
     parser.add_argument(
         "--max-nodes",
         metavar="N",
         type=number_from(LEAST_NODES, "nodes"),
         default=300,
-        help="collapse scopes, then numbered names, until N nodes are left (default 300)",
+        help="collapse scopes, then numbered names, until N nodes remain (default 300)",
     )
     parser.add_argument(
         "--layout",
         choices=("auto", "dot", "builtin"),
         default="auto",
-        help="layout of an svg or png; auto: Graphviz if it is installed, else the built-in layout",
+        help="layout for svg or png; auto: Graphviz if it is installed, else the built-in layout",
     )
     set_drawing(parser, _graph)
 
@@ -230,7 +234,7 @@ def _graph(arguments: argparse.Namespace, out: Destination) -> None:
     from poplite.viz.forms import dataflow_forms
 
     if flow.notice:
-        more = f"--max-nodes {flow.full_size} shows them all"
+        more = f"--max-nodes {flow.full_size} shows all nodes"
         print(f"poplite-viz: {flow.notice}; {more}", file=sys.stderr)
     match out.format:
         case "dot":
@@ -265,25 +269,25 @@ def _flow(arguments: argparse.Namespace) -> Dataflow:
 
 
 def _check_layout(layout: str, form: str) -> None:
-    """Refuse, before the user's program runs, a layout that cannot be drawn here."""
+    """Refuse an unavailable layout before the user's program runs."""
     from poplite.viz.draw.graphviz_layout import graphviz_links
 
     if layout == "builtin" and form == "pdf":
         raise FileLoadError(
             f"the built-in layout draws svg and png, not {form}",
             at=None,
-            fix=f"--format svg, or --layout dot for {form}",
+            fix=f"pass --format svg, or --layout dot for {form}",
         )
     if (layout == "dot" or form == "pdf") and not any(graphviz_links()):
-        raise _no_graphviz(form, "no Graphviz found")
+        raise _no_graphviz(form, "Graphviz was not found")
 
 
 def _no_graphviz(form: str, reason: str) -> FileLoadError:
     return FileLoadError(
         f"cannot draw {form} with dot: {reason}",
         at=None,
-        found="looked for the program dot and the package pygraphviz",
-        fix=f"{INSTALL}, or install Graphviz, or draw svg with --layout builtin",
+        found="neither the program dot nor the package pygraphviz was found",
+        fix=f"run {INSTALL}, or install Graphviz, or draw svg with --layout builtin",
     )
 
 
@@ -314,7 +318,7 @@ def _lay_out(flow: Dataflow, out: Destination, layout: str) -> None:
             else ""
         )
         better = f"{INSTALL}   or install Graphviz" + (f" and run  {run}" if run else "")
-        print(f"  better layout: {better}", file=sys.stderr)
+        print(f"  for a better layout: {better}", file=sys.stderr)
 
 
 def _write_builtin(flow: Dataflow, out: Destination) -> None:
@@ -328,7 +332,7 @@ def _write_builtin(flow: Dataflow, out: Destination) -> None:
 
 
 def _write_dot(picture: Path | None, dot: str) -> Path | None:
-    """Write DOT text next to a picture, unless a file of that name is the user's own."""
+    """Write DOT text next to a picture, unless the user has a different file with that name."""
     from poplite.files import write_text
     from poplite.viz.dataflow.dot import FIRST_LINE
 
@@ -346,9 +350,9 @@ def _write_dot(picture: Path | None, dot: str) -> Path | None:
 
 
 def lint_command(parser: argparse.ArgumentParser) -> None:
-    """What a real tile would emulate, copy first, or get wrong.
+    """Check vertices for work that a real tile would emulate, copy first, or get wrong.
 
-    Check the vertices of a graph, and report, with source lines and remedies, what a real tile
+    Check the vertices of a graph, and report, with source lines and remedies, work that a real tile
     would emulate, copy first, or get wrong.
     """
     add_picture(parser, formats=("txt", "json"))
@@ -375,8 +379,8 @@ def _check_graph(arguments: argparse.Namespace) -> None:
 
     if is_report_file(arguments.target):
         raise InvalidOption(
-            "a saved report or executable does not hold the code and edges that lint looks at",
+            "lint needs code and edges, which a saved report or executable does not contain",
             at=None,
-            found=f"{arguments.target!r} is one",
-            fix="give file.py:callable, which builds the graph, or a file of graph.save",
+            found=f"{arguments.target!r} is such a file",
+            fix="pass file.py:callable, which builds the graph, or a file from graph.save",
         )

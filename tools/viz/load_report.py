@@ -1,14 +1,14 @@
-"""Loading the Report of a TARGET or a saved file, for all pictures of reports.
+"""Load the Report of a TARGET or a saved file, for all pictures of reports.
 
     file.py:build        built, compiled, run once            report of the run
                          ... with --no-run, or if host data   as compiled: what one run takes
                              are streamed or determine the
                              control flow
-    run.json             a report that `Report.save` wrote    as it was saved
-    program.poplite      an executable that was saved         as compiled; it is never run
-    heat.graph           a graph that was saved               the same
+    run.json             a report that `Report.save` wrote    the saved report
+    program.poplite      a saved executable                   the report as compiled; never run
+    heat.graph           a saved graph                        the same
 
-Nothing in a saved file is executed.  Its vertex classes are looked up among those of poplite, and
+Nothing in a saved file is executed. Its vertex classes are looked up among those of poplite, and
 in modules that the user names.
 """
 
@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING
 
 from poplite.errors import FileLoadError, PopliteError, UnknownName, did_you_mean
 from poplite.frozen import frozen
-from poplite.text import amount
 from poplite.tools.viz.flags import SAVED
 from poplite.tools.viz.load_target import (
     is_graph_file,
@@ -43,17 +42,17 @@ if TYPE_CHECKING:
     from poplite.report.trace import Trace
 
 MOST_NAMED = 3
-"""The maximum number of streams that a message names."""
+"""Maximum number of streams that a message names."""
 
 
 @frozen
 class LoadedReport:
-    """A report, and what it was made from.
+    """A report with its source.
 
     Attributes:
         graph: None if the report comes from a file.
         programs: the programs of the report, by name.
-        note: why nothing was run although that was allowed; otherwise empty.
+        note: the reason if nothing was run although that was allowed; otherwise empty.
         trace: the order in which steps ran, if requested; None if nothing ran.
     """
 
@@ -111,14 +110,14 @@ def _is_saved(place: str) -> bool:
 
 
 def is_report_file(target: str) -> bool:
-    """Return whether a target is a saved report or executable, or no target at all."""
+    """Return whether a target is a saved report or executable, or is empty."""
     return not is_graph_file(target) and (":" not in target or Path(target).is_file())
 
 
 def load_saved(arguments: argparse.Namespace) -> Report | None:
-    """Return the report of `arguments.target` if that is a saved report or executable.
+    """Return the report of `arguments.target` if it is a saved report or executable.
 
-    None if it is a graph, from a target or a file; `load_target` reads it.
+    Returns None for a graph, from a target or a file, which `load_target` reads.
     Nothing is run.  Raises FileLoadError if it cannot be read, or if `--arg` is given.
     """
     if not _is_saved(arguments.target):
@@ -141,7 +140,7 @@ def load_variables(arguments: argparse.Namespace, names: Iterable[str]) -> Graph
 
 
 def programs_of(report: Report, arguments: argparse.Namespace) -> list[str]:
-    """Return the names of all programs of a saved file, or only that of `--program`."""
+    """Return the names of all programs of a saved file, or only the one in `--program`."""
     names = report.compilation.program_names
     wanted: str | None = getattr(arguments, "program", None)
     if wanted is None:
@@ -150,14 +149,14 @@ def programs_of(report: Report, arguments: argparse.Namespace) -> list[str]:
         raise UnknownName(
             f"there is no program {wanted!r}{did_you_mean(wanted, names)}",
             at=None,
-            found=f"there are {', '.join(map(repr, names))}",
-            fix=f"--program {names[0]}",
+            found=f"its programs are {', '.join(map(repr, names))}",
+            fix=f"pass --program {names[0]}",
         )
     return [wanted]
 
 
 def say(loaded: LoadedReport, arguments: argparse.Namespace) -> None:
-    """Print on standard error why nothing was run, unless `--quiet` is given."""
+    """Print the reason on standard error if nothing was run, unless `--quiet` is given."""
     if loaded.note and not arguments.quiet:
         print(f"poplite-viz: {loaded.note}", file=sys.stderr)
 
@@ -178,7 +177,7 @@ def load(
     the number of steps whose order is recorded.
 
     Raises FileLoadError if a file cannot be read, the user's code raises, or its program cannot
-    be run; UnknownName for an unknown program or argument; and the errors of compiling.
+    be run; UnknownName for an unknown program or argument; and errors in compilation.
 
     >>> load("no_such_file.json")
     Traceback (most recent call last):
@@ -196,7 +195,7 @@ def load(
         raise FileLoadError(
             f"cannot read {target!r}: No such file or directory",
             at=None,
-            fix=f"give {SAVED}",
+            fix=f"pass {SAVED}",
         )
     graph, programs = load_programs(target, given, vertices, name)
     with contextlib.redirect_stdout(sys.stderr):
@@ -218,7 +217,9 @@ def _of_file(
 
     if path.endswith(".py"):
         raise FileLoadError(
-            f"{path!r} names no callable", at=None, fix=f"{path}:build, if that returns the graph"
+            f"{path!r} does not name a callable",
+            at=None,
+            fix=f"pass {path}:build, if build returns the graph",
         )
     _refuse_flags(path, [("--run", run is True), ("--arg", given)])
     if not zipfile.is_zipfile(path):
@@ -235,8 +236,8 @@ def _of_file(
             error.what,
             at=None,
             found=error.found,
-            fix="--vertices FILE.py, the file that defines these classes: what vertices cost "
-            "follows from them",
+            fix="pass --vertices FILE.py, the file that defines these classes, which determine "
+            "the costs of vertices",
         ) from error
     with contextlib.redirect_stdout(sys.stderr):
         return LoadedReport(Engine(executable).report())
@@ -246,22 +247,22 @@ def _refuse_flags(path: str, flags: Iterable[tuple[str, object]]) -> None:
     for flag, is_given in flags:
         if is_given:
             raise FileLoadError(
-                f"{flag} is for a TARGET, and {path!r} is a saved file, which is never run",
+                f"{flag} needs a TARGET, but {path!r} is a saved file, which is never run",
                 at=None,
-                fix=f"leave {flag} out, or give file.py:callable",
+                fix=f"leave out {flag}, or pass file.py:callable",
             )
 
 
 def _check_program(path: str, name: str | None, report: Report) -> None:
-    """Refuse to select one of several programs of a file, whose numbers cover all of them."""
+    """Refuse to select one of several programs of a file, whose numbers are for all programs."""
     names = report.compilation.program_names
     if name is not None and names != [name]:
         raise FileLoadError(
-            f"--program {name} is for a TARGET or a file of graph.save, and {path!r} is a saved "
-            "report or executable: its numbers are of all its programs together",
+            f"--program {name} needs a TARGET or a file from graph.save, but {path!r} is a saved "
+            "report or executable: its numbers are for all its programs together",
             at=None,
             found=f"its programs are {', '.join(map(repr, names))}",
-            fix="leave --program out; summary, program and graph take one program of such a file",
+            fix="leave out --program; summary, program and graph accept it for such a file",
         )
 
 
@@ -276,7 +277,7 @@ def _of_target(
     run: bool | None,
     tracing: int | None,
 ) -> tuple[Report, Trace | None, str]:
-    """Run each program once, unless that is not wanted or its data are missing.
+    """Run each program once, unless it should not run or its data are missing.
 
     Returns the report, the trace, and a note about the run.
     """
@@ -290,7 +291,7 @@ def _of_target(
         return (report if programs else replace(report, note=NO_PROGRAM)), None, ""
     if run is None and (why := _asks_the_host(programs_once.engine.executable)):
         report = _noted(programs_once.engine.report(), why)
-        return report, None, f"{target} is shown as compiled, as {why}; --run gives zeros"
+        return report, None, f"{target} is shown as compiled, since {why}; --run passes zeros"
 
     def traced(engine: Engine) -> Trace | None:
         with contextlib.nullcontext() if tracing is None else engine.tracing(tracing) as trace:
@@ -305,7 +306,7 @@ def _of_target(
             at=error.at,
             where=error.where,
             found=error.found,
-            fix="--no-run tells what one run takes as compiled",
+            fix="pass --no-run to show the costs of one run as compiled",
         ) from error
     report = programs_once.engine.report()
     if not programs:
@@ -314,23 +315,23 @@ def _of_target(
         why = programs_once.note
         return replace(report, note=why), trace, f"{target} is run {why}" if why else ""
     unknown = programs_once.unknown
-    assert unknown is not None, "nothing else keeps it from being run"
-    note = f"{target} is shown as compiled, as {unknown.why}; --run takes zeros"
+    assert unknown is not None, "only unknown data prevent a run"
+    note = f"{target} is shown as compiled, since {unknown.why}; --run uses zeros"
     return _noted(report, unknown.why), None, note
 
 
 def _noted(report: Report, why: str) -> Report:
-    """Return a report with a note on why nothing was run, appended to its own."""
+    """Return a report whose note has the reason why nothing was run appended."""
     return replace(report, note="; ".join(filter(None, (report.note, why))))
 
 
 def _asks_the_host(executable: Executable) -> str:
-    """Return which streams and host functions need data, as text; empty if none does."""
+    """Return the streams and host functions that need data, as text; empty if none does."""
     from poplite.tools.viz.running import host_needs
 
     streams, functions = host_needs(executable)
     names = [*streams, *functions]
     named = ", ".join(map(repr, names[:MOST_NAMED]))
     more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
-    count = amount(len(names), "stream")
-    return f"{count} or host functions ({named}{more}) give and take data" if names else ""
+    kind = "stream or host function needs" if len(names) == 1 else "streams or host functions need"
+    return f"{len(names):,} {kind} data ({named}{more})" if names else ""

@@ -1,12 +1,12 @@
-"""Loading TARGET: `file.py:callable` or `module:callable`, or a graph that `graph.save` wrote.
+"""Load TARGET: `file.py:callable` or `module:callable`, or a graph that `graph.save` wrote.
 
 The callable returns a Graph or (Graph, programs), where programs are as for `Engine`: a Program, or
-several by name or in a list; anything that follows these in a tuple (the tensors that a user reads
-and writes) is ignored.  A saved graph is only read; nothing in it is executed.
+several by name or in a list; further items of a tuple (the tensors that a user reads and writes)
+are ignored. A saved graph is only read; nothing in it is executed.
 
-The user's code runs here, so its errors are reported as the user's, with the user's line.  Its
-output goes to standard error, since standard output is for the picture.  An argument parser in the
-user's code does not see the arguments of the command: it sees a script run without arguments.
+The user's code runs here, so its errors are reported as the user's, with the user's line. Its
+output goes to standard error, since standard output is for the picture. An argument parser in the
+user's code does not see the arguments of the command: the script appears to be run without any.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def load_target(
     name: str | None = None,
     vertices: Iterable[str] = (),
 ) -> tuple[Graph, Program | None]:
-    """Build the graph that a target names, and its program if it has one.
+    """Build the graph that a target names, with its program if it has one.
 
     Several programs become one that runs each of them once, in order, unless `name` selects one of
     them.  Raises as `load_programs` does.
@@ -62,26 +62,26 @@ def load_target(
 
 
 def first_steps(programs: Mapping[str, Program]) -> dict[str, int]:
-    """Return the number of the first step of each program, as reports count over all of them."""
+    """Return the number of each program's first step; reports number the steps of all programs."""
     counts = [program.num_steps for program in programs.values()]
     return dict(zip(programs, accumulate(counts, initial=1), strict=False))
 
 
 def program_named(programs: Mapping[str, Program], name: str, target: str) -> Program:
-    """Return one of a target's programs; raises UnknownName if there is none of that name."""
+    """Return a program of a target by name; raise UnknownName if there is no such program."""
     if name in programs:
         return programs[name]
     if not programs:
         raise UnknownName(
-            f"there is no program {name!r}, as {target!r} returned a Graph alone",
+            f"there is no program {name!r}, since {target!r} returned a Graph alone",
             at=None,
             fix=_RETURN,
         )
     raise UnknownName(
         f"there is no program {name!r}{did_you_mean(name, programs)}",
         at=None,
-        found=f"there are {', '.join(map(repr, programs))}",
-        fix=f"--program {next(iter(programs))}",
+        found=f"the programs are {', '.join(map(repr, programs))}",
+        fix=f"pass --program {next(iter(programs))}",
     )
 
 
@@ -100,7 +100,7 @@ def load_programs(
     vertices: Iterable[str] = (),
     name: str | None = None,
 ) -> tuple[Graph, dict[str, Program]]:
-    """Build the graph that a target names, with its programs by the names that an engine uses.
+    """Build the graph that a target names, and its programs, with the names that an engine uses.
 
     The callable gets the given arguments by name.  A file that `graph.save` wrote is read instead;
     `vertices` are Python files or modules with its vertex classes.  `name` selects one of the
@@ -134,15 +134,15 @@ def _read(
 
     if list(given):
         raise FileLoadError(
-            f"--arg is for a callable, and {path!r} is a saved graph",
+            f"--arg needs a callable, but {path!r} is a saved graph",
             at=None,
-            fix="leave --arg out, or give file.py:callable",
+            fix="leave out --arg, or pass file.py:callable",
         )
     return Graph.load(path, [load_module(place) for place in vertices])
 
 
 def load_module(place: str) -> ModuleType:
-    """Run a Python file, or import a module; raises FileLoadError when that fails."""
+    """Run a Python file, or import a module; raise FileLoadError if that fails."""
     with contextlib.redirect_stdout(sys.stderr), _without_arguments(place):
         return _load_file(place) if place.endswith(".py") else _load_module(place)
 
@@ -166,9 +166,9 @@ def _load_file(place: str) -> ModuleType:
             f"there is no file {place!r}{did_you_mean(path.name, scripts)}",
             at=None,
             found=found,
-            fix="give the path of a Python file, from the folder you are in",
+            fix="pass the path of a Python file, relative to the current folder",
         )
-    # As for a script, modules next to it can be imported.
+    # Modules next to the file can be imported, as for a script.
     folder_name = str(path.resolve().parent)
     if folder_name not in sys.path:
         sys.path.insert(0, folder_name)
@@ -177,7 +177,7 @@ def _load_file(place: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # vertex classes look their module up
+    sys.modules[name] = module  # vertex classes look up their module
     loader = spec.loader
     _guarded(lambda: loader.exec_module(module), place, "cannot be run")
     return module
@@ -195,8 +195,8 @@ def _load_module(place: str) -> ModuleType:
         raise FileLoadError(
             f"there is no module {place!r}",
             at=None,
-            found=f"looked in {folder!r} and where Python finds its packages",
-            fix=f"{place}.py:NAME if it is a file, or install the package it is in",
+            found=f"it is neither in {folder!r} nor among Python's packages",
+            fix=f"pass {place}.py:NAME if it is a file, or install its package",
         )
     module: ModuleType = _guarded(
         lambda: importlib.import_module(place), place, "cannot be imported"
@@ -213,20 +213,20 @@ def _find(module: ModuleType, place: str, name: str) -> Callable[..., object]:
                 f"{place!r} has no {part!r}{did_you_mean(part, known)}",
                 at=None,
                 found=f"it defines:\n{listed(known, 'names')}" if known else "it defines nothing",
-                fix=f"{place}:{known[0]}" if known else _RETURN,
+                fix=f"pass {place}:{known[0]}" if known else _RETURN,
             )
         found = getattr(found, part)
     if not callable(found):
         raise UnknownName(
-            f"'{place}:{name}' is {_described(found)}, not a callable",
+            f"'{place}:{name}' must be a callable; found {_described(found)}",
             at=None,
             fix=_RETURN,
         )
-    return found  # type: ignore[no-any-return]  # a user's object: anything callable
+    return found  # type: ignore[no-any-return]  # the user's object, any callable
 
 
 def _defined(owner: Any, module: ModuleType) -> list[str]:
-    """Return the names of the functions and classes defined here, functions first."""
+    """Return the names of functions and classes that a module defines, functions first."""
     own = {
         key: value
         for key, value in vars(owner).items()
@@ -247,8 +247,8 @@ def _call(build: Callable[..., object], target: str, given: dict[str, object]) -
         raise UnknownName(
             f"{target!r} takes no argument {unknown[0]!r}{did_you_mean(unknown[0], known)}",
             at=None,
-            found=f"it takes {', '.join(map(repr, known))}" if known else "it takes none",
-            fix=f"--arg {known[0]}=..." if known else "leave --arg out",
+            found=f"it takes {', '.join(map(repr, known))}" if known else "it takes no arguments",
+            fix=f"pass --arg {known[0]}=..." if known else "leave out --arg",
         )
     needed = [p.name for p in named if p.default is p.empty and p.name not in given]
     needed += [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY and p.default is p.empty]
@@ -258,7 +258,7 @@ def _call(build: Callable[..., object], target: str, given: dict[str, object]) -
             f"{target!r} is called {'with' if given else 'without'} {less} but needs "
             f"{', '.join(map(repr, needed))}",
             at=None,
-            fix=f"--arg {needed[0]}=VALUE, or give it a default",
+            fix=f"pass --arg {needed[0]}=VALUE, or give it a default",
         )
     return _guarded(partial(build, **_read_as(given, parameters)), target, "raised")
 
@@ -266,7 +266,7 @@ def _call(build: Callable[..., object], target: str, given: dict[str, object]) -
 def _read_as(
     given: Mapping[str, object], parameters: Iterable[inspect.Parameter]
 ) -> dict[str, object]:
-    """Return values, converting those of the command line to the declared parameter types."""
+    """Return values; those from the command line are converted to declared parameter types."""
     declared = {each.name: each.annotation for each in parameters}
     return {
         name: value_of(value, declared.get(name)) if isinstance(value, Written) else value
@@ -275,7 +275,7 @@ def _read_as(
 
 
 def _guarded(action: Callable[[], Any], what: str, verb: str) -> Any:
-    """Run the user's code; turn its exceptions into an error with the user's line."""
+    """Run the user's code; convert its exceptions to an error with the user's line."""
     try:
         return action()
     except (Exception, SystemExit) as error:
@@ -298,7 +298,7 @@ def _their_fault(error: BaseException, what: str, verb: str) -> FileLoadError:
             fix=error.fix,
         )
     if isinstance(error, SystemExit):
-        fix = "keep what ends the program under  if __name__ == '__main__':"
+        fix = "put code that ends the program under  if __name__ == '__main__':"
         return FileLoadError(f"{head}: {error}", at=at, fix=fix)
     lines = str(error).splitlines() or ["no message"]
     return FileLoadError(
@@ -341,7 +341,7 @@ def _checked(result: object, target: str) -> tuple[Graph, dict[str, Program]]:
             if not found:
                 return graph, dict(several)
     raise FileLoadError(
-        f"{target!r} returned {_described(result)}, not a Graph or (Graph, Program)",
+        f"{target!r} must return a Graph or (Graph, Program); found {_described(result)}",
         at=None,
         found=found,
         fix=_RETURN,

@@ -22,34 +22,34 @@ examples:
   poplite-viz summary heat.py:build                        does it fit?
   poplite-viz tiles heat.py:build                          the tile map
   poplite-viz tiles run.json --by waited                   which tiles wait?
-  poplite-viz tensor heat.py:build a -o a.svg              as a picture
-  poplite-viz tensor heat.py:build a --view '20:40, ::2'   a part of it
-  poplite-viz regions heat.py:build a --op 'reverse 0'     in which order?
-  poplite-viz program heat.py:build --counts               how often?
-  poplite-viz graph heat.py:build --around a               near a variable
+  poplite-viz tensor heat.py:build a -o a.svg              where are its elements?
+  poplite-viz tensor heat.py:build a --view '20:40, ::2'   where is a part of it?
+  poplite-viz regions heat.py:build a --op 'reverse 0'     its intervals of memory
+  poplite-viz program heat.py:build --counts               how often does a step run?
+  poplite-viz graph heat.py:build --around a               dataflow near a variable
   poplite-viz lint heat.py:build                           what would a tile emulate?
   poplite-viz memory heat.py:build --stack variable        what fills the tiles?
-  poplite-viz tile run.json 37                             what is on it?
-  poplite-viz liveness run.json                            and when?
-  poplite-viz report heat.py:build --open                  what does it take?
+  poplite-viz tile run.json 37                             what is on a tile?
+  poplite-viz liveness run.json                            when is it needed?
+  poplite-viz report heat.py:build --open                  cycles and memory
   poplite-viz diff base.json run.json --fail-if 'cycles>+5%'  is it slower?
-  poplite-viz steps heat.py:build --timeline               who waits?
+  poplite-viz steps heat.py:build --timeline               when do tiles wait?
   poplite-viz sweep sweep.json --by fullest                which mapping is best?
 
-TARGET is file.py:callable or module:callable; the callable gets what --arg says
-and returns a Graph, (Graph, Program) or (Graph, {name: Program}). A report is
-also made of files that report.save or executable.save wrote; a file of
-graph.save is taken wherever a TARGET is.
+TARGET is file.py:callable or module:callable; the callable gets the arguments
+from --arg and returns a Graph, (Graph, Program) or (Graph, {name: Program}).
+Pictures of reports also accept files from report.save or executable.save; a
+file from graph.save is accepted in place of any TARGET.
 
-exit codes: 0 done, 1 an error with a message, 2 the command line is wrong,
-3 a check of diff failed
+exit codes: 0 success, 1 an error with a message, 2 a wrong command line,
+3 a failed check of diff
 """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with these arguments, or with those of the process.
 
-    The exit code is 0 when done, 1 after a user's error, 130 after an interrupt from the keyboard.
+    The exit code is 0 on success, 1 after a user's error, 130 after an interrupt from the keyboard.
     SystemExit is raised with 2 for a wrong command line, with 0 after `--help` and `--version`.
 
     >>> main(["tiles", "no_such_file.py:build"])
@@ -82,14 +82,14 @@ def failed(command: str, error: PopliteError, arguments: argparse.Namespace) -> 
 
 
 def _printable(message: str) -> str:
-    """Escape control characters, which a name may contain and a terminal would obey."""
+    """Escape control characters, which names may contain and a terminal would interpret."""
     from poplite.viz.draw.units import name_text
 
     return "\n".join(map(name_text, message.split("\n")))
 
 
 def _doctor_command(parser: argparse.ArgumentParser) -> None:
-    """Installed versions, and the folder of compiled vertices.
+    """Show installed versions, and the folder of compiled vertices.
 
     Show which versions are installed, and whether the cache works.
     """
@@ -145,7 +145,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _folded(text: str, width: int | None) -> str:
-    """Fold lines of help without importing a module of pictures, which is slow to load."""
+    """Fold lines of help without a module of pictures, which would be slow to import."""
     if width is None:
         return text
     lines = (textwrap.wrap(line, width, subsequent_indent="    ") for line in text.split("\n"))
@@ -153,13 +153,13 @@ def _folded(text: str, width: int | None) -> str:
 
 
 class VersionAction(argparse.Action):
-    """Prints the version; looks it up only when asked."""
+    """Prints the version, and looks it up only then."""
 
     def __init__(self, option_strings: Sequence[str], dest: str) -> None:
         super().__init__(option_strings, dest, nargs=0, help="print the version and exit")
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        """Print it, and exit."""
+        """Print the version, and exit."""
         import poplite
 
         print(f"{parser.prog} {poplite.__version__}")

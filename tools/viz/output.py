@@ -1,7 +1,7 @@
-"""The destination of a picture, standard output or a file, with its format.
+"""The destination of a picture, standard output or a file, and its format.
 
-The format is that of `--format`, else that of the file's suffix, else text.  A missing folder is
-reported before the user's program runs, not after.
+The format is given by `--format`, else by the file's suffix, else it is text. A missing folder is
+reported before the user's program runs.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Destination:
     Attributes:
         path: the file; None for standard output.
         format: one of the formats that the subcommand offers.
-        style: the text style that may be used there.
-        quiet: whether not to report a written file.
+        style: the text style for it.
+        quiet: whether to omit the report of a written file.
     """
 
     path: Path | None
@@ -76,10 +76,10 @@ class Destination:
         chosen = arguments.format or known.get(path.suffix.lower())
         if chosen is None:
             raise FileLoadError(
-                f"cannot tell the format of {arguments.output!r} from its suffix {path.suffix!r}",
+                f"{arguments.output!r} must have a known suffix; found {path.suffix!r}",
                 at=None,
-                found=f"known here are {', '.join(known)}",
-                fix=f"-o {path.with_suffix('.svg')}, or add --format svg",
+                found=f"known suffixes are {', '.join(known)}",
+                fix=f"pass -o {path.with_suffix('.svg')}, or add --format svg",
             )
         style = Style(color=arguments.color == "always", full=True)
         return cls(path, chosen, style, arguments.quiet)
@@ -90,11 +90,11 @@ class Destination:
         return self.path is None
 
     def text_style(self, arguments: argparse.Namespace) -> Style:
-        """Return the style of a picture as text; its width is a flag."""
+        """Return the style of a picture as text, with the width from its flag."""
         return replace(self.style, width=drawn_width(arguments))
 
     def draw(self, forms: Forms, arguments: argparse.Namespace, *words: str) -> None:
-        """Draw a picture in its format and write it; a page shows the command of these words.
+        """Draw a picture in its format and write it; a page shows the command with these words.
 
         A subcommand offers only formats that its pictures have.
         """
@@ -116,7 +116,7 @@ class Destination:
                 self.write(forms.text(self.text_style(arguments)))
 
     def write_png(self, picture: SvgText) -> None:
-        """Write a picture as PNG; without Pillow, write SVG instead, which is an error."""
+        """Write a picture as PNG; without Pillow, write SVG instead and raise."""
         from poplite.viz.draw.png import INSTALL, is_possible
 
         if is_possible():
@@ -127,11 +127,11 @@ class Destination:
             "cannot draw a PNG: Pillow is not installed",
             at=None,
             found=f"wrote {instead!r} instead" if instead else "",
-            fix=f"{INSTALL}, or --format svg",
+            fix=f"run {INSTALL}, or pass --format svg",
         )
 
     def write(self, picture: str | bytes) -> None:
-        """Write a picture; if it is a file, report that on standard error.
+        """Write a picture; if the destination is a file, report it on standard error.
 
         Raises FileLoadError if the file or standard output cannot be written.
         """
@@ -147,7 +147,7 @@ class Destination:
 
 
 INPUTS = ("target", "later", "before", "after")
-"""Arguments that name an input: a file, or a target in one."""
+"""Arguments that name an input: a file, or a target in a file."""
 
 
 def _check_inputs(path: Path, arguments: argparse.Namespace) -> None:
@@ -157,17 +157,17 @@ def _check_inputs(path: Path, arguments: argparse.Namespace) -> None:
         for read in (place, place.rpartition(":")[0], *getattr(arguments, "vertices", ())):
             if path.exists() and os.path.isfile(read) and path.samefile(read):
                 raise FileLoadError(
-                    f"-o {arguments.output} would write over {read!r}, which is read",
+                    f"-o {arguments.output} would overwrite the input {read!r}",
                     at=None,
-                    fix="give the picture another name",
+                    fix="use a different file for the picture",
                 )
 
 
 def write_stdout(picture: str | bytes) -> None:
     """Write to standard output; characters that it cannot encode become question marks.
 
-    A reader that stops early (`head`, a pager) is not an error.  Raises FileLoadError if standard
-    output is closed or refuses the text.
+    A reader that stops early (`head`, a pager) is not an error. Raises FileLoadError if standard
+    output is closed or cannot be written.
 
 
     >>> write_stdout("4 tiles")
@@ -181,19 +181,21 @@ def write_stdout(picture: str | bytes) -> None:
             sys.stdout.write(picture.encode(encoding, "replace").decode(encoding))
         sys.stdout.flush()
     except OSError as error:
-        # Discard the rest, or Python would fail on it again at exit.
+        # Discard the rest; otherwise Python would fail on it again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise FileLoadError(
                 f"cannot write to standard output: {error.strerror or error}",
                 at=None,
-                fix="-o FILE, in a folder with room for it",
+                fix="pass -o FILE, on a disk with enough space",
             ) from error
 
 
 def _encoding() -> str:
-    if sys.stdout is None:  # a shell closes it by  >&-
-        raise FileLoadError("cannot write to standard output: it is closed", at=None, fix="-o FILE")
+    if sys.stdout is None:  # closed by a shell with  >&-
+        raise FileLoadError(
+            "cannot write to standard output: it is closed", at=None, fix="pass -o FILE"
+        )
     return sys.stdout.encoding or "ascii"
 
 

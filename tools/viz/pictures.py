@@ -1,6 +1,6 @@
 """`poplite-viz memory`, `tile`, `liveness`, `steps`, `exchange`, `ops`, `sweep`: one picture each.
 
-For each, one function adds its flags, and another makes a picture from the report.
+For each subcommand, one function adds its flags, and another makes the picture from the report.
 """
 
 from __future__ import annotations
@@ -48,10 +48,9 @@ def _set_picture(
 
 
 def memory_command(parser: argparse.ArgumentParser) -> None:
-    """What every tile needs, and what fills the fullest one.
+    """Draw the memory of every tile, and list the contents of the fullest one.
 
-    Draw a bar for each tile, with the limit, and list what is on the fullest tile when it is
-    fullest.
+    Draw a bar for each tile, with the limit, and list the contents of the fullest tile at its peak.
     """
     add_report(parser, formats=("txt", "svg", "png", "json", "csv"))
     parser.add_argument(
@@ -59,10 +58,10 @@ def memory_command(parser: argparse.ArgumentParser) -> None:
         choices=STACKS,
         default="kind",
         help="parts of the bars: kinds of contents, the largest variables and buffers, or whether "
-        "always live (default: kind)",
+        "contents are always live (default: kind)",
     )
-    add_sort(parser, MEMORY_SORTS, "tiles by number, or the fullest first")
-    add_top(parser, 10, "things of the fullest tile that are listed")
+    add_sort(parser, MEMORY_SORTS, "order of tiles: by number, or the fullest first")
+    add_top(parser, 10, "number of listed contents of the fullest tile")
     _set_picture(parser, _memory)
 
 
@@ -74,7 +73,7 @@ def _memory(report: Report, arguments: argparse.Namespace) -> Forms:
 
 
 def tile_command(parser: argparse.ArgumentParser) -> None:
-    """One tile: its memory by address, its vertices, its cycles.
+    """Draw one tile: its memory by address, its vertices, its cycles.
 
     Draw the memory of a tile by address, and list its contents, its vertices and its cycles by
     phase.
@@ -83,7 +82,9 @@ def tile_command(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     parser.add_argument("tile", metavar="N", help="number of the tile")
     parser.add_argument(
-        "--step", metavar="N|NAME", help="a step (default: the one in which the tile is fullest)"
+        "--step",
+        metavar="N|NAME",
+        help="the step to show (default: the one in which the tile is fullest)",
     )
     _set_picture(parser, _tile)
 
@@ -95,20 +96,23 @@ def _tile(report: Report, arguments: argparse.Namespace) -> Forms:
 
 
 def liveness_command(parser: argparse.ArgumentParser) -> None:
-    """The memory of a tile, step by step, and its largest parts.
+    """Draw the memory of a tile in each step, with its largest parts.
 
-    Draw a row for each step: the memory of a tile during it, besides always-live memory, and its
+    Draw a row for each step: the memory of a tile during it, without always-live memory, and its
     largest parts.
     """
     add_report(parser, formats=("txt", "svg", "png", "json", "csv"))
     parser.add_argument(
-        "--tile", metavar="N|worst", default="worst", help="which tile (default: the fullest one)"
+        "--tile",
+        metavar="N|worst",
+        default="worst",
+        help="the tile to show (default: the fullest one)",
     )
     parser.add_argument(
         "--top",
         metavar="N",
         type=number_from(1),
-        help="only the N steps that need most memory, in program order",
+        help="show only the N steps that need the most memory, in program order",
     )
     _set_picture(parser, _liveness)
 
@@ -123,7 +127,7 @@ def _liveness(report: Report, arguments: argparse.Namespace) -> Forms:
 
 
 def steps_command(parser: argparse.ArgumentParser) -> None:
-    """What each step takes: cycles, phases, balance.
+    """Draw the costs of each step: cycles, phases, balance.
 
     Draw a row for each step: its cycles, how often it ran, how balanced its tiles are, and its
     phases. With --timeline, draw what all tiles do over time.
@@ -131,11 +135,13 @@ def steps_command(parser: argparse.ArgumentParser) -> None:
     add_report(parser, formats=("txt", "svg", "png", "json"))
     add_run(parser)
     parser.add_argument(
-        "--timeline", action="store_true", help="draw tiles from top to bottom, time to the right"
+        "--timeline",
+        action="store_true",
+        help="draw tiles from top to bottom, and time from left to right",
     )
     add_sort(parser, STEP_SORTS, "order of the rows")
     parser.add_argument(
-        "--match", metavar="TEXT", default="", help="only steps with this text in their names"
+        "--match", metavar="TEXT", default="", help="show only steps with this text in their names"
     )
     add_steps(parser)
     _set_picture(parser, _steps)
@@ -152,15 +158,15 @@ def _steps(report: Report, arguments: argparse.Namespace) -> Forms:
 
 
 def exchange_command(parser: argparse.ArgumentParser) -> None:
-    """What tiles send each other, why, and from where to where.
+    """Draw the data that tiles send each other, and the causes.
 
-    Draw what each tile sends and receives, the fields and lines that cause it, and which tiles
-    receive from which.
+    Draw the bytes that each tile sends and receives, the fields and lines that cause them, and
+    which tiles receive from which.
     """
     add_report(parser, formats=("txt", "svg", "png", "json"))
     add_run(parser)
     add_steps(parser)
-    add_top(parser, 10, "reasons that are listed")
+    add_top(parser, 10, "number of listed causes")
     _set_picture(parser, _exchange)
 
 
@@ -172,10 +178,10 @@ def _exchange(report: Report, arguments: argparse.Namespace) -> Forms:
 
 
 def ops_command(parser: argparse.ArgumentParser) -> None:
-    """Cycles and bytes by operation and name scope.
+    """List cycles and bytes by operation and name scope.
 
-    List the cost of operations and name scopes, a scope with all that it contains: cycles, bytes
-    that tiles receive, bytes of variables.
+    List the cost of operations and name scopes, including their contents: cycles, bytes that tiles
+    receive, bytes of variables.
     """
     add_report(parser, formats=("txt", "svg", "png", "json", "csv"))
     add_run(parser)
@@ -200,22 +206,22 @@ def _ops(report: Report, arguments: argparse.Namespace) -> Forms:
 
 
 def sweep_command(parser: argparse.ArgumentParser) -> None:
-    """What a sweep of mappings or parameters found.
+    """Draw the results of a sweep of mappings or parameters.
 
-    Draw a measure of a sweep over one parameter or two. Among points that differ in other
-    parameters, the least is shown.
+    Draw a measure of a sweep over one or two parameters. Of points that differ only in other
+    parameters, the minimum is shown.
 
     NAME of --by: cycles, compute, copy, exchange, waiting, received, fullest, bytes, build_seconds,
     compile_seconds, run_seconds. A sweep is made in Python, by pl.sweep(build, grid).save(FILE).
     """
-    parser.add_argument("target", metavar="FILE", help="a file of sweep.save")
+    parser.add_argument("target", metavar="FILE", help="a file from sweep.save")
     parser.add_argument("--by", metavar="NAME", default="cycles", help="measure (default: cycles)")
     parser.add_argument(
         "--over",
         metavar="NAME",
         nargs="+",
         default=[],
-        help="one or two parameters (default: the first with several values)",
+        help="one or two parameters (default: the first ones with several values)",
     )
     add_output(parser, formats=("txt", "svg", "png", "json", "csv"))
     set_drawing(parser, _sweep)

@@ -1,4 +1,4 @@
-"""`poplite-viz report`, `diff`, `trace`: reports to read, to compare, or for Perfetto."""
+"""`poplite-viz report`, `diff`, `trace`: show, compare, or trace reports."""
 
 from __future__ import annotations
 
@@ -40,28 +40,30 @@ if TYPE_CHECKING:
 
 
 MOST_TRACED = 10_000
-"""The largest number of steps whose order `--trace` keeps."""
+"""Maximum number of steps whose order `--trace` records."""
 
 
 def report_command(parser: argparse.ArgumentParser) -> None:
-    """What runs took, or what changed from one report to another.
+    """Show the costs of runs, or the changes from one report to another.
 
     Build, compile and run a target once, or read a file that report.save or executable.save wrote,
-    and show cycles, memory, and what to look at first: as text, or as an interactive page (-o
-    FILE.html). With a second report, show what changed.
+    and show cycles, memory, and the main findings: as text, or as an interactive page (-o
+    FILE.html). With a second report, show the changes.
     """
     add_report(parser, formats=("txt", "html", "svg", "png", "json"))
-    parser.add_argument("later", metavar="LATER", nargs="?", help="a later report to compare with")
+    parser.add_argument("later", metavar="LATER", nargs="?", help="a later report for comparison")
     add_run(parser)
     parser.add_argument("--title", metavar="T", help="title of the page (default: the target)")
     parser.add_argument(
-        "--open", action="store_true", help="show the page in a browser; without -o FILE a new file"
+        "--open",
+        action="store_true",
+        help="show the page in a browser; without -o FILE in a new file",
     )
-    parser.set_defaults(width=terminal_columns())  # if None, lines are not folded
+    parser.set_defaults(width=terminal_columns())  # with None, lines are not folded
     parser.add_argument(
         "--trace",
         action="store_true",
-        help=f"keep the order in which the first {MOST_TRACED:,} steps run",
+        help=f"record the order in which the first {MOST_TRACED:,} steps run",
     )
     set_run(parser, _report)
 
@@ -75,7 +77,7 @@ def _report(arguments: argparse.Namespace) -> int:
     tracing = MOST_TRACED if arguments.trace else None
     loaded = load_each(arguments, arguments.target, *later, tracing=tracing)
     if any(each.trace is not None and not each.trace.is_complete for each in loaded):
-        print(f"poplite-viz: the order is that of the first {MOST_TRACED:,} steps", file=sys.stderr)
+        print(f"poplite-viz: the order ends after {MOST_TRACED:,} steps", file=sys.stderr)
     report = loaded[0].report
     if out.format == "html":
         out.write(_page(loaded, arguments))
@@ -93,7 +95,7 @@ def _report(arguments: argparse.Namespace) -> int:
 
 
 def _destination(arguments: argparse.Namespace) -> Destination:
-    """Return where to write; a page to be opened that has no file gets a new one."""
+    """Return the destination; a page that is to be opened but has no file gets a new one."""
     from poplite.tools.viz.output import Destination
 
     if arguments.open and arguments.output == "-":
@@ -116,33 +118,34 @@ def _check(arguments: argparse.Namespace, out: Destination) -> None:
     for flag, given in (("--open", arguments.open), ("--title", arguments.title)):
         if given and out.format != "html":
             raise InvalidOption(
-                f"{flag} is for a page, and the format is {out.format}",
+                f"{flag} needs a page; found format {out.format}",
                 at=None,
-                fix=f"{page} {flag}",
+                fix=f"run {page} {flag}",
             )
     if arguments.trace:
         _check_trace(arguments)
     if arguments.later is not None and out.format not in ("txt", "html"):
         raise InvalidOption(
-            "two reports are compared as text, or as a page",
+            f"two reports can be compared only as text or as a page; found format {out.format}",
             at=None,
-            found=f"the format is {out.format}",
-            fix=f"poplite-viz report {arguments.target} {arguments.later}",
+            fix=f"run poplite-viz report {arguments.target} {arguments.later}",
         )
 
 
 def _check_trace(arguments: argparse.Namespace) -> None:
-    """Refuse to record an order if nothing runs."""
+    """Refuse to record the order of steps if nothing runs."""
     from poplite.errors import InvalidOption
 
     places = [each for each in (arguments.target, arguments.later) if each is not None]
     if arguments.execute is False or all(Path(place).is_file() for place in places):
         why = "--no-run is given" if arguments.execute is False else "saved files are not run"
         raise InvalidOption(
-            "--trace keeps the order in which steps run, and nothing runs",
+            "--trace records the order in which steps run, but nothing runs",
             at=None,
             found=why,
-            fix="poplite-viz report file.py:callable --run --trace, or report.save(path, trace)",
+            fix="run poplite-viz report file.py:callable --run --trace, or call "
+            ""
+            "report.save(path, trace)",
         )
 
 
@@ -177,7 +180,7 @@ def _short(place: str) -> str:
 
 
 def _graph(loaded: LoadedReport) -> str:
-    """Return the dataflow graph of a target; for a file, the one in the report."""
+    """Return the dataflow graph of a target, or for a file the one in its report."""
     if loaded.graph is None:
         return ""
     from poplite.program import Sequence
@@ -213,7 +216,7 @@ def _draw(report: Report, arguments: argparse.Namespace, out: Destination) -> No
             f"{arguments.target!r} has no numbers to draw",
             at=None,
             found="cycles and memory are not modelled in it: debug.instrument was False",
-            fix="leave that option out, and save a report again",
+            fix="leave out that option, and save a report again",
         )
     picture = draw_overview_svg(overview_of(report))
     if out.format == "png":
@@ -226,17 +229,17 @@ def _draw(report: Report, arguments: argparse.Namespace, out: Destination) -> No
 
 
 FAILED = 3
-"""The exit code if a check fails."""
+"""Exit code for a failed check."""
 
 WRONG = 2
-"""The exit code of a wrong command line."""
+"""Exit code for a wrong command line."""
 
 
 def diff_command(parser: argparse.ArgumentParser) -> None:
-    """What changed from one report to another, with checks for CI.
+    """Show the changes from one report to another, with checks for CI.
 
-    Print what changed from A to B: cycles, steps, phases, memory. With --fail-if, check the change;
-    the exit code is 3 when a check fails.
+    Print the changes from A to B: cycles, steps, phases, memory. With --fail-if, check the changes;
+    the exit code is 3 if a check fails.
 
     NAME of --fail-if: cycles, fullest (bytes of the fullest tile), bytes (of all tiles), balance
     (percent), a phase (compute, copy, exchange, 'global exchange', 'host exchange', sync), a part
@@ -252,9 +255,9 @@ def diff_command(parser: argparse.ArgumentParser) -> None:
         type=_parsed_check,
         action="append",
         default=[],
-        help="fail if this is true, for instance 'cycles>+5%%'; may be repeated",
+        help="fail if this is true, such as 'cycles>+5%%'; may be repeated",
     )
-    add_top(parser, 20, "changes of one kind")
+    add_top(parser, 20, "number of changes of each kind")
     add_call_arguments(parser)
     add_program(parser)
     add_vertices(parser)
@@ -282,7 +285,7 @@ def _diff(arguments: argparse.Namespace, out: Destination) -> int:
 
 
 def _write_diff(comparison: Comparison, arguments: argparse.Namespace, out: Destination) -> None:
-    """Write what changed; if that goes to a file, the checks are printed too."""
+    """Write the changes; if they go to a file, print the checks as well."""
     from poplite.tools.viz.output import write_stdout
     from poplite.viz import compare
     from poplite.viz.paint_svg import paint_svg
@@ -321,10 +324,10 @@ def _parsed_check(text: str) -> Check:
 
 
 def trace_command(parser: argparse.ArgumentParser) -> None:
-    """What ran in which order, for Perfetto.
+    """Write the order of steps in a run, for Perfetto.
 
-    Run a program and write what its steps, phases and some tiles did over time, for
-    https://ui.perfetto.dev. A saved report is one that report.save(FILE, trace) wrote.
+    Run a program and write the times of its steps and phases and of some tiles, for
+    https://ui.perfetto.dev. A saved report must be one that report.save(FILE, trace) wrote.
     """
     add_report(parser, formats=("json",))
     parser.add_argument(
@@ -357,7 +360,7 @@ def _traced(arguments: argparse.Namespace, out: Destination) -> None:
     if not trace.is_complete and not out.quiet:
         limit = f"{10 * arguments.limit}"
         more = command("trace", arguments.target, *build_flags(arguments), "--limit", limit)
-        print(f"the first {arguments.limit:,} steps; for more: {more}", file=sys.stderr)
+        print(f"recorded the first {arguments.limit:,} steps; for more: {more}", file=sys.stderr)
 
 
 def _trace(arguments: argparse.Namespace) -> Trace:
@@ -380,23 +383,23 @@ def _trace(arguments: argparse.Namespace) -> Trace:
         steps = len(trace.steps)
         trace.steps, trace.is_complete = trace.steps[: arguments.limit], steps <= arguments.limit
         return trace
-    saved = "report.save(FILE, trace), with the trace of engine.tracing()"
-    what = f"{arguments.target!r} has no order of steps"
+    saved = "call report.save(FILE, trace) with the trace from engine.tracing()"
+    what = f"{arguments.target!r} has no recorded order of steps"
     found, fix = "none was saved with the report", saved
     if loaded.note:
         found, what = (
-            "a trace is of a run",
+            "a trace needs a run",
             f"{arguments.target!r} is not run: {loaded.report.note}",
         )
         fix = command("trace", arguments.target, *build_flags(arguments), "--run")
     elif loaded.graph is not None:
-        found = "of a saved graph nothing is run"
-        fix = f"poplite-viz trace file.py:callable, which runs it, or {saved}"
+        found = "a saved graph is not run"
+        fix = f"run poplite-viz trace file.py:callable, or {saved}"
     raise FileLoadError(what, at=None, found=found, fix=fix)
 
 
 def _tile_list(text: str) -> list[int]:
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() for part in parts):
-        raise argparse.ArgumentTypeError(f"{text!r} are not numbers of tiles, as in 0,7")
+        raise argparse.ArgumentTypeError(f"must be numbers of tiles, such as 0,7; found {text!r}")
     return [int(part) for part in parts]

@@ -1,7 +1,7 @@
-"""Runs each program of a target once.
+"""Run each program of a target once.
 
-Data that a script provides with `engine.write` are unwritten here.  Vertices may read them if their
-costs do not depend on values.  If control flow, of a program or of a vertex, depends on them, the
+Data that a script provides with `engine.write` are unwritten here. Vertices may read them if their
+costs do not depend on values. If control flow in a program or in a vertex depends on them, the
 run is unknown.
 """
 
@@ -26,16 +26,16 @@ T = TypeVar("T")
 
 
 class Once:
-    """The programs of a graph, each to be run once.
+    """The programs of a graph, each of which is run once.
 
     Attributes:
-        engine: has run them, or is yet to run them if their control flow is unknown.
-        unknown: unwritten data that control what runs; None if there are none.
-        invented: data that control what runs and depend on the zeros that streams and host
-            functions provide; None if there are none.
+        engine: the engine, which has run them unless their control flow is unknown.
+        unknown: unwritten data that control flow depends on; None if there are none.
+        invented: data that control flow depends on and that depend on the zeros from streams and
+            host functions; None if there are none.
 
     With `may_overflow`, programs run even if tiles have too little memory for them; with
-    `only_looks`, each Loop ends when further iterations cannot find anything new.
+    `only_looks`, each Loop ends once further iterations cannot find new data.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class Once:
         self._graph, self._programs = graph, programs
         self._may_overflow, self._only_looks = may_overflow, only_looks
         self._device = Decided(ends_loops=only_looks)
-        # Strict checks refuse to read what the host would have written.
+        # Strict checks refuse to read data that the host would have written.
         self.engine = self._engine("fast", self._device)
         self.unknown: Unknown | None = None
         self.invented: Unknown | None = None
 
     @property
     def note(self) -> str:
-        """The unknown data that a run with zeros depends on; empty if there are none."""
+        """The unknown data that a run with zeros depends on, as text; empty if there are none."""
         if self.unknown is not None:
             return f"with zeros: {self.unknown.why}"
         if self.invented is not None:
@@ -64,7 +64,7 @@ class Once:
         return ""
 
     def _engine(self, checks: Checks, device: ExecutableDevice | None = None) -> Engine:
-        """Compile; if a tile has too little memory, compile again so that the report shows it."""
+        """Compile; if a tile has too little memory, compile again for a report that shows this."""
         from poplite.program import Sequence as Nothing
 
         programs = dict(self._programs) or Nothing()
@@ -80,8 +80,8 @@ class Once:
     def run(self, run: Callable[[Engine], T], *, with_zeros: bool = False) -> T | None:
         """Run the programs by calling `run` with an engine, and return its result.
 
-        None is returned if control flow is unknown, unless the run continues `with_zeros`.  `run`
-        is called again, with a new engine, if it first ended at data that may yet be known.
+        Returns None if control flow is unknown, unless the run continues `with_zeros`. `run` is
+        called again, with a new engine, if it first ended at data that may still become known.
         """
         try:
             result = run(self.engine)
@@ -110,7 +110,7 @@ class Once:
         return True
 
     def _invented(self) -> Unknown | None:
-        """Return the data that control what runs and depend on zeros in place of host data."""
+        """Return the data of control flow that depend on zeros in place of host data."""
         executable = self.engine.executable
         if not gives_zeros(executable):
             return None
@@ -175,4 +175,4 @@ def connect_zeros(engine: Engine, streams: dict[str, Any], functions: list[str])
 
 
 def _fill_nothing(_: object, __: object) -> None:
-    """Leave the outputs of a host function as they are: zeros."""
+    """Leave the outputs of a host function unchanged: zeros."""

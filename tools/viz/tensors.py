@@ -1,4 +1,4 @@
-"""`poplite-viz tiles`, `tensor`, `regions`: where the elements of variables and views are."""
+"""`poplite-viz tiles`, `tensor`, `regions`: show where elements of variables and views are."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 QUANTITIES = ("memory", "free", "vertices", "cycles", "waited", "sent", "received", "copied")
 COMPILED = ("memory", "free", "vertices")
-"""Numbers that are known without a run."""
+"""Measures that are known without a run."""
 
 
 def tiles_command(parser: argparse.ArgumentParser) -> None:
-    """The tile map: every tile, shaded by the bytes it needs, or by another measure.
+    """Draw the tile map: every tile, shaded by the bytes it needs, or by another measure.
 
     Draw every tile of the target, shaded by the bytes it needs: variables, code, messages, stacks
     and copies; with --by, by another measure of the model.
@@ -44,24 +44,24 @@ def tiles_command(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         default=[],
-        help="shade only by the bytes of these variables",
+        help="count only the bytes of these variables",
     )
     parser.add_argument(
         "--by",
         choices=QUANTITIES,
-        help="memory that tiles need or have free, vertices, cycles busy or waiting for others, "
-        "bytes sent, received, or copied within the tile",
+        help="measure: memory that tiles need or have free, vertices, cycles busy or waiting for "
+        "other tiles, bytes sent, received, or copied within the tile",
     )
     add_steps(parser)
     parser.add_argument(
         "--from",
         dest="scale",
         choices=("zero", "least"),
-        help="where the colour scale begins (default: least if the least value is over half of the "
+        help="start of the colour scale (default: least if the least value is over half of the "
         "greatest, else zero)",
     )
     parser.add_argument(
-        "--tiles", metavar="A:B", type=_range, help="only these tiles, both included"
+        "--tiles", metavar="A:B", type=_range, help="show only tiles A to B inclusive"
     )
     set_drawing(parser, _tiles)
 
@@ -75,9 +75,9 @@ def _tiles(arguments: argparse.Namespace, out: Destination) -> None:
         return
     named = arguments.variable
     if named:
-        _refuse(arguments, ("step", "scale", "tiles", "execute"), "leave --variable out")
+        _refuse(arguments, ("step", "scale", "tiles", "execute"), "leave out --variable")
     else:
-        _refuse(arguments, ("step", "execute"), "--by cycles, or another quantity of what runs")
+        _refuse(arguments, ("step", "execute"), "pass --by cycles, or another measure of a run")
     from poplite.viz.tile_map import tiles_forms
 
     forms = tiles_forms(
@@ -110,7 +110,7 @@ def _draw_quantity(arguments: argparse.Namespace, out: Destination) -> None:
     from poplite.tools.viz.load_report import load_report
     from poplite.viz.tile_map import quantity_forms, quantity_map
 
-    _refuse(arguments, ("variable",), "leave --by out")
+    _refuse(arguments, ("variable",), "leave out --by")
     by: Quantity = arguments.by or "memory"
     if by in COMPILED and arguments.execute is None:
         arguments.execute = False
@@ -153,7 +153,7 @@ def _range(text: str) -> range:
     """
     first, colon, last = text.partition(":")
     if not first.isdecimal() or not (last.isdecimal() or not colon):
-        raise argparse.ArgumentTypeError(f"invalid tiles {text!r}; write A:B, for instance 0:63")
+        raise argparse.ArgumentTypeError(f"must be A:B, such as 0:63; found {text!r}")
     return range(int(first), int(last or first) + 1)
 
 
@@ -161,14 +161,14 @@ def _range(text: str) -> range:
 
 
 def tensor_command(parser: argparse.ArgumentParser) -> None:
-    """Which tile owns which elements of a variable.
+    """Draw which tile owns which elements of a variable.
 
     Draw which tile owns which elements of a variable, with its intervals.
     """
     add_picture(parser, formats=("txt", "svg", "png", "json", "html"))
     parser.add_argument("name", metavar="NAME", help="name of the variable, with its scopes")
     parser.add_argument(
-        "--view", metavar="INDEX", help="highlight a part of it, for instance '2:5, ::2'"
+        "--view", metavar="INDEX", help="highlight a part of the variable, such as '2:5, ::2'"
     )
     set_drawing(parser, _tensor)
 
@@ -191,10 +191,10 @@ def _tensor(arguments: argparse.Namespace, out: Destination) -> None:
 
 
 def regions_command(parser: argparse.ArgumentParser) -> None:
-    """Which intervals of memory a view consists of, operation by operation.
+    """Draw the intervals of memory in a view, operation by operation.
 
-    Draw the view after each operation on a variable, one frame each, and the intervals of memory
-    that it consists of; or a field of a vertex, and the copies that it forces.
+    Draw the view after each operation on a variable, one frame each, with its intervals of memory;
+    or a field of a vertex, and the copies that it forces.
     """
     add_picture(parser, formats=("txt", "svg", "png", "json", "html"))
     parser.add_argument(
@@ -206,13 +206,13 @@ def regions_command(parser: argparse.ArgumentParser) -> None:
         dest="operations",
         action="append",
         default=[],
-        help="an operation: an index ('2:5, ::2'), or one of Poplar's with its arguments "
+        help="an operation: an index ('2:5, ::2'), or a Poplar operation with its arguments "
         "('dimShuffle 1,0', 'broadcast 3 0', 'concat NAME 0'); may be repeated",
     )
     parser.add_argument(
         "--field",
         metavar="'SET#VERTEX.FIELD'",
-        help="draw the elements connected to a field of a vertex, for instance 'blur#3.x'",
+        help="draw the elements connected to a field of a vertex, such as 'blur#3.x'",
     )
     set_drawing(parser, _regions)
 
@@ -244,21 +244,21 @@ def _check(arguments: argparse.Namespace) -> None:
             f"{' or a variable' if both else ''}",
             at=None,
             found="both are given" if both else "neither is given",
-            fix=command("regions", arguments.target, "NAME", "--op", "dimShuffle 1,0"),
+            fix="run " + command("regions", arguments.target, "NAME", "--op", "dimShuffle 1,0"),
         )
     if arguments.field is not None and arguments.operations:
         raise InvalidOption(
-            "operations are those of a variable",
+            "--op needs a variable, not a field",
             at=None,
             found=f"--op {arguments.operations[0]!r} with --field {arguments.field!r}",
-            fix="leave --op out, or give the name of a variable",
+            fix="leave out --op, or pass the name of a variable",
         )
     if arguments.field is not None and is_report_file(arguments.target):
         raise InvalidOption(
-            "a saved report or executable does not say what a single vertex is connected to",
+            "a saved report or executable does not contain the connections of single vertices",
             at=None,
             found=f"--field {arguments.field!r} with {arguments.target!r}",
-            fix="give file.py:callable, which builds the graph, or a file of graph.save",
+            fix="pass file.py:callable, which builds the graph, or a file from graph.save",
         )
     for operation in arguments.operations:
         read_operation(operation)

@@ -1,5 +1,5 @@
-"""Vertex classes as C++ codelets: the typed form of `compute`, written out.
+"""Vertex classes as C++ codelets, written from the typed form of `compute`.
 
-`file_text` assembles a file, class by class; `statements` and `expressions` write the bodies of its
-functions, with the kinds that `typing` inferred, as `terms` of C++.
+`file_text` assembles a file, class by class; `statements` and `expressions` write the bodies of
+functions as `terms` of C++, with the kinds that `typing` inferred.
 """

@@ -1,6 +1,6 @@
 """Expressions of `compute` in C++, by the rules of docs/arithmetic.md.
 
-Every operand is widened as the table says; the widening is explicit where C++ would differ::
+Every operand is widened by the table there; the widening is explicit where C++ would differ::
 
     (i + 0.5) * self.step     (i an int, step FLOAT)     float(double(i) + 0.5) * step
     self.n // 2               (n INT)                    pl::floor_divide(pl::Int(n), 2)
@@ -53,7 +53,7 @@ class ExpressionWriter:
     # -- numbers -----------------------------------------------------------------------------------
 
     def term(self, node: ast.expr) -> Term:
-        """Return a number."""
+        """Return the term of a number."""
         if node in self.facts.constants:
             value = self.facts.constants[node]
             return literal_term(value, literal_kind(value))
@@ -74,7 +74,7 @@ class ExpressionWriter:
         return terms
 
     def kept(self, term: Term) -> Term:
-        """Keep a number in a variable, unless it is a literal."""
+        """Store a number in a variable, unless it is a literal."""
         if term.number is not None:
             return term
         name = self.function.kept(NUMBERS[term.kind], term.code)
@@ -120,7 +120,7 @@ class ExpressionWriter:
         return joined_tests("&&", [compared_terms(*pair) for pair in pairs])
 
     def _compared_one_by_one(self, parts: list[ast.expr], symbols: list[str]) -> Term:
-        """Compare a chain in which a later part may store: it is evaluated only if needed."""
+        """Compare a chain whose later parts may store; each part is evaluated only if needed."""
         result = self.function.variables.temporary("holds")
         left, right = (self.kept(self.term(part)) for part in parts[:2])
         self.function.add(f"bool {result} = {compared_terms(symbols[0], left, right).code};")
@@ -148,7 +148,7 @@ class ExpressionWriter:
         return result
 
     def _chosen_one_by_one(self, node: ast.BoolOp, kind: Kind) -> Term:
-        """Write `and` or `or` of parts that may store: each is evaluated only if needed."""
+        """Write `and` or `or` of parts that may store; each part is evaluated only if needed."""
         result = self._result(kind)
         is_and = isinstance(node.op, ast.And)
 
@@ -169,7 +169,7 @@ class ExpressionWriter:
         return result
 
     def _if(self, test: str, write: object, otherwise: object = None) -> None:
-        """Write an `if` whose blocks are written by functions."""
+        """Write an `if`; functions write its blocks."""
         assert callable(write)
         self.function.add(f"if ({test}) {{")
         self.function.lines += self.function.block(write)
@@ -198,7 +198,7 @@ class ExpressionWriter:
     # -- conditions --------------------------------------------------------------------------------
 
     def test(self, node: ast.expr) -> Term:
-        """Return a condition: its parts are tested one by one, not combined into a number."""
+        """Return a condition, whose parts are tested one by one, not combined into a number."""
         if node in self.facts.constants:
             return truth_term(self.term(node))
         has_effect = self.function.has_effect
@@ -236,11 +236,11 @@ class ExpressionWriter:
         return self.function.element(owner, self.index(node.slice))
 
     def index(self, node: ast.expr) -> str:
-        """Return an index, unconverted if it cannot be negative or exceed 32 bits."""
+        """Return an index; it is converted unless it is known to be within 0 to 2**32 - 1."""
         return index_of(self.term(node), self.function.counters, node)
 
     def vector(self, node: ast.expr) -> str:
-        """Return a vector or a list of vectors."""
+        """Return the text of a vector or a list of vectors."""
         value = self.facts.containers[node]
         assert isinstance(value, ElementsValue)
         whole = self.function.member(value.field.name)
@@ -264,7 +264,7 @@ class ExpressionWriter:
 
 
 def index_of(term: Term, counters: set[str], node: ast.expr) -> str:
-    """Return a number as an index."""
+    """Return the text of a number as an index."""
     is_counter = isinstance(node, ast.Name) and node.id in counters
     is_small = isinstance(term.number, int) and 0 <= term.number < 2**31
     return term.code if is_counter or is_small else f"pl::index({term.code})"
@@ -285,8 +285,7 @@ def element_term(field: Field, code: str, is_dereferenced: bool = False) -> Term
 
 
 # -- calls -----------------------------------------------------------------------------------------
-#
-# math.exp(x)             pl::exp(x)                     the kernel, written into the same file
+# math.exp(x)             pl::exp(x)                     the kernel, written to the same file
 # max(self.a, 0)          pl::maximum<float>(*a, 0.0f)
 # self.dot(x, row)        dot(row)                       a vector field is not an argument
 #
@@ -315,7 +314,7 @@ class CallWriter:
         self.lanes = LanesWriter(function, expressions)
 
     def term(self, node: ast.Call) -> Term:
-        """Return a call that returns a number."""
+        """Return the term of a call that returns a number."""
         if node in self.facts.folds:
             return self.lanes.fold(node)
         if node in self.facts.helpers:
@@ -368,7 +367,7 @@ class CallWriter:
 
 
 def function_term(name: str, terms: list[Term], function: CodeletFunction) -> Term:
-    """Return a function of the arithmetic, by its name there."""
+    """Return a call of a function of the arithmetic, by its name there."""
     first, kinds = terms[0], [term.kind for term in terms]
     if name in _WIDEST_OF_TWO:
         kind = max(Kind.INT, *kinds)
@@ -469,14 +468,14 @@ _FUNCTIONS = {
 
 
 class LanesWriter:
-    """Writes the lanes of one function."""
+    """Writes the expressions on lanes of one function."""
 
     def __init__(self, function: CodeletFunction, expressions: ExpressionWriter) -> None:
         self.function, self.facts = function, function.facts
         self.expressions = expressions
 
     def code(self, node: ast.expr) -> str:
-        """Return an expression of lanes."""
+        """Return the text of an expression on lanes."""
         kind = self.kind(node)
         assert kind is not None
         number = NUMBERS[kind]
@@ -531,8 +530,8 @@ class LanesWriter:
         if self.function.has_effect(node):
             self.function.checked.scope.refuse(
                 node,
-                "a helper that stores, or may stop, is called in the middle of lanes",
-                "assign what it returns to a local before",
+                "an expression on lanes calls a helper that stores or may stop",
+                "assign its result to a local variable first",
             )
 
     def _load(self, node: ast.Call, number: str) -> str:
@@ -542,7 +541,7 @@ class LanesWriter:
         return f"pl::load<{number}>({vector}, {places})"
 
     def store(self, node: ast.Call) -> str:
-        """Return the statement that stores lanes in a vector."""
+        """Return a statement that stores lanes in a vector."""
         assert isinstance(node.func, ast.Attribute)
         self._refuse_effects(node)
         owner = self.facts.containers[node.func.value]
@@ -552,7 +551,7 @@ class LanesWriter:
         return f"pl::store<{ELEMENTS[owner.field.element]}>({vector}, {first}, {value});"
 
     def _mapped(self, node: ast.Call, kind: Kind) -> str:
-        """Return a call of a function for each lane; its numbers are evaluated once."""
+        """Return the call of a function for each lane; number arguments are evaluated once."""
         called, facts = self.facts.mapped[node], self.facts
         lanes, parameters, terms = [], [], []
         for each in called.args:

@@ -3,7 +3,7 @@
 A file has three parts::
 
     #include <poplar/Vertex.hpp>        Poplar's types
-    namespace pl { ... }                the arithmetic; exp and the others, if they are called
+    namespace pl { ... }                the arithmetic; exp and other functions, if they are called
     class Axpy : public poplar::Vertex  a class for each vertex class
 """
 
@@ -40,7 +40,7 @@ _HEAD = """\
 
 
 class CodeletFile(NamedTuple):
-    """A C++ file, and the name of each vertex class in it."""
+    """A C++ file, with the name of each vertex class in it."""
 
     text: str
     names: Mapping[type[Vertex], str]
@@ -49,8 +49,8 @@ class CodeletFile(NamedTuple):
 def codelet_file(classes: Iterable[type[Vertex]], *, stops_outside: bool = False) -> CodeletFile:
     """Return the codelets of vertex classes as a file.
 
-    With `stops_outside`, an out-of-range index of a field stops the vertex; bodies that classes
-    give in C++ are not changed.
+    With `stops_outside`, an out-of-range index of a field stops the vertex; `cpp` texts of classes
+    are not changed.
 
     Raises `VertexCompileError` for constructs that codelets do not support.
     """
@@ -77,7 +77,7 @@ def codelet_file(classes: Iterable[type[Vertex]], *, stops_outside: bool = False
 
 @cache
 def shipped(name: str) -> str:
-    """Return a text that comes with the package."""
+    """Return a text file of the package."""
     return files("poplite.ipu").joinpath("text", name).read_text(encoding="utf-8")
 
 
@@ -89,16 +89,16 @@ def codelet_text(classes: type[Vertex] | Iterable[type[Vertex]]) -> str:
     """Return vertex classes as C++ codelets, for the compiler of Poplar's SDK.
 
     The file includes only Poplar's headers. Equal classes give equal text. `@pl.faster` forms are
-    left out. A class may give the body of `compute` in C++, as the text `cpp`; it is used
+    ignored. A class may have the body of `compute` in C++, as the text `cpp`; it is used
     unchanged, with the usual declarations of fields.
 
     Args:
-        classes: a vertex class, or several; templates must have their element types.
+        classes: a vertex class, or several classes; templates must have their element types.
 
     Raises:
         ElementTypeError: for anything that is not a vertex class.
         VertexCompileError: if a `compute` is outside the dialect, has no source text, prints, or
-            uses QUARTER; with the line.
+            uses QUARTER; the error has the line.
 
     >>> import poplite as pl
     >>> class Axpy(pl.Vertex):
@@ -130,8 +130,8 @@ def codelet_text(classes: type[Vertex] | Iterable[type[Vertex]]) -> str:
     for each in listed:
         if not (isinstance(each, type) and issubclass(each, Vertex)):
             raise ElementTypeError(
-                f"codelet_text: {clipped(each)} is not a vertex class",
-                fix="codelet_text(Axpy), or codelet_text([Axpy, Scale[pl.FLOAT]])",
+                f"codelet_text: classes must be vertex classes; found {clipped(each)}",
+                fix="pass codelet_text(Axpy), or codelet_text([Axpy, Scale[pl.FLOAT]])",
             )
     return codelet_file(listed).text
 
@@ -160,7 +160,7 @@ def class_text(
     *,
     stops_outside: bool,
 ) -> str:
-    """Return the codelet of a vertex class under a name, and note which `math` functions it calls.
+    """Return the codelet of a vertex class under a name; record the `math` functions it calls.
 
     With `stops_outside`, an out-of-range index of a field stops the vertex.
 
@@ -170,7 +170,7 @@ def class_text(
     checked = check(vertex)
     own = own_text(vertex)
     is_multi = issubclass(vertex, MultiVertex)
-    code_identity(vertex)  # refuses classes that print
+    code_identity(vertex)  # refuses a class that prints
     completely = set() if own is not None else written_completely(checked)
     if own is None:
         functions = _functions(checked, mathematics, is_multi=is_multi, stops_outside=stops_outside)
@@ -191,9 +191,9 @@ def class_text(
 
 
 def own_text(vertex: type[Vertex]) -> str | None:
-    """Return the C++ that a class gives for its `compute`, `cpp`, or None.
+    """Return the `cpp` of a class, its C++ for `compute`, or None.
 
-    A class that overrides `compute` does not inherit the `cpp` of the old one.
+    A class that overrides `compute` does not inherit the `cpp` of the overridden one.
     """
     for cls in vertex.__mro__:
         if "cpp" in vars(cls):
@@ -201,9 +201,9 @@ def own_text(vertex: type[Vertex]) -> str | None:
             if isinstance(text, str):
                 return text
             raise VertexCompileError(
-                f"'{vertex.__name__}.cpp' is {clipped(text)}, not a text",
+                f"'{vertex.__name__}.cpp' must be a text; found {clipped(text)}",
                 at=vertex.location,
-                fix='cpp = """...""", the body of compute in C++',
+                fix='set cpp = """...""", the body of compute in C++',
             )
         if "compute" in vars(cls):
             return None
@@ -221,7 +221,7 @@ def declared_fields(vertex: type[Vertex]) -> list[Field]:
 
 
 def field_type(field: Field, is_complete: bool) -> str:
-    """Return the C++ type of a field; an output that is only partly written becomes an InOut.
+    """Return the C++ type of a field; an output that may be partly unwritten becomes an InOut.
 
     >>> from poplite.types import FLOAT
     >>> field_type(Field("x", "input", FLOAT, 2), False)
@@ -253,10 +253,10 @@ def _check_fields(vertex: type[Vertex]) -> None:
     for field in vertex.fields.values():
         if field.variable is not None:
             raise VertexCompileError(
-                f"'{vertex.__name__}' is a template, and field '{field.name}' has no element type",
+                f"'{vertex.__name__}' is a template: field '{field.name}' has no element type",
                 at=vertex.location,
                 found=f"declared: {field}",
-                fix=f"name the element types: {vertex.__name__}[pl.FLOAT]",
+                fix=f"give the element types: {vertex.__name__}[pl.FLOAT]",
             )
         if field.element in (QUARTER, QUARTER_METADATA):
             raise VertexCompileError(
@@ -300,16 +300,16 @@ def _summary(vertex: type[Vertex]) -> list[str]:
     return [line.strip().rstrip("\\") for line in text.splitlines()]
 
 
-# -- outputs that a `compute` writes completely, whatever its fields hold --------------------------
-# A real machine does not define unwritten elements of an `Output`; so outputs that may have some
-# are exported as `InOut`. Only the source text is considered::
+# -- outputs that a `compute` writes completely, for all contents of its fields --------------------
+# On a real machine, unwritten elements of an `Output` are undefined, so outputs that may have such
+# elements are exported as `InOut`. Only the source text is considered::
 #
 #     self.y = ...                                        outside of branches and loops
 #     for i in range(len(self.out)): self.out[i] = ...    the same, in every iteration
 
 
 def written_completely(checked: Checked) -> set[str]:
-    """Return the outputs whose elements are all written."""
+    """Return the names of outputs whose elements are all written."""
     if issubclass(checked.vertex, MultiVertex) or checked.raises:
         return set()
     return {
@@ -377,7 +377,7 @@ def _is_element(checked: Checked, place: ast.Subscript, name: str, index: str) -
 
 
 def _is_row(checked: Checked, row: ast.expr, name: str, index: str) -> bool:
-    """Return whether a vector is the row of this iteration, or a local that holds it."""
+    """Return whether a vector is the row of this iteration, or a local variable with this row."""
     if not _is_of(checked, row, name, 1):
         return False
     if isinstance(row, ast.Name):
@@ -411,19 +411,18 @@ def _assigns(loop: ast.For, name: str) -> bool:
 
 
 # -- kernels of `poplite.vertex.compute.mathematics` as C++ functions ------------------------------
-# A kernel is called once, with values that write a line for each of their operations::
+# A kernel is called once, with values whose operations each write a line::
 #
 #     x * 0.5 + 1.0       const float v1 = x * 0.5f;
 #                         const float v2 = v1 + 1.0f;
-#
-# So `exp` and the others are bit-identical to those in both forms of `compute`.
+# So `exp` and other functions are bit-identical to those in both forms of `compute`.
 
 _INTEGERS = {"float": "int", "double": "long long"}
 _FLOATS = {integer: real for real, integer in _INTEGERS.items()}
 _KINDS = {"float": Kind.F32, "double": Kind.FLOAT}
 
 HELPERS = """\
-// What the functions below are made of: integers that wrap around, and the bits of floats.
+// Parts of the functions below: integers that wrap around, and the bits of floats.
 
 namespace pl {
 
@@ -437,7 +436,7 @@ inline long long product(long long a, long long b) { return (Int(a) * Int(b)).va
 inline long long shifted_left(long long a, long long b) { return (Int(a) << Int(b)).value; }
 
 template <class To, class From> inline To same_bits(From from) {
-  static_assert(sizeof(To) == sizeof(From), "bits of another size");
+  static_assert(sizeof(To) == sizeof(From), "sizes must be equal");
   To to;
   __builtin_memcpy(&to, &from, sizeof to);
   return to;
@@ -467,7 +466,7 @@ def math_function(name: str, kind: Kind) -> str:
 
 
 def _needed(lines: list[str]) -> list[str]:
-    """Return the lines whose variables are used by later ones, and the last line."""
+    """Return the lines whose variables are used by later lines, and the last line."""
     kept: list[str] = []
     used: set[str] = set()
     for line in reversed(lines):
@@ -503,7 +502,7 @@ def _compared(symbol: str) -> _Operator:
 
 
 class _Value:
-    """A variable of the function that is written, with the operators of numbers."""
+    """A variable of the function that is being written, with the operators of numbers."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -511,7 +510,7 @@ class _Value:
         self.writer, self.code, self.type_name = writer, code, type_name
 
     def beside(self, other: Any) -> str:
-        """Return the other operand as text; a plain number gets this value's type."""
+        """Return another operand as text; a plain number gets the type of this value."""
         if isinstance(other, _Value):
             return other.code
         kind = _KINDS.get(self.type_name)
@@ -521,7 +520,7 @@ class _Value:
         return text if self.type_name == "int" or text.endswith(("LL", "e")) else f"{text}LL"
 
     def made(self, symbol: str, left: str, right: str) -> _Value:
-        """Return the variable of an operation on this value and another operand."""
+        """Return the variable for an operation on this value and another operand."""
         is_float = self.type_name in _KINDS
         if is_float or symbol not in _INTEGER_FUNCTIONS:
             return self.writer.made(self.type_name, f"{left} {symbol} {right}")
@@ -544,7 +543,7 @@ class _Value:
 
 
 class _Writer:
-    """Writes the operations of kernels; see `poplite.vertex.compute.mathematics.singles`."""
+    """Writes the operations of a kernel; see `poplite.vertex.compute.mathematics.singles`."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

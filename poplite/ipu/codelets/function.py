@@ -1,10 +1,10 @@
-"""State shared by the writers of one function: its facts, its variables, the lines written so far.
+"""State that the writers of one function share: its facts, its variables, its lines so far.
 
 The lines of a block are collected in `lines`; an expression that needs a temporary variable adds a
-line there, before the line of its statement. Some calls of helpers do more than return a number:
-they store, or may stop the vertex. C++ does not specify the order in which the operands of `+` are
-evaluated, while Python goes from left to right. So the operands of an expression with such a call
-are stored in temporary variables, one after the other.
+line before the line of its statement. Some calls of helpers have effects: they store, or may stop
+the vertex. C++ does not specify the order in which the operands of `+` are evaluated, while Python
+evaluates them from left to right. So the operands of an expression with such a call are stored in
+temporary variables, one after the other.
 """
 
 from __future__ import annotations
@@ -19,24 +19,22 @@ from poplite.vertex.compute.arithmetic import Kind
 from poplite.vertex.compute.helpers import Constants
 from poplite.vertex.compute.typing.facts import Checked, ElementsValue, Facts, LanesOf, Mixed, Value
 
-# -- variables: one for each kind that a local has where it is read --------------------------------
-#
-# A Python local has a kind at each place. In C++ it becomes one variable for each kind that is
-# read, and an assignment sets those that are at least as wide::
+# -- variables, one for each kind in which a local is read -----------------------------------------
+# A Python local has a kind at each place. In C++ it becomes one variable for each kind in which it
+# is read, and an assignment sets all variables that are at least as wide::
 #
 #     t = 0.1                   t_double = 0.1;  t_float = 0.1f;
 #     if flag: t = self.x[0]    if (flag) t_float = x[0];
 #     self.y = t * 3            *y = t_float * 3.0f;
 #
 # Widening at the assignment gives the same value as widening where paths merge
-# (`poplite.vertex.compute.typing.facts`), so nothing has to be copied there.
-#
-# A variable is declared in the innermost block that contains all its uses; one that is only
-# assigned by loops and only read in their bodies is declared in each loop.
+# (`poplite.vertex.compute.typing.facts`), so no copies are needed where paths merge.
+# A variable is declared in the innermost block that contains all its uses; a variable that only
+# loops assign, and that is read only in their bodies, is declared in each loop.
 
 
 ROW: Literal["row"] = "row"
-"""The version of a local that holds a row of a list: the row number."""
+"""The version of a local that is a row of a list: the row number."""
 
 Version = Kind | LanesOf | Literal["row"]
 
@@ -49,7 +47,7 @@ _SUFFIXES = {
 }
 
 Place = tuple[tuple[int, int], ...]
-"""Place of a statement: for each enclosing block, the block and the index in it."""
+"""The place of a statement: each enclosing block, with the index in it."""
 
 
 def type_of(version: Version) -> str:
@@ -64,7 +62,7 @@ def type_of(version: Version) -> str:
 
 
 def version_of(value: Value) -> Version | None:
-    """Return the version that holds a value; None for a field itself, which needs no variable."""
+    """Return the version for a value; None for a field, which needs no variable."""
     if isinstance(value, ElementsValue):
         return ROW if value.depth < value.field.depth else None
     assert not isinstance(value, Mixed)
@@ -75,7 +73,7 @@ class Variables:
     """The variables of one function.
 
     Attributes:
-        of_loops: locals that belong to the loops that assign them.
+        of_loops: locals that are declared by the loops that assign them.
     """
 
     def __init__(self, checked: Checked, taken: Sequence[str]) -> None:
@@ -107,11 +105,11 @@ class Variables:
         return {*self._names.values()}
 
     def versions(self, name: str) -> list[Version]:
-        """Return the versions of a local that are read, narrow to wide."""
+        """Return the versions of a local that are read, from narrow to wide."""
         return sorted(self._versions.get(name, ()), key=lambda each: (str(type(each)), str(each)))
 
     def at_least(self, name: str, kind: Kind) -> list[Kind]:
-        """Return the kinds of a local that an assigned number reaches, narrow to wide."""
+        """Return the kinds of a local that an assigned number sets, from narrow to wide."""
         kinds = (each for each in self._versions.get(name, ()) if isinstance(each, Kind))
         return sorted(each for each in kinds if each >= kind)
 
@@ -124,7 +122,7 @@ class Variables:
         return self._names[name, version]
 
     def parameter(self, name: str, version: Version) -> str:
-        """Return the C++ name of a parameter, commented out if nothing reads it."""
+        """Return the C++ name of a parameter, commented out if it is never read."""
         own = self._names[name, version]
         return own if any(each == name for each, _ in self._read) else f"/* {own} */"
 
@@ -143,12 +141,12 @@ class Variables:
 
 
 class _Uses:
-    """Where and how the locals of a function are used.
+    """The uses of a function's locals.
 
     Attributes:
-        versions: the names that are read, each with its version.
-        places: where each name is used.
-        stored: names that a statement other than a loop assigns.
+        versions: the names that are read, with their versions.
+        places: the places where each name is used.
+        stored: names that are assigned by statements other than loops.
     """
 
     def __init__(self, checked: Checked) -> None:
@@ -162,7 +160,7 @@ class _Uses:
 
     @property
     def of_loops(self) -> set[str]:
-        """Names that only loops assign, and only their bodies read."""
+        """Names that only loops assign, and that only their bodies read."""
         return self._loops - self._elsewhere - self.stored
 
     def _block(self, statements: Sequence[ast.stmt], path: Place, loops: frozenset[str]) -> None:
@@ -216,7 +214,7 @@ def loop_targets(node: ast.For) -> list[ast.Name]:
 
 
 def _innermost(places: Sequence[Place]) -> tuple[int, int]:
-    """Return the innermost block around all places, and its first statement that has one."""
+    """Return the innermost block around all places, and its first statement with one of them."""
     depth = 0
     while all(len(place) > depth for place in places):
         if len({place[depth][0] for place in places}) > 1:
@@ -241,7 +239,7 @@ class CodeletFunction:
     Attributes:
         names: the C++ names of all functions of the class.
         lines: the lines of the current block.
-        counters: locals that are native C++ integer counters at this point.
+        counters: locals that are native C++ integers at this point.
         mathematics: functions of `math` that the class calls.
     """
 
@@ -269,7 +267,7 @@ class CodeletFunction:
         return f"this->{own}" if own in self._hidden else own
 
     def element(self, owner: str, index: str) -> str:
-        """Return an element of a field, or one of its rows."""
+        """Return the text of an element of a field, or of one of its rows."""
         return f"pl::at({owner}, {index})" if self._stops_outside else f"{owner}[{index}]"
 
     def add(self, line: str) -> None:
@@ -284,7 +282,7 @@ class CodeletFunction:
         return [INDENT + line if line and line[0] != "#" else line for line in inner]
 
     def kept(self, type_name: str, code: str, stem: str = "kept") -> str:
-        """Keep a value in a new variable, and return its name."""
+        """Store a value in a new variable, and return its name."""
         name = self.variables.temporary(stem)
         self.add(f"const {type_name} {name} = {code};")
         return name
@@ -304,7 +302,7 @@ class CodeletFunction:
 
 
 def member(name: str) -> str:
-    """Return the name of a field in C++.
+    """Return the C++ name of a field.
 
     >>> member("x"), member("float")
     ('x', 'float_')
@@ -331,7 +329,7 @@ def _stores(checked: Checked) -> bool:
 
 
 def has_effect(checked: Checked, node: ast.AST) -> bool:
-    """Return whether an expression of a function calls such a helper."""
+    """Return whether an expression of a function calls a helper with effects."""
     helpers = checked.facts.helpers
     return bool(helpers) and any(
         isinstance(each, ast.Call) and each in helpers and changes_something(helpers[each])

@@ -4,10 +4,10 @@
         total += self.x[i]                 total = total + x[i];
                                          }
 
-A loop over a `range` evaluates its bounds once and has a separate counter, as in Python. Where that
+A loop over a `range` evaluates its bounds once and has a separate counter, as in Python. If this
 makes no difference, as above, the counter is a native C++ integer, which a tile counts in hardware.
 
-Such loops are:
+These loops are:
 
     for i in range(len(self.x))                   for (unsigned i = 0; i < x.size(); ++i)
     for i in range(worker, len(self.x), 6)        for (unsigned i = worker; i < x.size(); i += 6)
@@ -58,11 +58,11 @@ from poplite.vertex.compute.typing.facts import ElementsValue, LanesOf
 from poplite.vertex.fields import Field
 
 Assigned = Term | tuple[Version, str] | None
-"""A number; lanes or a row, as C++; None for a field itself."""
+"""A number; the C++ of lanes or of a row; None for a field."""
 
 
 class StatementWriter:
-    """Writes the statements of one function; a method returns whether the next one is reached."""
+    """Writes the statements of one function; methods return whether the next one is reachable."""
 
     def __init__(self, function: CodeletFunction) -> None:
         self.function, self.facts = function, function.facts
@@ -92,7 +92,7 @@ class StatementWriter:
                     self.function.add(f"{NUMBERS[wider]} {variables.name(name, wider)} = {code};")
 
     def block(self, statements: Sequence[ast.stmt], first: int = 0) -> bool:
-        """Write statements, up to one after which nothing is reachable."""
+        """Write statements, until the rest is unreachable."""
         for number, statement in enumerate(statements):
             if number < first:
                 continue
@@ -224,14 +224,14 @@ class StatementWriter:
         self._store(target, binary_term(BINARY[type(node.op)], *terms))
 
     def _increase_at(self, node: ast.AugAssign, target: ast.Subscript) -> None:
-        """Write `vector[index] += value` if the index comes from a helper, which is called once."""
+        """Write `vector[index] += value` for an index from a helper, which is called once."""
         owner = self.facts.containers[target.value]
         assert isinstance(owner, ElementsValue)
         if self.function.has_effect(target.value):
             self.function.checked.scope.refuse(
                 target,
-                "which row is changed comes from a helper that stores, or may stop",
-                "assign what it returns to a local before",
+                "the number of the changed row comes from a helper that stores or may stop",
+                "assign its result to a local variable first",
             )
         vector = self.expressions.vector(target.value)
         at = self.function.kept("unsigned", self.expressions.index(target.slice), "place")
@@ -242,7 +242,7 @@ class StatementWriter:
         new = binary_term(BINARY[type(node.op)], old, self.expressions.term(node.value))
         self.function.add(f"{place} = {stored(owner.field, new)};")
 
-    # -- everything else ---------------------------------------------------------------------------
+    # -- other statements --------------------------------------------------------------------------
 
     def _Pass(self, node: ast.Pass) -> None:
         pass
@@ -381,7 +381,7 @@ class StatementWriter:
         return variables.temporary("turn")
 
     def _elements(self, node: ast.For) -> bool:
-        """Write a loop over a vector, or over enumerate or zip of vectors."""
+        """Write a loop over a vector, or over `enumerate` or `zip` of vectors."""
         vectors = [node.iter]
         counts = False
         if isinstance(node.iter, ast.Call):
@@ -407,7 +407,7 @@ class StatementWriter:
 
 
 def stored(field: Field, value: Term) -> str:
-    """Return a number as an element of a field."""
+    """Return the text of a number as an element of a field."""
     element = field.element
     if element is FLOAT:
         return value.to(Kind.F32).code
@@ -445,7 +445,7 @@ def function_text(function: CodeletFunction, *, is_multi: bool) -> list[str]:
 
 
 def _worker(function: CodeletFunction) -> str:
-    """Return the worker parameter of a MultiVertex's `compute`; it is treated as an index."""
+    """Return the worker parameter of a MultiVertex's `compute`, which counts as an index."""
     (name,) = function.checked.scope.parameters
     own = function.variables.name(name, Kind.INT)
     if name not in function.variables.stored and name not in function.variables.of_loops:
@@ -457,7 +457,7 @@ def _worker(function: CodeletFunction) -> str:
 
 
 def _assigns_only(statement: ast.stmt, name: str) -> bool:
-    """Return whether a statement only assigns to a name, or to several, and reads none of them."""
+    """Return whether a statement only assigns one or more names, and reads none of them."""
     if isinstance(statement, ast.Assign):
         targets, value = statement.targets, statement.value
     elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
@@ -498,7 +498,7 @@ def _breaks_of(statements: Sequence[ast.stmt]) -> list[ast.Break]:
 
 
 _SIGNED = INT, SHORT, SIGNED_CHAR, UNSIGNED_SHORT, UNSIGNED_CHAR
-"""Element types whose values all fit an int."""
+"""Element types all of whose values fit an int."""
 
 _LARGEST = 2**31 - 1
 
@@ -518,7 +518,7 @@ class NativeLoop(NamedTuple):
 
 
 def native_loop(function: CodeletFunction, node: ast.For, bounds: list[Term]) -> NativeLoop | None:
-    """Return the counter of a loop over a range, or None if it needs 64 bits."""
+    """Return the native counter of a loop over a range; None if it needs 64 bits."""
     assert isinstance(node.iter, ast.Call)
     assert isinstance(node.target, ast.Name)
     name, variables = node.target.id, function.variables
@@ -556,7 +556,7 @@ def _step(node: ast.expr, term: Term) -> str | None:
 
 
 def _of_state(function: CodeletFunction, node: ast.expr) -> str | None:
-    """Return the counter type for a bound that no vertex changes and that fits 32 bits."""
+    """Return the counter type for a State bound that is never changed and fits 32 bits."""
     if not (isinstance(node, ast.Attribute) and is_self(node.value)):
         return None
     field = function.checked.vertex.fields.get(node.attr)

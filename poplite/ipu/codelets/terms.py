@@ -1,13 +1,13 @@
-"""Terms of C++: numbers, types, names, operators.
+"""Terms of C++: numbers, types, names, and operators.
 
     FLOAT, HALF, INT        float, half, int            elements in memory
     F32, FLOAT, INT, UINT   float, double, pl::Int, pl::Unsigned     numbers inside `compute`
     0.1 with a float32      0.1f                        rounded when the text is written
 
-A name that is reserved in C++ gets an underscore: the field `float` becomes `float_`.  So does one
-that a header may define as a macro.  Macros are spelled in capitals, so every name that begins with
-a capital, followed by a capital, a digit or an underscore, gets one, whichever headers a compiler
-has; the few macros in lower case are listed.  Ordinary names stay readable.
+A name that is reserved in C++ gets an underscore: the field `float` becomes `float_`. So does a
+name that a header may define as a macro. Macros are spelled in capitals, so every name that begins
+with a capital, followed by a capital, a digit or an underscore, gets one, independently of a
+compiler's headers; the few macros in lower case are listed. Ordinary names stay readable.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ ELEMENTS: dict[type[ElementType[Any]], str] = {
     **{element: element.toString() for element in STORED},
     UNSIGNED_INT: "unsigned",
 }
-"""The C++ type of an element, in the order in which the host program numbers them; QUARTER is not
-among them."""
+"""The C++ type of each element type except QUARTER, in the order in which the host program numbers
+them."""
 
 NUMBERS: dict[Kind, str] = {
     Kind.BOOL: "bool",
@@ -59,10 +59,10 @@ _MACROS = re.compile(
     r"|is(nan|inf|finite|normal|subnormal|zero|unordered|less\w*|greater\w*)|signbit|fpclassify"
     r"|(get|put)w?c(har)?|feof|ferror|clearerr|fileno|to(upper|lower)|is(al\w+|digit|\w*space|graph)"
 )
-"""Names of macros: all in capitals, those of C and POSIX in lower case, and C functions that may
-also be macros."""
+"""Names of macros: all names in capitals, the macros of C and POSIX in lower case, and C functions
+that may also be macros."""
 _OURS = frozenset({"compute", "half", "numWorkers", "pl", "poplar", "std"})
-"""Names that codelets use for something else."""
+"""Names that codelets use themselves."""
 
 
 @lru_cache(maxsize=4096)
@@ -79,7 +79,7 @@ def identifier(name: str) -> str:
 
 
 def unused(name: str, names: Iterable[str]) -> str:
-    """Return the name itself, or with the first number appended that makes it unique.
+    """Return the name itself, or with the least number appended that makes it unique.
 
     >>> unused("row", {"row", "row_2"})
     'row_3'
@@ -92,7 +92,7 @@ def unused(name: str, names: Iterable[str]) -> str:
 
 
 def literal(value: bool | int | float, kind: Kind) -> str:
-    """Return a Python number as a literal of a kind, rounded as the arithmetic rounds it.
+    """Return a Python number as a literal of a kind, rounded by the rules of the arithmetic.
 
     >>> literal(0.1, Kind.F32), literal(0.1, Kind.FLOAT), literal(3, Kind.F32)
     ('0.1f', '0.1', '3.0f')
@@ -122,21 +122,21 @@ def _decimal(text: str) -> str:
     return text if "." in text or "e" in text else f"{text}.0"
 
 
-# -- expressions that know how tightly their last operator binds -----------------------------------
+# -- expressions with the precedence of their last operator ----------------------------------------
 #
 # Term("a + b", ADDITION) as an operand of `*`      (a + b)
 
 
 PRIMARY, UNARY, PRODUCT, ADDITION, SHIFT, RELATION, EQUALITY, BITS, AND, OR, CHOICE = range(11)
-"""Precedence levels of operators, the highest first; `&`, `|` and `^` share one level here."""
+"""Precedence levels of operators, the highest first; here, `&`, `|` and `^` share one level."""
 
 
 class Term(NamedTuple):
     """An expression in C++.
 
     Attributes:
-        level: of its last operator.
-        is_class: whether it is a `pl::Int` rather than a native C++ integer; for ints only.
+        level: the precedence level of its last operator.
+        is_class: for ints, whether it is a `pl::Int` instead of a native C++ integer.
         number: its value, for a literal.
     """
 
@@ -151,7 +151,7 @@ class Term(NamedTuple):
         return self.code if self.level <= level else f"({self.code})"
 
     def to(self, kind: Kind) -> Term:
-        """Return the same number widened to a kind, once."""
+        """Return the number widened to a kind, unless it has this kind."""
         if self.number is not None:
             return literal_term(self.number, kind)
         if self.kind is kind:
@@ -180,8 +180,8 @@ def literal_term(value: bool | int | float, kind: Kind) -> Term:
 
 # -- operators, comparisons, choices ---------------------------------------------------------------
 #
-# Ints are `pl::Int`, whose operators wrap around; one operand of that class is enough, as the other
-# is converted. If neither is, the left one is converted explicitly.
+# Ints are `pl::Int`, whose operators wrap around; one operand of that class suffices, since the
+# other is converted. If neither has it, the left one is converted explicitly.
 
 
 _LEVELS = {"+": ADDITION, "-": ADDITION, "*": PRODUCT, "/": PRODUCT}
@@ -275,7 +275,7 @@ def compared_terms(symbol: str, left: Term, right: Term) -> Term:
 
 
 def truth_term(term: Term) -> Term:
-    """Return whether a number differs from zero; NaN does.
+    """Return the test whether a number differs from zero; NaN does.
 
     >>> truth_term(Term("x", Kind.F32)).code
     'x != 0.0f'
@@ -296,7 +296,7 @@ def joined_tests(symbol: str, tests: list[Term]) -> Term:
 
 
 def choice_term(test: Term, one: Term, other: Term, kind: Kind) -> Term:
-    """Return `test ? one : other`, both of a kind.
+    """Return `test ? one : other`, with both results of a kind.
 
     >>> one, other = literal_term(1, Kind.INT), Term("x", Kind.F32)
     >>> choice_term(Term("b", Kind.BOOL), one, other, Kind.F32).code

@@ -14,9 +14,9 @@
 //   reset                        ok, once arithmetic has its initial modes again
 //   quit, or the end of commands
 //
-// Any command may be answered by `error CLASS BYTES` and that many bytes of text; the next one is
-// handled as usual. The program is the same for every graph: poplite/ipu/tables writes its input.
-// TABLES has a checksum, which is compared first; numbers of a table are checked where they are
+// Any command may be answered by `error CLASS BYTES` and that many bytes of text; the next command
+// is handled as usual. The program is the same for every graph: poplite/ipu/tables writes its input.
+// TABLES has a checksum, which is compared first; numbers in a table are checked where they are
 // used, so that wrong numbers with a correct checksum are also refused.
 
 #include <algorithm>
@@ -60,7 +60,7 @@ using Integer = long long;
 
 // ---- Files ----------------------------------------------------------------------------------
 
-// A file in memory; writes to a shared one are visible to the other side.
+// A file in memory; writes to a shared file are visible to the other process.
 class Mapped {
 public:
   Mapped(const std::string &path, bool shared) {
@@ -94,7 +94,7 @@ std::size_t count_of(Integer number) {
   return static_cast<std::size_t>(number);
 }
 
-// Whether `count` items of some bytes fit in `room` bytes, from byte `at` on.
+// Whether `count` items of a given size fit in `room` bytes, beginning at byte `at`.
 bool are_within(Integer at, Integer count, std::size_t bytes, std::size_t room) {
   return at >= 0 && count >= 0 && static_cast<std::size_t>(at) <= room &&
          static_cast<std::size_t>(count) <= (room - static_cast<std::size_t>(at)) / bytes;
@@ -165,7 +165,7 @@ public:
     if (file.size < 64 || std::memcmp(file.data, "poplite", 8) != 0)
       throw std::runtime_error(path + " holds no tables");
     if (word(8) != 2) throw std::runtime_error(path + " is of another version than 2");
-    // The checksum is of all bytes but its own eight.
+    // The checksum covers all bytes except its own eight.
     if (word(24) != checksum(file.data + 32, file.size - 32, checksum(file.data, 24)))
       throw std::runtime_error(path + " is damaged: its checksum is another one");
     check(word(16) <= (file.size - 64) / 64);
@@ -194,7 +194,7 @@ public:
     return std::string(bytes + begin, bytes + end);
   }
 
-  // A count of items, of which a graph has at most `largest` in one place.
+  // A count of items, which is at most `largest` in any place of a graph.
   std::size_t count(Integer number) const {
     check(number <= largest);
     return count_of(number);
@@ -227,7 +227,7 @@ struct Series {
     Integer extent, stride;
   };
   Integer first = 0;
-  bool empty = false; // no number at all: a digit of extent 0
+  bool empty = false; // no numbers: a digit has extent 0
   std::vector<Digit> digits;
   std::optional<Column> list;
 
@@ -287,14 +287,14 @@ const poplar::Type &type_of(Integer number) {
 
 constexpr Integer HALF = 10;
 
-// The bytes of an element.
+// The size of an element in bytes.
 std::size_t size_of(Integer number) {
   static constexpr std::size_t sizes[] = {1, 1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 4};
   check(number >= 0 && number < 12);
   return sizes[number];
 }
 
-// Calls `use` with a null pointer to the C++ type of an element; a half is named by its bits.
+// Calls `use` with a null pointer to the C++ type of an element, for a half that of its bits.
 template <class F> auto with_type(Integer number, F use) {
   switch (number) {
   case 0: return use(static_cast<bool *>(nullptr));
@@ -393,13 +393,14 @@ private:
       return parts.size() == 1 ? parts[0] : poplar::concat(parts);
     }
 
-    // Elements of one variable, in the type that they are read as.
+    // Elements of one variable, in the type in which they are read.
     poplar::Tensor piece(Integer address, Integer count, Integer stride) const {
       const poplar::Tensor found = builder.piece(address, count, stride);
       return found.elementType() == type ? found : found.reinterpret(type);
     }
 
-    // How many pieces from one on are single elements of one variable at even distances.
+    // The number of pieces, beginning with a given one, that are evenly spaced single elements of
+    // one variable.
     Integer even_singles(Integer from, Integer end) const {
       Integer next = from + 1;
       const auto is_single = [&](Integer k) {
@@ -426,14 +427,14 @@ private:
     }
   };
 
-  // The number of the variable that has an address.
+  // The number of the variable at an address.
   std::size_t owner(Integer address) const {
     const auto above = std::upper_bound(bases.begin(), bases.end(), address);
     check(above != bases.begin());
     return static_cast<std::size_t>(above - bases.begin()) - 1;
   }
 
-  // Elements of one variable at even distances, from an address on.
+  // Evenly spaced elements of one variable, beginning at an address.
   poplar::Tensor piece(Integer address, Integer count, Integer stride) {
     const std::size_t number = owner(address);
     const poplar::Tensor &all = flat[number];
@@ -570,7 +571,7 @@ private:
     }
   }
 
-  // The model needs an estimate for each vertex; 1 if nobody estimated it.
+  // The model needs an estimate for each vertex; 1 if the user gave none.
   void estimate(Integer family, const std::vector<poplar::VertexRef> &vertices) {
     const Integer cycles = tables["family.cycles"][family];
     if (cycles < 0 && !is_model) return;
@@ -677,7 +678,7 @@ private:
 
 // ---- Programs -------------------------------------------------------------------------------
 
-// All distinct programs, each made of those before it.
+// All distinct programs, each made from earlier ones.
 class Programs {
 public:
   Programs(const Tables &tables, poplar::Graph &graph, Builder &builder, bool is_model)
@@ -919,7 +920,7 @@ struct Arguments {
   std::string tables, codelets, mapping, device = "hardware", executable;
 };
 
-// A command that only an engine can serve, before there is one; or an unknown name.
+// A command that needs an engine before there is one, or an unknown name.
 struct Refused : std::logic_error {
   using std::logic_error::logic_error;
 };
@@ -948,7 +949,7 @@ public:
     }
   }
 
-  // Serves commands until there are none.
+  // Serves commands until they end.
   void serve() {
     std::string line;
     while (next_line(line) && line != "quit") {
@@ -965,7 +966,7 @@ public:
   }
 
 private:
-  // Bytes of so many elements, which lie in the mapping from a byte on.
+  // The size in bytes of elements that begin at a byte of the mapping.
   std::size_t bytes_of(Integer count, Integer type, Integer offset) const {
     check(are_within(offset, count, size_of(type), mapping.size));
     return static_cast<std::size_t>(count) * size_of(type);
@@ -1111,7 +1112,7 @@ private:
     }
   }
 
-  // Where an array of a function of the host lies in the mapping, and its bytes.
+  // The position in the mapping of an array of a host function, and its size in bytes.
   std::pair<unsigned char *, std::size_t> argument(std::size_t function, std::size_t number) const {
     const auto [begin, end] = Tables::part(tables["called.end"], static_cast<Integer>(function));
     const std::size_t row = static_cast<std::size_t>(begin) + number;
@@ -1120,7 +1121,7 @@ private:
     return {mapping.data + offset, size};
   }
 
-  // Returns whether the other side did its part; if not, the run ends.
+  // Returns whether Python answered ok; if not, the run ends.
   bool asked(const std::string &question) {
     if (stopped) return false;
     say(question);
@@ -1156,7 +1157,7 @@ private:
     return false;
   }
 
-  // Texts of errors have no line end of their own: their length is known.
+  // Error texts need no line end, since their length is sent.
   void say(const std::string &reply) {
     std::fputs(reply.c_str(), replies);
     if (reply.compare(0, 6, "error ") != 0) std::fputc('\n', replies);
@@ -1169,7 +1170,7 @@ private:
   std::FILE *commands = fdopen(3, "r");
   std::FILE *replies = fdopen(4, "w");
   std::map<std::string, unsigned> numbers;
-  unsigned arithmetic = 0; // the program behind them, which sets how arithmetic behaves at first
+  unsigned arithmetic = 0; // the program after them, which sets the initial modes of arithmetic
   std::map<std::string, std::size_t> reads, writes;
   std::optional<poplar::Device> device;
   std::unique_ptr<poplar::Engine> engine;

@@ -1,13 +1,13 @@
 // The arithmetic of `compute`: integers of 64 bits that wrap around, division that rounds down,
-// conversions that stop at the ends. Floats are C++'s own, and nothing is contracted
-// but by `fma`.
+// conversions that saturate. Floats are C++'s own, and no operations are contracted
+// except by `fma`.
 
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif
 
 #ifndef PL_STOP
-#define PL_STOP() __builtin_trap() // what `raise` and a failed `assert` do
+#define PL_STOP() __builtin_trap() // for `raise` and a failed `assert`
 #endif
 
 namespace pl {
@@ -54,18 +54,18 @@ struct Int {
 
 constexpr Int LEAST = 1ULL << 63, MOST = ~(1ULL << 63);
 
-// An index: what is negative lies far outside of every vector.
+// An index; a negative number becomes an index far outside of any vector.
 constexpr unsigned index(Int i) {
   return i.bits() < 0xFFFFFFFFULL ? static_cast<unsigned>(i.value) : 0xFFFFFFFFU;
 }
 
-// An element where an index outside stops the vertex.
+// An element of a vector; an out-of-range index stops the vertex.
 template <class V> inline decltype(auto) at(V &vector, unsigned i) {
   if (i >= vector.size()) PL_STOP();
   return vector[i];
 }
 
-// Negative, zero or positive as a < b, a == b or a > b.
+// Returns a negative number if a < b, zero if a == b, and a positive number if a > b.
 constexpr int compared(Int a, Unsigned b) {
   return a < 0 || a.bits() < b ? -1 : a.bits() > b ? 1 : 0;
 }
@@ -99,7 +99,7 @@ inline double sqrt(double x) { return __builtin_sqrt(x); }
 inline float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 inline double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
 
-// Bits of floats, one NaN for each. `H` is Poplar's half.
+// The bits of floats, with one NaN for each type. `H` is Poplar's half.
 inline unsigned int float_bits(float x) {
   unsigned int bits;
   __builtin_memcpy(&bits, &x, sizeof bits);
@@ -154,7 +154,7 @@ inline double floor_divide(double a, double b) { return floor_divide_floats(a, b
 inline float modulo(float a, float b) { return modulo_of_floats(a, b); }
 inline double modulo(double a, double b) { return modulo_of_floats(a, b); }
 
-// A float to an int: the fraction is dropped, NaN gives 0.
+// Converts a float to an int: the fraction is dropped, and NaN gives 0.
 template <class F> inline Int whole(F x) {
   if (x != x) return 0;
   if (x >= F(9223372036854775808.0)) return MOST;
@@ -162,7 +162,7 @@ template <class F> inline Int whole(F x) {
   return static_cast<long long>(x);
 }
 
-// As whole, but up to 2^64 - 1; modulo 2^64.
+// The same up to 2^64 - 1, modulo 2^64.
 template <class F> inline Unsigned whole_unsigned(F x) {
   const F half = F(9223372036854775808.0);
   if (x >= half) return Unsigned(whole(x - half)) + Unsigned(LEAST);
@@ -178,15 +178,15 @@ template <class T> constexpr T power(T base, unsigned exponent) {
   return result;
 }
 
-// The first of equals stays.
+// Of equal numbers, the first is returned.
 template <class T> constexpr T minimum(T a, T b) { return b < a ? b : a; }
 template <class T> constexpr T maximum(T a, T b) { return b > a ? b : a; }
 
-// NaN wins.
+// NaN if either number is NaN.
 template <class T> constexpr T smaller(T a, T b) { return a < b || a != a ? a : b; }
 template <class T> constexpr T larger(T a, T b) { return a > b || a != a ? a : b; }
 
-// The numbers of range(start, stop, step); there are none if stop - start leaves 64 bits.
+// The numbers of range(start, stop, step); empty if stop - start overflows 64 bits.
 class Range {
 public:
   constexpr Range(Int start, Int stop, Int step) : first{start, step, 0} {
@@ -197,7 +197,7 @@ public:
 
   struct Place {
     Int value, step;
-    Unsigned left; // how far the end is: counted down, as a tile emulates divisions
+    Unsigned left; // distance to the end, counted down since a tile emulates divisions
     constexpr Int operator*() const { return value; }
     constexpr bool operator!=(const Place &end) const { return left != end.left; }
     constexpr void operator++() {

@@ -1,4 +1,4 @@
-// Lanes: up to 64 numbers at a time; a lane that is absent takes no part.
+// Lanes: up to 64 numbers at a time; absent lanes are ignored.
 
 namespace pl {
 
@@ -43,7 +43,7 @@ template <class E, class V, class T> inline void store(V &vector, Int first, con
   for (unsigned j = 0; j < lanes.count; ++j) vector[index(first + j)] = static_cast<E>(lanes.value[j]);
 }
 
-// Joins lanes; a lane that only one of them has stays as it is, a number is the same for all.
+// Joins lanes. A lane that only one operand has is unchanged; a number is an operand of all lanes.
 template <class T, class F> inline Lanes<T> joined(F join, const Lanes<T> &a, const Lanes<T> &b) {
   Lanes<T> result = a.count > b.count ? a : b;
   const unsigned both = minimum(a.count, b.count);
@@ -68,8 +68,8 @@ template <class T, class F> inline Lanes<T> joined(F join, T a, const Lanes<T> &
   return result;
 }
 
-// x * y + z of lanes and numbers, rounded once. A lane that x or y lacks stays as z has it; where z
-// lacks one, -0 is added, which changes nothing.
+// x * y + z for lanes and numbers, rounded once. If x or y lacks a lane, z's is unchanged; if z
+// lacks a lane, -0 is added, which has no effect.
 constexpr unsigned NUMBER = ~0U; // a number has as many lanes as are needed
 constexpr unsigned count_of(float) { return NUMBER; }
 inline unsigned count_of(const Lanes<float> &lanes) { return lanes.count; }
@@ -87,7 +87,7 @@ template <class X, class Y, class Z> inline Lanes<float> fused(const X &x, const
   return result;
 }
 
-// Joins all lanes, the second half to the first, until one is left.
+// Joins all lanes, the second half with the first, until one remains.
 template <class T, class F> inline T folded(F join, Lanes<T> lanes, T of_none) {
   for (unsigned half = 32; half != 0; half /= 2) {
     for (unsigned j = 0; j < half && j + half < lanes.count; ++j)

@@ -1,4 +1,4 @@
-// Puts arrays behind the fields of a codelet and runs it, for tests.
+// Connects arrays to the fields of a codelet and runs it, for tests.
 
 #pragma once
 

@@ -247,7 +247,7 @@ REFUSED: list[tuple[str, Path, object, str | None]] = [
     ("branches", (*VARIABLE, "tiles", "values"), [0, 2], "or are on no tile of the target"),
     ("branches", (*VARIABLE, "tiles", "values"), [-2, 0], "has numbers below -1"),
     ("branches", ("instrumentation", "is_modelled"), False, "memory is not modelled where cycles"),
-    ("branches", (*FIRST_STEP, "cycles"), -1, "-1 is not among the numbers of a report"),
+    ("branches", (*FIRST_STEP, "cycles"), -1, "-1 is not a valid number in a report"),
     ("branches", (*FIRST_STEP, "cycles"), 1 << 62, "ExecutionStep.cycles adds up to 4,611,686,"),
     ("branches", (*PAIRS, "largest"), [[2, 0, 1]], "TilePairs.largest"),
     ("branches", (*PAIRS, "block"), 0, "in a TilePairs, numbers are not those of pairs of blocks"),

@@ -380,11 +380,11 @@ CLAIMS: list[tuple[str, str, Callable[[Any], object]]] = [
         "one number that is repeated would take",
         lambda m: m["graph"]["virtual_graphs"].append(repeated(1 << 40)),
     ),
-    ("graph", "rows of 'x' are 8, but 50,000,000 are needed", lambda m: m.update(many=3)),
+    ("graph", "rows of 'x': 50,000,000 numbers are needed; found 8", lambda m: m.update(many=3)),
     ("graph", r"a concatenation of [\d,]+ pieces would take", doubled),
     (
         "graph",
-        "lengths of 'x' are 4, but 1,099,511,627,776 are needed",
+        "lengths of 'x': 1,099,511,627,776 numbers are needed; found 4",
         lambda m: block(m, 1)["edges"][0][1].update(rows=[1 << 38, 4, 0]),
     ),
     ("graph", "50,000,000 edges of 'x' would take 2,800,000,000 B", many_edges),

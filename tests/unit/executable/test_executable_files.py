@@ -367,7 +367,7 @@ except pl.FileLoadError as error:
 """
     (tmp_path / "changed.py").write_text(text)
     printed = script(tmp_path, script_text)
-    assert "vertex classes have other code than when it was saved" in printed
+    assert "the code of vertex classes has changed since it was saved" in printed
     assert found in printed
 
 
@@ -375,11 +375,12 @@ def test_missing_classes_are_listed_together(folder: Path, tmp_path: Path) -> No
     load = f"pl.Executable.load({str(folder / 'model.poplite')!r}, VERTICES)"
     text = f"import poplite as pl\ntry:\n    {load}\nexcept OSError as error:\n    print(error)\n"
     printed = script(tmp_path, text.replace("VERTICES", "()"))
-    assert "5 vertex classes of it cannot be found" in printed.splitlines()[0]
+    assert "5 vertex classes cannot be found" in printed.splitlines()[0]
     assert [line.strip() for line in printed.splitlines()[1:6]] == [
         *("Blend[HALF]", "Share", "Blend[FLOAT]", "Sum", "Pick"),
     ]
-    assert "vertices=[Blend, ...]), which takes classes and modules" in printed
+    assert "try: pass classes or modules: Executable.load(" in printed
+    assert "vertices=[Blend, ...])" in printed
 
 
 def test_names_of_a_file_are_told_on_one_line(
@@ -388,7 +389,7 @@ def test_names_of_a_file_are_told_on_one_line(
     strange = "\x1b[2J\n" + "x" * 1000
     write = altered(folder / "model.poplite", lambda m: m["classes"][0].update(name=strange))
     told = refused(write(tmp_path / "strange"), folder, model)
-    assert "1 vertex class of it cannot be found" in told
+    assert "1 vertex class cannot be found" in told
     assert r"  \x1b[2J\nxxx" in told
     assert max(map(len, told.splitlines())) < 300
 
@@ -402,7 +403,7 @@ def test_a_file_imports_nothing(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", [5, "model", int, None])
 def test_vertices_are_classes_and_modules(folder: Path, wrong: Any) -> None:
-    told = f"vertices: {re.escape(repr(wrong))} is neither a vertex class nor a module"
+    told = f"vertices must be vertex classes and modules; found {re.escape(repr(wrong))}"
     for vertices in ([wrong], wrong):
         with pytest.raises(pl.ElementTypeError, match=told):
             pl.Executable.load(folder / "model.poplite", vertices=vertices)
@@ -441,7 +442,9 @@ def test_code_without_text_is_not_saved(tmp_path: Path) -> None:
     other: dict[str, Any] = {}
     exec("def compute(self, worker):\n    self.x[0] = 1", other)
     names["Share"].compute.__code__ = other["compute"].__code__
-    with pytest.raises(pl.FileLoadError, match="vertex class 'Share' cannot be saved: ") as caught:
+    with pytest.raises(
+        pl.FileLoadError, match="cannot save an executable with vertex class 'Share': "
+    ) as caught:
         executable.save(tmp_path / "share")
     assert "no source text" in str(caught.value)
     assert "made from a string" in caught.value.found
@@ -627,15 +630,21 @@ DAMAGE: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda m: _executable(m)["target"].update(tiles=0), "tiles=0"),
     (lambda m: _executable(m)["target"].update(tiles=True), "target.tiles: True is not of type in"),
     (lambda m: _executable(m)["target"].update(tiles=1 << 70), "is not of type int"),
-    (lambda m: _executable(m)["origins"].pop(), "origins: 2 of 3 compute sets"),
-    (lambda m: _executable(m).update(programs=[]), "programs: it has none"),
+    (lambda m: _executable(m)["origins"].pop(), "origins: 3 compute sets must have them; found 2"),
+    (lambda m: _executable(m).update(programs=[]), "it has no programs"),
     (lambda m: _executable(m)["programs"].append(_executable(m)["programs"][0]), "is there twice"),
     (lambda m: _executable(m)["actions"].clear(), "programs['pick']: action 0 of 0"),
-    (lambda m: _step(m, 0).update(num_vertices=9), "the number of a vertex: 9 to 9 of 8"),
-    (lambda m: _step(m, 0).update(num_vertices=11), "steps[0]: 10 vertices are described of 11"),
+    (
+        lambda m: _step(m, 0).update(num_vertices=9),
+        "the number of a vertex must be from 0 to 8; found 9 to 9",
+    ),
+    (
+        lambda m: _step(m, 0).update(num_vertices=11),
+        "steps[0]: 11 vertices must be described; found 10",
+    ),
     (
         lambda m: _step(m, 0)["groups"][0].update(tables=[[3, ["uint32", 0, [0]]]]),
-        "do not belong to",
+        "do not match",
     ),
     (lambda m: _step(m, 0)["groups"][0].update(cls=99), "groups[0].cls: 99 is the number of no cl"),
     (lambda m: _step(m, 0)["groups"][0]["columns"].pop(), "do not describe the fields"),
@@ -647,14 +656,14 @@ DAMAGE: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda m: _executable(m)["layout"].update(temporary_bytes=1 << 60), "memory of 1,15"),
     (lambda m: _executable(m)["layout"]["variables"].reverse(), "overlaps the variable before it"),
     (lambda m: _executable(m)["layout"]["variables"].pop(0), ""),
-    (lambda m: _read(m).update(shape=[1 << 20, 1 << 10]), "B fill shape (1048576, 1024)"),
-    (lambda m: _program(m).update(num_steps=1 << 40), "num_steps: 1,099,511,627,776, there are"),
+    (lambda m: _read(m).update(shape=[1 << 20, 1 << 10]), "B do not fill shape (1048576, 1024)"),
+    (lambda m: _program(m).update(num_steps=1 << 40), "; found 1,099,511,627,776"),
     (lambda m: _pieces(m).update(first=[0, 1 << 40, 0]), "pieces"),
     (lambda m: _pieces(m).update(first=[0, 1 << 40, 1]), "pieces"),
-    (lambda m: _pieces(m).update(first=[1, 1, 1]), "tiles that are not there"),
-    (lambda m: _pieces(m).update(tile=[99, 1, 0]), "tiles that are not there"),
-    (lambda m: _pieces(m).update(tile=[-2, 1, 0]), "tiles that are not there"),
-    (lambda m: _pieces(m).update(tile=[0, 2, 0]), "has 1 pieces"),
+    (lambda m: _pieces(m).update(first=[1, 1, 1]), "tiles that do not exist"),
+    (lambda m: _pieces(m).update(tile=[99, 1, 0]), "tiles that do not exist"),
+    (lambda m: _pieces(m).update(tile=[-2, 1, 0]), "tiles that do not exist"),
+    (lambda m: _pieces(m).update(tile=[0, 2, 0]), "has an invalid number of pieces, 1"),
 ]
 
 
@@ -689,7 +698,7 @@ def test_numbers_of_steps(number: int, folder: Path, model: dict[str, Any]) -> N
     numbers = code.step_numbers.copy()
     numbers[-1] = number
     damaged = {**executable.programs, "main": replace(code, step_numbers=numbers)}
-    with pytest.raises(Malformed, match=rf"step_numbers: .*{number:,}.* of 4 steps"):
+    with pytest.raises(Malformed, match=rf"step_numbers must be from 0 to 4; found .*{number:,}"):
         validate(replace(executable, programs=damaged))
 
 

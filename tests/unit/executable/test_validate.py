@@ -101,12 +101,12 @@ def family(executable: dict[str, Any], kind: str) -> Any:
 
 DAMAGE: list[tuple[Damage, str]] = [
     (lambda e: e["costs"].pop(0), r"costs\[0\]"),
-    (lambda e: e.update(costs=e["costs"] * 3), "costs of 9 steps, there are 4"),
-    (lambda e: e.update(costs=[]), "costs of 0 steps"),
+    (lambda e: e.update(costs=e["costs"] * 3), "it has costs for 9 of 4 steps"),
+    (lambda e: e.update(costs=[]), "it has costs for 0 of 4 steps"),
     (lambda e: e.update(memory=None), "there are costs, but no memory"),
-    (lambda e: e.update(action_costs=[]), "costs of 0 actions, there are 1"),
+    (lambda e: e.update(action_costs=[]), "it has costs for 0 of 1 actions"),
     (lambda e: e["target"].update(workers=1 << 26), "8 tiles of 67,108,864 workers"),
-    (lambda e: phase(e).update(sync=-1), r"before\[1\].sync: -1 is not among the numbers"),
+    (lambda e: phase(e).update(sync=-1), r"before\[1\].sync: -1 is not a valid cost"),
     (lambda e: phase(e)["causes"][0].update(bytes=-1), r"causes\[0\].bytes: -1 is not among"),
     (lambda e: phase(e)["cycles"].update(tiles=[[0, 8]]), "cycles: tile 8 of 8"),
     (lambda e: phase(e)["cycles"].update(tiles=[[0, 3], [3, 7]]), "tiles 3 to 7 do not rise"),
@@ -126,23 +126,55 @@ DAMAGE: list[tuple[Damage, str]] = [
     (lambda e: phase(e)["pairs"]["bytes"].update(of=65), "TilePairs, numbers are not those of"),
     (lambda e: phase(e)["pairs"]["bytes"].pop("of"), "are not valid numbers of tiles"),
     (lambda e: phase(e)["pairs"].update(largest=[[0, 8, 1]]), "TilePairs.largest cannot be"),
-    (lambda e: e["costs"][2].update(vertices=e["costs"][0]["vertices"]), "where none run"),
-    (lambda e: family(e, "Scale").update(cls=family(e, "Sink")["cls"]), "other classes than"),
+    (
+        lambda e: e["costs"][2].update(vertices=e["costs"][0]["vertices"]),
+        "it has costs of vertices, but runs none",
+    ),
+    (
+        lambda e: family(e, "Scale").update(cls=family(e, "Sink")["cls"]),
+        "the costs do not match the classes of 29 vertices",
+    ),
     (lambda e: family(e, "Known").update(numbers=[0, 5, 1]), "no vertex has number 28"),
-    (lambda e: family(e, "Scale").update(numbers=[6, 24, 1]), "numbers 6 to 29 of 0 to 28"),
-    (lambda e: family(e, "Scale").update(source="formula"), "slots are said to be formula"),
-    (lambda e: family(e, "Scale").update(shape=[0, 24, 1]), "shape: numbers 0 to 23 of 0 to 0"),
+    (
+        lambda e: family(e, "Scale").update(numbers=[6, 24, 1]),
+        "numbers must be from 0 to 28; found 6 to 29",
+    ),
+    (
+        lambda e: family(e, "Scale").update(source="formula"),
+        "slots do not match their source 'formula'",
+    ),
+    (
+        lambda e: family(e, "Scale").update(shape=[0, 24, 1]),
+        "shape: numbers must be from 0 to 0; found 0 to 23",
+    ),
     (lambda e: family(e, "Scale").update(shapes=None), "neither slots nor shapes"),
-    (lambda e: family(e, "Scale").update(shapes=["int64", 0, [1, 2]]), r"\(1, 2\), 1 words are"),
-    (lambda e: family(e, "Scale")["shapes"].__setitem__(2, [0, 1]), r"\(0, 1\), 1 words are"),
+    (
+        lambda e: family(e, "Scale").update(shapes=["int64", 0, [1, 2]]),
+        r"1 words are needed; "
+        r"found shape \(1, 2\)",
+    ),
+    (
+        lambda e: family(e, "Scale")["shapes"].__setitem__(2, [0, 1]),
+        r"1 words are needed; found "
+        r"shape \(0, 1\)",
+    ),
     (
         lambda e: family(e, "Scale").update(shapes=["int64", 0, [], [9, 1]]),
-        "one shape several times",
+        "a shape is listed more than once",
     ),
-    (lambda e: family(e, "Known").update(slots=[-1, 5, 0]), "slots: numbers -1 to -1 of 0"),
-    (lambda e: family(e, "Known").update(flops=[1 << 60, 5, 0]), "flops: numbers 1,152"),
-    (lambda e: family(e, "Known").update(flops=[1, 6, 0]), "flops: 6 of 5 vertices"),
-    (lambda e: family(e, "Sink")["tiles"].update(num_tiles=9), "tiles of a target of 9"),
+    (
+        lambda e: family(e, "Known").update(slots=[-1, 5, 0]),
+        "slots: numbers must be from 0 to .*; found -1 to -1",
+    ),
+    (
+        lambda e: family(e, "Known").update(flops=[1 << 60, 5, 0]),
+        "flops: numbers must be from 0 to .*; found 1,152",
+    ),
+    (lambda e: family(e, "Known").update(flops=[1, 6, 0]), "flops: 5 numbers are needed; found 6"),
+    (
+        lambda e: family(e, "Sink")["tiles"].update(num_tiles=9),
+        "its tiles are those of a target with 9 tiles",
+    ),
     (lambda e: e["memory"]["held"][0].update(align=0), r"memory.held\[0\]: Held.align cannot be 0"),
     (
         lambda e: e["memory"]["held"][0].update(category="x"),
@@ -159,7 +191,7 @@ DAMAGE: list[tuple[Damage, str]] = [
     (lambda e: e["memory"]["held"][0].update(element_type="FLOTA"), "Held.element_type cannot be"),
     (lambda e: e["memory"]["held"][0].update(at=99), r"held\[0\].at: 99 is the number of no line"),
     (lambda e: e["memory"]["steps"][1].update(tile=8), "MemoryStep.tile cannot be 8"),
-    (lambda e: e["memory"]["steps"][1].update(number=-1), "-1 is not among the numbers of costs"),
+    (lambda e: e["memory"]["steps"][1].update(number=-1), "-1 is not a valid cost"),
     (lambda e: e["memory"]["steps"][1].update(number=5), "MemoryStep.number cannot be 5"),
     (
         lambda e: e["memory"]["steps"][1].update(number=0),
@@ -185,7 +217,7 @@ DAMAGE: list[tuple[Damage, str]] = [
                 {"name": "", "at": 0, "compute_sets": [-1], "result_bytes": 0, "temporary_bytes": 0}
             ]
         ),
-        "-1 is not among the numbers of a report",
+        "-1 is not a valid number in a report",
     ),
 ]
 
@@ -207,7 +239,9 @@ def test_what_is_counted_runs_before(whole: Path, tmp_path: Path) -> None:
         e["programs"][0][1]["step_rows"] = ["int64", ref[1], [1]]
 
     path = changed(whole, tmp_path / "changed", damage)
-    with pytest.raises(pl.FileLoadError, match="it counts what does not run"):
+    with pytest.raises(
+        pl.FileLoadError, match="it sums slots of a step that was not launched before"
+    ):
         pl.Executable.load(path, [Scale, Known, Sink])
 
 
@@ -322,7 +356,7 @@ def test_each_jump_set_to_each_row_is_refused_or_has_a_report(tmp_path: Path) ->
             outcomes["unchanged" if np.array_equal(ops, code.ops) else "other"] += 1
             assert program_trees(changed)["0"].type.name == "SEQUENCE"
     changed.save(tmp_path / "changed.poplite")  # the last jump, to the last row
-    with pytest.raises(pl.FileLoadError, match="row 37 jumps elsewhere"):
+    with pytest.raises(pl.FileLoadError, match="row 37 has a jump that no program has"):
         Executable.load(tmp_path / "changed.poplite", vertices=[Add])
     targets = int(np.isin(code.ops[:, 0], list(op.TARGETS)).sum())
     assert outcomes["unchanged"] == targets
@@ -419,8 +453,8 @@ def test_a_file_of_more_steps_is_refused(tmp_path: Path) -> None:
     executable = bench.compiled(pl.Repeat(MANY, pl.Repeat(9, pl.Repeat(9, bench.add))))
     (code,) = executable.programs.values()
     for count, why in (
-        (MANY, "takes more than 4,611,686,018,427,387,904"),
-        (-1, "a number that no program has"),
+        (MANY, "a run would take more than 4,611,686,018,427,387,904"),
+        (-1, "the count of a REPEAT is out of range"),
     ):
         ops = code.ops.copy()
         ops[1, 2] = count

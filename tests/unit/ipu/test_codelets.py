@@ -249,11 +249,15 @@ class IndexOfRow(pl.Vertex):
         (Shows, "runs in the interpreted form only", "print(self.x)"),
         (Quarters, "a codelet cannot compute with QUARTER yet", "class Quarters"),
         (Formats, "a codelet cannot compute with QUARTER yet", "class Formats"),
-        (Scale, "'Scale' is a template, and field 'x' has no element type", "class Scale"),
-        (NoText, "'NoText.cpp' is 3, not a text", "class NoText"),
+        (Scale, "'Scale' is a template: field 'x' has no element type", "class Scale"),
+        (NoText, "'NoText.cpp' must be a text; found 3", "class NoText"),
         (OutsideDialect, "a list is not part of what compute may use", "values = [self.x]"),
-        (EffectsInLanes, "called in the middle of lanes", "self.bump()"),
-        (IndexOfRow, "which row is changed comes from a helper", "self.rows[self.next()][0]"),
+        (EffectsInLanes, "an expression on lanes calls a helper", "self.bump()"),
+        (
+            IndexOfRow,
+            "the number of the changed row comes from a helper",
+            "self.rows[self.next()][0]",
+        ),
     ],
     ids=lambda each: each.__name__ if isinstance(each, type) else "",
 )
@@ -270,7 +274,7 @@ def test_a_class_is_refused_at_its_line(cls: type[pl.Vertex], what: str, line: s
 
 
 def test_what_is_no_class_is_refused() -> None:
-    with pytest.raises(pl.ElementTypeError, match="3 is not a vertex class"):
+    with pytest.raises(pl.ElementTypeError, match="must be vertex classes; found 3"):
         pl.ipu.codelet_text([Scale[pl.FLOAT], 3])  # type: ignore[list-item]
 
 

@@ -218,18 +218,18 @@ def test_an_engine_goes_on_where_one_of_the_simulator_was() -> None:
 @pytest.mark.parametrize("asked", [{"checks": "strict"}, {"interpret": True}])
 def test_what_an_ipu_cannot_do_is_refused(asked: dict[str, Any]) -> None:
     case = Case()
-    with pytest.raises(pl.InvalidOption, match=f"an IPU has no {next(iter(asked))}"):
+    with pytest.raises(pl.InvalidOption, match=f"an IPU does not support {next(iter(asked))}"):
         pl.Engine(case.graph, case.programs, device=device(), **asked)
 
 
 def test_an_executable_is_not_enough() -> None:
     executable = pl.compile_graph(pl.Graph(pl.Target(tiles=1)), pl.Sequence(), checks="none")
-    with pytest.raises(pl.ControlProgramError, match="needs the graph"):
+    with pytest.raises(pl.ControlProgramError, match="needs a graph and programs"):
         pl.Engine(executable, device=device())
 
 
 def test_steps_cannot_be_traced() -> None:
-    with pytest.raises(pl.ControlProgramError, match="does not tell which step"):
+    with pytest.raises(pl.ControlProgramError, match="does not report its current step"):
         Case().engine.tracing()
 
 
@@ -505,7 +505,7 @@ def test_a_process_that_ends_is_reported_with_its_status_and_last_words(case: Fa
     with pytest.raises(pl.DeviceRuntimeError, match=r"status 7\b(.*\n)*.*the last words"):
         engine.run()
     case.told.unlink()
-    with pytest.raises(pl.ControlProgramError, match="has ended, and memory with it") as caught:
+    with pytest.raises(pl.ControlProgramError, match="has ended, and its memory is lost") as caught:
         engine.write(case.x, np.zeros(4, np.int32))
     assert caught.value.fix.startswith("engine.load() starts it anew")
     engine.load()

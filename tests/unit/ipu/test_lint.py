@@ -186,7 +186,7 @@ def test_words_that_two_vertices_write_are_found() -> None:
     assert "(2 pairs of vertices)" in words.what
     assert words.found.startswith("'h'[2:4]")
     assert alignment.rule == "alignment"
-    assert "begins 12 bytes into its part of the tile, and is aligned to 8" in alignment.what
+    assert "must be aligned to 8 bytes, but begins 12 bytes into its part" in alignment.what
     assert copies(4) == []
 
 
@@ -216,8 +216,7 @@ def test_inputs_that_share_elements_with_an_output_are_found() -> None:
     phase = step.phases[0]
     assert (phase.kind, phase.copied.total) == ("copy", 16)
     assert finding.found == (
-        f"{phase.cycles} cycles of the slowest tile, in which the compute set copies 16 B on all "
-        "tiles"
+        f"the compute set copies 16 B on all tiles, in {phase.cycles} cycles on the slowest tile"
     )
     assert "declare an InOut" in finding.fix
 
@@ -240,7 +239,7 @@ def test_what_is_copied_on_its_tile_is_that_of_the_report() -> None:
         (cause,) = phase.causes
         said = f"{cause.what} {cause.why}: {cause.bytes:,} B are copied on their tiles {when}"
         assert finding.what.startswith(said)
-        assert finding.found.startswith(f"{phase.cycles // 3:,} cycles of the slowest tile")
+        assert finding.found.endswith(f" in {phase.cycles // 3:,} cycles on the slowest tile")
         assert f"copies {phase.copied.total // 3:,} B on all tiles" in finding.found
     moved = [each for each in report.insights.findings if each.kind == "copied on its tile"]
     assert {each.what for each in moved} == {"field 'x' of Copy", "field 'h' of Copy"}
@@ -279,7 +278,7 @@ def test_what_is_copied_or_received_is_aligned() -> None:
     for begin in (7, 9):
         graph.add_vertex(work, Copy, tile=0, x=x[begin : begin + 2], h=h[begin - 4 : begin - 2])
     (alignment,) = [each for each in pl.ipu.lint(graph) if each.rule == "alignment"]
-    assert "begins 28 bytes into its part of the tile" in alignment.what
+    assert "begins 28 bytes into its part on the tile" in alignment.what
     assert alignment.what.endswith("(2 edges of the field)")
 
 
@@ -294,7 +293,7 @@ def test_a_variable_that_no_vertex_has_needs_no_tile() -> None:
     graph.set_tile_mapping(y, 0)
     assert ([each.rule for each in pl.ipu.lint(graph)], is_placed(graph, work)) == (["copy"], True)
     assert findings_text([], 2).splitlines()[-1] == (
-        "2 compute sets have vertices, fields or elements without a tile: what they copy is not "
+        "2 compute sets have vertices, fields or elements without a tile: their copies are not "
         "known"
     )
 
@@ -302,7 +301,9 @@ def test_a_variable_that_no_vertex_has_needs_no_tile() -> None:
 def test_what_is_no_graph_and_no_class_is_refused() -> None:
     with pytest.raises(pl.ControlProgramError, match="lint: 3 is not a graph"):
         pl.ipu.lint(3)  # type: ignore[arg-type]
-    with pytest.raises(pl.ElementTypeError, match="codelet_text: 3 is not a vertex class"):
+    with pytest.raises(
+        pl.ElementTypeError, match="codelet_text: classes must be vertex classes; found 3"
+    ):
         pl.ipu.codelet_text(3)  # type: ignore[arg-type]
 
 
@@ -593,6 +594,6 @@ def check_copies(graph: pl.Graph, work: pl.ComputeSet, found: Sequence[Finding])
     for each, (phase, cause) in zip(copied, causes, strict=True):
         assert each.what.startswith(f"{cause.what} {cause.why}: {cause.bytes:,} B are copied")
         assert each.found == (
-            f"{phase.cycles:,} cycles of the slowest tile, in which the compute set copies "
-            f"{phase.copied.total:,} B on all tiles"
+            f"the compute set copies {phase.copied.total:,} B on all tiles, in "
+            f"{phase.cycles:,} cycles on the slowest tile"
         )

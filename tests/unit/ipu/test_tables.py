@@ -183,7 +183,7 @@ def test_replicas_and_several_ipus_are_refused() -> None:
     graph = pl.Graph(pl.Target(tiles=4, ipus=2), replication_factor=2)
     a, b = (graph.add_variable(pl.FLOAT, (2,), name, mapping=0) for name in "ab")
     text = refused(graph, pl.CrossReplicaCopy(a, b, {0: 1, 1: 0}))
-    assert "2 parts of this graph" in text
+    assert "2 features of this graph" in text
     assert "the graph has 2 replicas\n" in text
     assert "CrossReplicaCopy 'a' -> 'b': replicas (" in text
     graph = pl.Graph(pl.Target(tiles=4, ipus=2))
@@ -196,7 +196,7 @@ def test_what_a_device_is_not_given_is_refused_with_its_lines() -> None:
     table = graph.add_remote_buffer("table", pl.FLOAT, 2)
     sequence = pl.Sequence(pl.Copy(table, x), pl.Copy(x, table))
     text = refused(graph, sequence)
-    assert "2 parts of this graph" in text
+    assert "2 features of this graph" in text
     for what in (
         "Copy 'table' -> 'x': remote buffers",
         "Copy 'x' -> 'table': remote buffers",
@@ -217,7 +217,7 @@ def test_names_of_several_lines_are_refused(kind: str) -> None:
     if kind == "host read":
         graph.create_host_read(name, x)
     programs = {name if kind == "program" else "main": pl.Sequence()}
-    with pytest.raises(pl.ExportError, match=f"the name of {kind} 'two.*lines' is more than"):
+    with pytest.raises(pl.ExportError, match=f"the name of {kind} 'two.*lines' has more than"):
         tables_of(graph, programs)
 
 

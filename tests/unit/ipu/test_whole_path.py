@@ -457,7 +457,7 @@ def test_an_unchanged_graph_gives_equal_bytes_and_leaves_files_alone(tmp_path: P
 
 def test_the_readme_says_what_is_in_it_and_what_was_never_done(tmp_path: Path) -> None:
     text = (pl.ipu.export(*build(), tmp_path) / "README.md").read_text(encoding="utf-8")
-    assert "never run on hardware" in text
+    assert "never run it on hardware" in text
     assert "| stream | `out` | float32, 8 |" in text
     assert "| host function | `count` | float32, 8; float32, 4 |" in text
     assert "python client.py hardware 'double'" in text
@@ -470,7 +470,9 @@ def test_what_is_no_graph_and_no_program_is_refused(tmp_path: Path) -> None:
         pl.ipu.export(3, program, tmp_path)  # type: ignore[arg-type]
     with pytest.raises(pl.UnknownName, match="export needs at least one program") as caught:
         pl.ipu.export(graph, {}, tmp_path)
-    assert caught.value.fix.startswith("export(graph, Sequence(), folder)")
+    assert caught.value.fix.startswith(
+        "pass a program that does nothing: export(graph, Sequence(), folder)"
+    )
 
 
 def test_indices_are_checked_where_that_is_asked_for(tmp_path: Path) -> None:
@@ -479,7 +481,9 @@ def test_indices_are_checked_where_that_is_asked_for(tmp_path: Path) -> None:
         for checks in ("none", "fast")
     ]
     assert ["pl::at(x, i) = pl::at(x, i) * 2.0f;" in text for text in texts] == [False, True]
-    with pytest.raises(pl.ControlProgramError, match="checks='strict', but must be 'fast' or"):
+    with pytest.raises(
+        pl.ControlProgramError, match="checks must be 'fast' or 'none'; found 'strict'"
+    ):
         pl.ipu.export(*build(), tmp_path / "strict", checks="strict")  # type: ignore[arg-type]
 
 

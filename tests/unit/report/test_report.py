@@ -744,7 +744,7 @@ def test_numbers_of_other_tiles_are_refused(report: Report) -> None:
     text = report.to_json().replace('"tiles":[[0,3]]', f'"tiles":[[0,{1 << 28}]]')
     with pytest.raises(pl.FileLoadError, match="tile 268,435,456 of 4"):
         Report.from_json(text)
-    with pytest.raises(pl.FileLoadError, match="is not among the numbers of a report"):
+    with pytest.raises(pl.FileLoadError, match="is not a valid number in a report"):
         Report.from_json(report.to_json().replace('"runs":1', f'"runs":{1 << 63}'))
 
 

@@ -656,7 +656,7 @@ def test_programs_mean_the_same_in_all_forms() -> None:
     forms = [pl.compile_graph(graph, program, "fast", interpret=each) for each in (False, True)]
     compiled, interpreted = (dict(meaning_of(each)) for each in forms)
     (other,) = (name for name, found in compiled.items() if found != interpreted[name])
-    assert other.endswith("of which compiled code reads rows where they lie,")
+    assert other.endswith("whose rows compiled code reads in place,")
 
 
 @deep

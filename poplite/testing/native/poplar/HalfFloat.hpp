@@ -1,4 +1,4 @@
-// A stand-in for the type `half`: two bytes, rounded to nearest, the even one of two.
+// A stand-in for the type `half`: two bytes, rounded to nearest, ties to even.
 
 #pragma once
 

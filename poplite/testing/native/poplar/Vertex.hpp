@@ -1,7 +1,7 @@
 // A stand-in for the C++ types of codelets, to compile and run them without an SDK.
 //
 // Written from public documentation (Poplar user guide, "Understanding vertices" and "Vertex vector
-// types"). It has no conversion and no member that is not named there, and checks every index.
+// types"). It has no conversion and no member that they do not name, and checks every index.
 
 #pragma once
 
@@ -23,7 +23,7 @@ namespace stand_in {
 
 struct Binding;
 
-// Elements, or fields of elements, that lie elsewhere.
+// References to elements, or to fields of elements.
 template <class T> class Span {
 public:
   std::size_t size() const { return count; }
