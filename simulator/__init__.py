@@ -1,6 +1,6 @@
-"""The simulator: one arena of memory, compiled drivers, and the engine that runs them."""
+"""The simulator: an arena of memory, compiled drivers, and the engine that runs them."""
 
-if __name__ == "simulator":  # from a checkout: a second copy of its classes
+if __name__ == "simulator":  # imported from a checkout, this would be a second copy of its classes
     raise ImportError("simulator is a part of poplite: import poplite.simulator")
 
 from typing import TYPE_CHECKING

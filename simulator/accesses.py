@@ -1,10 +1,10 @@
 """The bytes of variables that each step of an executable accesses.
 
-They are found in the lowered steps, so that files without a graph have them too, and only on
-request.
+They are computed from the lowered steps, so that files without a graph have them as well, and only
+on on request.
 
-A vertex touches the bytes of its fields.  A gathered field is in temporaries, and the bytes that
-are copied there and back count as touched::
+A vertex accesses the bytes of its fields. If a field is gathered in temporaries, the bytes that are
+copied to them and back count as accessed::
 
     vertex 0    x  [0, 16)    y  [64, 80)
     vertex 1    x  [T, T+8)
@@ -47,15 +47,15 @@ from poplite.report.per_tile import PerTile
 from poplite.simulator.run.touched import field_rows, numbers_within, starts_and_lengths
 from poplite.vertex.fields import Field
 
-# -- touched bytes ---------------------------------------------------------------------------------
+# -- accessed bytes --------------------------------------------------------------------------------
 
 
 class Stretches(NamedTuple):
     """Stretches of bytes of the arena, contiguous or not.
 
     Attributes:
-        begin: int64[n], first byte of each.
-        size: int64[n], bytes of each.
+        begin: int64[n], first byte of each stretch.
+        size: int64[n], its number of bytes.
     """
 
     begin: Int64
@@ -63,7 +63,7 @@ class Stretches(NamedTuple):
 
 
 class FieldBytes(NamedTuple):
-    """The bytes that vertices touch through a field, in one form of access."""
+    """The bytes that vertices access through a field, in one form of access."""
 
     field: Field
     read: Stretches
@@ -74,7 +74,7 @@ NOTHING = Stretches(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def bytes_of_fields(step: ComputeStep, layout: ArenaLayout) -> Iterator[FieldBytes]:
-    """Yield the bytes that the fields of all vertices touch."""
+    """Yield the bytes that all vertices access, by field."""
     into, gathered = moved(step.gather)
     scattered, out_of = moved(step.scatter)
     for group in step.groups:
@@ -100,7 +100,7 @@ def _joined(some: list[Stretches]) -> Stretches:
 
 
 def _across(there: Stretches, here: Stretches, wanted: Stretches) -> Stretches:
-    """Return the counterparts of `wanted` stretches, where copies pair `there` with `here`."""
+    """Return the counterparts of `wanted` stretches by copies that pair `there` with `here`."""
     if not len(wanted.begin) or not len(there.begin):
         return NOTHING
     order = np.argsort(wanted.begin, kind="stable")
@@ -118,8 +118,8 @@ def _across(there: Stretches, here: Stretches, wanted: Stretches) -> Stretches:
 def _fields(group: Vertices, layout: ArenaLayout) -> Iterator[tuple[Field, Stretches]]:
     """Yield the bytes of each field that is connected to tensors.
 
-    Rows that are read in place count as if contiguous from the first byte, although there may be
-    gaps: those are in the same variable, and only sizes matter.
+    Rows that are read in place count as contiguous from the first byte, although there may be gaps:
+    the gaps are in the same variable, and only sizes matter.
     """
     rows = group.cls.strided_rows
     for found in field_rows(group):
@@ -134,7 +134,7 @@ def _fields(group: Vertices, layout: ArenaLayout) -> Iterator[tuple[Field, Stret
 
 
 def _connected(length: Int64, columns: Int64, stride: Int64) -> Int64:
-    """Return how many elements of a field are connected, where rows may have gaps between them."""
+    """Return how many elements of a field are connected; rows may have gaps between them."""
     behind, step = length - columns, np.maximum(stride, 1)
     has_gaps = (columns > 0) & (columns < stride) & (behind >= 0) & (behind % step == 0)
     return np.where(has_gaps, (behind // step + 1) * columns, length)
@@ -144,7 +144,7 @@ def _connected(length: Int64, columns: Int64, stride: Int64) -> Int64:
 
 
 DECIDING = {op.JUMP_IF_ZERO: "If", op.JUMP_IF_NONZERO: "If", op.SWITCH: "Switch"}
-"""Ops that a scalar decides, with their names if they do not jump back."""
+"""Ops that depend on a scalar, with their names if they do not jump back."""
 
 
 def variables_of(executable: Executable) -> tuple[Variable, ...]:
@@ -170,14 +170,14 @@ def _listed(numbers: Series) -> PerTile:
 
 
 class _Place(NamedTuple):
-    """The place of a step or a condition in a program; its rows are those of the code."""
+    """The place of a step or a condition in a program, with its rows of the code."""
 
     number: int
     rows: tuple[int, ...]
 
 
 def accesses_of(executable: Executable) -> tuple[StepAccesses, ...]:
-    """Return the accesses of steps, in the order of the programs; equal ones come once."""
+    """Return the accesses of steps, in program order; equal accesses occur once."""
     found: dict[object, StepAccesses] = {}
     for name, code in executable.programs.items():
         for place in _places(code):
@@ -188,7 +188,7 @@ def accesses_of(executable: Executable) -> tuple[StepAccesses, ...]:
             is_alone = step.kind not in ("execute", "copy")
             own = step.places if is_alone else ()
             key: object = step.kind, step.name, step.accesses, own
-            if step.compute_set is not None:  # the results of its vertices may go to several places
+            if step.compute_set is not None:  # its results may be stored in several places
                 key = step.compute_set
             if key in found:
                 earlier = found[key]
@@ -200,7 +200,7 @@ def accesses_of(executable: Executable) -> tuple[StepAccesses, ...]:
 
 
 def _places(code: Code) -> Iterator[_Place]:
-    """Yield the steps and conditions of a program, in its order."""
+    """Yield the steps and conditions of a program, in order."""
     kinds, numbers = code.ops[:, 0].tolist(), code.first_numbers.tolist()
     rows: dict[int, list[int]] = defaultdict(list)
     found: list[tuple[int, int, tuple[int, ...]]] = []
@@ -210,7 +210,7 @@ def _places(code: Code) -> Iterator[_Place]:
         elif kind in DECIDING:
             to = int(code.ops[row, 1])
             if kinds[row + 1] == op.CALLBACK and to == row + 2:
-                continue  # it belongs to the step that ends the run
+                continue  # the row belongs to the step that ends the run
             before = to - 1 if kind != op.SWITCH and to <= row else row
             first = min(numbers[before] + 1, code.num_steps)
             found.append((first, 0, (row,)))
@@ -279,13 +279,13 @@ class _Total:
         self._add(self._written, written)
 
     def add_compute(self, step: ComputeStep) -> None:
-        """Add the bytes that the vertices of a compute set touch."""
+        """Add the bytes that the vertices of a compute set access."""
         for field, read, written in bytes_of_fields(step, self._layout):
             self._add(self._read, read, field.name)
             self._add(self._written, written, field.name)
 
     def add_action(self, action: Action) -> None:
-        """Add the tensors that Python reads or writes; copies around it are steps."""
+        """Add the tensors that Python reads or writes; copies before and after it are steps."""
         read: list[HostTensor | None] = []
         written: list[HostTensor | None] = []
         match action:
@@ -305,7 +305,7 @@ class _Total:
                     self._add(total, moved(each.moves)[1])
 
     def accesses(self) -> tuple[Access, ...]:
-        """Return the sums, by variable and then in the order of the fields."""
+        """Return the sums, ordered by variable, then by field."""
         keys = sorted(dict.fromkeys((*self._read, *self._written)), key=lambda key: key[0])
         return tuple(
             Access(*key, self._read.get(key, 0), self._written.get(key, 0)) for key in keys

@@ -1,10 +1,10 @@
-"""The accounts of an engine's runs: executions of each row, times the cost of one execution.
+"""The accounts of an engine's runs: executions of each row times the cost of one execution.
 
-    rows                    executions     cost of one              taken
+    rows                    executions     cost of one              total
     LAUNCH 'blur'           100            1,204 cycles             120,400
     CALLBACK stream 'in'    1              180,000                  180,000
 
-None of this is done while programs run: the interpreter counts rows anyway.  Vertices without a
+No accounts are made while programs run: the interpreter counts rows anyway. Vertices without a
 formula are priced on the first request.
 """
 
@@ -56,7 +56,7 @@ SlotTotalsOf = Callable[[str, int], SlotTotals | None]
 
 
 def _nothing(program: str, row: int) -> None:
-    """Return that nothing was counted."""
+    """Return None: no vertices were counted."""
 
 
 @frozen(eq=False)
@@ -85,7 +85,7 @@ class _Rows:
     Attributes:
         priced: every such row, with the cost of one execution.
         known: int64[n], rows whose vertices are not counted while they run.
-        cycles: int64[n], the cycles of one execution of each of these.
+        cycles: int64[n], the cycles of one execution of each of these rows.
         counted: the other rows.
     """
 
@@ -96,7 +96,7 @@ class _Rows:
 
 
 class Work(NamedTuple):
-    """Counts of executed work; gathered bytes are those moved into and out of temporaries."""
+    """Counts of executed work; gathered bytes are those moved to and from temporaries."""
 
     steps: int
     vertices: int
@@ -108,7 +108,7 @@ class Accounts:
     """The accounts of an engine.
 
     `counts` returns how often each row of a program ran, int64[rows]; `slot_totals` returns the
-    totals of the counted vertices of a program's row, None if there were none.
+    totals of the counted vertices for a program and row, None if there were none.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class Accounts:
     def totals(self, programs: Programs | None = None) -> tuple[ExecutionStep, ...]:
         """Return the totals of each row that does the work of a step, even if it never ran.
 
-        They are ordered by program and row; `programs` are the trees that contain them.
+        They are ordered by program and row; `programs` are the trees that contain the steps.
         """
         trees = programs or Programs(lambda: program_trees(self.executable))
         return tuple(
@@ -161,7 +161,7 @@ class Accounts:
         return total
 
     def exceed(self, cycles: int) -> bool:
-        """Return whether all runs so far took more than a number of cycles of any size."""
+        """Return whether all runs so far took more than `cycles` cycles, a number of any size."""
         return sum(count * priced.cycles for *_, count, priced in self._ran()) > cycles
 
     def _cycles(self, program: str, row: int, count: int, priced: _Priced) -> int:
@@ -264,7 +264,7 @@ class Accounts:
 
     @cached_property
     def _numbers(self) -> dict[str, list[int]]:
-        """The number of each row's step over all programs, by program."""
+        """The number of each row's step, counted over all programs, by program."""
         programs = self.executable.programs
         before = steps_before(programs)
         return {
@@ -284,7 +284,7 @@ class Accounts:
 
     def _host_name(self, number: int) -> str:
         action = self.executable.actions[number]
-        assert isinstance(action, HostAction | Stamp), "others cost nothing"
+        assert isinstance(action, HostAction | Stamp), "other actions cost nothing"
         return f"load '{action.function}'" if isinstance(action, CodeLoad) else action.program
 
 
@@ -334,8 +334,8 @@ def _divided_idle(counted: SlotTotals) -> PerTile | None:
 def type_names(executable: Executable) -> dict[type[Vertex], str]:
     """Return the names of vertex classes, all different.
 
-    Classes that share a name are qualified by their modules, except generated ones; names that are
-    still equal get a number.
+    Classes that share a name are qualified by their modules, except generated classes; names that
+    are are still equal get a number.
     """
     classes = vertex_classes(executable.steps)
     plain = Counter(cls.__name__ for cls in classes)
@@ -392,7 +392,7 @@ def _slots(
 def elapsed(phases: Sequence[PhaseCost], num_tiles: int) -> int:
     """Return the cycles from the beginning of the first phase to the end of the last.
 
-    A tile continues with the next phase when it has finished one, except where all wait.
+    A tile continues with the next phase when it has finished one, unless the phase has a sync.
     """
     elapsed, busy = 0, np.zeros(num_tiles, np.int64)
     for phase in phases:

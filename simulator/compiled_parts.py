@@ -1,7 +1,7 @@
-"""Addresses of the compiled parts of the engine, found or compiled on first use.
+"""Addresses of the compiled parts of the engine, which are loaded or compiled on first use.
 
-This is the engine's side of `poplite.jit`: it names the code (so that the cache can find it)
-and knows which module to import when it must be compiled.  Numba is imported only then.
+This module connects the engine to `poplite.jit`: it names the code (so that the cache can find it)
+and knows which module to import if it must be compiled. Numba is imported only then.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from poplite.vertex.compute import FasterForm, code_identity
 from poplite.vertex.vertex import Vertex
 
 DRIVER = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 4, ctypes.c_void_p)
-"""A driver as a Python function: arena, rows, low, high, first, last, faults."""
+"""A driver as a Python function of arena, rows, low, high, first, last, faults."""
 
 
 # -- drivers ---------------------------------------------------------------------------------------
@@ -31,10 +31,10 @@ DRIVER = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 4, c
 
 @dataclass(frozen=True, eq=False)
 class Driver:
-    """A driver of a class, for rows of these columns, in one variant.
+    """A driver of a class, for rows with these columns, in one variant.
 
     Attributes:
-        form: the faster form that it runs in place of `compute`, if any.
+        form: the faster form that it runs instead of `compute`, if any.
     """
 
     cls: type[Vertex]
@@ -60,14 +60,14 @@ class Driver:
 
     @cached_property
     def name(self) -> str:
-        """Name of its code; a faster form is compiled anew when `compute` changes."""
+        """The name of its code; a faster form is compiled again if `compute` changes."""
         identity = [code_identity(cls) for cls in dict.fromkeys((self.cls, self.vertex))]
         return digest([__name__], "driver", identity, self.columns, self.variant)
 
     def address(self) -> int:
         """Return its address; compile it if it is not cached.
 
-        Raises `VertexCompileError` when `compute` cannot be compiled.
+        Raises `VertexCompileError` if `compute` cannot be compiled.
         """
         with compile_errors(self.vertex):
             return built(self.name, self.job).address
@@ -75,7 +75,7 @@ class Driver:
     def add_to(self, builds: Builds) -> None:
         """Add it to the code being compiled.
 
-        Raises `VertexCompileError` when `compute` cannot be compiled.
+        Raises `VertexCompileError` if `compute` cannot be compiled.
         """
         with compile_errors(self.vertex):
             builds.add(self.name, self.job)
@@ -83,11 +83,11 @@ class Driver:
 
 @contextmanager
 def compile_errors(cls: type[Vertex]) -> Iterator[None]:
-    """Turn the compiler's errors about a class into `VertexCompileError`."""
+    """Convert the compiler's errors about a class to `VertexCompileError`."""
     try:
         yield
     except Exception as error:
-        # Recognized by their module, as importing Numba's error classes would import Numba.
+        # Recognized by their module, since importing Numba's error classes would import Numba.
         if type(error).__module__.startswith("numba."):
             raise _compile_error(cls, error) from error
         raise
@@ -101,8 +101,8 @@ def _compile_error(cls: type[Vertex], error: Exception) -> VertexCompileError:
     return VertexCompileError(
         f"{cls.__name__}.{cls.compute.__name__} cannot be compiled: {cause}",
         at=at,
-        found="the compiler's whole message is this error's __cause__",
-        fix="docs/vertices.md lists what compute may use",
+        found="the compiler's whole message is the __cause__ of this error",
+        fix="see docs/vertices.md for the features that compute can use",
     )
 
 
@@ -115,7 +115,7 @@ _OWN = {
         "poplite.simulator.codegen.launcher",
     ),
 }
-"""The kernels of the engine, and the module of each."""
+"""The engine's kernels, with the module of each."""
 
 
 def _announced(job: Job) -> Job:
@@ -133,7 +133,7 @@ def own(kernel: str) -> int:
 
 
 def own_jobs(*, moves: bool, counts: bool) -> list[Job]:
-    """Return the jobs for the parts that a program needs, the longest first."""
+    """Return the jobs for the parts that a program needs, the slowest first."""
     needed = ["interpret", "enter"]
     needed += ["sum_slots"] if counts else []
     needed += ["move"] if moves else []
@@ -147,7 +147,7 @@ def add_own(builds: Builds, *, moves: bool, counts: bool) -> None:
 
 
 def mover(streamed: bool) -> int:
-    """Return the address of the driver that moves bytes, large blocks past the caches or not."""
+    """Return the address of the driver that moves bytes, optionally past the caches."""
     return own("move_past_caches" if streamed else "move")
 
 
@@ -162,6 +162,6 @@ def interpreter() -> Callable[..., int]:
 def enter() -> Callable[[int], int]:
     """Return the function that runs the interpreter, given the address of its words.
 
-    It releases the GIL, as the interpreter itself does.
+    It releases the GIL, like the interpreter itself.
     """
     return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(own("enter"))

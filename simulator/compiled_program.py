@@ -1,7 +1,7 @@
-"""Programs of an engine, ready to run: ops bound to launches or to Python.
+"""Programs of an engine that are ready to run: ops bound to launches or to Python.
 
 If vertices of a compute set are interpreted, the launch of its vertices calls Python, which runs
-them, and runs the compiled vertices of the same compute set as a program of one launch.
+these vertices, and then the compiled vertices of the same compute set as a program of one launch.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ vertices of its step, or collects what they returned; the run ends here, on all 
 
 
 class CompiledProgram:
-    """One program, ready for the interpreter; `counts`, int64[rows], counts runs of each row."""
+    """One program for the interpreter; `counts`, int64[rows], counts the runs of each row."""
 
     def __init__(
         self,
@@ -113,11 +113,11 @@ class CompiledProgram:
 
     @property
     def _may_end(self) -> npt.NDArray[np.bool_]:
-        """The rows before which a run may end, on all ranks: bool[rows]."""
+        """Return the rows before which a run may end on all ranks, bool[rows]."""
         return np.isin(self._code.ops[:, 0], op.COUNTED) & ~self._goes_on
 
     def _rows_in_python(self, code: Code) -> list[int]:
-        """Return the rows that concern interpreted vertices."""
+        """Return the rows with interpreted vertices."""
         steps = list(self._steps.interpreted)
         if not steps:
             return []
@@ -132,9 +132,9 @@ class CompiledProgram:
         self._state[op.STATE_TRACE] = 0 if recording is None else recording.words.ctypes.data
 
     def run(self, actions: Sequence[Callable[[], object]], watch: Callable[[], None]) -> None:
-        """Run to the end; Python does the numbered actions, and an error from `watch` ends the run.
+        """Run to the end; Python does the numbered actions, and an error in `watch` ends the run.
 
-        Raises `TensorIndexError` or `ApplicationRuntimeError` when a vertex stopped.
+        Raises `TensorIndexError` or `ApplicationRuntimeError` if a vertex stopped.
         """
         self._watch = watch
         state = self._state
@@ -168,7 +168,7 @@ class CompiledProgram:
                     self._steps.share_slow(now - begin)
                     enter, begin = self._entry_of_run(), now
                     watch()
-        # KeyboardInterrupt too, wherever Python notices it.
+        # Includes KeyboardInterrupt, wherever Python raises it.
         except BaseException:
             if state[op.STATE_CUT] or state[op.STATE_REASON] == op.FAULTED:
                 self._steps.settle(self._code, int(state[op.STATE_ROW]))
@@ -177,7 +177,7 @@ class CompiledProgram:
             self._steps.share_slow(ran_ns)
 
     def _finish_step(self) -> None:
-        """Run the rest of the step that called Python, such as moving what a stream supplied."""
+        """Run the rest of the step that called Python, such as the copy of a stream's block."""
         row = end = int(self._state[op.STATE_ROW])
         while self._goes_on[end]:
             end += 1
@@ -195,7 +195,7 @@ class CompiledProgram:
                     self._look_after_peers(reason)
         finally:
             self._ops[end] = behind
-            if self._checks is not None:  # checks may have been armed meanwhile
+            if self._checks is not None:  # checks may have been armed in the meantime
                 self._arm()
 
     # -- other ranks -------------------------------------------------------------------------------
@@ -206,11 +206,11 @@ class CompiledProgram:
         return bool(self._state[op.STATE_CUT] or is_waiting or self._is_looking)
 
     def _begun_rows(self) -> int:
-        """Return how many rows have begun, in all runs."""
+        """Return the number of rows that have begun, in all runs."""
         return int(self._counts.sum()) + self._has_begun()
 
     def _step(self) -> str:
-        """Return the words for the step that is running, for messages."""
+        """Return the current step as text, for messages."""
         code = self._called()
         return code.step_text(int(code.step_numbers[self._state[op.STATE_ROW]]), "")
 
@@ -226,15 +226,15 @@ class CompiledProgram:
             self._peers.stop_here()
 
     def _head_for(self, limit: int) -> None:
-        """Let compiled code run until so many rows have run, then end before the next step."""
+        """Let compiled code run until `limit` rows have run, then end before the next step."""
         left = limit - int(self._counts.sum())
         self._words[op.STATE_LEFT] = left if left > 0 else op.UNLIMITED
-        if left <= 0 and not self._is_armed:  # no step has begun but the one of which it is a part
+        if left <= 0 and not self._is_armed:  # the limit is within the current step
             self._ops[self._may_end, :2] = op.CALLBACK, STOP
             self._is_armed = True
 
     def _disarm(self) -> None:
-        """Let rows run without checking whether the run ends."""
+        """Let rows run without a check whether the run ends."""
         if self._is_armed:
             self._ops[...] = self._bound
             self._is_armed = False
@@ -261,7 +261,7 @@ class CompiledProgram:
         return locked
 
     def _entry_of_run(self) -> Callable[[], int]:
-        """Return a function that runs the interpreter up to the end that ranks agree on."""
+        """Return a function that runs the interpreter up to the end on which ranks agree."""
         enter, peers = self._entry(), self._peers
         if peers is None:
             return enter
@@ -274,8 +274,8 @@ class CompiledProgram:
         return heading
 
     def _do_own(self, action: int, watch: Callable[[], None]) -> None:
-        """Do an action of the program itself in Python."""
-        if self._peers is not None:  # Python may know only now that the run ends here
+        """Do an action of this class in Python."""
+        if self._peers is not None:  # only now may Python know that the run ends here
             self._may_stop(self._peers)
         assert action != STOP, "rows ask when the limit is reached"
         if action == op.LOOK_IN_PYTHON:
@@ -286,7 +286,7 @@ class CompiledProgram:
     # -- interpreted vertices ----------------------------------------------------------------------
 
     def _do_in_python(self, watch: Callable[[], None]) -> None:
-        """Do the work of a row for interpreted vertices, and for the compiled ones of its step."""
+        """Do the work of a row for interpreted vertices, and for compiled ones of the same step."""
         row = int(self._state[op.STATE_ROW]) - 1
         kind, number, *words = self._code.ops[row].tolist()
         if kind == op.LAUNCH:
@@ -305,12 +305,12 @@ class CompiledProgram:
     def _run_vertices(self, row: int, number: int, phase: int, watch: Callable[[], None]) -> None:
         steps = self._steps
         code, step = self._called(), steps.executable.steps[number]
-        assert isinstance(step, ComputeStep), "nothing else has vertices"
+        assert isinstance(step, ComputeStep), "only compute sets have vertices"
         try:
             fault = steps.interpreted.run(number, watch)
             if steps.table.launches[steps.launches[number, phase]].parts:
                 self._run_compiled(code, row, fault, watch)
-        except BaseException:  # KeyboardInterrupt above all
+        except BaseException:  # mainly KeyboardInterrupt
             move(step.restore, steps.arena)
             raise
         if fault is not None:
@@ -320,9 +320,9 @@ class CompiledProgram:
     def _run_compiled(
         self, code: Code, row: int, fault: VertexFault | None, watch: Callable[[], None]
     ) -> None:
-        """Run the compiled vertices of a row; `fault` is that of the interpreted ones, if any.
+        """Run the compiled vertices of a row; `fault` is from the interpreted vertices, if any.
 
-        `code` has the step numbers of the functions that are running.
+        `code` has the step numbers of the running functions.
         """
         launch = ProgramRow(self._steps.executable, code, row, ()).launches(int(code.ops[row, 2]))
         program = CompiledProgram(self._steps, launch, np.zeros(len(launch.ops), np.int64))
@@ -345,11 +345,11 @@ class CompiledProgram:
         row, depth = self._words[op.STATE_ROW] - 1, self._words[op.STATE_DEPTH]
         calls = [each - 1 for each in self._returns[:depth].tolist()] if depth else []
         if self._peers is not None:
-            self._arm()  # data that was written may be unwritten again on another rank
+            self._arm()  # written data may have become unwritten on another rank
         self._is_looking = True
         try:
             end = self._checks.look(self._code, row, calls, self)
-        except BaseException:  # KeyboardInterrupt too
+        except BaseException:  # includes KeyboardInterrupt
             if self._checks.has_run:
                 self._count_looked(row, self._code.end_of_launches(row))
                 self._steps.slot_counts.finish(self._code, row)
@@ -372,7 +372,7 @@ class CompiledProgram:
             self._recording.add(range(row, end))
 
     def _compile_look(self, row: int) -> bool:
-        """Let compiled code do the next check of a row, if it can."""
+        """Let compiled code do the next check of a row, if possible."""
         assert self._checks is not None
         kind, number = self._code.ops[row, :2].tolist()
         if kind != op.LAUNCH or number in self._steps.interpreted:
@@ -387,9 +387,9 @@ class CompiledProgram:
         return True
 
     def run_launches(self, code: Code) -> None:
-        """Run a few launches, written as a program."""
+        """Run a few launches, given as a program."""
         size = len(code.ops)
-        if size not in self._inner:  # programs of one size take turns in one
+        if size not in self._inner:  # programs of one size share an inner program
             self._inner[size] = CompiledProgram(self._steps, code, np.zeros(size, np.int64))
         inner = self._inner[size]
         if inner._code is not code:
@@ -401,7 +401,7 @@ class CompiledProgram:
         inner.run((), self._watch)
 
     def returned(self, step: int) -> list[bool]:
-        """Return for each replica whether no vertex of a compute set returned false."""
+        """Return, for each replica, whether no vertex of a compute set returned false."""
         false: set[int] = set()
         for chunks in self._steps.chunks_of_vertices(step):
             if np.count_nonzero(chunks[:, op.CHUNK_FALSE]):
@@ -422,19 +422,19 @@ class CompiledProgram:
     # ----------------------------------------------------------------------------------------
 
     def where(self, what: str, decides: bool) -> str:
-        """Return the words for the step that called Python, or for the decision by `what`."""
+        """Return the step that called Python, or the decision by `what`, as text."""
         code = self._called()
         return code.step_text(
             int(code.step_numbers[self._state[op.STATE_ROW] - 1]), what, decides=decides
         )
 
     def acting(self) -> int | None:
-        """Return the number of the action that Python is running; None when it runs none."""
+        """Return the number of the action that Python is running; None if it runs none."""
         action = int(self._state[op.STATE_CALLBACK])
         return action if self._state[op.STATE_REASON] == op.CALLED and action >= 0 else None
 
     def _called(self) -> Code:
-        """Return the code with the step numbers of the functions that are running."""
+        """Return the code with the step numbers of the running functions."""
         calls = self._returns[: self._state[op.STATE_DEPTH]] - 1
         return self._code.called_from(calls.tolist())
 
@@ -454,18 +454,18 @@ class CompiledProgram:
             raise
 
 
-# -- programs that run one at a time ---------------------------------------------------------------
+# -- programs of an engine, which run one at a time ------------------------------------------------
 
 
 class EnginePrograms:
-    """The programs of an engine, ready to run.
+    """The programs of an engine that are ready to run.
 
     Attributes:
         computes: the interpreted form of each vertex class that may need one.
         counts: int64[rows] of each program, how often each row ran.
         slot_totals: returns the totals of counted vertices, for `Accounts`.
-        slot_words: the same by program and row, in stored form.
-        ended: how many runs reached their end, or were stopped.
+        slot_words: the same totals by program and row, in stored form.
+        ended: the number of runs that reached their end or were stopped.
     """
 
     def __init__(
@@ -528,10 +528,10 @@ class EnginePrograms:
             # Atomic with respect to Ctrl-C.
             if self._now.setdefault("run", own) is not own:
                 raise ControlProgramError(
-                    f"engine.run({program!r}): the engine is running already",
-                    found=f"called while {self._host.doing()} is running"
+                    f"engine.run({program!r}): the engine is already running",
+                    found=f"it was called while {self._host.doing()} is running"
                     if self._host.doing()
-                    else "called from its own print stream, or from a second thread",
+                    else "it was called from its own print stream, or from a second thread",
                     fix="wait for the first run, or make a second engine",
                 )
             # The text of the call is made only where it is shown, since this code runs in every
@@ -545,7 +545,7 @@ class EnginePrograms:
             self._host.where, self._host.acting = bound.where, bound.acting
             calls: Sequence[Callable[[], object]] = self._host.calls
             watch = own.watch
-            if self._peers is not None:  # ranks end a run at the same place
+            if self._peers is not None:  # all ranks end a run at the same place
                 calls, watch = self._peers.calls(calls, own), lambda: None
             if progress is not False and checked_truth(progress, "engine.run: progress"):
                 self._run_shown(name, watch, calls)
@@ -568,7 +568,7 @@ class EnginePrograms:
             running.stop()
 
     def load(self) -> None:
-        """Mark memory as defined: it has been filled anew."""
+        """Mark memory as defined: it has been filled again."""
         self._steps.spoiled = None
 
     def check_sound(self, call: str) -> None:
@@ -577,12 +577,12 @@ class EnginePrograms:
             return
         raise ControlProgramError(
             f"{call}: memory is undefined since a vertex stopped",
-            found=f"{self._steps.spoiled}; fast checks save nothing",
-            fix='engine.load() begins anew; with checks="strict" an engine can go on',
+            found=f"{self._steps.spoiled}; fast checks do not save memory",
+            fix='call engine.load() to begin again, or use checks="strict", which can continue',
         )
 
     def check_idle(self, call: str) -> None:
-        """Reject the user's `call` while a program runs, as it would change the program's data."""
+        """Reject the user's `call` while a program runs, since it would change its data."""
         if self._now:
             raise busy(call)
 
@@ -633,7 +633,7 @@ def program_name(program: object, names: tuple[str, ...]) -> str:
         hint, fix = did_you_mean(program, names), f"engine.run({names[0]!r})"
     else:
         listed = [f"{position} is {name!r}" for position, name in enumerate(names)]
-        hint, fix = "", "engine.run(0), or a name"
+        hint, fix = "", "call engine.run(0), or pass a name"
     raise UnknownName(
         f"the engine has no program {clipped(program)}{hint}",
         found="programs: " + ", ".join(listed),
@@ -644,9 +644,9 @@ def program_name(program: object, names: tuple[str, ...]) -> str:
 def _interpreted_forms(
     executable: Executable, arena: Arena, interpreted: Sequence[Classes]
 ) -> dict[type[Vertex], Compute]:
-    """Return the interpreted form of the classes that are interpreted, or replayed after a fault.
+    """Return the interpreted form of classes that are interpreted, or replayed after a fault.
 
-    They are made with the engine, so that later changes of global numbers do not affect it.
+    They are made with the engine, so that later changes to global numbers do not affect it.
     """
     replays = arena.floats.may_trap or executable.checks == "strict"
     in_python = frozenset[type[Vertex]]().union(*interpreted)

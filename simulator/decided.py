@@ -1,21 +1,21 @@
-"""Runs of programs without data from the host, ended by decisions on unknown data.
+"""Run programs without data from the host, up to a decision that depends on unknown data.
 
     device = Decided()
     engine = Engine(graph, program, checks="fast", device=device)
-    engine.run()                UninitializedReadError where 'more' decides, computed from 'limit'
-    device.unknown()            Unknown('more', ('limit',), 'what runs', 'step 3 of 7, ...')
+    engine.run()                UninitializedReadError at a decision by 'more', computed from
+    'limit' device.unknown()            Unknown('more', ('limit',), 'what runs', 'step 3 of 7, ...')
 
-Programs in which data decide nothing, not even in vertices, run as on any simulator.
+Programs whose control flow does not depend on data, not even in vertices, run as on any simulator.
 
     limit                   unwritten
-    more = rest > limit     its vertex reads 'limit', so 'more' is unknown too
+    more = rest > limit     its vertex reads 'limit', so 'more' is unknown as well
     RepeatWhileTrue(more)   undecided
     for i in range(limit)   undecided, in a vertex whose cycles are counted
 
-Strict checks reject a result that depends on unwritten elements.  Here vertices may read them, and
-run once: everything that a vertex writes counts as unwritten too if it reads an unwritten element.
-So a program may run with memory as it is, as long as no unwritten element decides what runs, in the
-program or in a vertex.
+Strict checks reject a result that depends on unwritten elements. Here, vertices may read them, and
+run once: all elements that a vertex writes count as unwritten if it reads an unwritten element.
+So a program may run with arbitrary memory, as long as control flow, in the program or in a vertex,
+does not depend on an unwritten element.
 
 A step that changes no fact about memory is not checked again until another step does.
 """
@@ -79,10 +79,10 @@ class Unknown:
     """A decision that depends on unwritten data.
 
     Attributes:
-        name: the variable that decides.
+        name: the variable on which the decision depends.
         sources: variables that are read before they are written, from which it is computed.
-        what: what it decides: "what runs", or "how long 'Sum' takes".
-        where: the step that it decides on.
+        what: the decision: "what runs", or "how long 'Sum' takes".
+        where: the step after the decision.
         at: the user's line that made the variable.
         are_variables: whether all sources are variables; others are remote buffers.
     """
@@ -96,7 +96,7 @@ class Unknown:
 
     @property
     def why(self) -> str:
-        """The unknown data, in words."""
+        """The unknown data, as text."""
         if self.name in self.sources:
             return f"nothing has written '{self.name}', which decides {self.what}"
         return f"nothing has written {self._named}, on which it depends {self.what}"
@@ -115,12 +115,12 @@ class Unknown:
 
     @property
     def error(self) -> UninitializedReadError:
-        """The error of a run that ends there."""
+        """The error for a run that ends at this decision."""
         return UninitializedReadError(
             f"'{self.name}' decides {self.what}, but {self._lacks}",
             at=self.at,
             where=self.where,
-            found="only the program runs here: engine.write is not called before",
+            found="only the program runs here, without earlier calls of engine.write",
             fix=f"give {self._named} an initial_value, or run the script that writes it"
             if self.are_variables
             else f"run the script that writes {self._named}",
@@ -128,12 +128,12 @@ class Unknown:
 
 
 class Decided(Simulator):
-    """The simulator with checks of the data that decide what runs.
+    """The simulator with checks of the data that control flow depends on.
 
-    `past_inout` treats unwritten elements of InOut fields as written, as those of working memory
-    may be.  Data from streams and host functions count as written if `by_host`. With `ends_loops`
-    each Loop ends when its iterations write no further elements; executables with strict checks use
-    those, and their Loops end as well.
+    With `past_inout`, unwritten elements of InOut fields count as written, since they may be
+    working memory. With `by_host`, data from streams and host functions count as written. With
+    `ends_loops`, each Loop ends when its iterations write no further elements; executables with
+    strict checks strict checks, and their Loops end as well.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class Decided(Simulator):
         self._loaded: Simulated | None = None
 
     def load(self, source: Source, setup: Setup) -> Simulated:
-        """Make programs ready to run."""
+        """Prepare programs to run."""
         from poplite.simulator.simulated import Simulated
 
         executable = source.executable
@@ -179,7 +179,7 @@ class Decided(Simulator):
 def _sources(undecided: Undecided, looks: Decisions) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of the unwritten sources of an element, nearest first.
 
-    The first are those of variables, the others those of remote buffers.
+    The first result has the names of variables, the second those of remote buffers.
     """
     variables = looks.executable.layout.variables
     makers: dict[int, dict[int, None]] = defaultdict(dict)
@@ -191,13 +191,13 @@ def _sources(undecided: Undecided, looks: Decisions) -> tuple[tuple[str, ...], t
     unwritten, buffers_of = _read_unwritten(undecided, looks)
     pending = [variables.index(undecided.variable)]
     seen = set(pending)
-    for number in pending:  # which grows
+    for number in pending:  # the list grows
         more = [other for other in makers[number] if other not in seen]
         pending += more
         seen.update(more)
     names = tuple(variables[number].name for number in pending if number in unwritten)
     buffers = tuple(dict.fromkeys(name for n in pending for name in buffers_of[n]))
-    if not names and not buffers:  # vertices left Outputs unwritten, here or on the way
+    if not names and not buffers:  # vertices left Outputs unwritten, here or before
         lacking = _lacking(pending, looks)
         first = [n for n in pending if n in lacking and not (makers[n].keys() - {n}) & lacking]
         names = tuple(variables[number].name for number in first)
@@ -219,16 +219,16 @@ def _lacking(numbers: Iterable[int], looks: Decisions) -> set[int]:
 def _read_unwritten(
     undecided: Undecided, looks: Decisions
 ) -> tuple[set[int], dict[int, dict[str, None]]]:
-    """Return the numbers of the variables of which a step read unwritten elements.
+    """Return the numbers of the variables whose unwritten elements a step read.
 
-    Also returns the remote buffers of which unwritten rows were copied to a variable. Executed
-    steps are traversed once more: elements that a step writes count as written here, whatever their
+    Also returns the remote buffers whose unwritten rows were copied to a variable. Executed
+    steps are traversed once more: elements that a step writes count as written here, for any
     sources.
     """
     executable, layout = looks.executable, looks.executable.layout
     shadow = Shadow(layout)
     found: set[int] = set()
-    rows: dict[int, str] = {}  # remote buffers by the bytes of their blocks that are unwritten
+    rows: dict[int, str] = {}  # remote buffers by the unwritten bytes of their blocks
     buffers_of: dict[int, dict[str, None]] = defaultdict(dict)
 
     def read(some: Stretches) -> None:
@@ -288,13 +288,13 @@ Ran = Literal["step", "action", "scalar"]
 
 @frozen(eq=False)
 class Undecided:
-    """An unknown element that was to decide what runs.
+    """An unknown element on which a decision depends.
 
     Attributes:
         position: its first byte.
         variable: the variable that contains it.
-        what: what it decides: "what runs", or "how long 'Sum' takes".
-        where: the step that it decides on, for messages.
+        what: the decision: "what runs", or "how long 'Sum' takes".
+        where: the step after the decision, for messages.
     """
 
     position: int
@@ -304,22 +304,22 @@ class Undecided:
 
 
 def are_decided(executable: Executable) -> bool:
-    """Return whether data decide what programs run, or may decide the work of vertices."""
+    """Return whether control flow depends on data, or the work of vertices may depend on them."""
     return any(
         np.isin(code.ops[:, 0], DECIDING).any() for code in executable.programs.values()
     ) or any(counting_candidates(executable))
 
 
 class Decisions(StrictChecks):
-    """Checks all data that decide what runs.
+    """Checks all data that control flow depends on.
 
     Attributes:
         executable: the executable that runs.
-        undecided: the element that was unknown when it decided; None if there was none.
-        ran: what ran, in the order of first executions: steps and actions by number, and scalars
-            that vertices returned by position.
-        past_inout: whether unwritten elements of InOut fields count as written, as those of
-            working memory may.
+        undecided: the unknown element on which a decision depended; None if there was none.
+        ran: everything that ran, in the order of first executions: steps and actions by number,
+            and scalars and scalars that vertices returned by position.
+        past_inout: whether unwritten elements of InOut fields count as written, since they may be
+            working memory.
         by_host: whether data from streams and host functions count as written.
     """
 
@@ -337,7 +337,7 @@ class Decisions(StrictChecks):
         self._undefined_times: Counter[int] = Counter()
 
     def look(self, code: Code, row: int, calls: Sequence[int], runner: Runner) -> int:
-        """Run a row that is checked, as strict checks do."""
+        """Run a row that is checked, like strict checks."""
         kind, number, scalar, size = code.ops[row].tolist()
         if kind in (op.COLLECT, op.ALL):
             self.ran["scalar", scalar if kind == op.COLLECT else number] = None
@@ -365,7 +365,7 @@ class Decisions(StrictChecks):
         return False
 
     def compiled_look(self, number: int, launch_of: LaunchOf) -> None:
-        """Return None: everything that becomes known is noted by Python."""
+        """Return None: Python records all data that become known."""
 
     def _copied(self, number: int, step: CopyStep, runner: Runner) -> bool:
         self.ran["step", number] = None
@@ -404,7 +404,7 @@ class Decisions(StrictChecks):
     def _run(self, number: int, step: ComputeStep, runner: Runner) -> dict[int, Mask]:
         """Run a compute set; return which of its unwritten Outputs remain unwritten.
 
-        If there are such Outputs, its vertices run once more with different values in them.
+        If there are unwritten Outputs, its vertices run once more with different values in them.
         """
         place = self._places[number]
         if self._looks[number] < MOST_LOOKS:
@@ -425,25 +425,25 @@ class Decisions(StrictChecks):
         return position
 
     def _decides(self, position: int, what: str, place: ProgramRow) -> None:
-        """Note an unknown element that decides, by its first byte."""
+        """Record an unknown element on which a decision depends, by its first byte."""
         variable, _ = self.executable.layout.variable_at(position)
         self.undecided = Undecided(position, variable, what, str(place))
 
     def _collected(self, scalar: int, *, known: bool) -> None:
-        """Note whether the result of vertices is known."""
+        """Record whether the result of vertices is known."""
         if self.shadow.holds(scalar, 1) != known:
             for part in self.shadow.parts:
                 part[scalar] = known
             self._note(GAINED if known else LOSSY)
 
     def _note(self, flags: int) -> None:
-        """Check all steps again for which facts about memory have changed."""
+        """Check steps again if facts about memory that concern them have changed."""
         if flags & LOSSY or (flags & GAINED and self._settled):
             self._settled = False
             self.arm()
 
     def _rest(self, number: int, flags: int) -> None:
-        """Stop checking a step that changed nothing, or left nothing unknown."""
+        """Stop checking a step that changed no facts, or left no data unknown."""
         is_complete = not flags & INCOMPLETE
         self._armed[number] = not is_complete and bool(flags & (LOSSY | GAINED))
         self._settled |= not is_complete and not self._armed[number]
@@ -451,11 +451,11 @@ class Decisions(StrictChecks):
 
 @frozen(eq=False)
 class Hole:
-    """An unwritten element that decides how long its vertex takes.
+    """An unwritten element on which the duration of its vertex depends.
 
     Attributes:
         element: its number in `field.elements`.
-        count: how many of the field are unwritten.
+        count: the number of unwritten elements of the field.
     """
 
     field: FieldElements
@@ -470,9 +470,9 @@ class KnownResults:
     `deciding` are the edges whose data decide the cycles of its vertices.
 
     Attributes:
-        size: the number of elements that it touches.
+        size: the number of elements that it accesses.
         is_unknown: whether a vertex read unwritten elements in the last execution.
-        hole: the first of these that decides how long its vertex takes.
+        hole: the first of these on which the duration of its vertex depends.
     """
 
     def __init__(
@@ -512,7 +512,7 @@ class KnownResults:
             self.is_unknown |= bool(unknown.any())
 
     def write(self, kept: Mapping[int, Mask]) -> int:
-        """Note that results are written, except those that are `kept`; return flags."""
+        """Record that results are written, except those in `kept`; return flags."""
         flags = 0
         for replica, part in enumerate(self._shadow.parts):
             for n, each in enumerate(self._fields):
@@ -525,7 +525,7 @@ class KnownResults:
         return flags | self._scatter() | (0 if is_complete else INCOMPLETE)
 
     def _write(self, field: FieldElements, part: Any, after: Any) -> int:
-        """Note the elements that vertices write; return the changes, except for temporaries."""
+        """Record the elements that vertices write; return the changes, except for temporaries."""
         elements, places = _elements(field, part), field.elements
         before = are_written(elements[places])
         written = shadow_of_written(field.field.element).view(elements.dtype)
@@ -536,12 +536,12 @@ class KnownResults:
 
 
 def _elements(field: FieldElements, part: Any) -> Any:
-    """Return the bytes of a replica as elements of a field's size."""
+    """Return the bytes of a replica as elements with the size of a field's elements."""
     return part[: len(part) // field.size * field.size].view(f"u{field.size}")
 
 
 def _may_read(field: FieldElements) -> Mask:
-    """Return which elements of a field vertices may read, according to their source."""
+    """Return which elements of a field vertices may read, according to their source text."""
     numbers = flow_of(field.cls).indices.get(field.field.name) if field.field.depth == 1 else None
     if numbers is None:
         return np.ones(len(field.elements), np.bool_)

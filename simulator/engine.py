@@ -1,9 +1,9 @@
 """The engine: a compiled graph, ready to run.
 
-    engine = Engine(graph, program)     checked, lowered, compiled, memory filled
-    engine.write(x, array)              host to device
-    engine.run()                        as often as you like; variables keep their values
-    engine.read(y)                      device to host
+    engine = Engine(graph, program)     check, lower and compile the program, fill memory
+    engine.write(x, array)              copy from host to device
+    engine.run()                        run any number of times; variables keep their values
+    engine.read(y)                      copy from device to host
     print(engine.report())
 
 The engine is a facade: it checks arguments, compiles, and delegates the rest to the programs that
@@ -15,8 +15,8 @@ Its reports count all runs, unless Poplar's calls exclude some::
     disabled            |-------|
     reports count   1               5
 
-An engine counts everything that runs.  Excluded runs are subtracted as the difference of two
-reports, so that counting costs the same whether or not a report is made.
+An engine counts all runs. Excluded runs are subtracted as the difference of two reports, so that
+counting costs the same whether or not a report is made.
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ if TYPE_CHECKING:
 
 
 class Simulator:
-    """The device that engines run on by default."""
+    """The default device of engines."""
 
     def options(self, asked: EngineOptions) -> EngineOptions:
-        """Return the options unchanged: the simulator has all of them."""
+        """Return the options unchanged, since the simulator supports all of them."""
         return asked
 
     def load(self, source: Source, setup: Setup) -> Simulated:
-        """Make programs ready to run."""
+        """Prepare programs to run."""
         from poplite.simulator.simulated import Simulated  # `import poplite` is faster without it
 
         return Simulated(source.executable, source.graph, setup)
@@ -91,7 +91,7 @@ class Simulator:
 
 
 class ProfiledRuns:
-    """Makes reports of an engine's counted runs from reports of all its runs."""
+    """Computes reports of an engine's counted runs from reports of all its runs."""
 
     def __init__(self) -> None:
         self._left_out: Report | None = None
@@ -99,11 +99,11 @@ class ProfiledRuns:
 
     @property
     def are_left_out(self) -> bool:
-        """Whether runs are excluded at present."""
+        """Whether runs are currently excluded."""
         return self._until_then is not None
 
     def of(self, now: Report) -> Report:
-        """Return the report of the runs that count.
+        """Return the report of the counted runs.
 
         Args:
             now: the report of all runs until now.
@@ -166,38 +166,39 @@ else:
 class Engine(EngineSpelling, metaclass=ListsPresent):
     """Runs programs on the simulator.
 
-    An engine is a snapshot: later additions to the graph and changes of it have no effect.
+    An engine is a snapshot: later changes of the graph have no effect.
 
     Args:
         graph: the graph, or an executable: from `compile_graph`, from another engine, or loaded
             from a file. An engine made from an executable knows no tensors: hosts reach its data
             by handles and streams.
-        program: for a graph, one program, several in a list, or named ones in a dictionary.
+        program: for a graph, one program, a list of programs, or a dictionary of programs by name.
         options: further options by name, see docs/options.md; the environment variable
             POPLITE_ENGINE_OPTIONS, a JSON object, overrides all.
-        progress: show the current work on standard error. Without it only compiling is shown, if it
-            takes longer than a second. A function is called with 0 and 1 at the beginning, and with
-            1 and 1 at the end; Poplar calls it with more steps.
+        progress: show the current work on standard error. By default only compilation is shown, if
+            it takes longer than a second. A function is called with 0 and 1 at the beginning, and
+            with 1 and 1 at the end; Poplar calls it with more steps.
         name: as in Poplar; it has no effect.
-        checks: "strict" finds indices out of range, reads of unwritten elements, outputs left
-            unwritten and races of workers while running, and restores memory to its state before a
-            vertex that stopped; "fast" finds indices out of range, after which memory is undefined;
-            "none" finds nothing. By default strict up to a million connected elements, fast beyond.
-        interpret: run every vertex as plain Python, for debugging; or a list of vertex classes and
-            compute sets, by name or the classes themselves, whose vertices run so, while the
-            others are compiled. Cycles that depend on data are counted by compiled code, unless
-            the option debug.instrument is False.
-        faster: run the faster forms of vertex classes whose results are bit-identical, see
-            `pl.faster`; with "tolerant" also those whose bits may differ, with False none.
+        checks: "strict" detects indices out of range, reads of unwritten elements, outputs left
+            unwritten and races of workers during runs, and restores memory to its state before a
+            vertex that stopped; "fast" detects indices out of range, after which memory is
+            undefined; "none" detects nothing. By default strict up to a million connected elements,
+            fast beyond.
+        interpret: run all vertices as plain Python, for debugging; or a list of vertex classes and
+            names of classes and compute sets, whose vertices run as plain Python, while all others
+            are compiled. Cycles that depend on data are counted by compiled code, unless the option
+            debug.instrument is False.
+        faster: run the faster forms of vertex classes with bit-identical results, see
+            `pl.faster`; with "tolerant" also forms whose bits may differ, with False none.
         seed: seed of stochastic rounding, from 0 to 2**63 - 1; by default that of `state`, or 0.
-        state: an engine of the same graph, whose variables, rows of remote buffers and, unless
-            `seed` is given, random bits this one begins with; variables that it does not know, and
-            constants, have their initial values. Its stream connections are not taken over.
+        state: an engine of the same graph, from which this one copies variables, rows of remote
+            buffers and, unless `seed` is given, random bits; new variables, and constants, have
+            their initial values. Stream connections are not copied.
         device: the device that runs the programs; by default the simulator. See `pl.ipu.Device` and
             `pl.mpi.Device`.
 
     Raises:
-        PopliteError: for every fault that can be found before running.
+        PopliteError: for any fault that can be found before a run.
 
     >>> from poplite.graph import Graph
     >>> from poplite.program import Copy
@@ -230,7 +231,7 @@ class Engine(EngineSpelling, metaclass=ListsPresent):
             raise no_engine(state)
         programs: Any = program  # checked by source_of
         if isinstance(graph, Executable) and is_options(programs):
-            programs, options = None, programs  # as in Poplar, options follow an executable
+            programs, options = None, programs  # in Poplar, options follow an executable
         arguments: dict[str, Any] = {"checks": checks, "interpret": interpret, "faster": faster}
         arguments |= {"progress": progress is True, "seed": seed}
         device = Simulator() if device is None else checked_device(device)
@@ -248,7 +249,7 @@ class Engine(EngineSpelling, metaclass=ListsPresent):
             self.interpret: Interpret = asked.interpret or False
             self._loaded = device.load(self._source, Setup(asked, seed, self.interpret, bar))
         self._profiled_runs = ProfiledRuns()
-        # The arguments for another engine of the same programs and one more.
+        # The arguments for an engine with one more program.
         self._arguments: dict[str, Any] = {
             **arguments,
             "checks": self.checks,
@@ -260,10 +261,10 @@ class Engine(EngineSpelling, metaclass=ListsPresent):
             self._loaded.continue_from(state._loaded)
 
     def add_program(self, program: Program, name: str | None = None) -> None:
-        """Add a program, which may use additions to the graph since the engine was made.
+        """Add a program, which may use later additions to the graph.
 
-        Memory, remote buffers and connections remain, but streams restart with the first block of
-        their arrays. All programs are compiled again, vertex classes only if they are new; the
+        Memory, remote buffers and connections are unchanged, but streams restart with the first
+        block of their arrays. All programs are compiled again, but only new vertex classes; the
         report is reset.
 
         Args:
@@ -271,10 +272,10 @@ class Engine(EngineSpelling, metaclass=ListsPresent):
             name: its name for `run`; by default its position.
 
         Raises:
-            ControlProgramError: when the engine was made from an executable, has a program of that
+            ControlProgramError: if the engine was made from an executable, has a program with that
                 name, or is running.
-            PopliteError: for every fault of the program that is found before running; the engine
-                remains as it was.
+            PopliteError: for any fault in the program that is found before a run; the engine is
+                then unchanged.
 
         >>> from poplite.graph import Graph
         >>> from poplite.program import Copy
@@ -302,12 +303,12 @@ class Engine(EngineSpelling, metaclass=ListsPresent):
 
     @property
     def executable(self) -> Executable:
-        """The compiled programs without memory, to be saved or to make other engines from."""
+        """The compiled programs without memory, for a file or for other engines."""
         return self._executable
 
     @property
     def options(self) -> dict[str, str]:
-        """The effective options by name, from calls, an executable and the environment."""
+        """The effective options by name, from calls, the executable and the environment."""
         return compiled_options(self._executable) | dict(self._options)
 
     def load(self, device: PoplarDevice | None = None) -> None:
@@ -315,16 +316,16 @@ class Engine(EngineSpelling, metaclass=ListsPresent):
 
         Variables have their initial values again, rows of remote buffers are zero, streams restart
         with the first block of their arrays, and blocks that callbacks prefetched are dropped.
-        Connections remain, and the report continues counting.
+        Connections are unchanged, and the report continues to count.
 
         Args:
-            device: as in Poplar, an attached device of the graph's machine; it has no effect. A
-                device that runs programs itself must be that of the engine.
+            device: as in Poplar, an attached device for the graph's machine; it has no effect. A
+                device that runs programs itself must be the engine's device.
 
         Raises:
             ControlProgramError: while a program runs.
-            InvalidMachineModel: for a device of a different machine, one that is not attached, and
-                one that the engine does not run on.
+            InvalidMachineModel: for a device of a different machine, a device that is not attached,
+                or a device on which the engine does not run.
 
         >>> from poplite.graph import Graph
         >>> from poplite.program import Sequence
@@ -370,14 +371,14 @@ class Engine(EngineSpelling, metaclass=ListsPresent):
             progress: whether to show on standard error how many steps have run.
 
         Raises:
-            UnknownName: when there is no such program.
-            TensorIndexError: when a vertex indexes outside a field (strict checks).
-            UninitializedReadError: when a result depends on unwritten elements (strict checks).
-            WorkerRaceError: when the order of workers changes a result (strict checks).
-            ApplicationRuntimeError: when a vertex raises an exception, or the program stops itself
+            UnknownName: if there is no such program.
+            TensorIndexError: if a vertex indexes outside a field (strict checks).
+            UninitializedReadError: if a result depends on unwritten elements (strict checks).
+            WorkerRaceError: if the order of workers changes a result (strict checks).
+            ApplicationRuntimeError: if a vertex raises an exception, or the program stops itself
                 with an error.
-            ControlProgramError: when the engine is running already.
-            InvalidOption: for an option of a run that Poplar does not have.
+            ControlProgramError: if the engine is already running.
+            InvalidOption: for a run-time option that Poplar does not have.
         """
         checked_runtime_options(runtime_options, debug_name)
         self._loaded.run(program, progress=progress)
@@ -385,10 +386,9 @@ class Engine(EngineSpelling, metaclass=ListsPresent):
     def stop(self) -> None:
         """End the run that is in progress, from another thread or from a callback of the run.
 
-        `run` soon returns as if the program had ended: after the step that is running, or in
-        the middle of a long one. Memory is then as after Ctrl-C, see `run`, and the engine
-        remains usable. Nothing happens when no program runs, when it is about to end anyway, or
-        when it was stopped before.
+        `run` soon returns as if the program had ended: after the current step, or in the middle of
+        a long step. Memory is then as after Ctrl-C, see `run`, and the engine remains usable. The
+        call has no effect if no program runs, it is about to end, or it was stopped before.
 
         >>> from poplite.graph import Graph
         >>> from poplite.program import Loop, PrintTensor
@@ -415,19 +415,19 @@ class Engine(EngineSpelling, metaclass=ListsPresent):
     # -- states ------------------------------------------------------------------------------------
 
     def save_state(self, path: str | os.PathLike[str]) -> None:
-        """Write the state of the engine to a file, so that another engine can continue from it.
+        """Write the state of the engine to a file, from which another engine can continue.
 
         The state is all variables, the rows of remote buffers, the next block of arrays that are
         connected to streams, random bits, and execution counts. On several ranks the call is
         collective, and rank 0 writes the file, which does not depend on the number of ranks.
 
         Args:
-            path: the file; an existing one is replaced once the new one is completely on the disk.
+            path: the file; an existing file is replaced once the new file is completely on disk.
 
         Raises:
             ControlProgramError: while a program runs, while memory is undefined, and on a real
                 device.
-            FileLoadError: when the file cannot be written.
+            FileLoadError: if the file cannot be written.
 
         >>> import tempfile
         >>> import poplite as pl
@@ -445,11 +445,11 @@ class Engine(EngineSpelling, metaclass=ListsPresent):
         self._loaded.save_state(path)
 
     def load_state(self, path: str | os.PathLike[str]) -> None:
-        """Continue from the state of an engine that wrote a file with `save_state`.
+        """Continue from the state that an engine wrote to a file with `save_state`.
 
-        Everything is restored, for any number of ranks and threads: variables, remote buffers,
-        streams, random bits and reports. Callbacks are the engine's own, and start anew. Vertices
-        are not compared: their code is the engine's.
+        The whole state is restored, for any number of ranks and threads: variables, remote buffers,
+        streams, random bits and reports. Callbacks are the engine's own, and start again. Vertices
+        are not compared: the engine runs its own code.
 
         Args:
             path: the file. On several ranks the call is collective, and rank 0 reads it.
@@ -457,10 +457,10 @@ class Engine(EngineSpelling, metaclass=ListsPresent):
         Raises:
             FileLoadError: for a file that is damaged or not a state, and for the state of an engine
                 with a different graph or different programs, constants or checks; also if only one
-                of the two engines interprets vertices that read rows in place, as those of
-                `ops.reduce` do. The engine remains as it was.
-            StreamConnectionError: when an array was connected to a stream, and none, or a shorter
-                one, is connected here. The engine remains as it was.
+                of the two engines interprets vertices that read rows in place, such as those of
+                `ops.reduce`. The engine is then unchanged.
+            StreamConnectionError: if an array was connected to a stream, and none, or a shorter
+                one, is connected here. The engine is then unchanged.
             ControlProgramError: while a program runs, and on a real device.
         """
         self._loaded.load_state(path)
@@ -482,18 +482,18 @@ class Engine(EngineSpelling, metaclass=ListsPresent):
                 `graph.create_host_write`, or the name of a variable, as for `graph.tensor`; a
                 handle takes precedence over a variable of the same name.
             array: values of its shape, or one number for all elements, under NumPy's
-                same_kind casting; integers must lie in the range of the element type. For
+                same_kind casting; integers must be in the range of the element type. For
                 QUARTER_METADATA a `QuarterMetadata`. All replicas get the same values, unless an
-                additional first dimension holds values for each of them.
+                additional first dimension has values for each of them.
             replica: the replica to write; by default all.
 
         Raises:
-            TensorCreationError: when the shapes differ.
-            GraphReplicationError: when there is no such replica.
-            ElementTypeError: when the values are of a kind the tensor cannot hold.
-            SizeOverflowError: when a value is out of range.
-            GraphConnectionError: when the tensor may not be written.
-            UnknownName: when there is no such handle or variable, with the nearest name.
+            TensorCreationError: if the shapes differ.
+            GraphReplicationError: if there is no such replica.
+            ElementTypeError: if the tensor cannot store values of this kind.
+            SizeOverflowError: if a value is out of range.
+            GraphConnectionError: if the tensor may not be written.
+            UnknownName: if there is no such handle or variable; the error has the nearest name.
         """
         self._loaded.write(tensor, array, replica)
 
@@ -516,18 +516,18 @@ class Engine(EngineSpelling, metaclass=ListsPresent):
             tensor: any view, a handle of `graph.create_host_read`, or the name of a variable, as
                 for `graph.tensor`.
             replica: the replica to read; by default all.
-            root: on several ranks, the one that gets the values; the others get None. By default
-                all of them get the values.
+            root: on several ranks, the rank that gets the values; the others get None. By default
+                all ranks get the values.
 
         Returns:
-            Array of the tensor's shape and its element type's dtype; for QUARTER the values as
+            An array with the tensor's shape and its element type's dtype; for QUARTER the values as
             float32 (read `tensor.reinterpret(UNSIGNED_CHAR)` for the codes). For a replicated
             graph, all replicas along a new first dimension.
 
         Raises:
-            GraphReplicationError: when there is no such replica.
-            UnknownName: when there is no such handle or variable, with the nearest name.
-            ControlProgramError: when there is no such rank.
+            GraphReplicationError: if there is no such replica.
+            UnknownName: if there is no such handle or variable; the error has the nearest name.
+            ControlProgramError: if there is no such rank.
         """
         found: npt.NDArray[Any] | None = self._loaded.read(tensor, replica, root)
         return found
@@ -553,22 +553,22 @@ class Engine(EngineSpelling, metaclass=ListsPresent):
         *,
         metadata: QuarterMetadata | None = None,
     ) -> None:
-        """Connect an array to a stream, which reads or stores its blocks there cyclically.
+        """Connect an array to a stream, which reads or stores its blocks in it cyclically.
 
-        The array is used in place, whenever a program runs: change it between runs, or read it
-        afterwards. Each replica in turn takes the next block.
+        Programs use the array in place: change it between runs, or read it afterwards. The replicas
+        take the next block one after the other.
 
         Args:
-            handle: of the stream.
-            array: C-contiguous, of the stream's dtype, one block or several; writeable when the
-                stream goes to the host.
+            handle: the handle of the stream.
+            array: a C-contiguous array of the stream's dtype, with one block or several; it must be
+                writeable if the stream goes to the host.
             metadata: format and scale of the codes in the array, for a QUARTER stream.
 
         Raises:
-            StreamConnectionError: when no program uses such a stream, or the array's size is no
+            StreamConnectionError: if no program uses such a stream, the array's size is not a
                 multiple of a block, or it cannot be used in place.
-            ElementTypeError: when it is not an array of that dtype.
-            TensorMetadataError: when metadata are missing, or the stream is not QUARTER.
+            ElementTypeError: if it is not an array of that dtype.
+            TensorMetadataError: if metadata are missing, or the stream is not QUARTER.
 
         >>> import numpy as np
         >>> import poplite as pl
@@ -591,22 +591,22 @@ class Engine(EngineSpelling, metaclass=ListsPresent):
         replica: int | None = None,
         metadata: QuarterMetadata | None = None,
     ) -> None:
-        """Connect a function or a `StreamCallback` that fills or takes the blocks of a stream.
+        """Connect a function or a `StreamCallback` that fills or reads the blocks of a stream.
 
         Args:
-            handle: of the stream.
+            handle: the handle of the stream.
             callback: a function that takes an array of one dimension, which it fills, or reads
-                when the stream goes to the host (it is read-only then); or a `StreamCallback`.
-                The array is valid during the call; what fills it returns nothing, and strict
-                checks report elements that it leaves.
-            replica: whose blocks; by default those of all replicas, in their order.
+                if the stream goes to the host (the array is then read-only); or a `StreamCallback`.
+                The array is valid during the call. A function that fills it must return nothing,
+                and strict checks report elements that it leaves unfilled.
+            replica: the replica whose blocks it gets; by default all replicas, in order.
             metadata: format and scale of the codes, for a QUARTER stream.
 
         Raises:
-            StreamConnectionError: when no program uses such a stream.
-            ElementTypeError: when the callback cannot be called.
-            GraphReplicationError: when there is no such replica.
-            TensorMetadataError: when metadata are missing, or the stream is not QUARTER.
+            StreamConnectionError: if no program uses such a stream.
+            ElementTypeError: if the callback cannot be called.
+            GraphReplicationError: if there is no such replica.
+            TensorMetadataError: if metadata are missing, or the stream is not QUARTER.
 
         >>> import poplite as pl
         >>> graph = pl.Graph()
@@ -631,16 +631,16 @@ class Engine(EngineSpelling, metaclass=ListsPresent):
         """Connect a Python function to a host function.
 
         Args:
-            handle: of the host function.
-            callback: takes the inputs and the outputs, tuples of arrays of one dimension. It
-                fills the outputs, which are zero at first, and returns nothing; the inputs are
+            handle: the handle of the host function.
+            callback: a function that takes inputs and outputs, tuples of arrays of one dimension.
+                It fills the outputs, which are zero at first, and returns nothing; the inputs are
                 read-only. The arrays are valid during the call.
-            replica: whose calls; by default those of all replicas, in their order.
+            replica: the replica whose calls it serves; by default all replicas, in order.
 
         Raises:
-            StreamConnectionError: when no program uses such a function.
-            ElementTypeError: when the callback cannot be called.
-            GraphReplicationError: when there is no such replica.
+            StreamConnectionError: if no program uses such a function.
+            ElementTypeError: if the callback cannot be called.
+            GraphReplicationError: if there is no such replica.
 
         >>> import numpy as np
         >>> import poplite as pl
@@ -663,18 +663,18 @@ class Engine(EngineSpelling, metaclass=ListsPresent):
         """Store a row of a remote buffer.
 
         Args:
-            array: as many elements as a row, under NumPy's same_kind casting.
-            handle: of the remote buffer.
-            row: its number.
-            replica: whose row; by default that of all.
+            array: the elements of a row, under NumPy's same_kind casting.
+            handle: the handle of the remote buffer.
+            row: the number of the row.
+            replica: the replica whose row is stored; by default all replicas.
 
         Raises:
-            StreamConnectionError: when no program uses such a buffer.
-            TensorIndexError: when there is no such row.
-            TensorCreationError: for any other number of elements.
-            ElementTypeError: when the values are of a kind the buffer cannot hold.
-            SizeOverflowError: when a value is out of range.
-            GraphReplicationError: when there is no such replica.
+            StreamConnectionError: if no program uses such a buffer.
+            TensorIndexError: if there is no such row.
+            TensorCreationError: if the number of elements differs.
+            ElementTypeError: if the buffer cannot store values of this kind.
+            SizeOverflowError: if a value is out of range.
+            GraphReplicationError: if there is no such replica.
         """
         self._loaded.links.copy_to_remote_buffer(array, handle, row, replica)
 
@@ -684,14 +684,14 @@ class Engine(EngineSpelling, metaclass=ListsPresent):
         """Return a copy of a row of a remote buffer.
 
         Args:
-            handle: of the remote buffer.
-            row: its number.
-            replica: whose row.
+            handle: the handle of the remote buffer.
+            row: the number of the row.
+            replica: the replica whose row is read.
 
         Raises:
-            StreamConnectionError: when no program uses such a buffer.
-            TensorIndexError: when there is no such row.
-            GraphReplicationError: when there is no such replica.
+            StreamConnectionError: if no program uses such a buffer.
+            TensorIndexError: if there is no such row.
+            GraphReplicationError: if there is no such replica.
         """
         return self._loaded.links.copy_from_remote_buffer(handle, row, replica)
 
@@ -701,22 +701,22 @@ class Engine(EngineSpelling, metaclass=ListsPresent):
         """Return a report of the compilation and of all runs so far, with their cycles.
 
         Later runs do not change it. Runs before the last `resetExecutionProfile` do not count, nor
-        those between `disableExecutionProfiling` and `enableExecutionProfiling`.
+        do runs between `disableExecutionProfiling` and `enableExecutionProfiling`.
         """
         return self._profiled_runs.of(self._loaded.report(self._options))
 
     def tracing(self, limit: int = 10_000) -> AbstractContextManager[Trace]:
-        """Record the steps that run in a `with` statement, in their order.
+        """Record the steps that run in a `with` statement, in order.
 
         Args:
-            limit: maximum number of steps that are recorded; later steps run unrecorded.
+            limit: maximum number of recorded steps; later steps run without a record.
 
         Returns:
-            A context manager that gives the trace, which is complete when the statement has ended:
+            A context manager for the trace, which is complete when the statement has ended:
             `trace.save(path)` writes it for Perfetto and Chrome.
 
         Raises:
-            ControlProgramError: when cycles are not modelled, and for a limit below 1.
+            ControlProgramError: if cycles are not modelled, or the limit is less than 1.
 
         >>> import poplite as pl
         >>> graph = pl.Graph()

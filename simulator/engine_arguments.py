@@ -1,18 +1,18 @@
 """The arguments of an engine: programs, options, device.
 
-An engine runs the programs of a graph, or of an executable that was compiled before.  A device is
-the interface to the simulator and to other machines::
+An engine runs the programs of a graph, or of an executable compiled earlier. A device is the
+interface to the simulator and to other machines::
 
     device.options(asked)         the options with its own defaults, or an error
     device.load(source, setup)    programs of an executable, ready to run there: `LoadedPrograms`
 
-`Engine` is a facade over one `LoadedPrograms`, its only link to a device.  The simulator is one
+`Engine` is a facade over one `LoadedPrograms`, its only link to a device. The simulator is one
 device (`poplite.simulator.engine`), real IPUs are another (`poplite.ipu.device`). A device that
-distributes a program over processes converts the executable to that of its own rank, and has a
-`Simulated` run it, which takes an executable and needs no graph.
+distributes a program over processes converts the executable to the one for its own rank, which a
+`Simulated` runs without a graph.
 
-Connections of the host are the same everywhere: `HostLinks` fills and takes blocks of bytes,
-wherever a device places them.
+Connections of the host are the same on all devices: `HostLinks` fills and reads blocks of bytes,
+at any place.
 """
 
 from __future__ import annotations
@@ -60,41 +60,42 @@ if TYPE_CHECKING:
 def options_of(options: Mapping[str, object] | None, **arguments: Any) -> EngineOptions:
     """Return the options of an engine; `arguments` are those of `Engine`, by name.
 
-    Raises `ControlProgramError` if vertices cannot be compiled, and as `engine_options`.
+    Raises `ControlProgramError` if vertices cannot be compiled, and the errors of `engine_options`.
     """
     asked = engine_options(options, **arguments)
     if asked.interpret is not True and os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         raise ControlProgramError(
             f"NUMBA_DISABLE_JIT={os.environ['NUMBA_DISABLE_JIT']} is set, "
             "so vertices cannot be compiled",
-            fix="Engine(..., interpret=True) runs vertices as plain Python",
+            fix="pass Engine(..., interpret=True) to run vertices as plain Python",
         )
     return asked
 
 
 def is_options(value: object) -> bool:
-    """Return whether a dictionary holds options, rather than programs by name."""
+    """Return whether a dictionary contains options instead of programs by name."""
     return isinstance(value, Mapping) and not any(isinstance(v, Program) for v in value.values())
 
 
 def check_loadable(
     device: object, executable: Executable, runs_on: object, call: str = "engine.load"
 ) -> None:
-    """Reject a Poplar-style device that is not of the executable's machine.
+    """Reject a Poplar-style device for a machine other than the executable's.
 
-    A device that runs programs itself, such as an IPU, must be the one that the engine runs on.
+    A device that runs programs itself, such as an IPU, must be the one on which the engine runs.
     """
     if not isinstance(device, PoplarDevice):
         raise InvalidMachineModel(
             f"{call}: {clipped(device)} is not a device",
             found=of_type(device),
-            fix="engine.load(); what runs programs is pl.Engine(graph, program, device=...)",
+            fix="call engine.load(); to run on a device, pass pl.Engine(graph, program, "
+            "device=...)",
         )
     if is_runner(device) and device is not runs_on:
         raise InvalidMachineModel(
             f"{call}: the engine does not run on {device!r}",
-            found=f"it runs on {runs_on!r}, and an engine stays where it was made",
-            fix="pl.Engine(graph, program, device=device)",
+            found=f"it runs on {runs_on!r}, and an engine cannot move to another device",
+            fix="make an engine for it: pl.Engine(graph, program, device=device)",
         )
     found, replicas = device.getTarget(), executable.layout.replicas
     part = executable.target
@@ -103,13 +104,13 @@ def check_loadable(
         raise InvalidMachineModel(
             f"{call}: the program was compiled for {whole!r}",
             found=f"the device is {device!r}",
-            fix="pl.Graph(device.getTarget())",
+            fix="make the graph with pl.Graph(device.getTarget())",
         )
     attached(device, call)
 
 
 def compiled_options(executable: Executable) -> dict[str, str]:
-    """Return the options with which an executable was compiled, as far as it shows them."""
+    """Return the options with which an executable was compiled, as far as they are known."""
     mode = executable.float_modes[0]
     shown = {
         "debug.floatPointOpException": bool(mode & TRAPS),
@@ -124,9 +125,9 @@ def checked_seed(seed: object) -> int:
     is_integer = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
     if not is_integer or not 0 <= int(seed) < 1 << 63:  # type: ignore[call-overload]
         raise ControlProgramError(
-            f"Engine: seed={clipped(seed)} is not a whole number from 0 to 2**63 - 1",
+            f"Engine: seed must be a whole number from 0 to 2**63 - 1; found {clipped(seed)}",
             found=of_type(seed),
-            fix="leave seed out for 0",
+            fix="leave out seed for 0",
         )
     return int(seed)  # type: ignore[call-overload, no-any-return]
 
@@ -146,20 +147,20 @@ class Source:
     programs: Mapping[str, Program] = field(default_factory=dict)
 
     def with_program(self, program: Program, name: str | None) -> tuple[Graph, dict[str, Program]]:
-        """Return the graph, and the programs with one more, as `Engine.add_program` takes it."""
+        """Return the graph and the programs, with one added as by `Engine.add_program`."""
         call, name = "engine.add_program", str(len(self.programs)) if name is None else name
         if self.graph is None:
             raise ControlProgramError(
-                f"{call}: an executable has its programs, and no graph to compile others",
+                f"{call}: an executable has no graph with which to compile more programs",
                 found="programs: " + ", ".join(map(repr, self.executable.programs)),
-                fix="pl.Engine(graph, program), whose engine grows",
+                fix="make the engine from a graph, with pl.Engine(graph, program)",
             )
         checked_kind(name, str, f"{call}: name", f"{call}(program, 'more')")
         if name in self.programs:
             raise ControlProgramError(
-                f"{call}: there is a program {clipped(name)} already",
+                f"{call}: there is already a program {clipped(name)}",
                 found="programs: " + ", ".join(map(repr, self.programs)),
-                fix=f"{call}(program, '{name} {len(self.programs)}')",
+                fix=f"pass another name: {call}(program, '{name} {len(self.programs)}')",
             )
         return self.graph, {**self.programs, name: program}
 
@@ -182,11 +183,13 @@ def source_of(
         raise ControlProgramError(
             f"Engine: {clipped(graph, 60)} is not a graph",
             found=of_type(graph),
-            fix="Engine(graph, program), or Engine(executable)",
+            fix="pass Engine(graph, program), or Engine(executable)",
         )
     if program is None:
-        raise ControlProgramError("Engine: a graph, but no program", fix="Engine(graph, program)")
-    top = graph.top_level_graph  # programs belong to it, whichever graph made their tensors
+        raise ControlProgramError(
+            "Engine: a graph needs a program", fix="pass Engine(graph, program)"
+        )
+    top = graph.top_level_graph  # programs belong to it, even if other graphs made their tensors
     interpret = asked.interpret or False
     programs = named_programs(program)
     executable = compile_graph(top, programs, asked.checks, interpret=interpret, options=options)
@@ -199,14 +202,14 @@ def check_root(root: object, ranks: int) -> None:
         return
     if (number := integer_or_none(root)) is None or not 0 <= number < ranks:
         raise ControlProgramError(
-            f"engine.read: root={clipped(root)} of {amount(ranks, 'rank')}",
+            f"engine.read: root must be one of {amount(ranks, 'rank')}; found {clipped(root)}",
             found=of_type(root) if number is None else f"ranks are 0 to {ranks - 1}",
-            fix="leave root out for the values on all ranks, or root=0",
+            fix="leave out root for the values on all ranks, or pass root=0",
         )
 
 
 def is_runner(device: object) -> bool:
-    """Whether an engine can run programs on a device."""
+    """Return whether an engine can run programs on a device."""
     return all(callable(getattr(device, name, None)) for name in ("load", "options"))
 
 
@@ -216,14 +219,14 @@ def checked_device(device: Any) -> Any:
         return device
     if isinstance(device, PoplarDevice):
         raise ControlProgramError(
-            f"Engine: {device!r} is a machine to simulate, and runs no programs",
-            found="the simulator runs them, for the machine that the graph was made for",
-            fix="pl.Graph(device), pl.Engine(graph, program), and engine.load(device)",
+            f"Engine: {device!r} is a simulated machine, and cannot run programs",
+            found="the simulator runs them, for the machine of the graph",
+            fix="use pl.Graph(device), pl.Engine(graph, program), and engine.load(device)",
         )
     raise ControlProgramError(
         f"Engine: device {clipped(device)} is not a device",
         found=of_type(device),
-        fix="device=pl.ipu.Device(), or leave device out for the simulator",
+        fix="pass device=pl.ipu.Device(), or leave out device for the simulator",
     )
 
 
@@ -232,7 +235,7 @@ def no_engine(state: object) -> ControlProgramError:
     return ControlProgramError(
         f"Engine: state {clipped(state)} is not an engine",
         found=of_type(state),
-        fix="pl.Engine(graph, program, state=engine); engine.write(x, values) writes values",
+        fix="pass pl.Engine(graph, program, state=engine); engine.write(x, values) writes values",
     )
 
 
@@ -245,7 +248,7 @@ def with_progress(progress: object, call: str) -> Iterator[None]:
             raise ElementTypeError(
                 f"{call}: progress {clipped(progress, 60)} is not a function of two numbers",
                 found=why,
-                fix=f"{call}(graph, program, {{}}, lambda done, total: print(done, total))",
+                fix=f"pass {call}(graph, program, {{}}, lambda done, total: print(done, total))",
             )
         notify: Any = progress
         notify(0, 1)
@@ -259,28 +262,29 @@ def _check_executable(
 ) -> None:
     if program is not None:
         raise ControlProgramError(
-            "Engine: an executable has its programs, but more are given",
+            "Engine: an executable has its own programs, and takes no others",
             found="programs: " + ", ".join(map(repr, executable.programs)),
-            fix="Engine(executable), or Engine(graph, program)",
+            fix="pass Engine(executable), or Engine(graph, program)",
         )
     if asked.checks not in (None, executable.checks):
         raise InvalidOption(
-            f"checks is '{asked.checks}', but the executable has '{executable.checks}' checks",
-            fix=f"compile_graph(graph, program, checks='{asked.checks}')",
+            f"checks must be '{executable.checks}', as in the executable; found '{asked.checks}'",
+            fix=f"compile with compile_graph(graph, program, checks='{asked.checks}')",
         )
     if asked.float_mode not in (None, executable.float_modes[0]):
         raise InvalidOption(
-            "floating-point behaviour was decided when the executable was compiled",
-            fix="compile_graph(graph, program, options={...})",
+            "floating-point behaviour was fixed when the executable was compiled",
+            fix="compile with compile_graph(graph, program, options={...})",
         )
     classes = classes_of_steps(asked.interpret, executable.steps)
     for step, in_python in zip(executable.steps, classes, strict=True):
         if in_python and isinstance(step, ComputeStep) and not step.may_fault:
             interpret = interpret_text(asked.interpret)
             raise InvalidOption(
-                f"{interpret}, but the executable does not save what '{step.name}' overwrites, "
-                "which a vertex that faults needs",
-                fix=f"compile_graph(graph, program, {interpret})",
+                f"{interpret} needs an executable that saves elements before '{step.name}' "
+                "overwrites "
+                "them, for vertices that fault",
+                fix=f"compile with compile_graph(graph, program, {interpret})",
             )
 
 
@@ -294,8 +298,8 @@ class Setup:
     Attributes:
         options: all options that were given.
         seed: the seed of stochastic rounding.
-        interpret: whether vertices run as plain Python, or which of them.
-        progress: where to report the current work.
+        interpret: whether vertices run as plain Python, or which vertices do.
+        progress: the progress to which the current work is reported.
     """
 
     options: EngineOptions
@@ -305,7 +309,7 @@ class Setup:
 
 
 class LoadedPrograms(Protocol):
-    """Programs on a device; the methods are those of `Engine` with the same names."""
+    """Programs on a device; methods do the same as those of `Engine` with the same names."""
 
     @property
     def links(self) -> HostLinks:
@@ -313,7 +317,7 @@ class LoadedPrograms(Protocol):
 
     @property
     def form(self) -> str:
-        """How vertices run, in words, for the `repr` of an engine."""
+        """The form in which vertices run, as text, for the `repr` of an engine."""
 
     def run(self, program: object, *, progress: bool = False) -> None:
         """Run a program, by name or position."""
@@ -340,7 +344,7 @@ class LoadedPrograms(Protocol):
         """Copy memory and remote buffers from other programs of the same graph."""
 
     def memory(self, call: str) -> Arena:
-        """Return the memory with all variables, for the user's `call`."""
+        """Return the memory with all variables; errors name the user's `call`."""
 
     def save_state(self, path: object) -> None:
         """Write the state of the programs to a file."""
@@ -349,10 +353,10 @@ class LoadedPrograms(Protocol):
         """Restore the state from a file."""
 
     def handed_over(self) -> AbstractContextManager[None]:
-        """Release the machine to programs that continue with this memory, unless they fail."""
+        """Release the machine for programs that continue with this memory, unless they fail."""
 
     def report(self, options: tuple[tuple[str, str], ...]) -> Report:
-        """Return a report of the compilation and all runs, which lists `options`."""
+        """Return a report of the compilation and all runs, with `options`."""
 
     def tracing(self, limit: int) -> AbstractContextManager[Trace]:
         """Record the steps that run in a `with` statement."""
@@ -360,7 +364,7 @@ class LoadedPrograms(Protocol):
 
 @frozen(eq=False)
 class InPlaceOf:
-    """A device on which programs replace others, for machines that cannot hold both."""
+    """A device on which programs replace others, for machines that cannot run both."""
 
     device: ExecutableDevice
     before: LoadedPrograms
@@ -370,7 +374,7 @@ class InPlaceOf:
         return self.device.options(asked)
 
     def load(self, source: Source, setup: Setup) -> LoadedPrograms:
-        """Make programs ready to run, in place of the previous ones."""
+        """Prepare programs to run in place of the previous ones."""
         with self.before.handed_over():
             return self.device.load(source, setup)
 
@@ -382,4 +386,4 @@ class ExecutableDevice(Protocol):
         """Return the options of an engine on this device, or reject unsupported ones."""
 
     def load(self, source: Source, setup: Setup) -> LoadedPrograms:
-        """Make programs ready to run."""
+        """Prepare programs to run."""

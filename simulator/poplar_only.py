@@ -1,6 +1,6 @@
-"""Members of Engine that only Poplar has, or that take arguments poplite's methods do not have.
+"""Members of Engine that only Poplar has, or whose arguments poplite's methods do not have.
 
-    engine.readTensor("x", array)         fills an array of the caller
+    engine.readTensor("x", array)         fills the caller's array
     engine.loadAndRun(device, 1)          loads and runs
 
 Each function becomes a method of `Engine` under its C++ name.
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 Progress = Callable[[int, int], object]
-"""Called with the amount of compiling done, and the total."""
+"""Called with the completed amount of compilation, and the total."""
 
 
 def compileGraph(
@@ -72,14 +72,14 @@ def compileGraph(
 
     Args:
         graph: the graph.
-        programs: one program, several in a list, or named ones in a dictionary.
-        options: options by name; or whether they are checked, followed by the options.
+        programs: one program, a list of programs, or a dictionary of programs by name.
+        options: options by name; or a bool, whether options are checked, followed by the options.
         *rest: the remaining arguments in Poplar's order.
         progress: called at the beginning and at the end as `progress(done, total)`.
         name: as in Poplar; it has no effect.
 
     Raises:
-        PopliteError: for every fault that can be found before running.
+        PopliteError: for any fault that can be found before a run.
 
     >>> from poplite.graph import Graph
     >>> from poplite.program import Sequence
@@ -96,9 +96,11 @@ def compileGraph(
     ]
     if len(given) > 3 or any(twice):
         raise ControlProgramError(
-            "compileGraph: what follows the third argument does not fit",
-            found=f"it is {clipped(rest, 80)}, progress={clipped(progress)}, name={clipped(name)}",
-            fix="compileGraph(graph, programs, [checkOptionFlags,] [options], [progress], [name])",
+            "compileGraph: the arguments after the third are not valid",
+            found=f"they are {clipped(rest, 80)}, progress={clipped(progress)}, "
+            f"name={clipped(name)}",
+            fix="pass compileGraph(graph, programs, [checkOptionFlags,] [options], [progress], "
+            "[name])",
         )
     chosen: Any = given[0]
     check_name(given[2], "compileGraph")
@@ -119,16 +121,16 @@ def readTensor(
     """C++ spelling of `read`.
 
     Args:
-        engine: whose memory is read.
+        engine: the engine whose memory is read.
         tensor: as in `read`.
-        array: filled with the values, of their number and dtype in any shape, and returned; without
-            it a new array is returned.
-        *end: refused, where C++ has a pointer behind the last element.
+        array: an array with the number and dtype of the values, in any shape, which is filled and
+            returned; without it a new array is returned.
+        *end: refused; C++ has a pointer past the last element here.
         replica: as in `read`.
 
     Raises:
-        TensorCreationError: for an array of another size or dtype, or a read-only one.
-        PopliteError: as `read`.
+        TensorCreationError: if the array has the wrong size or dtype, or is read-only.
+        PopliteError: as for `read`.
 
     >>> import numpy as np
     >>> import poplite as pl
@@ -153,14 +155,14 @@ def writeTensor(
     """C++ spelling of `write`.
 
     Args:
-        engine: whose memory is written.
+        engine: the engine whose memory is written.
         tensor: as in `write`.
-        array: as in `write`; it may be flat, in the layout of memory, one replica after the other.
-        *end: refused, where C++ has a pointer behind the last element.
+        array: as in `write`; it may be flat, in memory order, one replica after the other.
+        *end: refused; C++ has a pointer past the last element here.
         replica: as in `write`.
 
     Raises:
-        PopliteError: as `write`.
+        PopliteError: as for `write`.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
@@ -181,7 +183,7 @@ def writeTensor(
 def _shaped(
     engine: Engine, tensor: Tensor | str, array: npt.ArrayLike, replicas: int | None
 ) -> npt.ArrayLike:
-    """Return a flat array of the right size in the tensor's shape, anything else unchanged."""
+    """Return a flat array of the right size in the tensor's shape, any other value unchanged."""
     place: Tensor | Variable | HostTensor | None = None
     if isinstance(tensor, Tensor):
         place = tensor
@@ -215,15 +217,15 @@ def copyFromRemoteBuffer(
     `copyFromRemoteBuffer(handle, row)`.
 
     Args:
-        engine: whose remote buffers are read.
+        engine: the engine whose remote buffers are read.
         handle: as in `copy_from_remote_buffer`.
-        array: filled with the row, and returned; or the number of the row.
-        row: its number.
-        replica: whose row.
+        array: an array, which is filled with the row and returned; or the number of the row.
+        row: the number of the row.
+        replica: the replica whose row is read.
 
     Raises:
-        TensorCreationError: for an array of another size or dtype, or a read-only one.
-        PopliteError: as `copy_from_remote_buffer`.
+        TensorCreationError: if the array has the wrong size or dtype, or is read-only.
+        PopliteError: as for `copy_from_remote_buffer`.
 
     >>> import numpy as np
     >>> import poplite as pl
@@ -245,9 +247,10 @@ def _check_no_end(end: tuple[object, ...], call: str) -> None:
     """Reject an argument after an array, where C++ has a pointer past its last element."""
     if end:
         raise ElementTypeError(
-            f"{call.partition('(')[0]}: {clipped(end[0], 60)} after the array",
-            found="C++ has a pointer there; an array knows where it ends",
-            fix=call,
+            f"{call.partition('(')[0]}: the array must be the last argument; found "
+            f"{clipped(end[0], 60)}",
+            found="C++ has a pointer to the end; a NumPy array has a size",
+            fix=f"pass {call}",
         )
 
 
@@ -257,30 +260,30 @@ def _check_place(tensor: object, call: str) -> None:
         raise ElementTypeError(
             f"{call}: {clipped(tensor, 60)} is neither a tensor nor a handle",
             found=of_type(tensor),
-            fix=f'engine.{call}("handle", array)',
+            fix=f'pass engine.{call}("handle", array)',
         )
 
 
 def _filled(values: Array, array: Array | None, call: str) -> Array:
-    """Copy values to an array of the caller, and return it."""
+    """Copy values to the caller's array, and return it."""
     if array is None:
         return values
     if not isinstance(array, np.ndarray):
         raise ElementTypeError(
             f"{call}: {clipped(array, 60)} is not an array",
             found=of_type(array),
-            fix=f"{call}(handle, np.empty({values.shape}, np.{values.dtype}))",
+            fix=f"pass {call}(handle, np.empty({values.shape}, np.{values.dtype}))",
         )
     if array.size != values.size or array.dtype != values.dtype:
         raise TensorCreationError(
-            f"{call}: an array of {amount(array.size, 'element')} of {array.dtype}, but "
-            f"{values.size:,} of {values.dtype} are read",
-            fix=f"np.empty({values.shape}, np.{values.dtype})",
+            f"{call}: the array must have {amount(values.size, 'element')} of {values.dtype}; "
+            f"found {array.size:,} of {array.dtype}",
+            fix=f"pass np.empty({values.shape}, np.{values.dtype})",
         )
     if not array.flags.writeable:
         raise TensorCreationError(
-            f"{call}: the array is read-only, so nothing can be read into it",
-            fix=f"np.empty({values.shape}, np.{values.dtype})",
+            f"{call}: the array is read-only, so values cannot be stored in it",
+            fix=f"pass np.empty({values.shape}, np.{values.dtype})",
         )
     array[...] = values.reshape(array.shape)
     return array
@@ -289,7 +292,7 @@ def _filled(values: Array, array: Array | None, call: str) -> Array:
 def prepare(
     engine: Engine, device: object = None, runtime_options: Mapping[str, object] | None = None
 ) -> None:
-    """Check the device and options; an engine is ready once made, so nothing else is done.
+    """Check the device and options; no further work is needed, since an engine is always ready.
 
     Args:
         engine: the engine to load.
@@ -297,8 +300,8 @@ def prepare(
         runtime_options: as in `run`.
 
     Raises:
-        InvalidMachineModel: as `load`.
-        InvalidOption: for an option of a run that Poplar does not have.
+        InvalidMachineModel: as for `load`.
+        InvalidOption: for a run-time option that Poplar does not have.
 
     >>> import poplite as pl
     >>> pl.Engine(pl.Graph(), pl.Program()).prepare()
@@ -310,12 +313,12 @@ def prepare(
 
 
 def deploy(engine: Engine) -> None:
-    """Load the program: the second half of `load` in Poplar, all of it here."""
+    """Load the program: in Poplar the second half of `load`, here the whole of it."""
     engine.load()
 
 
 def loadAndRun(engine: Engine, device: Device | None = None, program: str | int = 0) -> None:
-    """Load, on an attached device of the machine, and run a program.
+    """Load an engine, on an attached device for the machine, and run a program.
 
     Args:
         engine: the loaded engine.
@@ -323,7 +326,7 @@ def loadAndRun(engine: Engine, device: Device | None = None, program: str | int 
         program: as in `run`.
 
     Raises:
-        PopliteError: as `load` and `run`.
+        PopliteError: as for `load` and `run`.
 
     >>> import poplite as pl
     >>> device = pl.IPUModel().createDevice()
@@ -336,7 +339,7 @@ def loadAndRun(engine: Engine, device: Device | None = None, program: str | int 
 
 
 def getEngineOptions(engine: Engine) -> OptionFlags:
-    """Return the effective options, whether set by a call, an executable or the environment.
+    """Return the effective options, set by a call, the executable or the environment.
 
     >>> import poplite as pl
     >>> pl.Engine(pl.Graph(), pl.Program(), {"debug.instrument": "false"}).getEngineOptions()
@@ -368,9 +371,9 @@ def reportTiming(engine: Engine, start: Any, end: Any) -> str:
         is_huge = isinstance(value, int) and abs(value) > sys.float_info.max
         if is_huge or not isinstance(value, Real):
             raise ElementTypeError(
-                f"reportTiming: {name} {clipped(value)} is not a time in seconds",
+                f"reportTiming: {name} must be a time in seconds; found {clipped(value)}",
                 found=of_type(value),
-                fix="engine.reportTiming(engine.getTimeStamp(), engine.getTimeStamp())",
+                fix="pass engine.reportTiming(engine.getTimeStamp(), engine.getTimeStamp())",
             )
     return f"{end - start:.6f} s"
 
@@ -390,14 +393,14 @@ def printProfileSummary(
     """Write the report as text.
 
     Args:
-        engine: whose report it is.
+        engine: the engine whose report is written.
         stream: the stream to write to; by default standard output.
         options: Poplar's options, by name; they have no effect.
 
     Raises:
-        InvalidOption: for an option that Poplar does not have, and for values other than true and
+        InvalidOption: for an option that Poplar does not have, or a value other than true and
             false.
-        ElementTypeError: for anything but a file of text.
+        ElementTypeError: if `stream` is not a text file.
 
     >>> import io
     >>> import poplite as pl
@@ -414,10 +417,10 @@ def printProfileSummary(
 
 
 def enableExecutionProfiling(engine: Engine) -> None:
-    """Count runs from here on, after `disableExecutionProfiling`; this is the initial state.
+    """Count runs from now on, after `disableExecutionProfiling`; this is the initial state.
 
     Raises:
-        ProfilingDisabled: when cycles are not modelled.
+        ProfilingDisabled: if cycles are not modelled.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
@@ -434,13 +437,13 @@ def enableExecutionProfiling(engine: Engine) -> None:
 
 
 def disableExecutionProfiling(engine: Engine) -> None:
-    """Exclude runs from reports from here on, until `enableExecutionProfiling`.
+    """Exclude runs from reports from now on, until `enableExecutionProfiling`.
 
     Args:
-        engine: whose reports are meant.
+        engine: the engine whose reports change.
 
     Raises:
-        ProfilingDisabled: when cycles are not modelled.
+        ProfilingDisabled: if cycles are not modelled.
 
     >>> import poplite as pl
     >>> engine = pl.Engine(pl.Graph(), pl.Program())
@@ -453,13 +456,13 @@ def disableExecutionProfiling(engine: Engine) -> None:
 
 
 def resetExecutionProfile(engine: Engine) -> None:
-    """Count from here on: earlier runs are not in later reports.
+    """Count runs from now on: earlier runs are not in later reports.
 
     Args:
-        engine: whose reports are meant.
+        engine: the engine whose reports change.
 
     Raises:
-        ProfilingDisabled: when cycles are not modelled.
+        ProfilingDisabled: if cycles are not modelled.
 
     >>> import poplite as pl
     >>> engine = pl.Engine(pl.Graph(), pl.Program())
@@ -477,7 +480,7 @@ def _profiled(engine: Engine, call: str) -> Report:
         raise ProfilingDisabled(
             f"engine.{call}: cycles are not modelled",
             found="the option debug.instrument is False",
-            fix="leave that option out",
+            fix="leave out that option",
         )
     return engine._loaded.report(engine._options)
 
@@ -486,11 +489,11 @@ def setPrintStream(engine: Engine, stream: TextIO | None) -> None:
     """C++ spelling of setting `print_stream`.
 
     Args:
-        engine: whose programs print.
-        stream: where PrintTensor writes; None is standard error.
+        engine: the engine whose programs print.
+        stream: the stream that PrintTensor writes to; None for standard error.
 
     Raises:
-        ElementTypeError: for anything but a file of text.
+        ElementTypeError: if `stream` is not a text file.
 
     >>> import sys
     >>> import poplite as pl
@@ -503,11 +506,11 @@ def setPrintTensorStream(engine: Engine, stream: TextIO | None) -> None:
     """C++ spelling of setting `print_stream`, as `setPrintStream`.
 
     Args:
-        engine: whose programs print.
-        stream: where PrintTensor writes; None is standard error.
+        engine: the engine whose programs print.
+        stream: the stream that PrintTensor writes to; None for standard error.
 
     Raises:
-        ElementTypeError: for anything but a file of text.
+        ElementTypeError: if `stream` is not a text file.
 
     >>> import sys
     >>> import poplite as pl

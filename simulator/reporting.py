@@ -1,7 +1,7 @@
-"""Makes the report of an engine from its executable, with its counts.
+"""Make the report of an engine from its executable and its counts.
 
-Per-tile numbers are passed on in stored form, and trees and memory are made on demand, so that a
-report of a thousand steps on a thousand tiles takes milliseconds.
+Per-tile numbers remain in stored form, and trees and memory are made on demand, so that a report of
+a thousand steps on a thousand tiles takes milliseconds.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def report_of(
     faster: tuple[str, ...],
     options: tuple[tuple[str, str], ...],
 ) -> Report:
-    """Return the report of an engine at this moment; `runs` counts those that reached their end."""
+    """Return the current report of an engine; `runs` is the number of completed runs."""
     executable = accounts.executable
     work, compilation = accounts.work(), compilation_of(executable)
     compilation, beyond = replace(compilation, options=options), ""
@@ -95,22 +95,23 @@ def traced(
     limit: int,
     rows: Mapping[str, Int64] | None = None,
 ) -> Iterator[Trace]:
-    """Record the first `limit` steps that run in a `with` statement, as `Engine.tracing`.
+    """Record the first `limit` steps that run in a `with` statement, for `Engine.tracing`.
 
     `rows` has, for each program, the positions of its rows in the program of a rank, which has
-    more.
+    more rows.
     """
     if not accounts.are_kept:
         raise ProfilingDisabled(
             "engine.tracing: cycles are not modelled",
             found="the option debug.instrument is False",
-            fix="leave that option out",
+            fix="leave out that option",
         )
     if (integer_or_none(limit) or 0) < 1 or limit > MOST_TRACED:
         raise ControlProgramError(
-            f"engine.tracing: limit={clipped(limit)} steps cannot be recorded",
-            found=f"{of_type(limit)}; from 1 to {MOST_TRACED:,} steps can be recorded",
-            fix="engine.tracing(), for the first 10,000 steps",
+            f"engine.tracing: limit must be from 1 to {MOST_TRACED:,} steps; found "
+            f"{clipped(limit)}",
+            found=of_type(limit),
+            fix="call engine.tracing() for the first 10,000 steps",
         )
     executable = accounts.executable
     trace = Trace(executable.target, replicas=executable.layout.replicas)
@@ -184,12 +185,12 @@ def memory_of(executable: Executable) -> Memory | None:
 
 
 def execution_steps(totals: Iterable[ExecutionStep]) -> tuple[ExecutionStep, ...]:
-    """Return the steps that ran at least once, in the order of their numbers."""
+    """Return the steps that ran at least once, in order of their numbers."""
     return tuple(sorted((each for each in totals if each.executions), key=lambda t: t.number))
 
 
 def planned_steps(executable: Executable, programs: Programs) -> tuple[ExecutionStep, ...]:
-    """Return the steps of one run of each program as compiled, for use if nothing has run."""
+    """Return the steps of one run of each program as compiled, for a report without runs."""
     counts = _planned_counts(executable, programs)
     return execution_steps(Accounts(executable, counts).totals(programs))
 
@@ -204,11 +205,11 @@ MOST_CYCLES = 1 << 60
 """Maximum cycles of one run in a report: its per-tile numbers have 64 bits."""
 
 FEW_RUNS = 31
-"""Exponent of the power of two up to which a step may run without exceeding that."""
+"""Exponent of the maximum power of two of runs of a step that stays within this limit."""
 
 
 def _beyond_cycles(executable: Executable, programs: Programs) -> str:
-    """Return which run takes more cycles than are counted (centuries); empty if none does."""
+    """Return text for a run that exceeds the countable cycles (centuries); empty if none does."""
     if all(_most_runs(code) < FEW_RUNS for code in executable.programs.values()):
         return ""
     counts = _planned_counts(executable, programs)
@@ -219,14 +220,14 @@ def _beyond_cycles(executable: Executable, programs: Programs) -> str:
         cycles[name] = cycles.get(name, 0) + total.cycles * times
         if cycles[name] > MOST_CYCLES:
             return (
-                f"one run of program '{name}' takes more than {MOST_CYCLES:,} cycles, and reports "
-                f"count no further: {times:,} times {total.name}"
+                f"one run of program '{name}' takes more than {MOST_CYCLES:,} cycles, the limit of "
+                f"reports: {times:,} times {total.name}"
             )
     return ""
 
 
 def _most_runs(code: Code) -> float:
-    """Return a power of two that bounds how often a step runs: as if all loops were nested."""
+    """Return a power of two that bounds the runs of a step, as if all loops were nested."""
     counts = code.ops[code.ops[:, 0] == op.REPEAT, 2]
     return float(np.log2(np.maximum(counts, 1)).sum() + np.log2(max(code.num_steps, 1)))
 
@@ -238,7 +239,7 @@ def steps_between(
 ) -> list[ExecutionStep]:
     """Return the steps at some places (program and row), with totals between two moments.
 
-    Places may come in any order and several times; those that did not run in between are left out.
+    Places may occur in any order and several times; places that did not run in between are omitted.
     """
     wanted = set(places)
     before, after = (
@@ -252,7 +253,7 @@ def steps_between(
 def _counts(
     origins: Origins, names: dict[type[Vertex], str], executable: Executable
 ) -> tuple[ComputeSetVertices, ...]:
-    """Return how many vertices of each class and line each tile runs."""
+    """Return the number of vertices of each class and line on each tile."""
     if not len(origins):
         return ()
     tiles, classes = origins.tile_of.array(), origins.class_of.array()
@@ -295,7 +296,7 @@ _NO_TILES = np.zeros(0, np.int64)
 
 
 def joined_copies(executable: Executable) -> Iterator[JoinedCopies]:
-    """Yield adjacent Copies that could be one, at each place where programs have them."""
+    """Yield adjacent Copies that could be one Copy, at each of their places in programs."""
     beginning: dict[int, list[JoinedCopyCost]] = {}
     for each in executable.joined:
         beginning.setdefault(each.steps[0], []).append(each)

@@ -1,21 +1,21 @@
-"""Runs as seen from outside: progress, stopping, recording, other ranks.
+"""The control of runs: progress, stopping, recording, other ranks.
 
-Each run has its own `Running`, so a stop that comes too late does not end a later run.  During
-tracing, both interpreters record which rows ran, in order; the compiled one finds the words by
-their address::
+Each run has its own `Running`, so a late stop does not end a later run. During tracing, both
+interpreters record the rows that ran, in order; the compiled interpreter gets the address of these
+words::
 
     | room | used | row | row | row | ...
 
-On several ranks each runs its own executable, with EXCHANGE ops at the same places.  A device
-provides the other ranks (`Peers`): the simulator knows neither MPI nor the owners of data.
+Each of several ranks runs its own executable, with EXCHANGE ops at the same places. A device
+provides the other ranks (`Peers`): the simulator depends neither on MPI nor on owners of data.
 
-Progress is written to standard error; standard output is left alone::
+Progress is written to standard error, never to standard output::
 
-    poplite: compiling vertex class 3 of 17: Blur       when compiling takes longer than a second
+    poplite: compiling vertex class 3 of 17: Blur       if compilation takes longer than a second
     poplite: run 'main': 1,200 of 5,000 steps, 12 s     with progress=True
 
-On a terminal, `rich` draws a bar; otherwise there are lines, at most one per second.  A notebook
-shows standard error as red blocks, so it gets one line below the cell, which changes.
+On a terminal, `rich` draws a bar; otherwise lines are written, at most one per second. A notebook
+shows standard error as red blocks, so it gets one changing line below the cell.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class Recording:
-    """The rows that ran, up to `room` of them, run by run.
+    """The rows that ran, at most `room` of them, run by run.
 
     >>> recording = Recording(2)
     >>> recording.begin("main")
@@ -57,11 +57,11 @@ class Recording:
         self._begins: list[tuple[int, str]] = []
 
     def begin(self, program: str) -> None:
-        """Note the program whose rows are recorded next."""
+        """Set the program whose rows are recorded next."""
         self._begins.append((int(self.words[op.TRACE_USED]), program))
 
     def add(self, rows: Iterable[int]) -> None:
-        """Add rows in order, as long as there is room."""
+        """Add rows in order, while there is space."""
         for row in rows:
             used = int(self.words[op.TRACE_USED])
             if used < self.words[op.TRACE_ROOM]:
@@ -70,11 +70,11 @@ class Recording:
 
     @property
     def is_full(self) -> bool:
-        """Whether there is no more room."""
+        """Whether there is no more space."""
         return bool(self.words[op.TRACE_USED] == self.words[op.TRACE_ROOM])
 
     def rows(self) -> Iterator[tuple[str, int]]:
-        """Yield program and row of all that ran, in order."""
+        """Yield program and row of all rows that ran, in order."""
         rows = self.words[op.TRACE_ROWS : op.TRACE_ROWS + int(self.words[op.TRACE_USED])].tolist()
         edges = [*(begin for begin, _ in self._begins), len(rows)]
         for (begin, program), end in zip(self._begins, edges[1:], strict=True):
@@ -116,13 +116,13 @@ class Running:
         return self._is_stopped
 
     def watch(self) -> None:
-        """Raise `Stopped` when the run is to end."""
+        """Raise `Stopped` if the run is to end."""
         if self._is_stopped:
             raise Stopped
 
 
 def busy(call: str) -> ControlProgramError:
-    """Return the error for a `call` of the user's that would change what a running program uses."""
+    """Return the error for a user's `call` that would change data of a running program."""
     return ControlProgramError(f"{call}: a program is running", fix="wait for the end of the run")
 
 
@@ -136,15 +136,15 @@ class Peers(Protocol):
     """The other ranks.
 
     Attributes:
-        own: begin and end of the runs of bytes that this rank fills with initial values, ascending
-            and disjoint; all others come from other ranks before they are used.
+        own: begins and ends of the runs of bytes that this rank fills with initial values,
+            ascending and disjoint; other bytes come from other ranks before they are used.
     """
 
     own: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
     @property
     def is_host(self) -> bool:
-        """Whether this is the rank of the host, which fills and takes blocks of bytes."""
+        """Whether this is the rank of the host, which fills and reads blocks of bytes."""
 
     def connect(
         self,
@@ -152,7 +152,7 @@ class Peers(Protocol):
         shadows: Sequence[npt.NDArray[np.uint8]],
         slots: Mapping[int, Sequence[int]],
     ) -> None:
-        """Make exchanges of memory, and of its shadow with strict checks, by replica.
+        """Set up exchanges of memory, and of its shadow with strict checks, by replica.
 
         `slots` are addresses of tables, by step and replica, of the slots of each vertex.
         """
@@ -163,7 +163,7 @@ class Peers(Protocol):
     def follow(self, ticks: Callable[[], int], step: Callable[[], str]) -> None:
         """Set the function that returns how many rows have begun in all runs of the program.
 
-        `step` returns the present step, in words.
+        `step` returns the current step as text.
         """
 
     def look(self) -> None:
@@ -171,7 +171,7 @@ class Peers(Protocol):
 
     @property
     def limit(self) -> int | None:
-        """Counted rows after which the run ends on all ranks; None if no rank requests that."""
+        """Number of counted rows after which the run ends on all ranks; None if there is none."""
 
     def stop_here(self) -> None:
         """End the run if ranks agree to end it here, before a step."""
@@ -185,13 +185,13 @@ class Peers(Protocol):
         """Return the actions of a run, by number, in the form for all ranks."""
 
     def agreed(self, error: Exception | None, count: int) -> tuple[Exception | None, int]:
-        """Return the error that a step raises on all ranks, this rank's or another's.
+        """Return the error that a step raises on all ranks, from this rank or another one.
 
-        Also returns the greatest count of all ranks.
+        Also returns the greatest of the ranks' counts.
         """
 
     def from_host(self, call: str, value: T) -> T:
-        """Return the host's value of something that all ranks call."""
+        """Return the host's value in a call that all ranks make."""
 
     def run(self, call: str, run: Callable[[], None]) -> None:
         """Run a program on all ranks, which end it in the same way."""
@@ -200,11 +200,11 @@ class Peers(Protocol):
 # -- progress --------------------------------------------------------------------------------------
 
 PATIENCE = 1.0
-"""Seconds of compiling before anything is shown."""
+"""Seconds of compilation before it is shown."""
 
 
 class Progress:
-    """Progress that is not shown; base class of the forms that are.  `total` is None if unknown.
+    """Progress that is not shown; base class of other forms. `total` is None if unknown.
 
     >>> with Progress() as progress:
     ...     progress.update(lambda: 3)
@@ -217,10 +217,10 @@ class Progress:
         """Report the current work."""
 
     def update(self, done: Callable[[], int]) -> None:
-        """Report how many steps are done; `done` is called only when that is shown."""
+        """Report how many steps are done; `done` is called only if this is shown."""
 
     def close(self) -> None:
-        """Report how many steps were done in the end."""
+        """Report the final number of steps."""
 
     def __enter__(self) -> Self:
         return self
@@ -246,19 +246,19 @@ class Lines(Progress):
         _write(f"{self.title}: {text}")
 
     def update(self, done: Callable[[], int]) -> None:
-        """Show how many steps are done, if the last update is long enough ago."""
+        """Show how many steps are done, if enough time has passed since the last update."""
         self._done = done
         if monotonic() - self._last >= self.period:
             self._last = monotonic()
             self.draw(done())
 
     def close(self) -> None:
-        """Show how many steps were done in the end."""
+        """Show the final number of steps."""
         if self._done is not None:
             self.draw(self._done())
 
     def steps_done(self, done: int) -> str:
-        """Return how many steps are done, in words."""
+        """Return text for the number of steps that are done."""
         return f"{done:,}{'' if self.total is None else f' of {self.total:,}'} {self.unit}"
 
     def draw(self, done: int) -> None:
@@ -267,7 +267,7 @@ class Lines(Progress):
 
 
 class Bar(Lines):
-    """Progress as a bar that rich draws."""
+    """Progress as a bar, drawn by rich."""
 
     period = 0.1
 
@@ -298,7 +298,7 @@ class Bar(Lines):
 
 
 def shown(title: str, unit: str, total: int | None = None, *, wanted: bool) -> Progress:
-    """Return the form of progress here; `unit` is the counted noun, in the plural."""
+    """Return the form of progress for this process; `unit` is the counted noun, in the plural."""
     if not wanted:
         return Progress()
     if sys.stderr.isatty():
@@ -313,7 +313,7 @@ def shown(title: str, unit: str, total: int | None = None, *, wanted: bool) -> P
 
 
 class Announcer:
-    """Announces classes being compiled, if that takes over a second or progress is shown anyway."""
+    """Announces compiled classes, if that takes over a second or progress is shown."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -321,14 +321,14 @@ class Announcer:
         self._what = self._announced = ""
         self._is_late = False
         self._timer: threading.Timer | None = None
-        self._lock = threading.Lock()  # the timer's thread and the one that compiles announce
+        self._lock = threading.Lock()  # the timer's thread and the compiling thread both announce
 
     def expect(self, classes: Iterable[type[Vertex]]) -> None:
         """Set the vertex classes that will be compiled, in order."""
         self._classes = list(classes)
 
     def tell_class(self, cls: type[Vertex]) -> None:
-        """Announce that a vertex class is compiled from now on; a faster form by its method."""
+        """Announce the compilation of a vertex class; a faster form is named by its method."""
         place = ""
         if cls in self._classes:
             place = f" {self._classes.index(cls) + 1:,} of {len(self._classes):,}:"
@@ -337,7 +337,7 @@ class Announcer:
         self.tell(f"vertex class{place} {cls.__name__}{form}")
 
     def tell(self, what: str) -> None:
-        """Announce the classes compiled from now on."""
+        """Announce the current compilation."""
         self._what = what
         if self._progress.is_shown:
             self._progress.note(f"compiling {what}")
@@ -361,7 +361,7 @@ class Announcer:
 
     def __exit__(self, *error: object) -> None:
         _announcer.reset(self._token)
-        self._classes.clear()  # a timer may still hold this for a moment
+        self._classes.clear()  # a timer may refer to this a moment longer
         if self._timer is not None:
             self._timer.cancel()
 
@@ -370,7 +370,7 @@ _announcer: ContextVar[Announcer | None] = ContextVar("announcer", default=None)
 
 
 def announcer() -> Announcer | None:
-    """Return the announcer of compiling while an engine is made; None at other times."""
+    """Return the announcer of compilation while an engine is made; None at other times."""
     return _announcer.get()
 
 

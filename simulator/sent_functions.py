@@ -1,30 +1,30 @@
-"""The function that builds a point, in the form in which it is sent to other processes.
+"""Send the function that builds a point of a sweep to other processes.
 
 Importable objects are sent by name, and all others by value with cloudpickle: functions of a script
-with the present values of the globals that they use.  A function arrives with its file's name, and
-the file's text is sent along, so that vertex classes inside it have their source there.
+with the current values of the globals that they use. A function arrives with its file's name, and
+the file's text is sent along, so that vertex classes inside it have their source.
 
-A vertex class is sent with its present contents::
+A vertex class is sent with its current contents::
 
     class Scale(pl.Vertex):                name, bases
         x: pl.Input[pl.FLOAT]              fields, as they were made here
-        def compute(self) -> None: ...     functions, whose code knows its file and line
-    Scale.factor = 2                       and what the script did to the class
+        def compute(self) -> None: ...     functions, whose code has its file and line
+    Scale.factor = 2                       and changes that the script made to the class
 
-No statement of the script runs again there, nor `__init_subclass__` or a decorator, since what
-they did arrives with the class and with the globals that they changed.
+No statement of the script runs again in a worker, nor does `__init_subclass__` or a decorator,
+since their effects arrive with the class and with the globals that they changed.
 
 Some parts of functions are handled here because cloudpickle omits or duplicates them::
 
     def make(k):
         def more(): nonlocal k; k += 1
-        def build(): return k       one variable `k` there, for all functions that share it
+        def build(): return k       one variable `k`, for all functions that share it
     def build():
         class V(pl.Vertex):
-            x: pl.Input[KIND]       names that only the statement of a class needs: `KIND`
+            x: pl.Input[KIND]       names that only a class statement needs: `KIND`
 
-Functions of a script share one dictionary of globals there, which cloudpickle provides.  A function
-nested in a module's function has that module's globals, shared with the module's other functions.
+Functions of a script share one dictionary of globals in a worker, which cloudpickle provides. A
+function nested in a module's function has that module's globals, shared with its other functions.
 
 Warnings are sent back, and issued once, by the filters of this process::
 
@@ -94,7 +94,7 @@ def is_importable(module: str | None) -> bool:
 
 
 class _Globals:
-    """The globals of a module, which a function gets where it arrives."""
+    """The globals of a module, which a function gets on arrival."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -108,9 +108,9 @@ def _globals_of(module: str) -> dict[str, Any]:
 
 
 def _names_of_classes(code: CodeType) -> Iterator[str]:
-    """Yield the globals that class statements inside a function name, also in strings."""
+    """Yield the globals that class statements in a function name, also in strings."""
     for each in nested(code):
-        if each.co_flags & CO_OPTIMIZED:  # of a function, in which cloudpickle finds them
+        if each.co_flags & CO_OPTIMIZED:  # code of a function, in which cloudpickle finds them
             continue
         for step in dis.get_instructions(each):
             if step.opname in _LOADS:
@@ -146,17 +146,17 @@ T = TypeVar("T")
 
 
 def filters() -> list[Any]:
-    """Return the present warning filters of this process."""
+    """Return the current warning filters of this process."""
     return list(warnings.filters)
 
 
 def gathered(
     run: Callable[[], T], rules: Sequence[Any], at: SourceLocation
 ) -> tuple[T, list[WarningThere]]:
-    """Return the result of `run` and its warnings; those without a user's line get line `at`.
+    """Return the result of `run` and its warnings; warnings without a user's line get line `at`.
 
-    A thread other than the main one does not change filters for the rest of its process, which
-    issues its warnings itself.
+    A thread other than the main one must not change the filters of its process, which issues its
+    warnings itself.
     """
     if threading.current_thread() is not threading.main_thread():
         return run(), []
@@ -180,7 +180,7 @@ def _known(kind: type[Warning]) -> type[Warning]:
 
 
 def tell(given: Sequence[WarningThere], told: set[WarningThere]) -> None:
-    """Issue warnings here, except those already `told`."""
+    """Issue warnings in this process, except those already `told`."""
     for each in given:
         if each not in told:
             told.add(each)
@@ -192,13 +192,13 @@ def tell(given: Sequence[WarningThere], told: set[WarningThere]) -> None:
 
 
 _OF_PYTHON = frozenset({"__dict__", "__weakref__", "__annotate_func__", "__annotations_cache__"})
-"""Attributes that Python makes for each class, and that cannot be transferred."""
+"""Attributes that Python makes for each class, which cannot be transferred."""
 
 
 def reduced(cls: type[Vertex]) -> tuple[object, ...]:
     """Return the `pickle` reduction of a class that cannot be imported.
 
-    Raises `ControlProgramError` if the file of a function has changed meanwhile.
+    Raises `ControlProgramError` if the file of a function has changed in the meantime.
     """
     for function in _functions(vars(cls)):
         if not _has_text(function.__code__):
@@ -214,7 +214,7 @@ def _refusal(name: str, found: str, fix: str) -> ControlProgramError:
         f"sweep: vertex class '{name}' of the script cannot be sent to workers",
         at=None,
         found=found,
-        fix=f"{fix}; workers=1 runs all here",
+        fix=f"{fix}; or pass workers=1 to run all points in this process",
     )
 
 
@@ -226,7 +226,7 @@ def _functions(attributes: Mapping[str, object]) -> Iterator[FunctionType]:
 
 
 def _has_text(code: CodeType) -> bool:
-    """Return whether a file still has the source of a function; True if there never was one."""
+    """Return whether a file still has the source of a function; True if it had none."""
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename)
     if not lines or "@pytest_ar" in code.co_names:  # pytest runs code that differs from the source
@@ -241,7 +241,7 @@ def _has_text(code: CodeType) -> bool:
 def _made(kind: type[type], name: str, bases: tuple[type, ...], base: type) -> type:
     """Return a class without attributes, made without calling `__init_subclass__`.
 
-    A stand-in is made first and then given its bases, which Python allows if the stand-in has the
+    A stand-in is made first and then gets its bases, which Python allows if the stand-in has the
     memory layout of `base`, the base that determines the layout.
     """
     while base.__base__ and _places(base) == _places(base.__base__):  # to one with a place more
@@ -294,16 +294,17 @@ class Sent:
                 raise
             except ImportError as error:
                 raise DeviceRuntimeError(
-                    "sweep: other processes take cloudpickle, which is not installed",
+                    "sweep: other processes need cloudpickle, which is not installed",
                     at=self.at,
-                    fix="pip install 'poplite[sweep]'; workers=1 runs all points in this process",
+                    fix="run pip install 'poplite[sweep]'; or pass workers=1 to use only this "
+                    "process",
                 ) from error
             except Exception as error:
                 raise DeviceRuntimeError(
                     "sweep: build cannot be sent to workers",
                     at=self.at,
                     found=str(error),
-                    fix="a build that opens by itself what it needs of files, locks and processes",
+                    fix="let build open the files, locks and processes that it needs itself",
                 ) from error
         return self._contents
 
@@ -327,26 +328,26 @@ class Received:
             return _opened(self._contents)
         except ImportError as error:
             raise DeviceRuntimeError(
-                "sweep: a worker cannot import what build needs",
+                "sweep: a worker cannot import a module that build needs",
                 at=None,
                 found=str(error),
-                fix="install it where the workers are; a dask client has upload_file('parts.py')",
+                fix="install it for the workers; a dask client has upload_file('parts.py')",
             ) from error
         finally:
             _is_opening.reset(token)
 
 
 _is_opening: ContextVar[bool] = ContextVar("_is_opening", default=False)
-"""Whether a sent build is being imported in a worker."""
+"""Whether a worker is currently importing a received build."""
 
 
 def check_not_imported_by_worker() -> None:
-    """Reject a sweep that a worker reaches while importing `build`: it would start more workers."""
+    """Reject a sweep that a worker makes while it imports `build`: it would start more workers."""
     if _is_opening.get():
         raise ControlProgramError(
-            "sweep: a worker of this sweep came upon it again",
-            found="workers import the module of build, and this call is made by importing it",
-            fix="if __name__ == '__main__': above the call; or a function that makes it",
+            "sweep: a worker of this sweep made the same call again",
+            found="workers import the module of build, and importing it makes this call",
+            fix="put if __name__ == '__main__': above the call, or make it in a function",
         )
 
 
@@ -356,7 +357,7 @@ def _pickled(sent: tuple[object, ...]) -> bytes:
     files: dict[str, list[str]] = {}
 
     def with_file(code: CodeType) -> tuple[object, ...]:
-        """Reduce code without losing its file, if the file's text is known."""
+        """Reduce code with its file, if the file's text is known."""
         make, arguments = table[CodeType](code)[:2]
         if code.co_filename not in files:
             linecache.checkcache(code.co_filename)

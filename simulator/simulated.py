@@ -6,9 +6,9 @@
                      host functions
     StrictChecks     which memory is written, with strict checks only
     EnginePrograms   the programs, one of which runs at a time
-    Accounts         how much ran, and its cost
+    Accounts         counts of executed work, and its cost
 
-None of these parts knows an engine.
+None of these parts depends on an engine.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ if TYPE_CHECKING:
 
 
 class Simulated:
-    """The programs of an executable on the simulator; without its graph it knows no tensors.
+    """The programs of an executable on the simulator; tensors are known only with its graph.
 
     Attributes:
         arena: the memory.
         tensors: the tensors that the host reads and writes.
         runs: the programs.
         accounts: their costs.
-        strict: the checks of which memory is written; None without strict checks.
+        strict: the strict checks, which track written memory; None without them.
         links: the streams, remote buffers and host functions.
 
-    `looking` makes checks that replace strict ones.
+    `looking` makes checks that replace strict checks.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Simulated:
 
     @property
     def form(self) -> str:
-        """How vertices run."""
+        """The form in which vertices run."""
         form = "interpreted" if self._interpret is True else "compiled"
         if isinstance(self._interpret, tuple):
             form = f"{interpret_text(self._interpret)} and the others compiled"
@@ -153,7 +153,7 @@ class Simulated:
         self.links.continue_from(other.links)
 
     def carry(self, arena: Arena, strict: StrictChecks | None, runs: Bounds | None = None) -> int:
-        """Copy variables, some runs of bytes or all; return how many bytes they take."""
+        """Copy variables, all or only some runs of bytes; return the number of bytes."""
         size = carry_memory(arena, self.arena, runs)
         if self.strict is not None:
             _carry_written(strict, self.strict, size, runs)
@@ -184,7 +184,7 @@ class Simulated:
             return self.arena.parts[replica][begin:end]
 
         def shadow(replica: int, begin: int, end: int) -> Bytes:
-            assert self.strict is not None, "others have none"
+            assert self.strict is not None, "only strict checks have a shadow"
             return self.strict.shadow.parts[replica][begin:end]
 
         write_state(name, self._state.saved(), self._state.members(memory, shadow))
@@ -207,7 +207,7 @@ class Simulated:
                 raise
 
     def handed_over(self) -> AbstractContextManager[None]:
-        """Do nothing: there may be any number of simulators."""
+        """Do nothing, since there may be any number of simulators."""
         return nullcontext()
 
     def report(
@@ -242,7 +242,7 @@ class Simulated:
 def _carry_written(
     old: StrictChecks | None, new: StrictChecks, size: int, runs: Bounds | None = None
 ) -> None:
-    """Copy which of the first bytes are written: all of them without strict checks."""
+    """Copy the shadow of the first bytes; without strict checks, all count as written."""
     for replica, part in enumerate(new.shadow.parts):
         for own in within(runs, size):
             part[own] = 1 if old is None else old.shadow.parts[replica][own]
@@ -253,8 +253,8 @@ def _faster_forms(
 ) -> FasterForms:
     """Return the forms that an engine with these arguments may run.
 
-    Classes whose results depend on non-default floating-point behaviour have none: a faster form
-    may round, and trap, in a different order.  Raises the errors of `faster_form`.
+    Classes whose results depend on non-default floating-point behaviour have none, since a faster
+    form may round, and trap, in a different order. Raises the errors of `faster_form`.
     """
     if faster is False or interpret is True:
         return {}

@@ -1,14 +1,14 @@
-"""The state of an engine between runs, from which another one with the same programs continues.
+"""The state of an engine between runs, from which an engine with the same programs continues.
 
-    graph        variables, steps and programs, by digest: those of both engines are the same
-    memory       all variables; constants are the same anyway
+    graph        variables, steps and programs, by digest, which both engines must share
+    memory       all variables; constants are equal anyway
     streams      the next block of each connected array
     remote       rows of remote buffers
     random bits  the mode of arithmetic, the seed, and how many compute sets have drawn
     accounts     how often each row ran, so that reports continue
 
-Rows are those of the compiled programs: ranks have more, and `rows` maps them.  Those that copy
-into temporaries or save are left out, so that an engine may continue in a different form.
+Rows are those of the compiled programs: ranks have more, and `rows` maps them. Rows that copy to
+temporaries or save are omitted, so that an engine may continue in a different form.
 
 Its file is a zip of a JSON text and of the bytes of memory::
 
@@ -69,14 +69,14 @@ if TYPE_CHECKING:
 
 @frozen(eq=False)
 class SavedState:
-    """The content of a file besides the bytes of its members.
+    """The content of a file without the bytes of its members.
 
     Attributes:
         graph: the names of the parts of the programs, and their digests.
         variables: name, element type, shape and first byte of each variable.
         replicas: the number of replicas.
         counted: program, row and number of words of the totals of counted vertices.
-        remote: handle, element type, rows and their elements of each remote buffer.
+        remote: handle, element type, number of rows and elements per row of each remote buffer.
         words: floating-point words (`poplite.executable.encoding`).
         ended: number of runs that reached their end.
         runs_again: how often strict checks ran vertices again.
@@ -99,7 +99,7 @@ class SavedState:
 STATES = Format("poplite state", (2,), "a state of an engine", "engine.save_state(path)")
 
 CHUNK_BYTES = 1 << 26
-"""Number of bytes that are read or written at once."""
+"""Number of bytes that are read or written at a time."""
 
 _MEMBER = re.compile(r"accounts|memory/\d+|remote/\d+/\d+|written/\d+(/\d+)?")
 
@@ -116,7 +116,7 @@ def chunks_of(size: int) -> Iterator[tuple[int, int]]:
 
 @cache
 def _coder() -> Coder:
-    # Few engines are saved, and all start sooner without the codec.
+    # Few engines are saved, and engines start sooner without the codec.
     from poplite.codec.codec import Codec, ScalarCoder
 
     counts = ScalarCoder(int, range(1 << 63), "is not a count")
@@ -124,7 +124,7 @@ def _coder() -> Coder:
 
 
 def write_state(path: str, saved: SavedState, members: Members) -> None:
-    """Write a state; it replaces an older one once it is completely on the disk."""
+    """Write a state; it replaces an older one once it is completely on disk."""
     from poplite.codec.codec import Writer
 
     text = STATES.text(_coder().encode(saved, Writer()), path).encode()
@@ -133,7 +133,7 @@ def write_state(path: str, saved: SavedState, members: Members) -> None:
         file.flush()
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             os.fsync(file.fileno())
-    if os.name == "posix":  # so that the new name is on the disk too
+    if os.name == "posix":  # so that the new name is on disk as well
         folder = os.open(os.path.dirname(os.path.realpath(path)), os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -156,10 +156,12 @@ class StateFile:
         """Reject a file with different members, or members of a different size."""
         found = {info.filename: info.file_size for info in self._archive.infolist()}
         for name in sorted((found.keys() ^ sizes.keys()) - {MANIFEST}):
-            raise Malformed(f"its member '{name}' is {'' if name in found else 'not '}there")
+            raise Malformed(f"its member '{name}' is {'unknown' if name in found else 'missing'}")
         for name, size in sizes.items():
             if found[name] != size:
-                raise Malformed(f"its member '{name}' is of {found[name]:,} B in place of {size:,}")
+                raise Malformed(
+                    f"its member '{name}' must have {size:,} B; found {found[name]:,} B"
+                )
 
     def chunks(self, name: str) -> Iterator[Bytes]:
         """Yield the bytes of a member; its checksum is verified at the end."""
@@ -196,11 +198,11 @@ def reading(path: str) -> Iterator[StateFile]:
 
 
 FEW, MOST_CYCLES = 1 << 31, 1 << 52
-"""How often a row may run before its cycles are checked, and the maximum cycles of all runs, which
-are weeks on a machine."""
+"""Number of runs of a row after which its cycles are checked, and the maximum cycles of all runs:
+weeks on a machine."""
 
 MOST_RUNS = 1 << 61
-"""Upper bound of runs and of repeated runs by checks, so that reports can continue counting."""
+"""Upper bound for runs and for repeated runs by checks, so that reports can continue to count."""
 
 Memory = Callable[[int, int, int], Bytes]
 """Returns the bytes of a replica from one position to another."""
@@ -208,14 +210,14 @@ Memory = Callable[[int, int, int], Bytes]
 
 @frozen(eq=False)
 class Taken:
-    """The checked contents of a file besides memory; int64 accounts as in `EngineState`."""
+    """The checked contents of a file except memory; int64 accounts as in `EngineState`."""
 
     saved: SavedState
     accounts: Int64
 
 
 class EngineState:
-    """The state of an engine, to be saved and restored; `rows` are its rows of the programs."""
+    """The state of an engine, to save and restore; `rows` are its rows of the programs."""
 
     def __init__(
         self,
@@ -245,7 +247,7 @@ class EngineState:
     # -- saving ------------------------------------------------------------------------------------
 
     def saved(self) -> SavedState:
-        """Return the content of a file besides memory."""
+        """Return the content of a file except memory."""
         executable, layout = self._executable, self._executable.layout
         checks = "kind of checks, strict or not,", digest(executable.checks == "strict")
         graph = [checks, *meaning_of(executable), *constants_of(executable)]
@@ -272,8 +274,7 @@ class EngineState:
     def members(self, memory: Memory, shadow: Memory) -> Members:
         """Return the members of a file.
 
-        `memory` returns bytes of variables; `shadow`, with strict checks, returns which are
-        written.
+        `memory` returns bytes of variables; `shadow`, with strict checks, returns their shadow.
         """
 
         def chunks(take: Memory, replica: int) -> Iterator[memoryview]:
@@ -317,30 +318,30 @@ class EngineState:
     # -- restoring ---------------------------------------------------------------------------------
 
     def checked(self, file: StateFile, name: str, call: str) -> Taken:
-        """Check all of a file, including memory, before anything in the engine changes."""
+        """Check a whole file, including memory, before the engine changes."""
         saved, own = file.saved, self.saved()
         for theirs, mine in zip_longest(saved.graph, own.graph, fillvalue=("nothing", "")):
             if theirs != mine:
                 other = "is another" if theirs[0] == mine[0] else f"is in place of {mine[0]}"
                 raise self._other(name, f"{theirs[0]} {other}")
         if saved.counted != own.counted:
-            raise self._other(name, "other vertices were counted while they ran")
+            raise self._other(name, "different vertices were counted during runs")
         for key in ("variables", "replicas", "remote"):
             if getattr(saved, key) != getattr(own, key):
                 raise Malformed(f"its {key} are not those of its graph")
         if len(saved.words) != len(own.words):
-            raise Malformed("it does not say how floating-point arithmetic behaves")
+            raise Malformed("its floating-point state is not valid")
         if not self._arena.floats.knows(mode := saved.words[op.FLOAT_MODE]):
-            raise Malformed(f"its programs are never in mode {mode} of arithmetic")
+            raise Malformed(f"its programs never use floating-point mode {mode}")
         if _lengths(saved.streams) != _lengths(own.streams):
             raise Malformed("its streams are not those of its graph")
         for what in ("ended", "runs_again"):
             if (number := getattr(saved, what)) >= MOST_RUNS:
-                raise Malformed(f"its {what} is {number:,}, which no runs lead to")
+                raise Malformed(f"its {what} is too large, {number:,}")
         functions = {a.function for a in self._executable.actions if isinstance(a, CodeLoad)}
         for each in saved.loaded:
             if each not in functions:
-                raise Malformed(f"it says that the code of {shown(each)} is loaded, which never is")
+                raise Malformed(f"the code of {shown(each)}, which it lists, can never be loaded")
         file.check_members(self._sizes())
         accounts = file.bytes_of("accounts").view("<i8").astype(np.int64)
         self._check_accounts(accounts)
@@ -360,9 +361,9 @@ class EngineState:
         return Taken(saved, accounts)
 
     def _check_accounts(self, accounts: Int64) -> None:
-        """Reject numbers that no runs produce, and that reports could not handle."""
+        """Reject numbers that runs cannot produce, and that reports could not handle."""
         if len(accounts) and int(accounts.min()) < 0:
-            raise Malformed("its accounts hold a number below 0")
+            raise Malformed("its accounts have a negative number")
         if not len(accounts) or int(accounts.max()) < FEW:
             return
         counts, at = {}, 0
@@ -372,10 +373,10 @@ class EngineState:
             at += len(rows)
         most = max([int(each.max()) for each in counts.values()] + accounts[at:].tolist())
         if most > MOST_CYCLES or Accounts(self._executable, counts).exceed(MOST_CYCLES):
-            raise Malformed(f"its accounts hold more than {MOST_CYCLES:,} cycles")
+            raise Malformed(f"its accounts have more than {MOST_CYCLES:,} cycles")
 
     def _check_counted(self, accounts: Int64) -> None:
-        """Reject totals of vertices for rows that never ran; a fault may omit those of others."""
+        """Reject totals of vertices for rows that never ran; a fault may omit totals."""
         ends = np.cumsum([len(rows) for rows in self._rows.values()]).tolist()
         first = dict(zip(self._rows, [0, *ends], strict=False))
         at = ends[-1] if ends else 0
@@ -384,14 +385,16 @@ class EngineState:
             at += len(words)
             times = counted[op.TOTAL_EXECUTIONS]
             if times > accounts[first[name] + row] or (not times and counted.any()):
-                raise Malformed(f"its accounts count what a row of program '{name}' never ran")
+                raise Malformed(
+                    f"its accounts count vertices of a row of program '{name}' that never ran"
+                )
 
     def _other(self, name: str, difference: str) -> FileLoadError:
         return FileLoadError(
-            f"{name!r} is the state of an engine of other programs",
+            f"{name!r} is the state of an engine with different programs",
             found=f"first difference: {difference}",
-            fix="an engine of the same graph, programs and checks; "
-            "engine.write(x, values) takes single tensors over",
+            fix="use an engine with the same graph, programs and checks; "
+            "engine.write(x, values) copies single tensors",
         )
 
     def take(self, taken: Taken) -> None:
@@ -423,7 +426,7 @@ class EngineState:
                 own.reshape(-1)[:] = np.unpackbits(bits, count=own.size)
 
     def take_memory(self, file: StateFile) -> None:
-        """Restore all variables, and which of their bytes are written."""
+        """Restore all variables and their shadow."""
         memories = [self._arena.parts]
         if self._strict is not None:
             memories.append(self._strict.shadow.parts)
@@ -449,8 +452,8 @@ def _lengths(streams: Mapping[str, list[int | None]]) -> dict[str, int]:
 
 
 def _check_bools(bools: Sequence[tuple[str, int, int]], at: int, chunk: Bytes) -> None:
-    """Reject a BOOL that is neither 0 nor 1, as compiled code relies on that."""
+    """Reject a BOOL that is neither 0 nor 1, since compiled code relies on this."""
     for name, begin, end in bools:
         part = chunk[max(begin - at, 0) : max(end - at, 0)]
         if len(part) and int(part.max()) > 1:
-            raise Malformed(f"'{name}' holds numbers other than 0 and 1")
+            raise Malformed(f"'{name}' contains numbers other than 0 and 1")

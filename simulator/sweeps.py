@@ -1,11 +1,11 @@
-"""Sweeps: many mappings or parameters of one program, measured in several processes.
+"""Sweeps measure many mappings or parameters of one program in several processes.
 
-    build(split=1) -> graph, program       here, so that others find compiled code in the cache
+    build(split=1) -> graph, program       here, so that workers find compiled code in the cache
     build(split=1) -> graph, program       worker 1
     build(split=2) -> graph, program       worker 2
     build(split=3) -> graph, program       worker 1
 
-A worker makes the graph itself, as graphs are never sent, and returns a row of numbers.
+Each worker makes the graph itself, since graphs are never sent, and returns a row of numbers.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ LAUNCHERS = "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"
 
 
 class Client(Protocol):
-    """Runs functions elsewhere: a dask client, or an executor of `concurrent.futures`."""
+    """Runs functions in other processes: a dask client or an executor of `concurrent.futures`."""
 
     def submit(self, function: Callable[..., Row | RowThere], /, *arguments: Any) -> Any:
-        """Run a function with some arguments; return a future, which has its `result()`."""
+        """Run a function with some arguments; return a future with its `result()`."""
 
 
 def sweep(
@@ -65,33 +65,32 @@ def sweep(
 ) -> Sweep:
     """Build, compile and run a program at each point of a grid, and return measures of each.
 
-    The first point runs an additional time before all others, in this process, which fills the
-    cache of compiled code and is not measured; with several workers, all points then run in
+    The first point runs one additional time before all others, in this process, to fill the
+    cache of compiled code; this run is not measured. With several workers, all points then run in
     single-threaded processes. A point that fails has a row with its message.
 
     Args:
         build: takes the parameters of a point by name, and returns a graph and its programs
             (further items of the tuple are ignored), or an engine, whose earlier runs are not
             counted. All programs run once, in order. With several workers it is sent to them, with
-            the present state of the vertex classes and globals that it uses; it may be defined in a
-            script, a notebook or a function. Modules that it imports are imported there anew.
+            the current state of the vertex classes and globals that it uses; it may be defined in a
+            script, a notebook or a function. Workers import the modules that it imports again.
         grid: the values of each parameter, for all their combinations, with the last parameter
             changing fastest; or a list of points. Values are numbers and strings.
-        workers: the number of processes, which requires `pip install 'poplite[sweep]'`; 1 runs all
-            points here. A dask client, or any other object with `submit`, determines where points
-            run.
+        workers: the number of processes; more than 1 require `pip install 'poplite[sweep]'`, and 1
+            runs all points here. A dask client, or any other object with `submit`, runs points
+            elsewhere.
         progress: whether to show on standard error how many points are done.
 
     Returns:
         Arrays by name, in the order of the grid; `to_pandas()` makes a data frame of them.
 
     Raises:
-        ElementTypeError: for a grid, a value, a `build` or `workers` of any other kind.
-        ControlProgramError: for a grid without points, for parameters that `build` does not take or
-            that have the name of a measure, for a vertex class without source, which cannot be sent
-            to workers, for a first point whose cycles or bytes in a worker differ from those here,
-            on several ranks of an MPI job, and if a worker that imports `build` makes the same
-            call.
+        ElementTypeError: if the grid, a value, `build` or `workers` has the wrong type.
+        ControlProgramError: for a grid without points; parameters that `build` does not take or
+            that have the name of a measure; a vertex class without source, which cannot be sent to
+            workers; a first point whose cycles or bytes in a worker differ from those here; on
+            several ranks of an MPI job; and if a worker that imports `build` makes the same call.
         DeviceRuntimeError: if joblib or cloudpickle is missing, `build` contains an object that
             cannot be sent, such as a lock, or a worker ended without a result or lacks a module.
 
@@ -111,7 +110,7 @@ def sweep(
         raise ElementTypeError(
             f"sweep: build {clipped(build)} is not a function",
             found=of_type(build),
-            fix="def build(split): ...; return graph, program",
+            fix="define def build(split): ...; return graph, program",
         )
     points = _points(grid)
     _check_parameters(build, points[0])
@@ -137,7 +136,7 @@ def sweep(
 
 
 def _check_alone() -> None:
-    """Raise on the ranks of a job, which must not start processes."""
+    """Raise on the ranks of an MPI job, which must not start processes."""
     ranks = max(
         (int(n) for name in LAUNCHERS if (n := os.environ.get(name, "")).isdigit()), default=1
     )
@@ -146,20 +145,21 @@ def _check_alone() -> None:
         ranks = max(ranks, module.COMM_WORLD.Get_size())
     if ranks > 1:
         raise ControlProgramError(
-            f"sweep: this is one of {ranks:,} ranks of an MPI job, and each would do all of it",
-            fix="run the script without mpiexec; a sweep starts processes of its own",
+            f"sweep: this is one of {ranks:,} ranks of an MPI job, each of which would run all "
+            "points",
+            fix="run the script without mpiexec; a sweep starts its own processes",
         )
 
 
 def _points(grid: Any) -> list[Point]:
-    """Return the points of a grid, or raise for anything else."""
+    """Return the points of a grid, or raise for any other value."""
     if isinstance(grid, Mapping):
         for name, values in grid.items():
             if isinstance(values, str | bytes | bytearray) or not np.iterable(values):
                 raise ElementTypeError(
-                    f"sweep: parameter {clipped(name)} has {clipped(values)}, which is not a list",
+                    f"sweep: parameter {clipped(name)} must have a list; found {clipped(values)}",
                     found=of_type(values),
-                    fix=f"{{{name!r}: [{clipped(values)}]}}",
+                    fix=f"pass {{{name!r}: [{clipped(values)}]}}",
                 )
         combinations = itertools.product(*grid.values())
         points = [dict(zip(grid, values, strict=True)) for values in combinations]
@@ -169,11 +169,11 @@ def _points(grid: Any) -> list[Point]:
         raise ElementTypeError(
             f"sweep: grid {clipped(grid)} is not a grid",
             found=of_type(grid),
-            fix="{'split': range(1, 41)}, or a list of points [{'split': 1}, ...]",
+            fix="pass {'split': range(1, 41)}, or a list of points [{'split': 1}, ...]",
         )
     if not points or not points[0]:
         raise ControlProgramError(
-            "sweep: the grid has no points", fix="sweep(build, {'split': range(1, 41)})"
+            "sweep: the grid has no points", fix="pass sweep(build, {'split': range(1, 41)})"
         )
     first = list(points[0])
     for name in first:
@@ -181,14 +181,14 @@ def _points(grid: Any) -> list[Point]:
             raise ElementTypeError(
                 f"sweep: parameter {clipped(name)} is not a name",
                 found=of_type(name),
-                fix="the names of the parameters of build: {'split': range(1, 41)}",
+                fix="pass the names of build's parameters: {'split': range(1, 41)}",
             )
     for point in points:
         if list(point) != first:
             raise ControlProgramError(
-                f"sweep: point {clipped(point)} has other parameters than the first one",
-                found=f"those of the first: {', '.join(map(str, first))}",
-                fix="the same parameters in the same order for all points",
+                f"sweep: point {clipped(point)} must have the parameters of the first point",
+                found=f"parameters of the first: {', '.join(map(str, first))}",
+                fix="give all points the same parameters in the same order",
             )
     return [{name: _scalar(name, value) for name, value in point.items()} for point in points]
 
@@ -198,9 +198,9 @@ def _scalar(name: str, value: Any) -> Scalar:
     if isinstance(plain, str | int | float):
         return plain
     raise ElementTypeError(
-        f"sweep: parameter '{name}' has {clipped(value)}, which is neither number nor text",
+        f"sweep: values of parameter '{name}' must be numbers or text; found {clipped(value)}",
         found=of_type(value),
-        fix="name each, and let build look the name up in a dictionary",
+        fix="pass names, and let build look up each name in a dictionary",
     )
 
 
@@ -209,8 +209,8 @@ def _check_parameters(build: Callable[..., object], point: Point) -> None:
         if name in (*MEASURES, ERROR):
             raise ControlProgramError(
                 f"sweep: parameter '{name}' has the name of a measure",
-                found=f"measured are {', '.join((*MEASURES, ERROR))}",
-                fix=f"{name}_ or another name",
+                found=f"the measures are {', '.join((*MEASURES, ERROR))}",
+                fix=f"rename it, for example to {name}_",
             )
     try:
         inspect.signature(build).bind(**point)
@@ -218,14 +218,14 @@ def _check_parameters(build: Callable[..., object], point: Point) -> None:
         raise ControlProgramError(
             f"sweep: build does not take the parameters of the grid: {error}",
             found=f"parameters: {', '.join(point)}",
-            fix=f"def build({', '.join(point)}): ...",
+            fix=f"define def build({', '.join(point)}): ...",
         ) from error
-    except ValueError:  # a function without a signature: calling it will show
+    except ValueError:  # a function without a signature: the call checks its arguments
         pass
 
 
 def _is_here(workers: Any) -> bool:
-    """Return whether points are measured in this process, so that nothing is sent."""
+    """Return whether points are measured in this process, so that no data are sent."""
     return workers == 1 or isinstance(workers, ThreadPoolExecutor)
 
 
@@ -244,9 +244,9 @@ def _measuring(sent: Sent, workers: Any) -> Callable[[Sequence[Point]], Iterator
         return by_client
     if type(workers) is not int or workers < 1:
         raise ElementTypeError(
-            f"sweep: workers={clipped(workers)} is not a number of processes",
+            f"sweep: workers must be a number of processes; found {clipped(workers)}",
             found=of_type(workers),
-            fix="workers=2, or a dask client",
+            fix="pass workers=2, or a dask client",
         )
     if workers == 1:
         return lambda points: (row_of(sent.build, point) for point in points)
@@ -254,13 +254,13 @@ def _measuring(sent: Sent, workers: Any) -> Callable[[Sequence[Point]], Iterator
         joblib = import_module("joblib")
     except ImportError as error:
         raise DeviceRuntimeError(
-            f"sweep: {workers:,} workers take joblib, which is not installed",
-            fix="pip install 'poplite[sweep]'; workers=1 runs all points in this process",
+            f"sweep: {workers:,} workers need joblib, which is not installed",
+            fix="run pip install 'poplite[sweep]'; or pass workers=1 to use only this process",
         ) from error
-    sent.contents()  # unsendable objects are rejected before anything runs
+    sent.contents()  # objects that cannot be sent are rejected before any run
 
     def by_processes(points: Sequence[Point]) -> Iterator[Row | RowThere]:
-        # One thread for each: with one per processor for all of them, they would wait for each
+        # Each process has one thread: with one per processor, processes would wait for each
         # other.
         with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
             parallel = joblib.Parallel(n_jobs=workers, return_as="generator")
@@ -282,7 +282,7 @@ def _collected(rows: Iterator[Row | RowThere]) -> Iterator[Row | RowThere]:
         raise DeviceRuntimeError(
             "sweep: build cannot be sent to workers",
             found=str(error.__cause__ or error).strip('" \n').rpartition("\n")[2],
-            fix="a build that opens by itself what it needs of files, locks and processes",
+            fix="let build open the files, locks and processes that it needs itself",
         ) from error
     except Exception as error:
         module = type(error).__module__.partition(".")[0]
@@ -291,7 +291,7 @@ def _collected(rows: Iterator[Row | RowThere]) -> Iterator[Row | RowThere]:
         raise DeviceRuntimeError(
             "sweep: a worker ended without a result",
             found=str(error).partition("\n")[0],
-            fix="fewer workers, where memory was short; what a worker printed tells more",
+            fix="use fewer workers if memory was short; see the output of the worker",
         ) from error
 
 
@@ -314,7 +314,7 @@ class RowThere:
 def measured(build: Callable[..., object] | Received, point: Point) -> Row | RowThere:
     """Return the row of a point, with the message of its error if it raised one.
 
-    Raises an error of restoring `build` in a worker, as no point could run then.
+    Raises an error if `build` cannot be restored in a worker, since no point could run.
     """
     if isinstance(build, Received):
         made, rules, at = build.opened()
@@ -334,7 +334,7 @@ def check_same(found: Row, away: Row, at: SourceLocation) -> None:
     """Reject a sweep if cycles or bytes of a point differ between another process and this one.
 
     Otherwise state that workers do not get would change the result: values that a script set in
-    modules that they import anew, random choices of a build, or effects of an earlier point.
+    modules that they import again, random choices of a build, or effects of an earlier point.
     """
     differing = [
         f"{name} {our} here, {their} there"
@@ -343,11 +343,11 @@ def check_same(found: Row, away: Row, at: SourceLocation) -> None:
     ]
     if differing:
         raise ControlProgramError(
-            "sweep: the first point takes other cycles or bytes in a worker than here",
+            "sweep: the first point takes different cycles or bytes in a worker than here",
             at=at,
             found="\n".join([*differing[:3], *filter(None, [away[ERROR] or found[ERROR]])]),
-            fix="give what build draws by chance a seed, and set in build what it needs of imported"
-            " modules; workers=1 runs all here",
+            fix="seed the random choices of build, and set values of imported modules in build; or "
+            "pass workers=1 to run all points here",
         )
 
 
@@ -370,10 +370,10 @@ def _measures(build: Callable[..., object], point: Point) -> Row:
         seconds["compile_seconds"] = time.perf_counter() - built
     else:
         raise ElementTypeError(
-            f"sweep: build returned {clipped(made)}",
+            f"sweep: build must return a graph and a program; found {clipped(made)}",
             at=None,
             found=of_type(made),
-            fix="return graph, program; or an engine",
+            fix="return graph, program, or return an engine",
         )
     compiled = time.perf_counter()
     for program in made.executable.programs:

@@ -1,7 +1,7 @@
-"""Reports: the finished numbers of a graph or its runs, without drawing.
+"""Reports: the results of modelling a graph or its runs, as numbers and text.
 
-As in `poplite`, a name's module is imported when the name is first used: engines count executions
-without loading the code that reads, writes and compares reports.
+As in `poplite`, the module of a name is imported when the name is first used, so that engines can
+count executions without loading the code that reads, writes and compares reports.
 """
 
 from __future__ import annotations

@@ -33,12 +33,11 @@ from poplite.source import Line
 #
 #     variable   x      float32[8]     elements [0, 4) on tile 0, [4, 8) on tile 1
 #     step       Copy 'x' -> 'y'       reads 32 B of x, writes 32 B of y
-#
-# Pictures of variables and of the dataflow need this where there is no graph.
+# Pictures of variables and of the dataflow need these numbers if there is no graph.
 
 
 def _are_pieces(variable: Variable, known: Known) -> bool:
-    """Return whether the pieces of a variable ascend within it, each on a tile or on none."""
+    """Return whether the pieces of a variable ascend within it, each on one tile or none."""
     if variable.first is None or variable.tiles is None:
         return variable.first is variable.tiles
     first, tiles = variable.first, variable.tiles
@@ -47,7 +46,7 @@ def _are_pieces(variable: Variable, known: Known) -> bool:
         or not 0 < len(first) <= MOST_PIECES
         or first.num_used < len(first) - 1
     ):
-        return False  # all but the first begin after 0
+        return False  # only the first begins at 0
     if first.num_used > 2 and first.values.only is not None:
         return False  # many that are written as one number do not ascend
     ends = np.append(first.array(), math.prod(variable.shape))
@@ -55,7 +54,7 @@ def _are_pieces(variable: Variable, known: Known) -> bool:
 
 
 def _are_places(places: tuple[tuple[str, int], ...], known: Known) -> bool:
-    # A condition that is the same in all replicas may be before the first step, at 0.
+    # The place of a condition before the first step is 0 if all replicas have the same value.
     return all(0 <= number <= known.programs.get(name, -1) for name, number in places)
 
 
@@ -69,12 +68,12 @@ class Variable:
         shape: its shape.
         constant: whether programs only read it.
         at: the user's line.
-        first: where its pieces begin, each of which is on one tile; None if unknown.
+        first: the first element of each piece, which is on one tile; None if unknown.
         tiles: the tile of each piece, -1 for none; None if unknown.
     """
 
     RULES: ClassVar[tuple[Rule, ...]] = (
-        ("pieces do not rise, or are on no tile of the target", _are_pieces),
+        ("pieces must ascend, each on a tile of the target", _are_pieces),
     )
 
     name: str
@@ -92,8 +91,8 @@ class Access:
 
     Attributes:
         variable: its position in `Compilation.variables`.
-        field: the field of vertices that it is connected to; empty for other steps.
-        read: bytes read; an element that several vertices read counts for each.
+        field: the field of vertices to which it is connected; empty for other steps.
+        read: bytes read; an element that several vertices read counts once for each.
         written: bytes written.
     """
 
@@ -105,14 +104,14 @@ class Access:
 
 @frozen
 class StepAccesses:
-    """The variables that a step reads and writes, wherever it is in programs.
+    """The variables that a step reads and writes, in all its places in programs.
 
     Attributes:
         name: the name of the compute set, the source and target of a copy, or the work of the host;
             for a condition, its kind, such as "If".
         kind: the kind of the step; "control" for a condition.
         places: program, and number of the step in it from 1; for a condition, the first step that
-            it decides on.
+            depends on it.
         compute_set: position in `Compilation.compute_sets`; None unless it is an Execute.
         at: the user's line.
         accesses: its reads and writes.
@@ -147,12 +146,12 @@ class GraphCounts:
 
 @frozen
 class JoinedCopies:
-    """Adjacent Copies of a Sequence that could be one, as none depends on another.
+    """Adjacent Copies of a Sequence that could be one Copy, as none depends on another.
 
     Attributes:
         program_name: the name of the program that contains them.
         rows: their rows in that program's code.
-        cycles: the cycles of one execution if they were one Copy.
+        cycles: the cycles of one execution as one Copy.
         code_bytes: the code of that Copy on the fullest tile.
         apart_bytes: the code of the separate Copies on the fullest tile.
     """
@@ -170,7 +169,7 @@ class VertexType:
 
     Attributes:
         name: the name of the class.
-        vertices: how many vertices of it there are.
+        vertices: the number of its vertices.
     """
 
     name: str
@@ -179,11 +178,11 @@ class VertexType:
 
 @frozen
 class ComputeSetVertices:
-    """The vertices of a compute set that have one class and were added at one line.
+    """The vertices of one class of a compute set that were added at one line.
 
     Attributes:
         type: the name of the class.
-        count_by_tile: how many vertices run on each tile.
+        count_by_tile: the number of vertices on each tile.
         at: the user's line.
     """
 
@@ -239,31 +238,31 @@ class Compilation:
 
     Attributes:
         target: the machine of one replica; all numbers are those of one replica.
-        replicas: how many replicas of the graph there are, each with tiles of its own.
-        graph: how large the graph is.
+        replicas: the number of replicas of the graph, each with separate tiles.
+        graph: the size of the graph.
         vertex_types: its vertex classes.
         compute_sets: its compute sets.
         programs: its programs by name, as trees.
         modelled: the contents of the tiles' memory; None where it is not modelled.
-        operations: the operations that functions of `poplite.ops` recorded, in that order.
-        options: the engine options that were given, with their values.
+        operations: the operations that functions of `poplite.ops` recorded, in order.
+        options: the engine options that the user passed, with their values.
         planned: the cost of each place of each program in one run of it, in the order of
-            `Execution.steps`: as often as the program says, with every branch taken wherever it is
-            reached, and one iteration of loops that data end. Only where nothing has run.
+            `Execution.steps`. Every branch is taken whenever it is reached, and loops that end
+            depending on data have one iteration. Empty if anything has run.
         variables: variables and constants, with the tiles of their elements; empty in reports saved
             without them.
         accesses: the accesses of steps to these, in the order of the programs; empty in reports
             saved without them.
-        joined: adjacent Copies that could be one; empty in reports saved without them.
+        joined: adjacent Copies that could be one Copy; empty in reports saved without them.
     """
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         (
-            "variables are not as many as are counted",
+            "the number of variables differs from their count",
             lambda each, _: len(each.variables) in (0, each.graph.num_variables),
         ),
         (
-            "variables have more bytes than are counted",
+            "the bytes of variables exceed their total",
             lambda each, _: (
                 sum(math.prod(one.shape) for one in each.variables) * LARGEST_ELEMENT < MOST_TOTAL
             ),
@@ -286,9 +285,10 @@ class Compilation:
 
     @property
     def program_names(self) -> list[str]:
-        """The names of programs in the order in which they were given.
+        """The names of programs in the order in which they were passed.
 
-        Saved reports have programs sorted by name; their order is recovered from the memory steps.
+        In saved reports programs are sorted by name; their order is reconstructed from the memory
+        steps.
         """
         touched = (name for step in self.accesses for name, _ in step.places)
         return list(dict.fromkeys((*touched, *self.programs)))

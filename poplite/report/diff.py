@@ -1,6 +1,6 @@
-"""Differences between two reports, such as those of two mappings of one graph, or of more runs.
+"""Differences between two reports, for example of two mappings of one graph, or of more runs.
 
-`diff_of` compares any two, for people to read::
+`diff_of` compares any two reports, for reading::
 
                      before   after   change
     cycles            1,204   1,100     -104    -8.6%
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from poplite.report.report import Report
 
 MOST = 20
-"""Most changes of one kind that are printed."""
+"""Maximum number of changes of one kind that are printed."""
 
 LONGEST_HEAD = 20
 """Maximum number of characters of a report's name above its column."""
 
 LEAST_NAME = 12
-"""Characters of a name that are kept, however little room there is."""
+"""Minimum number of characters of a name that are kept."""
 
 MANY = 10
 """Changes by this factor or more are shown as factors, not in percent."""
@@ -78,7 +78,7 @@ class Change:
 
     @property
     def percent(self) -> str:
-        """The change in words: as a factor from tenfold on."""
+        """The change as text: in percent, or as a factor if it is tenfold or more."""
         if self.ratio is None:
             return "new" if self.after else "+0.0%"
         if self.ratio >= MANY:
@@ -95,12 +95,12 @@ class ReportDiff:
     """The differences from one report to another; `print` shows them.
 
     Attributes:
-        totals: cycles, bytes of the fullest tile and of all tiles, where they are modelled.
+        totals: cycles, bytes of the fullest tile and of all tiles, if they are modelled.
         steps: cycles of steps of one name, and of one line where a name has several; those that
             changed most first.
         phases: cycles that a tile spent on average in each of `Execution.time_parts`.
         memory: bytes of all tiles by category.
-        runs: the runs that the cycles of each are from, such as "3 runs"; empty if both are equal.
+        runs: the runs whose cycles each report contains, such as "3 runs"; empty if both are equal.
         fits: whether each fits its machine, in words; empty if both do or neither does.
     """
 
@@ -112,7 +112,7 @@ class ReportDiff:
     fits: tuple[str, ...] = ()
 
     def sections(self) -> Mapping[str, tuple[Change, ...]]:
-        """Return the changes by title; unchanged numbers are left out."""
+        """Return the changes by title, without unchanged numbers."""
         named = {
             "cycles of steps": self.steps,
             "cycles by phase": self.phases,
@@ -159,7 +159,7 @@ class ReportDiff:
         Args:
             names: the names of the two reports, above their columns.
             top: maximum number of changes of one kind.
-            width: columns to fit; None for lines of any length.
+            width: maximum number of characters in a line; None for no limit.
 
         >>> print(ReportDiff((Change("cycles", 1204, 1100),), (), (), ()).text(top=1))
                 before  after  change
@@ -243,7 +243,7 @@ def steps_since(
 ) -> dict[tuple[str, int], ExecutionStep]:
     """Return the executions of steps between two reports, by program and row.
 
-    Only steps that ran in between are included, with the numbers of these executions only.
+    Only steps that ran in between are included, with the numbers of these executions.
     """
     before = {(step.program_name, step.row): step for step in earlier}
     found = {}

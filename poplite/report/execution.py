@@ -4,8 +4,8 @@
     phases        exchange               100,200          after waiting for 21,600
                   compute              1,082,200
 
-Each phase has a number for each tile as well.  The cost model makes the parts of a phase (kinds,
-causes, pairs of tiles); reports read them.
+Each phase also has a number for each tile.  The cost model creates the parts of a phase (kinds,
+causes, pairs of tiles), and reports read them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from poplite.source import Line
 from poplite.text import amount
 
 PhaseKind = Literal["compute", "copy", "exchange", "global exchange", "host exchange"]
-"""Kinds of phases: vertices run; data are rearranged on their tile; they move between the tiles of
+"""Kinds of phases: vertices run; data are rearranged on their tile; data move between the tiles of
 an IPU, between IPUs, or from and to the host."""
 
 PHASE_KINDS: tuple[PhaseKind, ...] = get_args(PhaseKind)
@@ -50,16 +50,16 @@ TIME_PARTS: tuple[TimePart, ...] = get_args(TimePart)
 
 Source = Literal["given", "formula", "estimated", "counted", "guessed"]
 """Sources of the cycles of vertices: `set_perf_estimate`; a formula of the class, or an estimator;
-the price of the compiled code; a count taken while it ran; or a guess."""
+the price of the compiled code; a count during the run; or a guess."""
 
 
 @frozen
 class Cause:
-    """A reason why a phase takes as long as it does.
+    """One of the moves of data that determine the cycles of a phase.
 
     Attributes:
         what: the field or tensor, as named in messages.
-        why: why it moves, in words.
+        why: why it moves, as text.
         at: the user's line; empty without one.
         bytes: bytes moved in one execution.
         pieces: in one execution, contiguous pieces that they are moved in; 0 where not known.
@@ -76,17 +76,18 @@ class Cause:
 class TilePairs:
     """Bytes that tiles receive from each other.
 
-    A word that one tile sends to several others counts for each of them, so a column may add up to
-    more than its tile sends; a row adds up to the bytes that its tile receives.
+    A word that one tile sends to several others counts once for each of them, so the sum of a
+    column may exceed the bytes that its tile sends; the sum of a row is the bytes that its tile
+    receives.
 
     Attributes:
         block: tiles that are counted together; 1 where each pair is known.
-        bytes: total that block `r` receives from block `s`, at number `r * blocks + s`.
+        bytes: total that block `r` receives from block `s`, at index `r * blocks + s`.
         largest: for blocks, some of the largest pairs of tiles: source, receiver, total of bytes.
     """
 
     RULES: ClassVar[tuple[Rule, ...]] = (
-        ("numbers are not those of pairs of blocks", lambda pairs, known: pairs._fit(known)),
+        ("there must be a number for each pair of blocks", lambda pairs, known: pairs._fit(known)),
     )
 
     block: int
@@ -122,13 +123,14 @@ class Phase:
     Attributes:
         kind: its kind.
         cycles: total of its slowest tile.
-        sync: total of cycles from the slowest tile's end of the previous phase to its beginning.
-        tile_cycles: total of cycles that each tile was busy.
+        sync: total of cycles from the end of the previous phase on its slowest tile to its
+            beginning.
+        tile_cycles: total of cycles for which each tile was busy.
         received: total of bytes that each tile received.
         sent: total of bytes that each tile sent.
         copied: total of bytes rearranged on each tile.
-        causes: its largest causes, the most bytes first, in one execution.
-        pairs: totals of bytes from tile to tile; None where nothing moves between tiles.
+        causes: its largest causes in one execution, the most bytes first.
+        pairs: totals of bytes from tile to tile; None if no data move between tiles.
         idle: where vertices run, total of cycles that each tile's workers had nothing to do; None
             where they always had.  Of vertices that are counted while they run, only the sum over
             all tiles is known: it is divided among them by their cycles.
@@ -156,18 +158,18 @@ class Phase:
         return max(self.received.total, self.sent.total, self.copied.total)
 
     def moved_for_causes(self) -> list[float]:
-        """Return the share of each cause in `moved`: fields may share an element received once."""
+        """Return the share of each cause in `moved`; fields may share a received element."""
         named = sum(cause.bytes for cause in self.causes) or 1
         return [self.moved * cause.bytes / named for cause in self.causes]
 
     @property
     def balance(self) -> float:
-        """Mean of the tiles' busy cycles, divided by the slowest tile's; 1 where nothing ran."""
+        """Mean of the tiles' busy cycles, divided by the slowest tile's; 1 if nothing ran."""
         return self.tile_cycles.mean / self.cycles if self.cycles else 1.0
 
 
 def between_syncs(phases: Iterable[Phase]) -> Iterator[list[Phase]]:
-    """Yield phases from one sync to the next: within such a group tiles proceed independently."""
+    """Yield groups of phases from one sync to the next, in which tiles proceed independently."""
     group: list[Phase] = []
     for phase in phases:
         if phase.sync and group:
@@ -205,7 +207,7 @@ class IpuStep:
     Attributes:
         ipu: its number.
         cycles: total of cycles that its tiles took.
-        tile_cycles: int64[tiles of the IPU], total of cycles that each of them was busy.
+        tile_cycles: int64[tiles of the IPU], total of cycles for which each of them was busy.
     """
 
     ipu: int
@@ -223,22 +225,22 @@ class ExecutionStep:
         program_name: the name of the program that contains it.
         row: its row in that program's code.
         at: the user's line that added its first vertices, or made the Copy; empty where unknown.
-        executions: how often it ran.
+        executions: the number of executions.
         cycles: total from its beginning to its end; phases between two syncs overlap, as each
-            tile starts the next one when it has finished its own part.
+            tile starts the next phase when it has finished its part of this one.
         phases: its phases, in order, with totals.
         vertex_types: the vertex classes that ran in it, with totals.
-        operation: the name of the operation that recorded it; empty without one.
+        operation: the name of the operation that recorded it; empty if there is none.
         number: its number, counted from 1 over all programs in order, as in commands and pages.
         compute_set: position in `Compilation.compute_sets` of the one it executes; None unless
             it is an Execute.
         target: the machine.
-        programs: the mapping in which its program is found.
+        programs: the mapping that contains its program.
     """
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         (
-            "the row is not one of its program",
+            "its program does not have this row",
             lambda each, known: (each.program_name, each.row) in known.rows,
         ),
     )
@@ -267,7 +269,7 @@ class ExecutionStep:
 
     @property
     def tile_cycles(self) -> Int64:
-        """Total of cycles that each tile was busy: int64[tiles]."""
+        """Total of cycles for which each tile was busy: int64[tiles]."""
         return self._sum("tile_cycles")
 
     @property
@@ -282,7 +284,7 @@ class ExecutionStep:
 
     @property
     def tile_balance(self) -> float:
-        """Mean of the tiles' busy cycles, divided by the busiest tile's; 1 where nothing ran."""
+        """Mean of the tiles' busy cycles, divided by the busiest tile's; 1 if nothing ran."""
         busy = self.tile_cycles
         return float(busy.mean() / most) if (most := busy.max(initial=0)) else 1.0
 
@@ -348,10 +350,10 @@ class OperationCycles:
 
     Attributes:
         name: the name of the operation, with its scopes.
-        at: the user's line that its first step comes from.
-        steps: how many of its steps ran.
+        at: the user's line of its first step.
+        steps: the number of its steps that ran.
         cycles: total of their cycles.
-        bytes_received: total of bytes that tiles received in them.
+        bytes_received: total of bytes that tiles received in these steps.
     """
 
     name: str
@@ -363,7 +365,7 @@ class OperationCycles:
 
 @frozen
 class Execution:
-    """Everything that an engine has run since it was made.
+    """All runs of an engine since it was created.
 
     Attributes:
         runs: calls of `Engine.run` that reached the end.
@@ -372,15 +374,15 @@ class Execution:
         bytes_copied: total of bytes moved by Copy steps.
         bytes_gathered: total of bytes that the simulator moved to and from temporaries, because
             fields were not contiguous or kept their previous values.
-        runs_again: total of times that strict checks ran the vertices of a compute set once more.
+        runs_again: total of times that strict checks repeated the vertices of a compute set.
         steps: the cost of each place of each program, in the order of their numbers, one program
-            after the other; empty where costs are not modelled.
-        cycles: total of all steps; None where they are not modelled.
+            after the other; empty if costs are not modelled.
+        cycles: total of all steps; None if they are not modelled.
         target: the machine.
     """
 
     RULES: ClassVar[tuple[Rule, ...]] = (
-        ("cycles are of no step", lambda each, _: bool(each.steps) or not each.cycles),
+        ("there are cycles, but no steps", lambda each, _: bool(each.steps) or not each.cycles),
     )
 
     runs: int
@@ -395,12 +397,12 @@ class Execution:
 
     @property
     def seconds(self) -> float | None:
-        """The total of cycles at the clock of the target; None where they are not modelled."""
+        """The total of cycles at the clock of the target; None if they are not modelled."""
         return None if self.cycles is None else self.cycles / self.target.clock_hz
 
     @property
     def tile_cycles(self) -> Int64:
-        """Total of cycles that each tile was busy: int64[tiles]."""
+        """Total of cycles for which each tile was busy: int64[tiles]."""
         return sum((s.tile_cycles for s in self.steps), np.zeros(self.target.tiles, np.int64))
 
     @property
@@ -409,7 +411,7 @@ class Execution:
         return sum(phase.sync for step in self.steps for phase in step.phases)
 
     def phase_cycles(self) -> Mapping[PhaseKind, float]:
-        """Return how many cycles a tile was busy with each kind of phase, on average."""
+        """Return for how many cycles a tile was busy with each kind of phase, on average."""
         return {kind: total / self.target.tiles for kind, total in self._totals().items()}
 
     def time_parts(self) -> Mapping[TimePart, float]:
@@ -426,19 +428,19 @@ class Execution:
         return _time_parts(self.steps, self.cycles or 0, self.target.tiles)
 
     def active_cycles(self) -> float:
-        """Return how many cycles a tile computed on average, of those that computed.
+        """Return for how many cycles a tile computed, on average.
 
-        In each phase, idle tiles are left out.
+        In each phase, the average is over the tiles that computed.
         """
         phases = [p for step in self.steps for p in step.phases if p.kind == "compute"]
         busy = [p.tile_cycles for p in phases if p.tile_cycles.num_used]
         return sum(each.total / each.num_used for each in busy)
 
     def worker_cycles(self) -> float:
-        """Return how many cycles a tile would compute on average, if workers were never idle.
+        """Return for how many cycles a tile would compute on average if workers were never idle.
 
-        A worker issues one instruction per turn; a vertex that runs on all workers leaves none
-        idle.
+        A worker issues one instruction per turn; while a vertex runs on all workers, none
+        is idle.
         """
         return sum(each.cycles for each in self.vertex_types()) / self.target.tiles
 
@@ -489,7 +491,7 @@ def _added(one: TypeCycles, other: TypeCycles) -> TypeCycles:
 
 
 # -- measurements of devices and ranks -------------------------------------------------------------
-# Measurements taken outside the simulator: on a device, next to the model, and between ranks.
+# Measurements outside the simulator: on a device, compared with the model, and between ranks.
 
 
 @frozen
@@ -501,8 +503,8 @@ class Measured:
         runs: how many runs reached their end.
         cycles: their total, counted by the device; None on the SDK's IPU Model, which does not
             count cycles.
-        seconds: their total time, seen from the host.
-        modelled: cycles of as many runs according to the model; None where data decide what runs,
+        seconds: their total time, measured on the host.
+        modelled: cycles of as many runs according to the model; None if branches depend on data,
             or cycles are not modelled.
 
     >>> print(Measured("main", 2, 81_250, 0.0004, 79_000))
@@ -528,7 +530,7 @@ class Measured:
 class BetweenRanks:
     """Messages of one place of a program between ranks of `pl.mpi.Device`, over all executions.
 
-    A message goes from one rank to another one. Messages about calls and the ends of steps are not
+    A message is from one rank to another. Messages about calls and the ends of steps are not
     counted.
 
     Attributes:

@@ -59,10 +59,10 @@ from poplite.text import clipped
 # -- numbers of tiles ------------------------------------------------------------------------------
 
 FEW = 16
-"""Maximum number of ranges of tiles, and of different numbers, that are written out as lists."""
+"""Maximum number of ranges of tiles, and of different numbers, that are written as lists."""
 
 MOST = 2**63
-"""Integers are below it, like those of arrays."""
+"""Integers, and those of arrays, are below it."""
 
 PACKED = {"uint8": 0xFF, "uint16": 0xFFFF, "uint32": 0xFFFFFFFF, "int64": MOST - 1}
 """Types of array elements, little-endian, and the greatest number of each."""
@@ -75,12 +75,13 @@ needs, as equal arrays of up to 16,384 bytes are written once (`poplite.codec.ar
 
 
 class PerTileCoder(Coder):
-    """A number per tile, or per item of anything else of which there may be any number.
+    """A number per tile, or per item of any other sequence.
 
     Args:
         whole: the range of valid numbers.
-        of_tiles: whether there is one for each tile of the target, which precedes them in the file.
-        of_pairs: whether there is one for each pair of blocks of tiles.
+        of_tiles: whether there is a number for each tile of the target, which precedes them in the
+            file.
+        of_pairs: whether there is a number for each pair of blocks of tiles.
     """
 
     name = "numbers of tiles"
@@ -90,7 +91,7 @@ class PerTileCoder(Coder):
         self.keys = {"tiles", "values"} | (set() if of_tiles else {"of"})
 
     def fits(self, value: Any) -> bool:
-        """Return whether a value is one of these."""
+        """Return whether this coder can encode a value."""
         return isinstance(value, PerTile)
 
     def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
@@ -116,7 +117,7 @@ class PerTileCoder(Coder):
         return found
 
     def _encoded_numbers(self, series: Sequence[Series], to: Writer) -> list[Json]:
-        """Return one number if all are equal, else a list, or their place in the arrays."""
+        """Return one number if all are equal, else a list, or a reference to the arrays."""
         found: list[Json] = [_only(each) for each in series]
         rows = [row for row, only in enumerate(found) if only is None]
         if not rows:
@@ -138,7 +139,7 @@ class PerTileCoder(Coder):
         return found
 
     def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
-        """Return the values of many pieces of JSON, in a form as compact as the JSON."""
+        """Return the values of many pieces of JSON, in an equally compact form."""
         for each in data:
             if type(each) is not dict or each.keys() != self.keys:
                 raise Malformed(f"{clipped(each)} are not valid {self.name}")
@@ -201,8 +202,8 @@ class PerTileCoder(Coder):
 
 
 AT_ONCE = 1 << 18
-"""Maximum count of numbers that are processed at a time, except those of one value: more would need
-more memory and take longer, and there may be any number of them."""
+"""Maximum number of numbers that are processed at a time, except those of one value: more would
+need more memory and more time."""
 
 
 def _at_once(counts: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -221,7 +222,7 @@ def _at_once(counts: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 Packed = tuple[str, npt.NDArray[np.integer[Any]]]
-"""Numbers in the narrowest type that holds them, and its name."""
+"""Numbers in the narrowest type that can store them, and its name."""
 
 
 class _Parts:
@@ -230,7 +231,7 @@ class _Parts:
     Attributes:
         numbers: the numbers of all arrays.
         lengths: int64[parts], the length of each array.
-        begin: int64[parts], where in `numbers` each begins.
+        begin: int64[parts], the position in `numbers` at which each begins.
     """
 
     def __init__(self, arrays: Sequence[npt.NDArray[np.integer[Any]]]) -> None:
@@ -257,7 +258,7 @@ class _Parts:
         return np.maximum.reduceat(self.numbers, self.begin).astype(np.int64)
 
     def count(self, which: npt.NDArray[np.bool_]) -> Int64:
-        """Return how many numbers of each array are chosen, int64[parts]."""
+        """Return the count of chosen numbers of each array, int64[parts]."""
         return np.add.reduceat(which, self.begin, dtype=np.int64)
 
     def packed(self, high: Int64, chosen: npt.NDArray[np.bool_]) -> dict[int, Packed]:
@@ -273,7 +274,7 @@ class _Parts:
 
 
 def _only(series: Series) -> int | None:
-    """Return the number that all elements equal, where the form of a series shows it."""
+    """Return the number that equals all elements, if the form of a series shows it."""
     return series.only if isinstance(series, Steps) else None
 
 
@@ -299,7 +300,7 @@ def _missing(found: Sequence[Json]) -> list[int]:
 
 
 def _few_ranges(series: Series | Runs | Rising) -> Json:
-    """Return the ranges of tiles, where the form of a series shows few."""
+    """Return the ranges of tiles, if the form of a series shows few."""
     if isinstance(series, Steps) and (series.count == 1 or series.step == 1):
         return [[series.first, series.first + series.count - 1]]
     if isinstance(series, Runs) and len(series.begin) <= FEW:
@@ -321,7 +322,7 @@ def _packed_distances(sets: Sequence[Any], rows: Sequence[int]) -> dict[int, Pac
 def _add_ranges(
     sets: Sequence[Any], rows: Sequence[int], found: list[Json], arrays: dict[int, Packed]
 ) -> None:
-    """Find the ranges of sets, or their distances where there are many ranges."""
+    """Find the ranges of sets, or their distances if there are many ranges."""
     some = [_numbers_of(sets[row]) for row in rows]
     parts = _Parts([each.offset for each in some])
     offsets, begin = parts.numbers, parts.begin
@@ -352,7 +353,7 @@ FARTHEST = MOST_TILES**2
 """The greatest distance between two tiles, or two pairs of tiles."""
 
 MOST_FAR = 1 << 18
-"""Maximum number of 64-bit distances whose sum also fits 64 bits."""
+"""Maximum number of distances whose sum fits 64 bits."""
 
 
 def _sorted_out(values: Sequence[Json]) -> tuple[list[int], list[int]]:
@@ -438,7 +439,7 @@ def _whole(lists: Sequence[list[Json]]) -> Iterator[Int64]:
 
 
 def _of_ranges(ranges: Json, size: int) -> Series | Runs:
-    """Return the tiles of ranges, which may be many more than their numbers."""
+    """Return the tiles of ranges, which may be many more than their bounds."""
     before = -1
     for each in ranges:
         if type(each) is not list or list(map(type, each)) != [int, int]:
@@ -467,7 +468,7 @@ TABLES, LINES = "tables", "lines"
 T = TypeVar("T")
 
 
-@no_collection()  # everything that is made stays
+@no_collection()  # all objects that are created stay
 def to_json(report: Any) -> str:
     """Return a report, a dataclass, as JSON."""
     to = Writer()
@@ -481,7 +482,7 @@ def to_json(report: Any) -> str:
 
 
 def from_json(cls: type[T], text: str | bytes, source: str = "this") -> T:
-    """Return the report of JSON; raise FileLoadError, which names the source, if invalid."""
+    """Return the report in JSON; raise FileLoadError, which names the source, if it is invalid."""
     with REPORTS.loading(source):
         add_room(len(text))
         return _loaded(cls, parsed_json(text), LOOKS_A_CHARACTER * len(text))
@@ -533,7 +534,7 @@ class _ProgramsCoder(Coder):
     name = "programs"
 
     def fits(self, value: Any) -> bool:
-        """Return whether a value is one of these."""
+        """Return whether this coder can encode a value."""
         return isinstance(value, Programs)
 
     def encode(self, value: Any, to: Writer) -> Json:

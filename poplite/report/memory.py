@@ -1,7 +1,7 @@
-"""The memory of tiles by category, step, tile.
+"""The memory of tiles, by category, step and tile.
 
     always live        code, constants, variables that keep their values
-    not always live    shares memory with the contents of other steps; counted in the fullest step
+    not always live    shares memory with the data of other steps; counted in the fullest step
 
 >>> used = PerTile.of(np.array([640, 320]))
 >>> plan = Memory(used, PerTile.nothing(2), (Held("x", used, "variable", None, ""),), ())
@@ -32,7 +32,7 @@ from poplite.source import Line
 from poplite.text import amount
 
 Steps = tuple[tuple[int, int], ...]
-"""First and last step of each stretch of steps."""
+"""First and last step of each range of steps."""
 
 Category = Literal[
     "variable",
@@ -52,7 +52,7 @@ Category = Literal[
     "host_exchange_code",
     "stack",
 ]
-"""Categories of memory: elements of tensors; buffers of a step that receive or rearrange data;
+"""Categories of memory: elements of tensors; buffers in which a step receives or rearranges data;
 vertices; code; stacks.
 
 Source of the terms: PopVision analysis library, "Memory".
@@ -60,7 +60,7 @@ Source of the terms: PopVision analysis library, "Memory".
 
 
 def _are_stretches(steps: Steps | None, known: Known) -> bool:
-    """Return whether steps are valid stretches: ascending, each from its first to its last step."""
+    """Return whether ranges of steps are valid: ascending, each from its first to its last step."""
     before = -1
     for first, last in steps or ():
         if not before < first <= last < known.memory_steps:
@@ -71,18 +71,18 @@ def _are_stretches(steps: Steps | None, known: Known) -> bool:
 
 @frozen
 class Held:
-    """Something in the memory of some tiles.
+    """An item in the memory of some tiles.
 
     Attributes:
         name: the name of the variable, unique in `Compilation.variables`, or a description of the
-            thing.
+            item.
         bytes: its bytes on each tile.
-        category: its kind, a `Category`; a report of a later version may have further ones.
-        steps: when it is needed; None if it is always live.
-        at: the user's line; empty without one.
-        shape: the shape of a variable or constant; None for other things.
-        element_type: the type of its elements, such as "FLOAT"; empty where it has no shape.
-        align: bytes that its address is a multiple of.
+        category: its `Category`; a report of a later version may have further ones.
+        steps: the steps in which it is needed; None if it is always live.
+        at: the user's line; empty if there is none.
+        shape: the shape of a variable or constant; None for other items.
+        element_type: the type of its elements, such as "FLOAT"; empty if it has no shape.
+        align: its address is a multiple of this number of bytes.
         interleaved: whether it is in interleaved memory.
         why: why a variable is always live; empty if it is not.
     """
@@ -109,14 +109,14 @@ class Held:
 
 @frozen
 class MemoryStep:
-    """A step of a program; one that occurs in several places of the program is listed once.
+    """A step of a program; a step in several places of the program is listed once.
 
     Attributes:
         program: the name of the program.
         name: the name of the step.
         at: the user's line.
-        most: bytes that are live in it but not always, on the tile that has most of them.
-        tile: that tile.
+        most: bytes that are live in it but not always, on the tile with the most such bytes.
+        tile: the number of that tile.
         number: the number of its first place, counted from 1 over all programs.
         rows: the rows of all its places in the program's code, as in `ExecutionStep.row`.
     """
@@ -138,12 +138,12 @@ class Memory:
     """The memory of all tiles.
 
     Attributes:
-        including_gaps: bytes that each tile needs, with the gaps between things.
+        including_gaps: bytes that each tile needs, with the gaps between items.
         not_always_live: bytes of each tile that are not always live, in the step that needs the
             most.
-        held: everything in memory.
+        held: all items in memory.
         steps: the steps of all programs, one program after the other.
-        addresses: where each thing of `held` begins on each tile, counted from the beginning of
+        addresses: the address of each item of `held` on each tile, counted from the beginning of
             its memory.
     """
 
@@ -170,7 +170,7 @@ class Memory:
 
     @property
     def always_live(self) -> PerTile:
-        """Bytes that each tile needs all the time."""
+        """Bytes of each tile that are always live."""
         return self._sum(each for each in self.held if each.steps is None)
 
     @property
@@ -183,7 +183,7 @@ class Memory:
         return self._sum(each for each in self.held if each.is_in(step))
 
     def categories(self) -> dict[str, PerTile]:
-        """Return the bytes of each category by name, as if nothing shared its memory."""
+        """Return the bytes of each category by name, without any sharing of memory."""
         kinds = dict.fromkeys(each.category for each in self.held)
         return {kind: self._sum(h for h in self.held if h.category == kind) for kind in kinds}
 
@@ -210,7 +210,7 @@ class Memory:
         )
 
     def num_over(self, limit: int) -> int:
-        """Return how many tiles need more bytes than a limit."""
+        """Return the number of tiles that need more bytes than a limit."""
         return int((self.including_gaps.array() > limit).sum())
 
     def _sum(self, some: Iterable[Held]) -> PerTile:
@@ -222,15 +222,15 @@ class Memory:
 
 @frozen
 class Operation:
-    """An operation of `poplite.ops`, and the memory of the variables that it made.
+    """An operation of `poplite.ops`, and the memory of the variables that it created.
 
     Attributes:
         name: its name, with scopes.
         at: the user's line that recorded it.
         compute_sets: numbers of its compute sets, in `Compilation.compute_sets`.
-        result_bytes: bytes of the variables that it made for others to read, on all tiles.
-        temporary_bytes: bytes of the other variables that it made; they share memory with those of
-            steps that run at other times.
+        result_bytes: bytes of the variables with its results, on all tiles.
+        temporary_bytes: bytes of the other variables that it created; they share memory with those
+            of steps that run at other times.
     """
 
     name: str
@@ -251,7 +251,7 @@ class LivenessStep:
     Attributes:
         number: the number of the step.
         step: the step.
-        held: everything in memory.
+        held: all items in memory.
     """
 
     number: int
@@ -298,7 +298,7 @@ class TileMemory:
 
     @property
     def variables(self) -> tuple[MemoryVariable, ...]:
-        """Its contents."""
+        """The contents of the memory."""
         return self._variables()
 
     @property
@@ -319,14 +319,14 @@ class TileMemory:
 
 
 class MemoryVariable(NamedTuple):
-    """Something on a tile.
+    """An item in the memory of a tile.
 
     Attributes:
-        name: the name of the variable, or a description of the thing.
+        name: the name of the variable, or a description of the item.
         bytes: its bytes on the tile.
-        category: its kind.
-        is_always_live: whether nothing else ever uses its memory.
-        at: the user's line; empty without one.
+        category: its category.
+        is_always_live: whether it never shares its memory.
+        at: the user's line; empty if there is none.
     """
 
     name: str
@@ -340,7 +340,7 @@ class MemoryTotal(NamedTuple):
     """Bytes of a tile.
 
     Attributes:
-        including_gaps: with the gaps between things.
+        including_gaps: with the gaps between items.
         excluding_gaps: without them.
     """
 
@@ -352,8 +352,8 @@ class MemoryCategory(NamedTuple):
     """The bytes of one category.
 
     Attributes:
-        total: bytes, as if nothing shared its memory.
-        always_live: those of them that are always live.
+        total: bytes, without any sharing of memory.
+        always_live: the bytes that are always live.
     """
 
     total: int
@@ -392,7 +392,7 @@ class VertexCode(NamedTuple):
 
     Attributes:
         type: the name of the class.
-        code_bytes: bytes of its code, however many vertices run it.
+        code_bytes: bytes of its code, which all its vertices share.
     """
 
     type: str
@@ -410,15 +410,12 @@ def _on_tile(some: Iterable[Held], tile: int) -> tuple[MemoryVariable, ...]:
 
 # -- when tiles need the most memory ---------------------------------------------------------------
 # Peaks of memory: the fullest step of each tile, and its contents by kind.
-#
-# Memory that several steps share counts once: each tile is considered in its own fullest step.
+# Memory that several steps share counts once, as each tile is considered in its fullest step.
 #
 #     needed   = always live + live in the fullest step + gaps
 #              = the sum of its stack
-#
-# One pass over all steps keeps the running sum of all tiles: things that begin in a step are added,
-# things that have ended are subtracted.  So a machine of 1,472 tiles and 200 steps takes
-# milliseconds.
+# One pass over all steps updates the sums of all tiles: items that begin in a step are added, and #
+# items that have ended are subtracted.  This takes milliseconds for 1,472 tiles and 200 steps.
 
 KINDS = {
     "variable": "variables",
@@ -438,25 +435,25 @@ KINDS = {
     "host_exchange_code": "code",
     "stack": "stacks",
 }
-"""The kind of thing of each category, as pictures and tables group them."""
+"""The kind of each category, by which pictures and tables group items."""
 
 OTHER, GAPS = "other", "gaps"
 
 KIND_NAMES = (*dict.fromkeys(KINDS.values()), OTHER, GAPS)
-"""All kinds of thing, in the order in which they are stacked, from the bottom."""
+"""All kinds, in the order in which they are stacked, from the bottom."""
 
 BUFFERS = "messages", "rearranged copies"
-"""Kinds that exist only in steps."""
+"""Kinds that exist only while a step runs."""
 
 UNEVEN = 1.25
-"""Beyond this many times the average, the advice is to spread a variable evenly."""
+"""Advice for a variable above this multiple of the average is to spread it evenly."""
 
 NO_STEP = -1
-"""The fullest step of a tile on which everything is always live."""
+"""The fullest step of a tile on which all items are always live."""
 
 
 def thing_kind(category: str) -> str:
-    """Return the kind of thing of a category; an unknown category is "other".
+    """Return the kind of a category; an unknown category is "other".
 
     >>> thing_kind("constant"), thing_kind("new_in_version_9")
     ('variables', 'other')
@@ -469,16 +466,16 @@ class Peaks:
     """The fullest step of every tile.
 
     Attributes:
-        memory: of all tiles.
+        memory: the memory of all tiles.
         step: int64[tiles], the first step that needs the most, as a position in `memory.steps`;
-            `NO_STEP` where everything is always live.
+            `NO_STEP` if all items are always live.
     """
 
     memory: Memory
     step: Int64
 
     def bytes_of(self, held: Held) -> Int64:
-        """Return int64[tiles]: the bytes of a thing on each tile in its fullest step."""
+        """Return int64[tiles]: the bytes of an item on each tile in its fullest step."""
         found = np.zeros(len(self.step), np.int64)
         tiles, sizes = held.bytes.tiles.array(), held.bytes.values.array()
         if held.steps is not None:
@@ -488,9 +485,9 @@ class Peaks:
         return found
 
     def kinds(self) -> dict[str, Int64]:
-        """Return the bytes of each tile by kind of thing, with gaps, in the order of stacks.
+        """Return the bytes of each tile by kind, with gaps, in the order of stacks.
 
-        On each tile they add up to the bytes that it needs.
+        On each tile their sum is the bytes that it needs.
         """
         found = {name: np.zeros(len(self.step), np.int64) for name in KIND_NAMES}
         for held in self.memory.held:
@@ -499,7 +496,7 @@ class Peaks:
         return {name: sizes for name, sizes in found.items() if sizes.any()}
 
     def _is_live(self, held: Held, tiles: Int64) -> npt.NDArray[np.bool_]:
-        before = NO_STEP - 1  # a stretch before all others: every step is after the begin of one
+        before = NO_STEP - 1  # begins before all others, so that every step is after some begin
         first, last = np.array([(before, before), *(held.steps or ())]).T
         step = self.step[tiles]
         is_live: npt.NDArray[np.bool_] = step <= last[np.searchsorted(first, step, "right") - 1]
@@ -526,7 +523,7 @@ def peaks_of(memory: Memory) -> Peaks:
             now[held.tiles.array()] -= held.values.array()
         for held in begin.get(number, ()):
             now[held.tiles.array()] += held.values.array()
-        if number in begin:  # elsewhere no tile has more than before
+        if number in begin:  # in other steps no tile has more than before
             more = now > most
             step[more] = number
             np.maximum(most, now, out=most)
@@ -544,7 +541,7 @@ def bytes_by_step(memory: Memory, tile: int) -> Int64:
 
 
 def changes(things: Iterable[Held]) -> tuple[dict[int, list[PerTile]], dict[int, list[PerTile]]]:
-    """Return the things that begin in each step, and those that ended in the step before."""
+    """Return the items that begin in each step, and those that ended in the step before."""
     begin: dict[int, list[PerTile]] = {}
     end: dict[int, list[PerTile]] = {}
     for held, first, last in _stretches(things):
@@ -567,7 +564,7 @@ def freed_by_spreading(largest: Held, tile: int, num_tiles: int) -> int:
 
 
 def remedy_for(largest: Held, tile: int, num_tiles: int) -> str:
-    """Return a way to make the largest thing on a tile smaller."""
+    """Return advice to make the largest item on a tile smaller."""
     tiles, on = amount(num_tiles, "tile"), largest.bytes.tiles.count
     name, category = f"'{largest.name}'", largest.category
     if thing_kind(category) in BUFFERS:

@@ -1,7 +1,7 @@
 """Per-tile numbers, stored in few bytes.
 
-A report of a thousand steps holds tens of thousands of numbers for each tile; most are equal over a
-range of tiles, and are expanded only on demand.
+A report of a thousand steps contains tens of thousands of numbers for each tile.  Most are equal
+over a range of tiles, and are expanded only on demand.
 
 >>> received = PerTile.of(np.array([0, 64, 64, 0]))
 >>> received.total, received.most, received.worst_tile, received[2]
@@ -9,7 +9,7 @@ range of tiles, and are expanded only on demand.
 >>> np.asarray(received)
 array([ 0, 64, 64,  0])
 
-The details of each tile or step in a report are made on demand.
+The details of each tile or step in a report are created on demand.
 
 >>> squares = LazySequence(1_000_000, lambda number: number * number)
 >>> squares[12], len(squares), list(squares[:3])
@@ -33,7 +33,7 @@ BYTES_A_PAIR = 24
 """Numbers per pair in the expanded form: two blocks of tiles, and a number."""
 
 MOST_PIECES = 1 << 20
-"""Maximum number of pieces of mappings that an executable keeps, over all variables: those of the
+"""Maximum number of pieces of mappings that an executable keeps, in total: those of the
 first variables, up to this number."""
 
 T = TypeVar("T")
@@ -79,7 +79,7 @@ class PerTile(Sequence[int]):
 
     @property
     def most(self) -> int:
-        """The greatest number; 0 if there are none."""
+        """The greatest number; 0 if there are no numbers."""
         return max(0, self.values.high) if self.values.count else 0
 
     @property
@@ -89,14 +89,14 @@ class PerTile(Sequence[int]):
 
     @property
     def worst_tile(self) -> int | None:
-        """The first tile that has the greatest number; None where all are zero."""
+        """The first tile that has the greatest number; None if all are zero."""
         if not self.values.count:
             return None
         return self.tiles.at(int(np.argmax(self.values.array())))
 
     @property
     def num_used(self) -> int:
-        """How many tiles have a nonzero number."""
+        """The number of tiles that have a nonzero number."""
         return self.tiles.count
 
     def __len__(self) -> int:
@@ -107,7 +107,7 @@ class PerTile(Sequence[int]):
     @overload
     def __getitem__(self, tile: slice) -> list[int]: ...
     def __getitem__(self, tile: int | slice) -> int | list[int]:
-        # Python's own IndexError and negative indices, without making the array.
+        # With Python's IndexError and negative indices, without creating the array.
         numbers = range(self.num_tiles)[tile]
         if isinstance(numbers, range):
             return [self[number] for number in numbers]
@@ -129,7 +129,7 @@ class PerTile(Sequence[int]):
         return all(map(np.array_equal, self._used(), other._used()))
 
     def _used(self) -> tuple[Int64, Int64]:
-        """Return the tiles whose number is nonzero, and their numbers: files may list zeros."""
+        """Return the tiles whose number is nonzero, and their numbers, as files may list zeros."""
         tiles, values = self.tiles.array(), self.values.array()
         return tiles[values != 0], values[values != 0]
 
@@ -155,7 +155,7 @@ TilePerPiece = Annotated[PerTile, "piece or none"]
 
 
 class LazySequence(LikeList[T]):
-    """Items by number; `make` makes each once."""
+    """Items by number; `make` is called once for each."""
 
     def __init__(self, length: int, make: Callable[[int], T]) -> None:
         self._length, self._make = length, cache(make)
@@ -167,12 +167,12 @@ class LazySequence(LikeList[T]):
         return self._length
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return the items: what makes them is code of this process."""
+        """Return the items, as `make` cannot be pickled."""
         return _of_items, (tuple(self),)
 
 
 class LateSequence(Sequence[T_co]):
-    """Items that are all made at the first access.
+    """Items that are all created at the first access.
 
     >>> late = LateSequence(lambda: tuple(range(3)))
     >>> len(late), late[1:]
@@ -200,7 +200,7 @@ class LateSequence(Sequence[T_co]):
         return isinstance(other, Sequence) and self._items == tuple(other)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return the items: what makes them is code of this process."""
+        """Return the items, as `make` cannot be pickled."""
         return tuple, (self._items,)
 
     __hash__ = None  # type: ignore[assignment]

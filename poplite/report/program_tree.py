@@ -1,4 +1,4 @@
-"""Compiled programs as trees to be visited, in order of execution.
+"""Compiled programs as trees, which can be visited in order of execution.
 
     Sequence 'main'
       Repeat 100 times
@@ -61,14 +61,14 @@ class Program:
     Attributes:
         type: its kind.
         name: the name of the compute set, source and target of a copy, or number of iterations.
-        row: its row in the code; the step of the same row describes its execution.
+        row: its row in the code, which is also the row of its `ExecutionStep`.
         children: the programs under it, in order; for a RepeatWhile the condition, then the body.
             A function is the only program under each of its calls.
-        at: the user's line; empty where unknown.
-        role: its role in the program above, if that branches: "condition" or "body" of a
+        at: the user's line; empty if unknown.
+        role: its role in its parent, if that branches: "condition" or "body" of a
             RepeatWhile, "then" or "else" of an If, "case 3" or "default" of a Switch.
-        count: how often one run executes it, for a function summed over all of its calls; None
-            where data decide.
+        count: the number of its executions in one run, for a function summed over all of its calls;
+            None if that depends on data.
     """
 
     type: ProgramType
@@ -80,11 +80,11 @@ class Program:
     count: int | None = None
 
     def accept(self, visitor: ProgramVisitor) -> None:
-        """Call the visitor's method that is named after the type, such as `visit_execute`."""
+        """Call the visitor's method for the type, such as `visit_execute`."""
         getattr(visitor, f"visit_{self.type.name.lower()}")(self)
 
     def walk(self) -> Iterator[Program]:
-        """Yield the program and all under it, in order; a function only at its first call."""
+        """Yield the program and all under it in order; a function only at its first call."""
         return top_down([self], attrgetter("children"), key=id)
 
     def __eq__(self, other: object) -> bool:
@@ -94,7 +94,7 @@ class Program:
         return hash((self.type, self.name, self.row, len(self.children)))
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return its nodes: pickle cannot recurse through a tree hundreds of programs deep."""
+        """Return its nodes, as pickle cannot recurse through a tree of hundreds of levels."""
         return tree_of, (nodes_of(self),)
 
     def __repr__(self) -> str:
@@ -102,11 +102,11 @@ class Program:
 
 
 Node = tuple[str, str, int, tuple[int, ...], str, str, int | None]
-"""A program without those under it: type, name, row, their numbers, line, role and count."""
+"""A program: its type, name and row, the numbers of its children, its line, role and count."""
 
 
 def nodes_of(tree: Program) -> list[Node]:
-    """Return each program of a tree once, after those under it; the root comes last."""
+    """Return each program of a tree once, after its children; the root is the last."""
     numbers: dict[int, int] = {}
     nodes: list[Node] = []
     for node in children_first(tree):
@@ -121,7 +121,7 @@ def nodes_of(tree: Program) -> list[Node]:
 def tree_of(nodes: Iterable[Sequence[Any]]) -> Program:
     """Return the tree of nodes.
 
-    Raises `Malformed` for other data, and where a node does not follow those under it.
+    Raises `Malformed` for other data, and if a node does not follow its children.
     """
     made: list[Program] = []
     for node in nodes:
@@ -170,11 +170,11 @@ _TIMES = re.compile(r"\d{1,3}(,\d{3}){0,3} times?", re.ASCII)
 """The iteration count in the name of a Repeat: at most 2**32 - 1."""
 
 BY_DATA = (ProgramType.REPEAT_WHILE, ProgramType.LOOP, ProgramType.IF, ProgramType.SWITCH)
-"""Kinds that run their programs as often as data, or a request to stop, decide."""
+"""Kinds whose number of iterations depends on data, or on a request to stop."""
 
 
 def repeats(node: Program) -> int:
-    """Return how often a Repeat runs its body.
+    """Return the number of iterations of a Repeat.
 
     >>> repeats(Program(ProgramType.REPEAT, "1,000 times", 0))
     1000
@@ -183,10 +183,10 @@ def repeats(node: Program) -> int:
 
 
 def counts_as_compiled(tree: Program) -> dict[int, int]:
-    """Return how often one run executes each program of a tree, by its `id`.
+    """Return the number of executions of each program of a tree in one run, by its `id`.
 
-    Each branch is taken wherever it is reached, and a loop that data end has one iteration; Repeats
-    inside them count in full.
+    Each branch is taken whenever it is reached, and a loop that ends depending on data has one
+    iteration, in which all iterations of inner Repeats count.
     """
     below_first = list(children_first(tree))
     total = dict.fromkeys(map(id, below_first), 0)
@@ -199,12 +199,12 @@ def counts_as_compiled(tree: Program) -> dict[int, int]:
 
 
 def are_decided_by_data(trees: Iterable[Program]) -> bool:
-    """Return whether data decide what programs run."""
+    """Return whether the steps that programs run depend on data."""
     return any(node.type in BY_DATA for tree in trees for node in tree.walk())
 
 
 def children_first(tree: Program) -> Iterator[Program]:
-    """Yield each program of a tree once, after those under it."""
+    """Yield each program of a tree once, after its children."""
     return bottom_up([tree], attrgetter("children"), key=id)
 
 
@@ -232,7 +232,7 @@ class ProgramVisitor:
 
 
 class Programs(Mapping[str, Program]):
-    """The programs of an executable by name; `make` makes their trees on demand."""
+    """The programs of an executable by name; `make` creates their trees on demand."""
 
     def __init__(self, make: Callable[[], Mapping[str, Program]]) -> None:
         self._make = make
@@ -248,7 +248,7 @@ class Programs(Mapping[str, Program]):
         return self._rows[name, row]
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return the trees, as the function that makes them cannot be pickled."""
+        """Return the trees, as `make` cannot be pickled."""
         return _of_trees, (dict(self._trees()),)
 
     def _trees(self) -> Mapping[str, Program]:
@@ -270,7 +270,7 @@ class Programs(Mapping[str, Program]):
         return name in self._trees()
 
     def get(self, name: str, default: Any = None, /) -> Any:
-        """Return the tree of a program, or `default` without one."""
+        """Return the tree of a program, or `default` if there is none."""
         return self._trees().get(name, default)
 
     def __iter__(self) -> Iterator[str]:

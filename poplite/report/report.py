@@ -94,7 +94,7 @@ def _place(step: ExecutionStep) -> str:
 
 
 def _program(report: Report, program: object, call: str) -> str:
-    """Return the name of a program that the user specified by name or position."""
+    """Return the name of a program, specified by name or position."""
     names = list(report.compilation.programs)
     if isinstance(program, str) and program in names:
         return program
@@ -109,7 +109,7 @@ def _program(report: Report, program: object, call: str) -> str:
     )
 
 
-# Methods import the modules they need: an engine makes a report without them.
+# Methods import the modules that they need, as an engine creates a report without them.
 
 NO_PROGRAM = "no program given"
 """The note in the report of a graph without its program."""
@@ -117,13 +117,13 @@ NO_PROGRAM = "no program given"
 
 @frozen
 class Instrumentation:
-    """What was modelled and checked.
+    """The modelling and checks of an engine.
 
     Attributes:
         is_modelled: whether cycles and memory of the machine are modelled.
         checks: the level of checks: "strict", "fast" (indices) or "none".
         interpreted: whether all vertices ran as plain Python.
-        faster: names of the faster forms that ran in place of the `compute` of their classes.
+        faster: names of the faster forms that ran instead of the `compute` of their classes.
     """
 
     is_modelled: bool
@@ -133,7 +133,7 @@ class Instrumentation:
 
 
 MOST_ORDERED = 1 << 27
-"""Maximum number of steps in an order: as many as `Engine.tracing` records."""
+"""Maximum number of steps in an order, which is also the limit of `Engine.tracing`."""
 
 
 def _is_order(order: tuple[tuple[int, int], ...], known: Known) -> bool:
@@ -144,21 +144,21 @@ def _is_order(order: tuple[tuple[int, int], ...], known: Known) -> bool:
 @made_by("engine.report(), or pl.Report.load(path)")
 @frozen(repr=False)
 class Report(Displayed):
-    """The contents of an engine, and everything that it has run since it was made.
+    """The contents of an engine, and all its runs since it was created.
 
-    `print(report)` shows it as text. Reports of one graph and machine compare equal if all their
+    `print(report)` prints it as text. Reports of one graph and machine are equal if all their
     numbers are equal.
 
     Attributes:
         compilation: machine, graph, programs, memory.
         execution: steps and their cycles.
-        instrumentation: what was modelled and checked.
-        order: the order of execution, where it was recorded: positions in `Execution.steps`, and
+        instrumentation: the modelling and checks of the engine.
+        order: the order of execution, if it was recorded: positions in `Execution.steps`, and
             how often each ran in succession.
         measured: measurements of runs on a device, by program; steps and cycles are the model's.
         between_ranks: messages between ranks, by place; empty without ranks.
-        note: why nothing was run although it could have been, which value decided in the run
-            although nothing had written it, or which run would take more cycles than are counted;
+        note: why nothing was run although it could have been, the unwritten value on which a branch
+            in the run depended, or the run that would take more cycles than the limit;
             else empty.
 
     >>> import poplite as pl
@@ -192,7 +192,7 @@ class Report(Displayed):
 
     @property
     def insights(self) -> Insights:
-        """Where to look first; if nothing ran, in one run of each program."""
+        """The largest costs by cause; if nothing ran, of one run of each program."""
         from poplite.report.insights import insights_of
 
         return insights_of(self.compilation, self.shown)
@@ -218,19 +218,19 @@ class Report(Displayed):
 
     @property
     def fit_words(self) -> str:
-        """What fits, in words, if no tile needs more memory than it has."""
+        """What fits, as text, if no tile needs more memory than it has."""
         return f"variables fit; {self.note}" if self.note == NO_PROGRAM else "fits"
 
     @property
     def has_branches(self) -> bool:
-        """Whether data decide what the programs run."""
+        """Whether the steps that the programs run depend on data."""
         from poplite.report.program_tree import are_decided_by_data
 
         return are_decided_by_data(self.compilation.programs.values())
 
     @property
     def run_note(self) -> str:
-        """What the numbers refer to if not to a run, and `note`; empty for a run."""
+        """What the numbers describe if nothing ran, and `note`; empty for a run."""
         if (
             self.is_run
             or self.note == NO_PROGRAM
@@ -249,12 +249,12 @@ class Report(Displayed):
 
     @property
     def cycles(self) -> int | None:
-        """Total of tile cycles of all runs; None where they are not modelled, or too many."""
+        """Total of tile cycles of all runs; None if they are not modelled, or too many."""
         return self.execution.cycles
 
     @property
     def seconds(self) -> float | None:
-        """The total of cycles at the clock of the target; None where they are not modelled."""
+        """The total of cycles at the clock of the target; None if they are not modelled."""
         return self.execution.seconds
 
     @property
@@ -284,7 +284,7 @@ class Report(Displayed):
 
     @property
     def runs_again(self) -> int:
-        """Total of times that strict checks ran the vertices of a compute set once more."""
+        """Total of times that strict checks repeated the vertices of a compute set."""
         return self.execution.runs_again
 
     @property
@@ -299,7 +299,7 @@ class Report(Displayed):
 
     @property
     def replicas(self) -> int:
-        """How many replicas run, each with as many tiles."""
+        """The number of replicas, each with `tiles` tiles."""
         return self.compilation.replicas
 
     def step(
@@ -309,7 +309,7 @@ class Report(Displayed):
 
         Args:
             name: the name of the compute set, or source and target of a copy.
-            program: the program's name or position; by default, the one that has such a step.
+            program: the program's name or position; by default, the program that has such a step.
             row: the row in the program's code, if a step occurs in it several times.
 
         Raises:
@@ -341,7 +341,7 @@ class Report(Displayed):
         return diff_of(self, other)
 
     def to_json(self) -> str:
-        """Return the report as JSON: equal reports give equal text."""
+        """Return the report as JSON; the texts of equal reports are equal."""
         from poplite.report.json_form import to_json
 
         return to_json(self)
@@ -354,7 +354,7 @@ class Report(Displayed):
             text: the result of `to_json`.
 
         Raises:
-            FileLoadError: if it is anything else.
+            FileLoadError: for any other text.
         """
         from poplite.report.json_form import from_json
 
@@ -418,14 +418,14 @@ class Report(Displayed):
         return from_json(Report, content, repr(name))
 
     def to_html(self, *, title: str = "poplite report") -> str:
-        """Return the report as a page: pictures of tiles, memory, time and programs to click on.
+        """Return the report as a page: interactive pictures of tiles, memory, time and programs.
 
         Args:
             title: the title of the page.
 
         Returns:
-            The content of an HTML file that needs no other file and no network; equal reports and
-            titles give equal text.
+            The content of an HTML file that needs no other file and no network. Pages of equal
+            reports and titles are equal.
 
         >>> import poplite as pl
         >>> engine = pl.Engine(pl.Graph(pl.Target(tiles=4)), pl.Sequence())
@@ -436,7 +436,7 @@ class Report(Displayed):
         return report_page(self, checked_kind(title, str, "report.to_html: title", fix))
 
     def rows(self) -> dict[str, str]:
-        """Return the most important numbers as words, by name."""
+        """Return the most important numbers as text, by name."""
         from poplite.report.report_text import facts
 
         return facts(self)

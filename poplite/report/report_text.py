@@ -1,15 +1,15 @@
 """A report as text, in the layout of Poplar's profile summary, below a short summary.
 
-    Summary:             cycles and what they are spent on, the fullest tile
+    Summary:             cycles by activity, the fullest tile
     Target:              the machine
     Graph:               counts
-    Memory Usage:        totals, by category, how many tiles hold how much
-    Execution:           cycles, and how tiles spent them on average
-    Sent between ranks:  bytes and messages, where there are ranks
+    Memory Usage:        totals, sums by category, a histogram of tiles
+    Execution:           cycles, and averages over tiles by activity
+    Sent between ranks:  bytes and messages, if there are ranks
     Cycles by vertex type, Operations, Largest steps, Insights
 
-Numbers that are not modelled are replaced by a sentence that says so.  If nothing ran, cycles are
-those of one run as compiled.
+A sentence replaces numbers that are not modelled.  If nothing ran, cycles are those of one run as
+compiled.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ STARS = 40
 MOST_BARS = 10
 
 UNBALANCED = 1.25
-"""The fullest tiles are shown if the fullest one holds more than this many times the mean."""
+"""The fullest tiles are listed if the bytes of the fullest exceed this multiple of the mean."""
 
 FULLEST, LARGEST = 5, 4
-"""How many of the fullest tiles are shown, and how many categories of each."""
+"""Number of the fullest tiles that are listed, and of categories for each."""
 
 NOT_MODELLED = "not modelled: leave the option debug.instrument=False out"
 
@@ -81,7 +81,7 @@ def report_text(report: Report) -> str:
 
 
 def facts(report: Report) -> dict[str, str]:
-    """Return the most important numbers of a report, as words by name."""
+    """Return the most important numbers of a report, as text by name."""
     memory = report.compilation.modelled
     several = {"counts are of each of": amount(report.replicas, "replica")}
     again = {"run again by checks": amount(report.runs_again, "compute set")}
@@ -184,7 +184,7 @@ def _total_cycles(report: Report) -> str:
 
 
 def _without_cycles(report: Report) -> str:
-    """Return why a report has no cycles."""
+    """Return the reason why a report has no cycles."""
     return report.note if report.instrumentation.is_modelled else NOT_MODELLED
 
 
@@ -196,11 +196,11 @@ def _time(seconds: float) -> str:
 
 
 SHARED = "  (what no step needs together shares room: these add up to more than the total)"
-"""Note below sums by kind that add up to more than the memory needed."""
+"""Note below sums by kind whose total exceeds the memory needed."""
 
 
 def _memory(compilation: Compilation) -> list[str]:
-    """Return the contents of tiles' memory, a line each."""
+    """Return the contents of the tiles' memory as lines."""
     memory, limit = compilation.modelled, compilation.target.tile_memory_bytes
     if memory is None:
         return [NOT_MODELLED]
@@ -225,7 +225,7 @@ def _memory(compilation: Compilation) -> list[str]:
 
 
 def _fullest_tiles(memory: Memory) -> list[str]:
-    """Return the contents of the fullest tiles, where some hold much more than others."""
+    """Return the contents of the fullest tiles, if their bytes far exceed the mean."""
     used = memory.including_gaps
     if used.most <= UNBALANCED * used.mean:
         return []
@@ -238,7 +238,7 @@ def _fullest_tiles(memory: Memory) -> list[str]:
 
 
 def _largest(kinds: MemoryCategories) -> str:
-    """Return the categories that take the most bytes of a tile."""
+    """Return the categories with the most bytes on a tile."""
     found = sorted(kinds.items(), key=lambda kind: -kind[1].total)[:LARGEST]
     return ", ".join(f"{name.replace('_', ' ')} {each.total:,}" for name, each in found)
 
@@ -255,7 +255,7 @@ def _fullest(memory: Memory) -> Iterator[str]:
 
 
 def _histogram(memory: Memory) -> list[str]:
-    """Return bars of how many tiles hold how much.
+    """Return a histogram of tiles by memory.
 
     Range (KiB) Histogram                                Count (tiles)
           4 - 5 *******                                              1
@@ -277,7 +277,7 @@ def _histogram(memory: Memory) -> list[str]:
 
 
 def _bar_width(least: float, most: float) -> int:
-    """Return the least of 1, 2, 5, 10, 20, ... KiB that leaves few bars."""
+    """Return the least of 1, 2, 5, 10, 20, ... KiB for which there are few bars."""
     width = 1
     for factor in (2, 2.5, 2) * 12:
         if most // width - least // width < MOST_BARS:

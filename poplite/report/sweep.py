@@ -1,6 +1,6 @@
 """The results of a sweep: a row for each point of a grid of parameters, as arrays by name.
 
-A point that failed keeps its row::
+A point that failed also has a row::
 
     split   cycles   ...   error
     1       709            ''
@@ -56,8 +56,8 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
 
     - `cycles` of all programs, and their parts `compute`, `copy`, `exchange` and `waiting`;
     - `received`: bytes that tiles receive; `fullest`: bytes of the fullest tile; `bytes`: of all;
-    - `build_seconds`, `compile_seconds` and `run_seconds` that this took here; `compile_seconds` is
-      NaN where `build` returned an engine, which is part of `build_seconds`.
+    - `build_seconds`, `compile_seconds` and `run_seconds` on this machine; `compile_seconds` is
+      NaN if `build` returned an engine, whose time is part of `build_seconds`.
 
     `error` comes last: the error that was raised, as text, or "". `pl.sweep` makes a `Sweep`.
 
@@ -114,7 +114,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
     __hash__ = None  # type: ignore[assignment]
 
     def measure(self, name: str) -> npt.NDArray[np.float64]:
-        """Return the values of a measure; raises `UnknownName` for an unknown one."""
+        """Return the values of a measure; raise `UnknownName` if there is no such measure."""
         if not isinstance(name, str) or name not in MEASURES:
             raise UnknownName(
                 f"a sweep does not measure {clipped(name)}{_meant(name, MEASURES)}",
@@ -138,7 +138,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
 
         Raises:
             UnknownName: if there is no such measure.
-            ControlProgramError: if no point has it: all failed, or it is not modelled.
+            ControlProgramError: if no point has the measure: all failed, or it is not modelled.
 
         >>> Sweep(("n",), [{"n": n, "cycles": 9 - n, "error": ""} for n in (1, 2)]).best()
         {'n': 2}
@@ -153,7 +153,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
         return {name: self[name].tolist()[row] for name in self.parameters}
 
     def best_row(self, by: str) -> int | None:
-        """Return the position of the point with the least value of a measure, if any has one."""
+        """Return the position of the first point with the least value of a measure, if any."""
         values = self.measure(by)
         return None if np.isnan(values).all() else int(np.nanargmin(values))
 
@@ -190,7 +190,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
         """Read a sweep from a file that `save` wrote.
 
         Raises:
-            FileLoadError: for anything else.
+            FileLoadError: for any other file.
             ElementTypeError: if it is not a path.
         """
         name = str(checked_path(path, "Sweep.load", "sweep.json"))
@@ -223,7 +223,7 @@ def _checked_names(parameters: object) -> tuple[str, ...]:
 
 
 def _checked_rows(rows: object, parameters: tuple[str, ...]) -> list[Mapping[str, Any]]:
-    """Return the rows if each has all that a row of a sweep needs, or raise."""
+    """Return the rows if each has all entries that a row of a sweep needs, or raise."""
     example = [*(f"{name!r}: 1" for name in parameters), "'cycles': 70", "'error': ''"]
     fix = f"[{{{', '.join(example)}}}], a dictionary for each point"
     listed = checked_items(rows, "Sweep: rows", fix)
@@ -242,7 +242,7 @@ def _checked_rows(rows: object, parameters: tuple[str, ...]) -> list[Mapping[str
 
 
 def _column(values: Sequence[Scalar]) -> npt.NDArray[Any]:
-    """Return an array of values of one kind, or of objects if there are several kinds."""
+    """Return an array of the values, with elements of one type, or objects if there are several."""
     kinds = {type(value) for value in values}
     return np.array(values) if len(kinds) == 1 and str not in kinds else np.array(values, object)
 
@@ -255,12 +255,12 @@ def _meant(name: object, known: Iterable[str]) -> str:
 
 
 class _ParameterCoder(Coder):
-    """Values of parameters as JSON; values that it lacks as text, {"float": "inf"}."""
+    """Values of parameters as JSON; values that JSON lacks are text, {"float": "inf"}."""
 
     name = "value"
 
     def fits(self, value: Any) -> bool:
-        """Return whether a value is one of these."""
+        """Return whether this coder can encode a value."""
         return isinstance(value, _SCALARS)
 
     def encode(self, value: Any, to: Writer) -> Json:
@@ -280,12 +280,12 @@ class _ParameterCoder(Coder):
 
 
 class _MeasureCoder(Coder):
-    """Measured numbers; null if there is none."""
+    """Measured numbers; null if a number is missing."""
 
     name = "number"
 
     def fits(self, value: Any) -> bool:
-        """Return whether a value is one of these."""
+        """Return whether this coder can encode a value."""
         return isinstance(value, float)
 
     def encode(self, value: Any, to: Writer) -> Json:
@@ -320,8 +320,8 @@ def _read(data: Json) -> Sweep:
     saved: SavedSweep = decoded(_CODER, SWEEPS.parts(data), of)
     named: dict[str, list[Any]] = {**saved.parameters, **saved.measured, ERROR: saved.error}
     if not saved.parameters or list(named) != [*saved.parameters, *MEASURES, ERROR]:
-        raise Malformed("its columns are not those of a sweep")
+        raise Malformed("its columns must be those of a sweep")
     if len({len(values) for values in named.values()}) != 1:
-        raise Malformed("its columns are of several lengths")
+        raise Malformed("its columns must have one length")
     rows = zip(*named.values(), strict=True)
     return Sweep(tuple(saved.parameters), [dict(zip(named, row, strict=True)) for row in rows])

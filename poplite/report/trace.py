@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 
 STEPS, PHASES, FIRST_TILE = range(1, 4)
-"""Tracks of each IPU: steps, phases of its slowest tile, single tiles.  Perfetto treats process and
-thread 0 as the idle ones of an operating system, so both are counted from 1."""
+"""Tracks of each IPU: steps, phases of its slowest tile, single tiles.  Numbers of processes and
+threads begin at 1, as Perfetto treats 0 as idle."""
 
 FIRST_IPU = 1
 
@@ -78,10 +78,10 @@ class _Group:
     """The events from one sync to the next in one execution of a step.
 
     Attributes:
-        begin: in cycles since the step began.
-        sync: cycles that all tiles wait at the beginning.
-        phases: the phases after that.
-        cycles: how long each tile is busy with each phase.
+        begin: its beginning, in cycles since the step began.
+        sync: cycles for which all tiles wait at the beginning.
+        phases: the phases after the sync.
+        cycles: the cycles for which each tile is busy with each phase.
         moved: bytes that each tile moves in each phase: the maximum of received, sent and
             rearranged.
         told: details of each phase besides its time, for all tiles.
@@ -96,13 +96,13 @@ class _Group:
 
     @property
     def busy(self) -> Int64:
-        """How long each tile is busy."""
+        """The cycles for which each tile is busy."""
         total: Int64 = np.sum(self.cycles, axis=0)
         return total
 
     @property
     def waiting(self) -> int:
-        """How many tiles wait after the sync, on average."""
+        """The number of tiles that wait after the sync, on average."""
         busy = self.busy
         most = int(busy.max())
         return round(len(busy) - int(busy.sum()) / most) if most else 0
@@ -128,14 +128,14 @@ def _groups(step: ExecutionStep) -> Iterator[_Group]:
 
 @frozen
 class _Clock:
-    """Makes events at given cycles."""
+    """Creates events at given cycles."""
 
     hertz: float
 
     def stretch(
         self, track: tuple[int, int], name: tuple[str, str], begin: int, end: int, told: Event
     ) -> Event:
-        """Return a stretch of time on a track, of a name and category."""
+        """Return an event with a duration, on a track, with a name and a category."""
         first, last = self._nanoseconds(begin), self._nanoseconds(end)
         return {
             "name": name[0],
@@ -154,7 +154,7 @@ class _Clock:
         return {"name": name, "cat": name, "ph": "i", "s": "g", **own, "args": told}
 
     def numbers(self, name: str, at: int, numbers: dict[str, int]) -> Event:
-        """Return the values of a counter from a moment on."""
+        """Return the values of a counter from a given cycle on."""
         own = {"ts": self._nanoseconds(at) / 1000, "pid": FIRST_IPU}
         return {"name": name, "ph": "C", **own, "args": numbers}
 
@@ -165,7 +165,7 @@ class _Clock:
 def _of_group(
     clock: _Clock, group: _Group, begin: int, target: Target, tiles: Sequence[int]
 ) -> Iterator[Event]:
-    """Yield the events from one sync to the next, in a step that begins at this cycle."""
+    """Yield the events from one sync to the next, in a step that begins at a given cycle."""
     at, size, busy = begin + group.begin, target.tiles_per_ipu, group.busy
     start = at + group.sync
     if group.sync:
@@ -203,7 +203,7 @@ def _names(target: Target, tiles: Sequence[int]) -> Iterator[Event]:
 
 
 def _live(memory: Memory) -> dict[tuple[str, int], int]:
-    """Return the bytes that the fullest tile holds in each step, by program and row."""
+    """Return the live bytes of the fullest tile in each step, by program and row."""
     tile = memory.including_gaps.worst_tile
     if tile is None:
         return {}
@@ -260,7 +260,7 @@ class Trace:
         target: the machine.
         steps: the steps in order of execution, repeated if a step ran several times; its numbers
             are sums over all its executions in the trace.
-        is_complete: whether all steps were recorded: there may have been more than the limit.
+        is_complete: whether all steps were recorded, and not only those up to the limit.
         memory: the contents of the tiles' memory.
         replicas: number of replicas, of which the trace shows one.
     """
@@ -281,7 +281,7 @@ class Trace:
 
         Args:
             tiles: the tiles with separate tracks; by default the busiest, the least busy of those
-                that are used, and the one in the middle.
+                that are used, and the one with the median of busy cycles.
 
         Raises:
             InvalidTileMapping: when there is no such tile.
@@ -329,7 +329,7 @@ class Trace:
             raise InvalidTileMapping(
                 f"trace: no tile {clipped(wrong[0])} on {self.target!r}",
                 found=f"tiles are 0 to {self.target.tiles - 1:,}",
-                fix="leave tiles out for a few that tell most",
+                fix="leave out tiles for a default choice",
             )
         return shown
 
@@ -344,7 +344,7 @@ class Trace:
 
 
 def trace_of(report: Report) -> Trace:
-    """Return the trace from the order that a report has; without steps if it has none.
+    """Return the trace from the order of a report; it has no steps if the report has no order.
 
     Each step takes its average over all its executions in the report.
     """

@@ -1,13 +1,13 @@
-"""Checks that the parts of a loaded report are consistent, so that every view of it can be made.
+"""Checks that the parts of a loaded report are consistent, so that pictures can be drawn.
 
     position    Access.variable            is below the number of variables
     name        ExecutionStep.operation    is that of an operation
     length      Memory.addresses           is that of `Memory.held`
     total       Phase.cycles of all steps  fits 64 bits
 
-Fields declare bounds next to their types (`checked`), and classes in `RULES` declare relations of
-several fields.  Types have been checked before, and integers are at least 0.
-Numbers that are not used for look-ups may have any value, even if they make no sense.
+Fields declare bounds with their types (`checked`), and classes declare relations of several fields
+in `RULES`.  Types have been checked before, and integers are at least 0.
+Numbers that are not used as indices may have any value.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from poplite.text import clipped
 from poplite.types import ELEMENT_TYPES
 
 MOST_TOTAL = 1 << 62
-"""Numbers of one kind add up to less, so that the sum of two such totals fits 64 bits."""
+"""The sum of the numbers of one field must be less, so that the sum of two such totals fits 64
+bits.
+"""
 
 LARGEST_ELEMENT = max(each.size_bytes for each in ELEMENT_TYPES)
 
@@ -36,7 +38,7 @@ ELEMENTS = frozenset(each.__name__ for each in ELEMENT_TYPES)
 
 
 class Known(NamedTuple):
-    """The counts against which the parts of a report are checked; for programs, steps and rows."""
+    """The counts with which the parts of a report are compared; for programs, steps and rows."""
 
     tiles: int
     variables: int
@@ -49,7 +51,7 @@ class Known(NamedTuple):
 
     @classmethod
     def of(cls, programs: Mapping[str, Program], memory: Any, **counted: Any) -> Known:
-        """Return the known counts for programs and a Memory or None; others are zero."""
+        """Return the known counts of programs and of a Memory or None; other counts are zero."""
         nothing = dict.fromkeys(("variables", "compute_sets", "places"), 0)
         return cls(
             memory_steps=0 if memory is None else len(memory.steps),
@@ -67,13 +69,13 @@ class Known(NamedTuple):
 Holds = Callable[[Any, Known], bool]
 
 Rule = tuple[str, Holds]
-"""A message, and the relation of several fields of an object that it reports as broken."""
+"""A message, and the relation between fields of an object whose violation it reports."""
 
 
 def checked(holds: Holds) -> dict[str, Holds]:
-    """Return metadata for a field that restricts the values that a file may contain.
+    """Return metadata of a field that restricts the values that a file may contain.
 
-    `holds` returns whether a value is valid, given the value and the known counts.
+    `holds` takes a value and the known counts, and returns whether the value is valid.
     """
     return {"holds": holds}
 
@@ -84,7 +86,7 @@ def in_program(name: str, known: Known) -> bool:
 
 
 def in_compute_sets(number: int | None, known: Known) -> bool:
-    """Return whether a report has a compute set, if a number is given."""
+    """Return whether a report has a compute set of a number, or the number is None."""
     return number is None or number < known.compute_sets
 
 
@@ -94,7 +96,7 @@ def is_element_type(name: str, _: Known) -> bool:
 
 
 def check_report(report: Any) -> None:
-    """Raise Malformed if a part of a Report refers to something that the others do not have."""
+    """Raise Malformed if a part of a Report refers to an item that is not in it."""
     compilation = report.compilation
     known = Known.of(
         compilation.programs,
@@ -109,7 +111,7 @@ def check_report(report: Any) -> None:
 
 
 def check_parts(whole: Any, known: Known, names: Iterable[str] | None = None) -> None:
-    """Raise Malformed, with the place, if parts of a report or an executable are invalid.
+    """Raise Malformed, which names the field, if parts of a report or an executable are invalid.
 
     Args:
         whole: the report or the executable.
@@ -126,7 +128,7 @@ def check_parts(whole: Any, known: Known, names: Iterable[str] | None = None) ->
 def _check_whole(
     whole: Any, known: Known, names: Iterable[str] | None, *, one_by_one: bool
 ) -> None:
-    """Check all objects of a class together, or one by one for the place in the message."""
+    """Check all objects of a class together, or one by one to find the field for the message."""
     checks = _Checks(known, one_by_one)
     if names is None:
         checks.check([whole])
@@ -138,7 +140,7 @@ def _check_whole(
 
 
 class _Checks:
-    """Checks objects, and adds up the numbers of their fields."""
+    """Checks objects, and sums the numbers of their fields."""
 
     def __init__(self, known: Known, one_by_one: bool) -> None:
         self._known, self._one_by_one = known, one_by_one
@@ -159,7 +161,7 @@ class _Checks:
                     raise Malformed(f"in a {cls.__name__}, {what}")
 
     def check_below(self, parts: Sequence[Any], names: Iterable[str]) -> None:
-        """Check the values of some fields of objects of a class, and add up their numbers."""
+        """Check the values of some fields of objects of a class, and sum their numbers."""
         for name in names:
             column = list(map(attrgetter(name), parts))
             total = sum([value for value in column if type(value) is int])
@@ -201,7 +203,7 @@ def _rules(cls: Any) -> _Rules:
 
 
 def _has_parts(annotation: Any) -> bool:
-    """Return whether a value is a number that is added up, or has objects."""
+    """Return whether values of a type are numbers to be summed, or contain objects."""
     inner = get_args(annotation)
     return any(map(_has_parts, inner)) if inner else annotation is int or _is_object(annotation)
 

@@ -1,1 +1,1 @@
-"""Compiled code: drivers of vertices, the launcher, the interpreter of programs."""
+"""Compiled code: drivers for vertices, the launcher, the interpreter for programs."""

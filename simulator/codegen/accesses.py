@@ -1,29 +1,29 @@
-"""Accesses of `compute` to `self`: their types, their code.
+"""Accesses of `compute` to `self`: their types and their code.
 
-Every access is a call of a small function that `accessors` defines later.  So a class is typed and
+Every access is a call of a small function that `accessors` defines later. So a class is typed and
 lowered once, and the same code is run with or without checks, in any mode of floating-point
 arithmetic, and priced::
 
     x.inside.0(index, length, about)    whether an index is inside field 0; if not, compute ends
-    row.1(rows, index)                  where row `index` of list 1 begins, and its length
+    row.1(rows, index)                  the begin of row `index` of list 1, and its length
     load.0(address)                     an element, widened to what compute sees
-    store.2(address, value)             the other way
+    store.2(address, value)             the reverse
     state.3(value, address)             scalar state
 
-Stored values and those that `compute` sees differ (`docs/arithmetic.md`): INT is four bytes in
-memory and a 64-bit integer in arithmetic, HALF two bytes and a float32.  No index wraps around,
-as LLVM could then not load consecutive elements as one vector.
+Stored values differ from those that `compute` sees (`docs/arithmetic.md`): INT is four bytes in
+memory and a 64-bit integer in arithmetic, HALF two bytes and a float32. Indices do not wrap around,
+since LLVM could then not load consecutive elements as one vector.
 
-`self` is a struct held in registers: an address for a scalar edge, address and length for a
-vector, the value for scalar state.  Nothing is allocated and nothing is boxed::
+`self` is a struct in registers: an address for a scalar edge, address and length for a
+vector, the value for scalar state. No memory is allocated and no value is boxed::
 
     self ─┬─ x: Input[Vector[FLOAT]]             {data, length}
           ├─ rows: Input[Vector[Vector[FLOAT]]]  {data, rows, stride, length, table}
           ├─ y: Output[FLOAT]                    {data}
           └─ n: State[INT]                       {data, value}
 
-The types are the same for all uses of the code.  Parts that a use does not need (such as the table
-of evenly spaced rows) are left undefined, and vanish when LLVM has inlined the code.
+The types are the same for all uses of the code. Parts that a use does not need (such as the table
+for evenly spaced rows) are left undefined, and disappear when LLVM has inlined the code.
 
 Values through which elements are accessed also carry the address of the vertex record (`about`),
 and for a field of QUARTER its metadata byte, read once for each vertex.
@@ -81,7 +81,7 @@ _NUMBERS = count()
 
 
 def value_type(element: type[ElementType[Any]]) -> Any:
-    """Numba type that `compute` sees for an element type."""
+    """Return the Numba type that `compute` sees for an element type."""
     if element.is_floating_point:
         return types.float32
     if element is UNSIGNED_LONGLONG:
@@ -90,7 +90,7 @@ def value_type(element: type[ElementType[Any]]) -> Any:
 
 
 class VectorType(types.IterableType):
-    """One edge of many elements; `number` is that of the field in its class."""
+    """An edge of many elements; `number` is the position of the field in its class."""
 
     def __init__(self, field: Field, number: int) -> None:
         self.element, self.number, self.writable = field.element, number, field.writes
@@ -99,7 +99,7 @@ class VectorType(types.IterableType):
 
     @property
     def iterator_type(self) -> Any:
-        """Type of an iterator over the elements."""
+        """The type of an iterator over the elements."""
         return VectorIteratorType(self)
 
 
@@ -120,7 +120,7 @@ class RowsType(types.Type):
 
 
 class ScalarType(types.Type):
-    """A scalar edge, the address of one element; or scalar state, which also has its value."""
+    """A scalar edge, which is the address of one element, or scalar state, also with its value."""
 
     def __init__(self, vector: VectorType, *, is_state: bool) -> None:
         self.vector, self.is_state = vector, is_state
@@ -131,11 +131,11 @@ class SelfType(types.Type):
     """`self` of one vertex class."""
 
     def __init__(self, cls: type[Vertex]) -> None:
-        self._cls = ref(cls)  # Numba keeps types for ever
+        self._cls = ref(cls)  # weak, since Numba keeps types forever
         fields = cls.fields.values()
         self.members = [(f.name, _member_type(f, number)) for number, f in enumerate(fields)]
         self.by_name = dict(self.members)
-        # For Numba, types of equal names are equal, even when the class of the first is gone.
+        # For Numba, types with equal names are equal, even if the class of the first is deleted.
         super().__init__(f"{cls.__module__}.{cls.__qualname__}({next(_NUMBERS)})")
 
     @property
@@ -167,7 +167,7 @@ def _member_type(field: Field, number: int) -> Any:
 
 
 def stored_type(vector: VectorType, value: Any, what: str) -> Any:
-    """Return the Numba type that a stored value is cast to; messages say `what` is stored to.
+    """Return the Numba type to which a stored value is cast; `what` is its target in messages.
 
     Raises `TypingError` with the reason; Numba adds the user's line.
     """
@@ -198,7 +198,7 @@ def _register_of_stored(kind: _Stored) -> ir.Type:
 
 
 def _members(vector: VectorType, *own: tuple[str, Any]) -> list[tuple[str, Any]]:
-    """Return the members of a type with elements: address, its own ones, those of accesses."""
+    """Return the members of a type with elements: address, own members, those for accesses."""
     members = [("data", types.CPointer(_Stored(vector.element))), *own]
     if vector.element.requires_metadata:
         members.append(("metadata", types.uint8))
@@ -238,17 +238,17 @@ _UNKNOWN = TRUTH(0)
 
 
 def companions(vector: VectorType, parts: Any) -> list[Any]:
-    """Return what loads and stores need besides the address of the element."""
+    """Return the arguments that loads and stores need in addition to the element's address."""
     return [parts.metadata] if vector.element.requires_metadata else []
 
 
 def _check_range(
     code: Emission, vector: VectorType, parts: Any, index: Any, length: Any, is_inside: Any
 ) -> None:
-    """Emit the range check of an access, which a guard may have made already.
+    """Emit the range check of an access, unless a guard has made it already.
 
     A fault is recorded and `compute` returns; its driver then returns as well, so that the
-    first fault of a chunk is the one reported and nothing outside a field is touched.
+    first fault of a chunk is reported and no element outside a field is accessed.
     """
     builder, name = code.builder, f"{INSIDE}{vector.number}"
     with builder.if_then(builder.not_(is_inside)):
@@ -464,7 +464,7 @@ def _emit_next(code: Emission, walk: Any, found: Any) -> None:
 
 
 def _member(code: Emission, owner: Any, name: str) -> Any:
-    """Emit one field of `self` without copying `self`, which may have hundreds of fields."""
+    """Emit one field of `self`, without a copy of `self`, which may have hundreds of fields."""
     place = [each for each, _ in code.kinds[0].members].index(name)
     return code.builder.extract_value(owner, place)
 
@@ -476,7 +476,7 @@ def _emit_attribute(code: Emission, owner: Any, name: str) -> Any:
         if isinstance(inspect.getattr_static(kind.cls, name), staticmethod):
             return None
         constant = kind.constant(name)
-        assert constant is not None, "typing admits fields, methods and constants only"
+        assert constant is not None, "typing accepts only fields, methods and constants"
         return code.constant(_constant_type(constant), constant)
     member, held = kind.by_name[name], _member(code, owner, name)
     if not isinstance(member, ScalarType):

@@ -1,15 +1,15 @@
-"""The small functions through which `compute` accesses its fields, defined for one use.
+"""Define, for one use, the small functions through which `compute` accesses its fields.
 
                      running                           priced
     inside.0         true; checked: index < length     true
     row.1            by the form of the list           the same
-    even.1           the length of each row; 0 where they differ
+    even.1           the length of each row; 0 if they differ
     load.0, store.2  marked: fields do not overlap     not marked; halves converted in one
-    state.3          the value, loaded beforehand      loaded from memory where it is a float
+    state.3          the value, loaded beforehand      loaded from memory if it is a float
     guard.holds      true; checked: the guard          true
 
 The marks are alias scopes on every load and store: the race check proves that fields of one
-compute set do not overlap.  Code to be priced resembles the output of the IPU's compiler, which
+compute set do not overlap. Code to be priced resembles the output of the IPU's compiler, which
 does not know that fields do not overlap.
 
 A lowered `compute` takes these arguments::
@@ -59,26 +59,26 @@ SPAN, LANES, SET_LANES = "field.span.", "field.lanes.", "field.set_lanes."
 """Names of accessors of lanes, as above (`poplite.simulator.codegen.lane_accessors`)."""
 
 HOLDS = "guard.holds"
-"""Name of a function of the guard of a loop: see `poplite.vertex.compute.compiled`."""
+"""Name of a function of a loop's guard; see `poplite.vertex.compute.compiled`."""
 
 NUMBER = "number."
-"""Beginning of the name of a function of float32: `half`, or one of `math`, follows."""
+"""Prefix of the name of a function of float32, followed by `half` or a function of `math`."""
 
 OF_DOUBLE = ".double"
 """Suffix of the name of a function of double."""
 
 ABOUT_FAULTS, ABOUT_VERTEX, ABOUT_RANDOM, ABOUT_LOG, ABOUT_WORKER, ABOUT_WORDS = 0, 1, 2, 4, 5, 6
-"""Words of a vertex record: address of the fault record, number of the vertex, random bits; where
-accesses are logged also the chunk's word of the log, and the number of the worker from 1."""
+"""Words of a vertex record: address of the fault record, number of the vertex, random bits; if
+accesses are logged, also the chunk's word of the log, and the number of the worker from 1."""
 
 
 def storage_type(element: type[ElementType[Any]]) -> ir.Type:
-    """LLVM type of an element in memory."""
+    """Return the LLVM type of an element in memory."""
     return ir.FloatType() if element is FLOAT else ir.IntType(8 * element.size_bytes)
 
 
 def seen_type(element: type[ElementType[Any]]) -> ir.Type:
-    """LLVM type of an element as `compute` sees it."""
+    """Return the LLVM type of an element in `compute`."""
     if element.is_floating_point:
         return ir.FloatType()
     return TRUTH if element is BOOL else INDEX
@@ -91,7 +91,7 @@ class Use:
     Attributes:
         mode: how stores behave (`poplite.machine.floating_point`).
         checked: whether indices are compared with lengths.
-        logged: whether accesses are noted in the log of what workers do.
+        logged: whether accesses are recorded in the log of workers' accesses.
         priced: whether the code is to be priced, not run.
         half_in_hardware: whether the processor converts halves.
         longs_in_hardware: whether it converts a vector of int64 to doubles.
@@ -107,15 +107,15 @@ class Use:
 
 @frozen(eq=False)
 class FieldAccess:
-    """How elements of a field are loaded and stored.
+    """Loads and stores of elements of a field.
 
     Attributes:
-        own: name of the field, for its alias scope; None where code is to be priced.
-        others: names of the class's other fields, none of which overlaps it: all if it is written,
-            else those that are written.
+        own: name of the field, for its alias scope; None for code to be priced.
+        others: names of other fields of the class, none of which overlap it: all if it is written,
+            else the written ones.
         mode: how stores behave (`poplite.machine.floating_point`).
         half_in_hardware: whether the processor converts halves.
-        logged: whether accesses are noted in the log of what workers do.
+        logged: whether accesses are recorded in the log of workers' accesses.
     """
 
     element: type[ElementType[Any]]
@@ -174,7 +174,7 @@ class FieldAccess:
     def _encoded(
         self, builder: ir.IRBuilder, value: Any, about: Any, metadata: Any
     ) -> tuple[Any, Any]:
-        """Emit the HALF or QUARTER of a float, by the mode of its store."""
+        """Emit the HALF or QUARTER for a float, by the mode of stores."""
         random = None
         if self.mode & STOCHASTIC:
             random = random_bits(builder, random_of(builder, about))
@@ -189,7 +189,7 @@ class FieldAccess:
         return by_mode(builder, code, value, self.mode)
 
     def mark(self, builder: ir.IRBuilder, access: Any) -> Any:
-        """Mark an instruction as accessing this field and none of the others."""
+        """Mark an instruction as accessing only this field."""
         if self.own is None:
             return access
         module = builder.module
@@ -205,19 +205,19 @@ class FieldAccess:
 
 
 def access_of(cls: type[Vertex], field: Field, use: Use) -> FieldAccess:
-    """Return how elements of a field are loaded and stored."""
+    """Return the loads and stores of elements of a field."""
     rounds = field.writes and field.element in (HALF, QUARTER)
     how = use.mode if rounds else 0, use.half_in_hardware
     if use.priced:
         return FieldAccess(field.element, None, (), *how)
-    # Loads may be reordered with loads anyway: only stores matter, and hundreds of fields are only
-    # loaded.
+    # Loads may always be reordered with loads, so only stores matter, and hundreds of fields are
+    # only loaded.
     others = tuple(
         name
         for name, other in cls.fields.items()
         if other is not field and (field.writes or other.writes)
     )
-    logged = use.logged and field.writes  # as fields do not overlap, nothing writes the others
+    logged = use.logged and field.writes  # since fields do not overlap, no store changes others
     return FieldAccess(field.element, field.name, others, *how, logged)
 
 
@@ -246,7 +246,7 @@ def log_store(builder: ir.IRBuilder, address: Any, about: Any, before: Any, valu
 
 
 def _logged(builder: ir.IRBuilder, address: Any, about: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """Emit the place of an element in the log, its entry, writer and reader, and this worker."""
+    """Emit an element's position in the log, its entry, writer and reader, and this worker."""
     log, worker = (
         builder.load(builder.gep(about, [INDEX(word)])) for word in (ABOUT_LOG, ABOUT_WORKER)
     )
@@ -286,7 +286,7 @@ def record_fault(builder: ir.IRBuilder, faults: Any, *words: Any) -> None:
 
 
 def pair_type(form: RowForm) -> ir.Type:
-    """LLVM type of the numbers in a table of rows."""
+    """Return the LLVM type of the numbers in a table of rows."""
     return NARROW if form == "pairs" else INDEX
 
 
@@ -318,13 +318,13 @@ def accessors(declared: Collection[str], cls: type[Vertex], forms: Forms, use: U
 
 
 def _define_number(module: ir.Module, name: str, use: Use) -> None:
-    """Define a function of floats: poplite's own where it runs, a name where it is priced."""
+    """Define a function of floats: poplite's own in code that runs, a name in priced code."""
     of = name.removeprefix(NUMBER).removesuffix(OF_DOUBLE)
     is_double = name.endswith(OF_DOUBLE)
     kind = ir.DoubleType() if is_double else ir.FloatType()
     kind = ir.FunctionType(kind, [kind] * (2 if of in PAIRS else 1))
     function = ir.Function(module, kind, name)
-    # For float32 it becomes part of a vectorized loop; for double it is long.
+    # For float32 it becomes part of a vectorized loop; for double it is too long.
     function.attributes.add("noinline" if is_double and not use.priced else "alwaysinline")
     builder = ir.IRBuilder(function.append_basic_block())
     if of == "half":
@@ -386,7 +386,7 @@ class _Accessors:
             pairs = builder.bitcast(table, pair_type(form).as_pointer())
             entry = builder.gep(pairs, [builder.shl(index, INDEX(1))])
             pair = builder.load(entry), builder.load(builder.gep(entry, [INDEX(1)]))
-            if is_invariant:  # no store changes a table, but no alias scope says so here
+            if is_invariant:  # no store changes a table, but there is no alias scope for that
                 for word in pair:
                     word.set_metadata("invariant.load", self._module.add_metadata([]))
             offset, length = (builder.zext(word, INDEX) for word in pair)
@@ -394,7 +394,7 @@ class _Accessors:
         builder.ret(builder.insert_value(row, length, 1))
 
     def even(self, form: RowForm) -> None:
-        """Define the length of all rows; 0 where they may differ."""
+        """Define the length of all rows; 0 if they may differ."""
         builder, (length,) = self._define(EVEN, INDEX, [INDEX])
         builder.ret(length if form == "stride" else INDEX(0))
 
@@ -418,7 +418,7 @@ class _Accessors:
 
 
 RESULT = ir.LiteralStructType([ir.IntType(32), TRUTH])
-"""The result of `compute`: its status, and what it returned; true where it returns nothing."""
+"""The result of `compute`: its status, and its return value; true if it returns nothing."""
 
 Part = Literal["data", "value", "length", "rows", "stride", "table", "metadata", "about", "worker"]
 
@@ -431,7 +431,7 @@ _PARTS: tuple[tuple[Part, ...], ...] = (
 
 @frozen(eq=False)
 class DriverArgument:
-    """One argument: the number of its field (None for the vertex itself), and which part of it."""
+    """An argument: the number of its field (None for the vertex itself), and the part of it."""
 
     name: str
     field: int | None
@@ -453,7 +453,7 @@ def arguments_of(cls: type[Vertex]) -> list[DriverArgument]:
 
 
 def _argument_name(field: str, part: Part) -> str:
-    # The metadata of field x is a field of its own, called x.metadata.
+    # The metadata of field x is a separate field with the name x.metadata.
     return field if part == "data" else f"{field}.{'byte' if part == 'metadata' else part}"
 
 

@@ -1,17 +1,17 @@
 """Conversion between elements in memory and numbers of `compute`, as LLVM IR.
 
-    HALF      i16  <->  float    one instruction where the processor has it, else bit code
+    HALF      i16  <->  float    one instruction if the processor has it, else bit code
     QUARTER   i8   <->  float    bit code; the format and scale are the tensor's metadata byte
 
-Bit code is free of branches, so that LLVM can vectorize loops of it.  It relies on two facts about
-float32: moved into the exponent and mantissa of a float32, the bits of a small float are its value
+Bit code is free of branches, so that LLVM can vectorize its loops. It relies on two facts about
+float32: moved to the exponent and mantissa of a float32, the bits of a small float are its value
 times a power of two, even below its normal range; and adding 2**23 to a small float rounds it to an
 integer, ties to even.
 
-Both ways are exact against NumPy and ml_dtypes (`tests/unit/simulator/test_every_type.py`).
+Both directions agree exactly with NumPy and ml_dtypes (`tests/unit/simulator/test_every_type.py`).
 
 If a program sets the rounding of stores, results are bit-identical to
-`poplite.vertex.compute.float_modes`, which gives the reasons.
+`poplite.vertex.compute.float_modes`, which explains them.
 
 Importing this module imports llvmlite.
 """
@@ -51,7 +51,7 @@ INFINITY = 0x7F80_0000
 def half_in_hardware(triple: str, features: str) -> bool:
     """Return whether LLVM turns `half` conversions into instructions.
 
-    Elsewhere it calls a function of the compiler's run-time library, which a Python process
+    Otherwise it calls a function of the compiler's run-time library, which a Python process
     does not have.
 
     >>> half_in_hardware("x86_64-unknown-linux-gnu", "+avx,-f16c")
@@ -88,7 +88,7 @@ def decode_half(builder: ir.IRBuilder, code: Any, *, hardware: bool) -> Any:
 
 
 def decode_in_one(builder: ir.IRBuilder, code: Any) -> Any:
-    """Emit a single conversion of an i16 or i8, as on a tile; the value is that of a half."""
+    """Emit a single conversion of an i16 or i8 as of a half, like on a tile."""
     half = ir.IntType(16)
     code = code if code.type == half else builder.zext(code, half)
     return builder.fpext(builder.bitcast(code, ir.HalfType()), FLOAT)
@@ -102,7 +102,7 @@ def encode_in_one(builder: ir.IRBuilder, value: Any, kind: ir.Type) -> Any:
 
 
 def encode_half(builder: ir.IRBuilder, value: Any, *, hardware: bool, random: Any = None) -> Any:
-    """Emit a float32 as half (i16), nearest with ties to even, or stochastic by random i32 bits."""
+    """Emit a float32 as half (i16), rounded to nearest even, or stochastically by random bits."""
     half = ir.IntType(16)
     if hardware and random is None:
         return builder.bitcast(builder.fptrunc(value, ir.HalfType()), half)
@@ -120,7 +120,7 @@ def encode_half(builder: ir.IRBuilder, value: Any, *, hardware: bool, random: An
 
 
 def _rounded(builder: ir.IRBuilder, magnitude: Any, mantissa: Any, bias: Any, random: Any) -> Any:
-    """Emit exponent and mantissa of a smaller float, rounded; too large ones exceed its codes.
+    """Emit the rounded exponent and mantissa of a smaller float; too large values exceed its codes.
 
     All arguments are i32: bits of a float32 without its sign, mantissa bits and bias of the smaller
     float, and random bits for stochastic rounding; None rounds to nearest.
@@ -133,12 +133,12 @@ def _rounded(builder: ir.IRBuilder, magnitude: Any, mantissa: Any, bias: Any, ra
         cut = _cut(builder, magnitude, drop, random)
         tiny = _tiny(builder, magnitude, drop, bias, random)
         return builder.select(is_tiny, tiny, builder.sub(cut, shift))
-    # Normal: add half of the last place, less one unless it is odd, and truncate.
+    # Normal: add half of the last place, minus one unless it is odd, and truncate.
     last = builder.and_(builder.lshr(magnitude, drop), _int(1))
     half = builder.sub(builder.shl(_int(1), builder.sub(drop, _int(1))), _int(1))
     cut = builder.lshr(builder.add(builder.add(magnitude, half), last), drop)
     normal = builder.sub(cut, shift)
-    # Below the normal range all values are multiples of one step, so round to a multiple of it.
+    # Below the normal range all values are multiples of a step, so round to such a multiple.
     steps_exponent = builder.sub(builder.add(bias, mantissa), _int(1))
     steps = builder.fmul(builder.bitcast(magnitude, FLOAT), _power_of_two(builder, steps_exponent))
     rounded = builder.fadd(steps, _float(2.0**FLOAT_MANTISSA))
@@ -166,13 +166,13 @@ def _tiny(builder: ir.IRBuilder, magnitude: Any, drop: Any, bias: Any, random: A
 
 
 def _clamped(builder: ir.IRBuilder, value: Any) -> Any:
-    """Emit a shift amount clamped to the valid range for an i32."""
+    """Emit a shift amount clamped to the valid range for i32."""
     value = builder.select(builder.icmp_signed("<", value, _int(0)), _int(0), value)
     return builder.select(builder.icmp_signed(">", value, _int(31)), _int(31), value)
 
 
 def _power_of_two(builder: ir.IRBuilder, exponent: Any) -> Any:
-    """Emit 2**exponent as float32, for exponents of its normal range."""
+    """Emit 2**exponent as float32, for exponents in the normal range."""
     bits = builder.shl(builder.add(exponent, _int(FLOAT_BIAS)), _int(FLOAT_MANTISSA))
     return builder.bitcast(bits, FLOAT)
 
@@ -193,7 +193,7 @@ def decode_quarter(builder: ir.IRBuilder, code: Any, metadata: Any) -> Any:
 
 
 def encode_quarter(builder: ir.IRBuilder, value: Any, metadata: Any, random: Any = None) -> Any:
-    """Emit the quarter (i8) nearest to a float32, ties to even; NaN for numbers that are too large.
+    """Emit the quarter (i8) nearest to a float32, ties to even; NaN for too large numbers.
 
     `metadata` is an i8; with random bits (i32) rounding is stochastic.
     """
@@ -232,7 +232,7 @@ WORD = ir.IntType(64)
 
 
 def launch_key(builder: ir.IRBuilder, floats: Any) -> Any:
-    """Emit the part of the key that all vertices of a launch share, from the state's address."""
+    """Emit the part of the key that all vertices of a launch share, from the state at `floats`."""
     seed, executions = (
         builder.load(builder.gep(floats, [WORD(word)]))
         for word in (op.FLOAT_SEED, op.FLOAT_EXECUTIONS)
@@ -241,7 +241,7 @@ def launch_key(builder: ir.IRBuilder, floats: Any) -> Any:
 
 
 def vertex_key(builder: ir.IRBuilder, launch: Any, vertex: Any, worker: Any) -> Any:
-    """Emit the key of the random bits of one worker; all i64."""
+    """Emit the key for the random bits of one worker; all are i64."""
     number = builder.add(builder.mul(vertex, WORD(WORKERS)), worker)
     return _mixed(builder, builder.add(launch, builder.mul(number, WORD(GOLDEN))))
 
@@ -273,14 +273,14 @@ def _mixed(builder: ir.IRBuilder, value: Any) -> Any:
 
 
 def appears(builder: ir.IRBuilder, found: Any, *operands: Any) -> Any:
-    """Emit whether a condition holds (i32, negative if so) while all operands are finite floats."""
+    """Emit an i32 that is negative if a condition holds and all operands are finite floats."""
     for operand in operands:
         found = builder.and_(found, builder.not_(exceeds(builder, operand)))
     return found
 
 
 def exceeds(builder: ir.IRBuilder, value: Any, by: int = 0) -> Any:
-    """Emit whether a float or double is infinite or NaN, as an i32 that is negative if so.
+    """Emit an i32 that is negative if a float or double is infinite or NaN.
 
     `by` is 1 for NaN alone, whose bits exceed those of infinity.
     """
@@ -292,9 +292,9 @@ def exceeds(builder: ir.IRBuilder, value: Any, by: int = 0) -> Any:
 
 
 def half_by_mode(builder: ir.IRBuilder, code: Any, value: Any, mode: int) -> tuple[Any, Any]:
-    """Emit the code (i16) of a rounded HALF by mode, and an i32, negative where it was too large.
+    """Emit the code (i16) of a rounded HALF by mode, and an i32, negative if it was too large.
 
-    The `code` passed is an infinity for a value that is too large.
+    The argument `code` is an infinity for a value that is too large.
     """
     half = code.type
     magnitude = builder.zext(builder.and_(code, half(0x7FFF)), BITS)
@@ -308,9 +308,9 @@ def half_by_mode(builder: ir.IRBuilder, code: Any, value: Any, mode: int) -> tup
 
 
 def quarter_by_mode(builder: ir.IRBuilder, code: Any, value: Any, mode: int) -> tuple[Any, Any]:
-    """Emit the code (i8) of a rounded QUARTER by mode, and an i32, negative where it was too large.
+    """Emit the code (i8) of a rounded QUARTER by mode, and an i32, negative if it was too large.
 
-    The `code` passed is NaN for a value that is too large.
+    The argument `code` is NaN for a value that is too large.
     """
     is_number = builder.fcmp_ordered("ord", value, value)
     lost = builder.icmp_unsigned("==", code, code.type(NAN_CODE))

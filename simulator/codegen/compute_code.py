@@ -1,10 +1,10 @@
-"""`compute` of a vertex class as LLVM code, made once for all its uses.
+"""LLVM code for `compute` of a vertex class, made once for all its uses.
 
-    compute_code(cls)        typed and lowered by Numba, or found: text with accessors declared
-    linked_compute(cls)      a module in which they are defined for one use, ready to be optimized
+    compute_code(cls)        text with declared accessors, typed and lowered by Numba, or cached
+    linked_compute(cls)      a module that defines them for one use, ready to be optimized
 
-Work that does not depend on the use is done once: engines with strict checks, without them, and
-with counting, and the pricing of vertices all begin with the same text.  A class has one driver for
+Work that does not depend on the use is done once: engines with and without strict checks or
+counting, and the pricing of vertices, all begin with the same text. A class has one driver for
 each `Variant`; the slots of its vertices are a function of their shapes.
 """
 
@@ -38,11 +38,11 @@ MOST_COUNTED = 1 << 31
 
 @frozen
 class Counting:
-    """How a driver counts the slots of each vertex.
+    """The way in which a driver counts the slots of each vertex.
 
     Attributes:
-        on_copies: whether it only counts, on copies, while other drivers or Python run the
-            vertices.
+        on_copies: whether it only counts, on copies of the data, while other drivers or Python run
+            the vertices.
         checked: whether indices are compared with lengths.
         costs: the machine's numbers from which prices are computed.
     """
@@ -59,9 +59,9 @@ class Variant:
     Attributes:
         logged: whether workers log their accesses to fields that they write. Such a driver runs
             only during strict checks, and is optimized less.
-        modes: the modes of floating-point arithmetic from which it selects when it runs; none for
+        modes: the modes of floating-point arithmetic from which it selects when it runs; empty for
             the default.
-        counting: how it records the slots of each vertex; None if it does not.
+        counting: how it counts the slots of each vertex; None if it does not.
     """
 
     checked: bool = False
@@ -71,9 +71,9 @@ class Variant:
 
 
 def modes_of(cls: type[Vertex], modes: Iterable[int]) -> tuple[int, ...]:
-    """Return the modes, ascending, between which a driver of the class must distinguish.
+    """Return the modes, ascending, that a driver of the class must distinguish.
 
-    Bits that make no difference to the class are left out; () means the default mode alone.
+    Bits that make no difference to the class are omitted; () means only the default mode.
     """
     bits = relevant(cls)
     different = {mode & bits for mode in modes}
@@ -90,26 +90,26 @@ def relevant(cls: type[Vertex]) -> int:
 # A shape contains the arguments of `compute`:
 #
 #     x: Input[Vector[FLOAT]]             ptr x, its length
-#     rows: Input[Vector[Vector[HALF]]]   ptr rows, how many, elements from one to the next, length
-#         where they are uneven           ptr rows, how many, ptr to a table of start and length
+#     rows: Input[Vector[Vector[HALF]]]   ptr rows, their count, stride in elements, length
+#         if they are uneven              ptr rows, their count, ptr to a table of start and length
 #     first: State[INT]                   its value
 #     a: Input[FLOAT], k: State[FLOAT]    ptr
 #     worker of a MultiVertex             its number
 #
 # Shapes are those of `poplite.graph.compute_sets.perf_estimates`. The rows of a list are assumed to
-# be equally long, except in vertices that are counted.
+# have equal lengths, except in counted vertices.
 
 PARTS = 64
-"""Parts of a slot: costs are integers, so that sums are independent of the order."""
+"""Number of units in a slot: costs are integers, so that sums do not depend on the order."""
 
 OVER = -1
-"""Returned instead of the cost, when that exceeds the budget."""
+"""Returned instead of a cost that exceeds the budget."""
 
 MOST_SLOTS = 1 << 27
-"""Budget of an estimate, for loops that might never end."""
+"""Budget for an estimate, for loops that might never end."""
 
 DATA = "data"
-"""Stands for all loaded data among the names of arguments."""
+"""Represents all loaded data among the names of arguments."""
 
 PRICED = "priced"
 """Name of the function that is priced."""
@@ -133,8 +133,8 @@ class Parameter:
 
     Attributes:
         field: name of the field; "self" for the number of a worker.
-        what: which of the field's numbers or addresses it is.
-        kind: the information about the field in a shape.
+        what: the number or address of the field that it is.
+        kind: the kind of information about the field in a shape.
         word: the first word of the field in a shape.
     """
 
@@ -145,7 +145,7 @@ class Parameter:
 
     @property
     def name(self) -> str:
-        """Its name in the function: that of the field if it is the field's only argument."""
+        """Its name in the function; the name of the field if it is the field's only argument."""
         return self.field if self.what in ("data", "value") else f"{self.field}.{self.what}"
 
     @property
@@ -172,7 +172,7 @@ def parameters_of(cls: type[Vertex], forms: Forms = ()) -> tuple[Parameter, ...]
 def compute_code(cls: type[Vertex], mode: int = 0) -> str:
     """Return `compute` of a class as the text of an LLVM module.
 
-    Raises `VertexCompileError` when it is outside the dialect.
+    Raises `VertexCompileError` if it is outside the dialect.
     """
     code_mode = _code_mode(mode)
 
@@ -197,7 +197,7 @@ def is_lowered(cls: type[Vertex], mode: int = 0) -> bool:
 
 
 def _code_mode(mode: int) -> int:
-    """Return the part of a mode that this code depends on, which excludes how values are stored."""
+    """Return the part of a mode on which this code depends, without the mode of stores."""
     return mode & (TRAPS | OVERFLOW_NAN) if mode & TRAPS else 0
 
 
@@ -217,8 +217,8 @@ def linked_compute(
 ) -> llvm.ModuleRef:
     """Return a module with `compute` as function `name`, and the accessors of one use.
 
-    `forms` says how the rows of each list are found; `priced` code accesses elements as the IPU's
-    compiler would; `logged` code logs the accesses of workers.  Raises `VertexCompileError` when
+    `forms` has the form of the rows of each list; `priced` code accesses elements as the IPU's
+    compiler would; `logged` code logs the accesses of workers. Raises `VertexCompileError` if
     `compute` is outside the dialect.
     """
     import llvmlite.binding as llvm

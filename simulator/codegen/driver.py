@@ -3,13 +3,13 @@
 A driver is a C function `driver(arena, rows, low, high, first, last, faults)`.  It reads
 descriptor rows `low` to `high` (`poplite.executable.encoding`), gathers the arguments of
 `compute` for every vertex of a run and runs the inlined `compute` on them, once for each worker of
-a `MultiVertex`.  In the first row it leaves out the vertices before `first`, in the last row those
+a `MultiVertex`. It skips the vertices before `first` in the first row, and in the last row those
 from `last` on, so that work can be cut between any two vertices.  The interpreter calls it
 through a pointer.
 
-Each class has drivers of its own, with `compute` inlined.  One driver for all classes of the same
+Each class has its own drivers, with `compute` inlined. One driver for all classes with the same
 fields, which calls `compute` by its address, would save a tenth of LLVM's time for a class
-(measured: 12 of 126 ms, eleven classes of 30 lines), but add a call to every vertex.
+(measured: 12 of 126 ms, eleven classes of 30 lines), but would add a call for every vertex.
 
 Importing this module imports Numba.
 """
@@ -71,7 +71,7 @@ DRIVER = ir.FunctionType(ir.VoidType(), [_BYTES, _WORDS, *[INDEX] * 4, _WORDS])
 
 
 def driver_job(name: str, cls: type[Vertex], columns: Columns, variant: Variant) -> Job:
-    """Return the job that compiles the driver of a vertex class, for rows of these columns."""
+    """Return the job that compiles the driver of a vertex class, for rows with these columns."""
     forms, bits = forms_of(columns, len(cls.fields)), relevant(cls)
     modes = variant.modes or (0,)
     module = ir.Module()
@@ -81,7 +81,7 @@ def driver_job(name: str, cls: type[Vertex], columns: Columns, variant: Variant)
     computes = [ir.Function(module, kind, f"compute.{mode}") for mode in modes]
     for mode, compute in zip(modes, computes, strict=True):
         emitter = DriverEmitter(builder, cls, columns, variant, mode, compute, *function.args)
-        if len(modes) < 2:  # nothing to choose
+        if len(modes) < 2:  # no choice is needed
             emitter.emit()
             continue
         place = builder.gep(floats_of(builder, function.args[-1]), [INDEX(op.FLOAT_MODE)])
@@ -108,7 +108,7 @@ def floats_of(builder: ir.IRBuilder, faults: Any) -> Any:
 
 
 class VertexWalk:
-    """Emits the loops over the rows and vertices of one driver, whose arguments come last."""
+    """Emits a driver's loops over rows and vertices; the driver's arguments come last."""
 
     def __init__(
         self, builder: ir.IRBuilder, cls: type[Vertex], columns: Columns, *arguments: Any
@@ -139,7 +139,7 @@ class VertexWalk:
                 self.emit_vertex(parts)
 
     def emit_vertex(self, parts: dict[tuple[int, str], Any]) -> None:
-        """Emit the code for one vertex; `parts` are its numbers, by field and part."""
+        """Emit the code for one vertex; `parts` has its numbers by field and part."""
         raise NotImplementedError
 
     def _words(self, row: Any) -> list[Any]:
@@ -155,13 +155,13 @@ class VertexWalk:
         return words
 
     def _number(self, column: Column, words: list[Any], k: Any) -> Any:
-        """Emit the number that a column holds for vertex `k` of a run."""
+        """Emit the number in a column for vertex `k` of a run."""
         builder = self.builder
         if column.kind == "affine":
             return builder.add(words[0], builder.mul(k, words[1]))
         if column.kind == "flat":
-            # No alias scope says that vertices do not write here: LLVM would load and store for
-            # several vertices at once, by gathers and scatters, which is twice as slow.
+            # An alias scope for tables, which vertices do not write, would let LLVM load and store
+            # for several vertices at once, by gathers and scatters, which is twice as slow.
             offset = builder.load(builder.gep(words[1], [k]))
             return builder.add(words[0], builder.zext(offset, INDEX))
         return words[0]
@@ -196,7 +196,7 @@ class DriverEmitter(VertexWalk):
             self._launch = launch_key(builder, floats_of(builder, self.faults))
 
     def emit_vertex(self, parts: dict[tuple[int, str], Any]) -> None:
-        """Emit the code that runs one vertex; `parts` are its numbers, by field and part."""
+        """Emit the code that runs one vertex; `parts` has its numbers by field and part."""
         self.run(parts[NUMBER, "number"], self.arguments(parts))
 
     def arguments(self, parts: dict[tuple[int, str], Any]) -> dict[str, Any]:
@@ -230,7 +230,7 @@ class DriverEmitter(VertexWalk):
         self._call(vertex, worker, arguments)
 
     def _call(self, vertex: Any, worker: Any, arguments: dict[str, Any]) -> None:
-        """Call `compute`; when it stops, the driver does as well."""
+        """Call `compute`; if it stops, the driver stops as well."""
         builder = self.builder
         if self._mode & STOCHASTIC:
             key = vertex_key(builder, self._launch, vertex, worker)
@@ -238,7 +238,7 @@ class DriverEmitter(VertexWalk):
         result = builder.call(self._compute, list(arguments.values()))
         status, returned = (builder.extract_value(result, number) for number in range(2))
         with builder.if_then(builder.icmp_signed("!=", status, NARROW(0)), likely=False):
-            # Smaller codes are those of index checks, which have recorded their fault.
+            # Smaller codes are from index checks, which have recorded their fault.
             stopped = builder.icmp_signed(">=", status, RAISED_STATUS)
             with builder.if_then(stopped):
                 trapped = builder.icmp_signed("==", status, TRAPPED_STATUS)
@@ -247,13 +247,13 @@ class DriverEmitter(VertexWalk):
             if self._before_it_ends is not None:
                 self._before_it_ends()
             builder.ret_void()
-        if self._returns:  # no other thread has this chunk
+        if self._returns:  # no other thread runs this chunk
             with builder.if_then(builder.not_(returned)):
                 place = builder.gep(self.faults, [INDEX(op.CHUNK_FALSE - op.FAULT_WORD)])
                 builder.store(INDEX(1), place)
 
     def _argument(self, argument: DriverArgument, parts: Mapping[tuple[int, str], Any]) -> Any:
-        """Emit an argument of `compute`; one that the form of a list does not need is undefined."""
+        """Emit an argument of `compute`; it is undefined if the form of a list does not need it."""
         builder, number, part = self.builder, argument.field, argument.part
         if number is None:
             return self._about if part == "about" else None

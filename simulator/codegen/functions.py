@@ -1,9 +1,9 @@
-"""Arithmetic in compiled code, according to `docs/arithmetic.md`.
+"""Arithmetic in compiled code, by the rules of `docs/arithmetic.md`.
 
-Numba implements `min`, `int` and the like for users, under its own typing rules; the functions here
-replace them and follow poplite's.  They are `abs`, `float`, `int`, `max` and `min`. Where Numba
-leaves a result undefined, its code is replaced: it promises LLVM that signed integers never
-overflow, and converts floats that no integer can hold.
+Numba implements `abs`, `float`, `int`, `max` and `min` by its own typing rules; the functions of
+this module replace them and follow poplite's rules. Where Numba is replaced: it promises LLVM that
+signed integers never overflow, and converts floats that do not overflow, and converts floats that
+do not fit any integer.
 
 Importing this module imports Numba.
 """
@@ -37,17 +37,17 @@ Emit = Callable[..., Any]
 """Emits a function of numbers, for an `Emission` and their values."""
 
 ResultType = Callable[[Sequence[Any]], Any]
-"""Returns the type of a result given those of arguments, None to reject them."""
+"""Returns the type of a result for types of arguments, or None to reject them."""
 
 
 def _define(function: Any, result: ResultType, *, casts: bool) -> Callable[[Emit], Emit]:
-    """Register a function of numbers, `function` as `compute` calls it.
+    """Register the code for `function`, a function of numbers that `compute` calls.
 
-    `casts` says whether arguments are cast to the type of the result first.
+    `casts` says whether arguments are first cast to the type of the result.
     """
 
     def stub(*args: Any) -> Any:
-        raise NotImplementedError("stands for emitted instructions")
+        raise NotImplementedError("this function represents emitted instructions")
 
     replacements[function] = stub
 
@@ -87,7 +87,7 @@ def _whole(args: Sequence[Any]) -> Any:
 
 def _emit_extreme(compare: Any) -> Emit:
     def emit(code: Emission, *args: Any) -> Any:
-        # Python's rule: a later argument wins only if the comparison is true, which decides NaN.
+        # Python's rule, also for NaN: a later argument is chosen only if the comparison is true.
         better = code.operation(compare, types.boolean, code.result, code.result)
         chosen = args[0]
         for arg in args[1:]:
@@ -134,7 +134,7 @@ def _of_kind(kind: Any) -> ResultType:
 
 
 def _emit_stored(element: type[ElementType[Any]]) -> Emit:
-    """Return an emitter of an integer as stored in an element and read back."""
+    """Return an emitter of an integer that is stored in an element and read back."""
 
     def emit(code: Emission, value: Any) -> Any:
         builder, (kind,) = code.builder, code.kinds
@@ -152,7 +152,7 @@ def _emit_stored(element: type[ElementType[Any]]) -> Emit:
 
 
 def _whole_unsigned(builder: ir.IRBuilder, value: Any) -> Any:
-    """Emit a float as an int from -2**63 to 2**64 - 1, cut to 64 bits."""
+    """Emit a float as an int from -2**63 to 2**64 - 1, truncated to 64 bits."""
     half = value.type(2.0**63)
     is_high = builder.fcmp_ordered(">=", value, half)
     whole = _saturated(builder, builder.select(is_high, builder.fsub(value, half), value))
@@ -173,7 +173,7 @@ def _emit_function(name: str) -> Emit:
 
 
 def _number_call(builder: ir.IRBuilder, name: str, args: Sequence[Any]) -> Any:
-    """Emit a call of a function of floats that each use of `compute` defines."""
+    """Emit a call of a function of floats, which each use of `compute` defines."""
     kind = args[0].type
     name = f"{NUMBER}{name}{OF_DOUBLE if kind == ir.DoubleType() else ''}"
     return call_named(builder, name, kind, args)
@@ -197,7 +197,7 @@ def _emit_whole(intrinsic: str) -> Emit:
 
 
 def _emit_fused(code: Emission, *args: Any) -> Any:
-    return code.builder.fma(*args)  # never `fmuladd`, which may be two operations
+    return code.builder.fma(*args)  # not `fmuladd`, which may be two operations
 
 
 def _emit_chosen(compare: Any) -> Emit:
@@ -261,7 +261,7 @@ def _emit_float_from_bits(code: Emission, bits: Any) -> Any:
 
 @_define(half_bits, _of_kind(types.int64), casts=False)
 def _emit_half_bits(code: Emission, number: Any) -> Any:
-    """Emit integer operations on the bits of a half that is held as a float32."""
+    """Emit integer operations on the bits of a half that is represented by a float32."""
     builder = code.builder
     value = _number_call(builder, "half", [_as_single(code, number)])
     word = builder.bitcast(value, WORD)
@@ -293,7 +293,7 @@ def _emit_half_from_bits(code: Emission, bits: Any) -> Any:
 
 
 def _saturated(builder: ir.IRBuilder, value: Any) -> Any:
-    """Emit the conversion of a float to int64 that saturates and makes 0 of NaN."""
+    """Emit the conversion of a float to int64 that saturates, with 0 for NaN."""
     name = f"llvm.fptosi.sat.i64.{value.type.intrinsic_name}"
     kind = ir.FunctionType(ir.IntType(64), [value.type])
     return builder.call(builder.module.declare_intrinsic(name, (), kind), [value])
@@ -312,7 +312,7 @@ def _replace_rounding(function: Callable[..., Any], intrinsic: str) -> None:
 
     @code_in_place_of(function, types.int64)
     def _emit_int(code: Emission, value: Any) -> Any:
-        return value  # Numba's converts through a double
+        return value  # Numba's own code converts through a double
 
 
 def _replace_arithmetic(function: Callable[..., Any], instruction: str) -> None:

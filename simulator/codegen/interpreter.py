@@ -1,11 +1,10 @@
-"""The compiled interpreter: control flow without Python.
+"""The compiled interpreter, which runs control flow without Python.
 
-A step costs a few nanoseconds instead of the hundreds of an interpreter in Python, so a Repeat of
-small Executes runs at the speed of the vertices.  `launcher` runs the vertices; this module runs
-all other ops.
+A step costs a few nanoseconds, instead of hundreds in a Python interpreter, so a Repeat of Executes
+runs at the speed of the vertices. `launcher` runs the vertices; this module runs all other ops.
 
-Only Python sees signals such as Ctrl-C, so the interpreter returns to it about every `SLICE_NS`, in
-the middle of a launch if necessary, and is called again.  It is entered with one argument
+Only Python handles signals such as Ctrl-C, so the interpreter returns to it about every `SLICE_NS`,
+in in the middle of a launch if necessary, and is called again. It is entered with one argument
 (`enter`): with seven, ctypes takes a quarter of a microsecond longer, and Python enters again after
 each block of a stream.
 
@@ -13,13 +12,13 @@ Data are exchanged with other ranks by persistent MPI requests::
 
     words    started, 2, requests, ...       `poplite.executable.encoding` lists them
 
-MPI is called through addresses that the words hold, never by name, so that cached code is
-independent of the MPI library.  It is polled until all requests are done; nothing waits inside MPI,
-which would not respond to Ctrl-C or notice ranks that have ended.
+MPI is called through addresses in the words, never by name, so that cached code is independent of
+the MPI library. It is polled until all requests are done; no call waits inside MPI, respond to
+Ctrl-C or notice ranks that have ended.
 
 Strict checks may let compiled code check a step and run it, a *look*
-(`poplite.simulator.strict.looks`). A look is atomic: if anything is wrong, a vertex faults, or it
-takes long, it leaves memory as it was, so that Python can do the check from the beginning.
+(`poplite.simulator.strict.looks`). A look is atomic: if a check or a vertex fails, or it takes too
+long, memory is unchanged, so that Python can do the check from the beginning.
 
 Importing this module imports llvmlite.
 """
@@ -111,7 +110,7 @@ def _at(item: int) -> int:
 
 
 def _found(words: Int64s, at: int) -> int:
-    """Call a kernel; return 0 if the look continues, or else the result of `look`."""
+    """Call a kernel; return 0 if the look continues, else the result of `look`."""
     rule, result = words[at + op.ITEM_RULE], _call(words, at)
     if rule == op.RULE_NEEDED:
         return 0 if result != 0 else IN_PYTHON
@@ -125,7 +124,7 @@ def _found(words: Int64s, at: int) -> int:
 
 
 def _is_launched(launch: int, state: Int64s) -> bool:
-    """Run a launch; return whether it ran to its end without a fault."""
+    """Run a launch; return whether it reached its end without a fault."""
     if run_launch(launch, state) < 0:
         state[op.STATE_CUT] = 0
         set_word(launch, op.LAUNCH_SPENT, 0)
@@ -138,7 +137,7 @@ def _is_launched(launch: int, state: Int64s) -> bool:
 
 
 def _run(words: Int64s, launches: Int64s, state: Int64s) -> int:
-    """Run the step and return 0; or return another result of `look`, with memory as before."""
+    """Run the step and return 0, or return another result of `look` and leave memory unchanged."""
     for item in range(words[op.LOOK_RUNS]):
         at = _at(item)
         if words[at + op.ITEM_FUNCTION] != 0:
@@ -155,7 +154,7 @@ def _run(words: Int64s, launches: Int64s, state: Int64s) -> int:
 
 
 def _mark(words: Int64s, launches: Int64s, state: Int64s) -> None:
-    """Do the work after a step without faults: copies, which do not fault, and kernels."""
+    """Do the work after a step without faults: kernels, and copies, which cannot fault."""
     for item in range(words[op.LOOK_RUNS], words[op.LOOK_MARKS]):
         at = _at(item)
         if words[at + op.ITEM_FUNCTION] == 0:
@@ -168,7 +167,7 @@ def _mark(words: Int64s, launches: Int64s, state: Int64s) -> None:
 
 @simple
 def look(words: Int64s, launches: Int64s, state: Int64s) -> int:
-    """Look at a step and run it; return 0, IN_PYTHON or AS_IT_IS."""
+    """Check a step and run it; return 0, IN_PYTHON or AS_IT_IS."""
     if words[op.LOOK_LEFT] == 0:
         return IN_PYTHON
     deadline = state[op.STATE_DEADLINE]
@@ -176,7 +175,7 @@ def look(words: Int64s, launches: Int64s, state: Int64s) -> int:
     result = _run(words, launches, state)
     if result == 0:
         _mark(words, launches, state)
-        if words[op.LOOK_TRUSTS] != 0:  # the step itself has yet to run
+        if words[op.LOOK_TRUSTS] != 0:  # the step itself is still to run
             result = AS_IT_IS
         elif words[op.LOOK_LEFT] > 0:
             words[op.LOOK_LEFT] -= 1
@@ -188,14 +187,14 @@ def look(words: Int64s, launches: Int64s, state: Int64s) -> int:
 
 
 WAIT_NS = 10_000_000
-"""Time after which an exchange that is not done returns to Python."""
+"""Time after which an unfinished exchange returns to Python."""
 
 ASKS = 64
-"""Polls between two readings of the clock."""
+"""Number of polls between two readings of the clock."""
 
 GIVES_WAY, SLEEP_US = 16, 20
-"""Polls that yield the processor before there are pauses, and the length of these: a rank that
-shares its processor with the one it waits for would only keep that from working."""
+"""Number of polls that yield the processor before pauses begin, and the length of pauses: a rank
+that shares its processor with the rank it waits for would only delay it."""
 
 _INT, _WORDS = ir.IntType(32), WORD.as_pointer()
 
@@ -255,7 +254,7 @@ _sleep = Primitive(_emit_sleep)
 
 @not_inlined
 def exchange(words: int, state: Int64s) -> int:
-    """Exchange data; return the nanoseconds that it waited, or -1 while it is not done."""
+    """Exchange data; return the time waited in nanoseconds, or -1 if it is not done yet."""
     if word(words, op.EXCHANGE_COUNT) == 0:
         return 0
     if word(words, op.EXCHANGE_STARTED) == 0:
@@ -278,7 +277,7 @@ def exchange(words: int, state: Int64s) -> int:
 
 
 def _finish(words: int) -> None:
-    """Note that an exchange is done."""
+    """Record that an exchange is done."""
     set_word(words, op.EXCHANGE_STARTED, 0)
     set_word(words, op.EXCHANGE_DONE, word(words, op.EXCHANGE_DONE) + 1)
 
@@ -290,13 +289,13 @@ SLICE_NS = 50_000_000
 """Time between two returns to Python."""
 
 LOOK_NS = 2_000
-"""Time between two readings of the clock, by the known cost of ops."""
+"""Time between two readings of the clock, from the known cost of ops."""
 
 OP_NS, LAUNCH_NS = 4, 32
-"""Assumed cost of ops and launches besides their vertices; few are between two readings."""
+"""Assumed cost of an op, or of a launch without its vertices."""
 
 SURPRISE_NS = 2_000_000
-"""Launches are measured anew when this much time between two readings is unexplained."""
+"""Launches are measured again if this much time between two readings is unexplained."""
 
 ARGUMENTS = 7
 """Number of arguments of `interpret`, all of them addresses."""
@@ -318,7 +317,7 @@ def _scalar(arena: Bytes, position: int, size: int) -> int:
 
 @not_inlined
 def _agree(arena: Bytes, position: int, size: int, same: bool, state: Int64s) -> bool:
-    """Return whether a scalar is the same in all replicas, or true in all of them or none."""
+    """Return whether a scalar is equal in all replicas, or true in all or none of them."""
     first = _scalar(arena, position, size)
     for replica in range(1, state[op.STATE_REPLICAS]):
         other = _scalar(arena, position + replica * state[op.STATE_STRIDE], size)
@@ -329,7 +328,7 @@ def _agree(arena: Bytes, position: int, size: int, same: bool, state: Int64s) ->
 
 @not_inlined
 def _all(arena: Bytes, position: int, first: int, count: int, state: Int64s) -> None:
-    """Store in each replica whether some bytes are all true."""
+    """Store in each replica whether all of some bytes are true."""
     for replica in range(state[op.STATE_REPLICAS]):
         shift, is_true = replica * state[op.STATE_STRIDE], 1
         for number in range(count):
@@ -356,7 +355,7 @@ def _row_of_case(ops: Int64s, at: int, value: int) -> int:
 
 @not_inlined
 def _count_looked(row: int, end: int, counts: Int64s, state: Int64s) -> int:
-    """Note that rows up to `end` ran, and return that."""
+    """Record that rows up to `end` ran, and return `end`."""
     while row < end:
         counts[row] += 1
         if state[op.STATE_TRACE] != 0:
@@ -375,17 +374,17 @@ def interpret(
     returns: Int64s,
     counts: Int64s,
 ) -> int:
-    """Run ops from the row in `state` on; return DONE, PAUSED, CALLED, FAULTED or WAITING.
+    """Run ops, beginning at the row in `state`; return DONE, PAUSED, CALLED, FAULTED or WAITING.
 
-    `loops` are the iterations left of each Repeat, `returns` the rows after CALLs that have not
-    returned, `counts` how often each row ran.
+    `loops` are the remaining iterations of each Repeat, `returns` the rows after open CALLs,
+    `counts` how often each row ran.
     """
     row, now = state[op.STATE_ROW], clock(state)
     deadline = now + SLICE_NS
     state[op.STATE_DEADLINE] = deadline
     left = state[op.STATE_LEFT]
     while now < deadline and left > 0:
-        allowed = min(LOOK_NS, OP_NS * left)  # at most so many ops, except to the end of a step
+        allowed = min(LOOK_NS, OP_NS * left)  # maximum number of ops, except to the end of a step
         looked, budget, recent = now, allowed, 0
         while budget > 0:
             at = row * op.OP_WORDS
@@ -407,7 +406,7 @@ def interpret(
                     record(state[op.STATE_TRACE], row)
                 row += 1
                 budget -= cost + LAUNCH_NS
-                if ops[at + 2] != 0:  # the step continues, and must not be cut between launches
+                if ops[at + 2] != 0:  # the step continues: no interruption between launches
                     budget = max(budget, 1)
             elif kind == op.AGAIN:
                 loops[ops[at + 1]] -= 1
@@ -444,11 +443,11 @@ def interpret(
                     state[op.STATE_CALLBACK], state[op.STATE_ROW] = op.LOOK_IN_PYTHON, row + 1
                     state[op.STATE_REASON] = op.CALLED
                     return op.CALLED
-                if found == AS_IT_IS:  # also from now on, until steps are checked again
+                if found == AS_IT_IS:  # applies until steps are checked again
                     ops[at + 2] = ops[at + 1] if ops[at + 2] == 1 else 1
                     ops[at + 1] = word(ops[at + 3], op.LOOK_LAUNCH)
                     ops[at], ops[at + 3] = op.LAUNCH, 0
-                    budget = max(budget, 1)  # what it writes counts as written already
+                    budget = max(budget, 1)  # the elements it writes already count as written
                 else:
                     budget = ops[at + 1]  # then read the clock, unless the step continues
                     row = _count_looked(row, row + ops[at + 2], counts, state)
@@ -487,7 +486,7 @@ def interpret(
                 return op.DONE
         left -= recent
         now = clock(state)
-        if now - looked > allowed - budget + SURPRISE_NS:  # one of them takes longer than it did
+        if now - looked > allowed - budget + SURPRISE_NS:  # one launch takes longer than before
             for number in range(recent):
                 forget_cost(state[op.STATE_RECENT + number])
     state[op.STATE_ROW], state[op.STATE_REASON] = row, op.PAUSED
@@ -508,5 +507,5 @@ _enter = Primitive(_emit_enter)
 
 @simple
 def enter(words: Int64s) -> int:
-    """Run the interpreter, with its arguments in `words`, followed by its own address."""
+    """Run the interpreter; `words` are its arguments, followed by its own address."""
     return _enter(words)

@@ -1,9 +1,9 @@
-"""The functions through which `compute` accesses lanes.
+"""Define the functions through which `compute` accesses lanes.
 
-FLOAT has the same representation in memory and in lanes: it is loaded and stored by one instruction
-for all lanes, which masks absent ones where the processor can do that.  All other types are
-converted element by element, in a loop that LLVM vectorizes.  Priced code loads, stores and
-converts all lanes at once, whatever their representation in memory.
+FLOAT has the same representation in memory and in lanes: one instruction loads or stores all lanes,
+and masks absent lanes if the processor can do that. All other types are element, in a loop that
+LLVM vectorizes. Priced code loads, stores and converts all lanes at once, converts all lanes at
+once, for any representation in memory.
 
 Importing this module imports llvmlite, not Numba.
 """
@@ -49,7 +49,7 @@ BYTE, PLACE = ir.IntType(8), ir.IntType(32)
 
 
 def present(builder: ir.IRBuilder, count: Any, width: int = WIDTH) -> Any:
-    """Emit which of some lanes are below a count: <width x i1>."""
+    """Emit a mask of the lanes whose numbers are less than a count: <width x i1>."""
     some = splat(builder, builder.trunc(count, BYTE), width)
     return builder.icmp_signed("<", _numbers(width), some)
 
@@ -90,7 +90,7 @@ def smaller_of(builder: ir.IRBuilder, a: Any, b: Any) -> Any:
 
 @contextmanager
 def loop(builder: ir.IRBuilder, count: Any) -> Iterator[Any]:
-    """Emit a loop that LLVM vectorizes, rather than 64 copies of its body."""
+    """Emit a loop that LLVM vectorizes, instead of 64 copies of its body."""
     before = builder.basic_block
     head, body, end = (builder.append_basic_block(f"lanes.{name}") for name in ("", "body", "end"))
     builder.branch(head)
@@ -109,7 +109,7 @@ def loop(builder: ir.IRBuilder, count: Any) -> Iterator[Any]:
 
 
 def array_of(builder: ir.IRBuilder, value: Any) -> Any:
-    """Emit an array on the stack with the numbers of a vector; truth values are bytes there."""
+    """Emit an array on the stack with the numbers of a vector; truth values become bytes."""
     kind = value.type
     if kind.element == TRUTH:
         kind = ir.VectorType(BYTE, kind.count)
@@ -140,7 +140,7 @@ def masks_in_hardware(features: str) -> bool:
 
 
 def lane_accessors(declared: Collection[str], cls: type[Vertex], use: Use, *, masked: bool) -> str:
-    """Return the text of a module that defines the `declared` accessors of lanes of a class."""
+    """Return the text of a module that defines the `declared` lane accessors of a class."""
     module = ir.Module()
     for number, field in enumerate(cls.fields.values()):
         access = access_of(cls, field, use)
@@ -161,14 +161,14 @@ def lane_accessors(declared: Collection[str], cls: type[Vertex], use: Use, *, ma
 
 
 def _begun(module: ir.Module, kind: ir.FunctionType, name: str) -> ir.IRBuilder:
-    """Return the builder of the body of an accessor."""
+    """Return the builder for the body of an accessor."""
     function = ir.Function(module, kind, name)
     function.attributes.add("alwaysinline")
     return ir.IRBuilder(function.append_basic_block())
 
 
 def define_span(builder: ir.IRBuilder, number: int, *, checked: bool) -> None:
-    """Define the check that elements exist; it takes first, count, length and vertex record."""
+    """Define the check that elements exist; it takes first, count, length, vertex record."""
     if not checked:
         builder.ret(TRUTH(1))
         return
@@ -192,7 +192,7 @@ def define_span(builder: ir.IRBuilder, number: int, *, checked: bool) -> None:
 
 
 class LaneAccess:
-    """Loads and stores lanes of one field, each element by `access`.
+    """Loads and stores lanes of one field; `access` converts each element.
 
     Attributes:
         seen: LLVM type of the lanes in `compute`.
@@ -204,7 +204,7 @@ class LaneAccess:
         self.seen = ir.VectorType(seen_type(access.element), width)
 
     def define_load(self, builder: ir.IRBuilder) -> None:
-        """Define the load of lanes at an address, `count` of them."""
+        """Define the load of `count` lanes at an address."""
         at, count, about = builder.function.args
         access = self._access
         if access.own is None:
@@ -221,7 +221,7 @@ class LaneAccess:
             builder.ret(vector_of(builder, array, self.seen))
 
     def define_store(self, builder: ir.IRBuilder) -> None:
-        """Define the store of `count` lanes; it returns the same as stores of elements."""
+        """Define the store of `count` lanes; it returns the same status as stores of elements."""
         at, values, count, about = builder.function.args
         access = self._access
         if access.own is None:
@@ -244,7 +244,7 @@ class LaneAccess:
         builder.ret(builder.load(place))
 
     def _is_one_access(self) -> bool:
-        """Return whether code that runs loads or stores all lanes at once."""
+        """Return whether code to be run loads or stores all lanes at once."""
         return self._access.element is FLOAT and self._masked and not self._access.logged
 
     def _vector(self, builder: ir.IRBuilder, at: Any) -> Any:

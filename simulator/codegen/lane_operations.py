@@ -1,25 +1,25 @@
-"""Lanes in compiled code: a vector of numbers, with the count of those present.
+"""Lanes in compiled code: a vector of numbers, with the number of lanes that are present.
 
     {<64 x float> values, i64 count}                 self.x.lanes(i)
-    {<16 x float> values, i64 count}                 self.x.lanes(i, 16): a quarter of the registers
-    a + b, a * 0.5, -a, abs(a), np.maximum(a, b)     instructions on vectors
-    a.sum()                                          six of them, on half as many lanes each time
+    {<16 x float> values, i64 count}                 self.x.lanes(i, 16), in a quarter of the
+    registers a + b, a * 0.5, -a, abs(a), np.maximum(a, b)     instructions on vectors
+    a.sum()                                          six instructions, each on half as many lanes
     pl.lanes.map(f, a, 2.0)                          a loop over the lanes
 
 A vector has 64 numbers, or, if `compute` requests fewer by a literal, the least power of two that
-is enough and fills a vector of most processors.  Operations are instructions on all lanes.  If the
-operands have different counts, lanes that only one of them has are kept by a `select`, which LLVM
-removes if both counts are constants.  An absent lane has a defined but meaningless value.  Sums are
-added in the order of the instructions: no flag lets LLVM reorder them, so they have the same bits
-on every processor.  If floating-point exceptions stop a vertex, operations are tested lane by lane,
-on those that are present.
+suffices and fills a vector of most processors. Operations are instructions on all lanes. If the
+operands have different counts, a `select` preserves lanes that only one of them has, and LLVM
+removes it if both counts are constants. An absent lane has a defined but meaningless value. Sums
+are added in the order of the instructions: no flag lets LLVM reorder them, so they have the same
+bits on every processor. If floating-point exceptions stop a vertex, operations are tested for each
+lane that is present.
 
 Like all accesses, those to lanes call small functions that each use of a class defines
 (`poplite.simulator.codegen.lane_accessors`); the last number is the width of the vector::
 
-    field.span.0(first, count, length, about)    whether these elements are there; else compute ends
+    field.span.0(first, count, length, about)    whether these elements exist; else compute ends
     field.lanes.0.64(address, count)             their numbers, widened to what compute sees
-    field.set_lanes.2.64(address, values, count) the other way
+    field.set_lanes.2.64(address, values, count) the reverse
 
 `poplite.vertex.compute.lanes` defines the meaning of lanes.  Importing this module imports Numba,
 and registers the rules with `poplite.jit.rules`.
@@ -73,14 +73,14 @@ from poplite.vertex.compute.lanes import IDENTITIES, JOINS, WIDTH
 
 
 class LanesType(WidenedType):
-    """Lanes of numbers of a type `lane`: boolean, int64, uint64 or float32; at most `width`."""
+    """At most `width` lanes of a type `lane`: boolean, int64, uint64 or float32."""
 
     def __init__(self, lane: Any, width: int = WIDTH) -> None:
         self.lane, self.width = lane, width
         super().__init__(f"Lanes({lane}, {width})")
 
     def is_within(self, other: Any) -> bool:
-        """Return whether the other lanes have the same type, and are as wide or wider."""
+        """Return whether the other lanes have the same type, and at least the same width."""
         is_wider = isinstance(other, LanesType) and other.width >= self.width
         return is_wider and other.lane == self.lane
 
@@ -92,7 +92,7 @@ class _ValuesType(types.Type):
 
 
 def lane_type(lane: Any) -> ir.Type:
-    """LLVM type of one lane."""
+    """Return the LLVM type of one lane."""
     if lane == types.boolean:
         return TRUTH
     return ir.FloatType() if lane == types.float32 else INDEX
@@ -109,7 +109,7 @@ def _parts_of_lanes(kind: LanesType) -> list[tuple[str, Any]]:
 
 
 def made(code: Emission, values: Any, count: Any) -> Any:
-    """Emit the lanes of a result from values and a count."""
+    """Emit lanes from values and a count."""
     builder, nothing = code.builder, code.register(code.result)(ir.Undefined)
     return builder.insert_value(builder.insert_value(nothing, values, 0), count, 1)
 
@@ -139,7 +139,7 @@ def each_lane(
     """Emit a loop that applies `emit` to the numbers of each lane; return the vector of results.
 
     `arguments` are pairs of a lane's type and a vector, or of None and a number. The numbers of a
-    vector pass through an array, which LLVM turns into vectors again once it has unrolled the loop.
+    vector pass through an array, which becomes vectors again once LLVM has unrolled the loop.
     """
     width = next(value.type.count for lane, value in arguments if lane is not None)
     arrays = [None if lane is None else array_of(builder, value) for lane, value in arguments]
@@ -169,8 +169,8 @@ Emit = Callable[[ir.IRBuilder, Any, Any, Any], Any]
 """Emits an operation on two vectors of lanes of a type."""
 
 EmitJoined = Callable[..., tuple[Any, Any]]
-"""Emits an operation for an `Emission` and operands, each given as values and count, where the
-count of a number is None; returns its values and their count."""
+"""Emits an operation for an `Emission` and operands, each given as values and count (None for a
+number); returns its values and their count."""
 
 _KINDS = {
     types.boolean: Kind.BOOL,
@@ -213,7 +213,7 @@ _OPERATIONS: dict[str, tuple[Emit, tuple[Any, ...]]] = {
     "larger": (_extreme(">"), (replacements[np.maximum],)),
     "smaller": (_extreme("<"), (replacements[np.minimum],)),
 }
-"""By name in `poplite.vertex.compute.arithmetic`: the emitter, and Numba's keys."""
+"""Emitters and Numba's keys, by names in `poplite.vertex.compute.arithmetic`."""
 
 
 def _emit(code: Emission, lane: Any, name: str, a: Any, b: Any, count: Any) -> Any:
@@ -227,7 +227,7 @@ def _emit(code: Emission, lane: Any, name: str, a: Any, b: Any, count: Any) -> A
 
 
 def _joined(code: Emission, lane: Any, name: str, one: Any, other: Any) -> tuple[Any, Any]:
-    """Emit an operation on lanes, each given as values and count; the count of a number is None."""
+    """Emit an operation on lanes, each given as values and count, None for a number."""
     builder, (a, m), (b, n) = code.builder, one, other
     width = max(a.type.count, b.type.count)
     a, b = (widened(builder, each, width) for each in (a, b))
@@ -255,7 +255,7 @@ def _widest(kinds: Sequence[Any]) -> Any:
 
 
 def _register(key: Any, operands: int, emit: EmitJoined) -> None:
-    """Register a function of a number of operands, lanes or numbers, at least one of them lanes."""
+    """Register a function of `operands` lanes or numbers, at least one of which is lanes."""
 
     @rule_for(key)
     def rule(*args: Any) -> Any:
@@ -357,7 +357,7 @@ _register_unary(replacements[abs], _emit_absolute)
 
 
 def _fold(code: Emission, name: str, value: Any) -> Any:
-    """Emit the reduction of all present lanes: the second half into the first, down to one."""
+    """Emit the reduction of all present lanes: repeatedly, the second half joins the first."""
     builder, kind = code.builder, code.kinds[0]
     values, count = parts(builder, value)
     half = kind.width // 2
@@ -460,7 +460,7 @@ _UNKNOWN = ir.Constant(TRUTH, 0)
 """Marks the missing guard of an access."""
 
 LEAST = 8
-"""The least width of a vector: eight floats are 32 bytes."""
+"""Minimum width of a vector: eight floats are 32 bytes."""
 
 
 def width_of(count: int) -> int:

@@ -1,20 +1,20 @@
-"""Compiled code that runs one launch: chunk after chunk, or shared by threads.
+"""Compiled code that runs one launch: its chunks in sequence, or shared by threads.
 
-The cost of a launch is known from its first runs.  In those, and whenever a launch takes long, it
-runs in pieces: one vertex, two, four, as long as they are quick, and the clock is read after each.
-So a launch of a million slow vertices can be cut after any of them, and a launch of six quick ones
-is not slowed down.
+The cost of a launch is known from its first runs. In these, and whenever it takes long, a launch
+runs in pieces: one vertex, two, four, as long as pieces are quick; the clock is read after each.
+So a launch of a million slow vertices can be cut after any of them, and a launch of six quick
+vertices vertices is not slowed down.
 
 Threads share a launch through the C entry point `parallel_for` of Numba's threading layer, with
 `run_shares` as the function that one thread runs on one chunk.
 
 The rows of the driver that moves bytes are the records of `poplite.executable.encoding`. Blocks of
-a few sizes, up to a cache line, are moved by one load and one store, as a call of the C library
-costs more than the move.  One element repeated contiguously is a loop of stores, which LLVM
-vectorizes.  In launches too large for the caches, large blocks are written with non-temporal
+a few sizes, up to a cache line, are moved by one load and one store, since a call of the C library
+costs more than the move. One element repeated contiguously is a loop of stores, which LLVM
+vectorizes. In launches too large for the caches, large blocks are written with non-temporal
 stores.
 
-The slots of a compute set with counted vertices are added up by a driver too: its rows are one
+A driver also adds up the slots of a compute set with counted vertices: its rows are one
 record (`encoding.SLOTS_WORDS`).
 
 Importing this module imports llvmlite.
@@ -34,10 +34,10 @@ from poplite.jit.kernel_code import BOOL, WORD, Primitive, count_up, not_inlined
 from poplite.jit.kernels import Bytes, Int64s
 
 LONG_NS = 2_000_000
-"""A launch that costs more always runs in pieces."""
+"""Cost above which a launch always runs in pieces."""
 
 PIECE_NS = 1_000_000
-"""A piece that took longer is followed by a smaller one."""
+"""Time above which a piece is followed by a smaller one."""
 
 CHUNK_BYTES = 8 * op.CHUNK_WORDS
 
@@ -62,7 +62,7 @@ def _emit_address(builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
 
 
 def _on_stack(builder: ir.IRBuilder, kind: Any) -> Any:
-    """Allocate a value on the stack, in the entry block so that loops allocate it once."""
+    """Allocate a value on the stack, in the entry block, so that loops allocate it only once."""
     with builder.goto_entry_block():
         return builder.alloca(kind)
 
@@ -99,8 +99,8 @@ def _emit_call(builder: ir.IRBuilder, args: Sequence[Any]) -> None:
 def _emit_share(builder: ir.IRBuilder, args: Sequence[Any]) -> None:
     """Emit `parallel_for(kernel, args, dimensions, steps, data, 0, 1, get_num_threads())`.
 
-    Source of the signature: numba/np/ufunc/omppool.cpp; a thread sees `args` advanced by
-    `steps` and `dimensions[0]` set to its share.
+    Source of the signature: numba/np/ufunc/omppool.cpp; a thread gets `args` advanced by
+    `steps`, and its share in `dimensions[0]`.
     """
     chunks, count, state, data = args
     passed = [builder.inttoptr(chunks, _BYTES), count, WORD(CHUNK_BYTES)]
@@ -133,7 +133,7 @@ def _run_chunk(chunk: int) -> None:
 
 
 def _run_pieces(chunk: int, state: Int64s) -> None:
-    """Run a chunk from where it resumes, until its end, a fault or the deadline."""
+    """Run a chunk from its resume position to its end, a fault or the deadline."""
     rows, width = word(chunk, op.CHUNK_ROWS), word(chunk, op.CHUNK_WIDTH)
     high, last = word(chunk, op.CHUNK_HIGH), word(chunk, op.CHUNK_LAST)
     row, vertex = word(chunk, op.CHUNK_ROW), word(chunk, op.CHUNK_VERTEX)
@@ -160,9 +160,9 @@ def _run_pieces(chunk: int, state: Int64s) -> None:
 
 
 def run_shares(chunks: Int64s, dimensions: Int64s, steps: Int64s, state: Int64s) -> None:
-    """Run one thread's share of a launch; the kernel passed to the threading layer.
+    """Run one thread's share of a launch, as the kernel for the threading layer.
 
-    `chunks` holds the address of its first chunk, `dimensions` their number, `steps` the bytes from
+    `chunks` has the address of its first chunk, `dimensions` their number, `steps` the bytes from
     one to the next; `state` is null unless they run in pieces.
     """
     first = chunks[0]
@@ -199,7 +199,7 @@ def _run_measured(launch: int, chunks: int, count: int, shared: bool, state: Int
         return -1
     set_word(launch, op.LAUNCH_SPENT, 0)
     state[op.STATE_CUT] = 0
-    # The first run also brings data into the caches, so the quickest run counts.
+    # The first run also brings data to the caches, so the quickest run counts.
     known = word(launch, op.LAUNCH_COST)
     set_word(launch, op.LAUNCH_COST, spent if known == 0 else min(spent, known))
     if spent < LONG_NS:
@@ -227,7 +227,7 @@ def _run_as_needed(launch: int, state: Int64s) -> int:
 
 
 def run_launch(launch: int, state: Int64s) -> int:
-    """Run a launch; return its cost in nanoseconds, or -1 if the deadline cut it."""
+    """Run a launch; return its cost in nanoseconds, or -1 if it was cut at the deadline."""
     if word(launch, op.LAUNCH_UNMEASURED) != 0 or word(launch, op.LAUNCH_SHARE_COUNT) > 0:
         return _run_as_needed(launch, state)
     chunk = word(launch, op.LAUNCH_CHUNKS)
@@ -245,7 +245,7 @@ def forget_cost(launch: int) -> None:
 
 
 def record(trace: int, row: int) -> None:
-    """Record that a row ran, if there is room."""
+    """Record that a row ran, if there is space."""
     used = word(trace, op.TRACE_USED)
     if used < word(trace, op.TRACE_ROOM):
         set_word(trace, op.TRACE_ROWS + used, row)
@@ -268,7 +268,7 @@ def expect(launch: int) -> None:
 
 
 def collect(launch: int, position: int) -> None:
-    """Store in the arena of every chunk whether none of the vertices there returned false."""
+    """Store in the arena of every chunk whether none of its vertices returned false."""
     for part in range(3):  # first all are set to true, then chunks and shares clear some
         chunk = word(launch, op.LAUNCH_CHUNKS if part < 2 else op.LAUNCH_SHARES)
         for _ in range(word(launch, op.LAUNCH_COUNT if part < 2 else op.LAUNCH_SHARE_COUNT)):
@@ -310,13 +310,13 @@ INLINE_BYTES = (1, 2, 4, 8, 16, 32, 64)
 """Sizes of blocks that are moved by one load and one store."""
 
 LINE_BYTES = 64
-"""Bytes that are written past the caches at a time."""
+"""Number of bytes that are written past the caches at a time."""
 
 STREAMED_BLOCK = 4096
-"""Bytes from which a block is written past the caches."""
+"""Minimum size in bytes of a block that is written past the caches."""
 
 Place = Callable[[Any], tuple[Any, Any]]
-"""From the number of a block to its destination and its source."""
+"""Maps the number of a block to its destination and its source."""
 
 
 class _Mover:
@@ -326,7 +326,7 @@ class _Mover:
         self.builder, self.arena, self.streamed = builder, arena, streamed
 
     def record(self, rows: Any, number: Any) -> None:
-        """Emit the moves of a record: blocks at even distances, or a list."""
+        """Emit the moves of a record: evenly spaced blocks, or a list."""
         builder = self.builder
         record = builder.gep(rows, [builder.mul(number, WORD(RECORD_WORDS))])
         to, start, count, size, far, near = (
@@ -379,7 +379,7 @@ class _Mover:
                     self._block(*place(row), size, width)
 
     def _by_size(self, size: Any) -> Any:
-        """Yield each size that is moved inline, and None for all others, where its code goes."""
+        """Yield each size that is moved inline, then None for all others, to emit its code."""
         builder = self.builder
         done, other = (builder.append_basic_block() for _ in range(2))
         chosen = builder.switch(size, other)
@@ -410,7 +410,7 @@ class _Mover:
                     _copy(builder, to, start, size)
 
     def _stream(self, to: Any, start: Any, size: Any) -> None:
-        """Emit a copy in cache lines of the destination, and of the bytes around them."""
+        """Emit a copy of the destination's cache lines, and of the bytes before and after them."""
         builder = self.builder
         before = builder.and_(builder.neg(builder.ptrtoint(to, WORD)), WORD(LINE_BYTES - 1))
         _copy(builder, to, start, before)
@@ -458,7 +458,7 @@ _fence = Primitive(_emit_fence)
 def move(
     arena: Bytes, rows: Int64s, low: int, high: int, first: int, last: int, faults: Int64s
 ) -> None:
-    """Move the bytes of records `low` to `high`; the arguments after them are common to drivers."""
+    """Move the bytes of records `low` to `high`; other arguments are those of all drivers."""
     for number in range(low, high):
         _move_record(arena, rows, number)
 
@@ -466,10 +466,10 @@ def move(
 def move_past_caches(
     arena: Bytes, rows: Int64s, low: int, high: int, first: int, last: int, faults: Int64s
 ) -> None:
-    """Move the bytes of some records, large blocks past the caches; as `move`."""
+    """Move the bytes of some records like `move`, with large blocks past the caches."""
     for number in range(low, high):
         _stream_record(arena, rows, number)
-    _fence()  # stores past the caches are not ordered otherwise
+    _fence()  # otherwise stores past the caches are not ordered
 
 
 # -- sums of slots ---------------------------------------------------------------------------------
@@ -480,7 +480,7 @@ def _add(place: int, number: int, value: int) -> None:
 
 
 def _pack(record: Int64s, table: int) -> None:
-    """Set the cycles of vertices that share workers; each runs on the worker free first."""
+    """Set the cycles of vertices that share workers; each runs on the worker that is free first."""
     busy, workers, vertices = (
         record[op.SLOTS_BUSY],
         record[op.SLOTS_WORKERS],
@@ -510,7 +510,7 @@ def _pack(record: Int64s, table: int) -> None:
 def sum_slots(
     arena: Bytes, record: Int64s, low: int, high: int, first: int, last: int, faults: Int64s
 ) -> None:
-    """Add the slots of one execution to the totals of a record, as a driver."""
+    """Add the slots of one execution to the totals of a record; this is a driver."""
     cycles, most = record[op.SLOTS_CYCLES], record[op.SLOTS_MOST]
     totals, tiles = record[op.SLOTS_TOTALS], record[op.SLOTS_TILES]
     for tile in range(tiles):

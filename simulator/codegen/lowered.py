@@ -1,18 +1,18 @@
-"""A typed `compute`, lowered once to LLVM code for several uses.
+"""Lower a typed `compute` once to LLVM code for several uses.
 
     define {i32, i1} @vertex.compute(ptr %x, i64 %x.length, ..., ptr %about)
 
-Its accesses are calls of accessors, which are only declared; `linked_compute` links those of a use.
-It returns a status, 0 if `compute` reached its end, and the result.  Any definition of this name
-can replace it: it need not be made by Numba.
+Its accesses are calls of accessors, which are only declared; `linked_compute` links those for a
+use. It returns a status, 0 if `compute` reached its end, and the result. Any definition of this
+name can replace it; it need not be made by Numba.
 
 If a driver's mode has traps, every operation, cast and store of `compute` is followed by the test
-of `poplite.vertex.compute.float_modes.happened`. Each function collects the results in the sign of
+in `poplite.vertex.compute.float_modes.happened`. Each function collects the results in the sign of
 one integer, by integer operations on the bits, so that LLVM can still vectorize loops; the function
-returns it as its status, and the driver stops.  If a `while` loop may never end because of an
-exception, the function returns at once.
+returns it as its status, and the driver stops. If an exception might prevent a `while` loop from
+ending, the function returns at once.
 
-The processor's flags are not read, as LLVM may also compute what the program skips.
+The processor's flags are not read, since LLVM may also compute values that the program skips.
 
 Importing this module imports Numba.
 """
@@ -80,12 +80,12 @@ _NAMES: dict[object, str] = {
 
 
 class Traps:
-    """The tests of one function and of those that it calls.
+    """The tests of one function and of the functions it calls.
 
     Args:
         enabled: the exceptions that stop a vertex (`poplite.machine.floating_point`).
-        at_once: whether functions return where an exception happens, not at their end.
-        stores: whether stores of too large values stop it as well.
+        at_once: whether functions return at an exception, instead of at their end.
+        stores: whether stores of too large values also stop a vertex.
     """
 
     def __init__(self, enabled: int, *, at_once: bool, stores: bool) -> None:
@@ -94,8 +94,8 @@ class Traps:
         self._is_inside = False
 
     def concerns(self, key: object, kinds: Sequence[Any]) -> bool:
-        """Return whether an operation, given by Numba's `key`, is tested by itself."""
-        # Operations on lanes consist of those on numbers.
+        """Return whether an operation, given by Numba's `key`, has its own test."""
+        # Operations on lanes consist of operations on numbers.
         has_lanes = any(isinstance(each, LanesType) for each in kinds)
         return key in _NAMES and not self._is_inside and not has_lanes
 
@@ -103,7 +103,7 @@ class Traps:
         self, code: Emission, key: object, operands: Sequence[Any], emit: Callable[[], Any]
     ) -> Any:
         """Emit an operation and its test; return its result."""
-        self._is_inside = True  # the parts of an operation are not tested by themselves
+        self._is_inside = True  # the parts of an operation have no tests of their own
         try:
             result = emit()
         finally:
@@ -117,12 +117,12 @@ class Traps:
             self.note(code, appears(code.builder, exceeds(code.builder, result), value))
 
     def stored(self, code: Emission, found: Any) -> None:
-        """Emit the test of a store; `found` (i32) is negative where the value was too large."""
+        """Emit the test of a store; `found` (i32) is negative if the value was too large."""
         if self._stores:
             self.note(code, found)
 
     def note(self, code: Emission, found: Any) -> None:
-        """Emit that the vertex is to stop where `found` (i32) is negative."""
+        """Emit code that stops the vertex if `found` (i32) is negative."""
         builder = code.builder
         if self._at_once:
             happened = builder.icmp_signed("<", found, STATUS(0))
@@ -135,7 +135,7 @@ class Traps:
         builder.store(builder.or_(builder.load(place), found), place)
 
     def status(self, builder: ir.IRBuilder) -> Any:
-        """Emit the status that the function returns; None for that of success."""
+        """Emit the status that the function returns; None means success."""
         place = self._found.get(builder.function.name)
         if place is None:
             return None
@@ -170,7 +170,7 @@ class Traps:
         if not enabled:
             return []
         found = exceeds(builder, result)
-        if not self._enabled & INVALID:  # otherwise NaN is detected anyway
+        if not self._enabled & INVALID:  # with INVALID, NaN is detected anyway
             found = builder.and_(found, builder.not_(exceeds(builder, result, 1)))
         found = appears(builder, found, *floats)
         if enabled != meant:
@@ -197,7 +197,7 @@ def _does_not_fit(builder: ir.IRBuilder, value: Any, most: float) -> Any:
 def lowered_text(cls: type[Vertex], mode: int) -> str:
     """Return `compute` of a class as the text of an unoptimized LLVM module.
 
-    Raises `VertexCompileError` when it is outside the dialect.
+    Raises `VertexCompileError` if it is outside the dialect.
     """
     checked, arguments = check(cls), {each.name: each.kind for each in arguments_of(cls)}
 

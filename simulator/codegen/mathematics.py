@@ -1,11 +1,11 @@
 """Mathematical functions: kernels of `poplite.vertex.compute.mathematics` as LLVM instructions.
 
-A kernel is called once, with values that emit an instruction for each of its operations::
+A kernel is called once, with values whose operations each emit an instruction::
 
     x * 0.5 + 1.0       %1 = fmul float %x, 0.5
                         %2 = fadd float %1, 1.0
 
-There are no flags that let LLVM contract or reorder. Importing this module imports llvmlite.
+No flags let LLVM contract or reorder operations. Importing this module imports llvmlite.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Value:
         return _Value(self.builder, emitted)
 
     def beside(self, other: Any) -> Any:
-        """Return the other operand: a plain number is of this value's type."""
+        """Return another operand; a plain number gets the type of this value."""
         if isinstance(other, _Value):
             return other.emitted
         return self.emitted.type(float(other) if self.emitted.type in _INTEGERS else int(other))
@@ -168,8 +168,8 @@ class _Evaluator:
     def _double_of_integer(self, value: _Value) -> _Value:
         """Emit the conversion of an int64 to double, in operations that all processors vectorize.
 
-        Both halves become a double exactly, as the lowest digits of a large one: 2^52 and the lower
-        half; 2^84, and 2^32 times the upper half with 2^31 added. Only their sum is rounded.
+        Both halves become exact doubles, as the lowest digits of a large one: 2^52 plus the lower
+        half; 2^84 plus 2^32 times the upper half with 2^31 added. Only their sum is rounded.
         """
         half = (1 << 32) - 1
         lower = self.floats((value & half) | _bits_of(2.0**52))

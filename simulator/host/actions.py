@@ -1,7 +1,7 @@
-"""Actions of Python in a running program: print, stop it, compare replicas, stamp cycles.
+"""Actions of Python in a running program: print, stop, compare replicas, stamp cycles.
 
-PrintTensor writes a vector on one line or several, each row of a matrix on a line indented by two
-spaces.  Numbers are in columns, and long tensors are cut in the middle::
+PrintTensor writes a vector on one or several lines, and each row of a matrix on a line indented by
+two spaces. Numbers are in columns, and the middle of long tensors is omitted::
 
     v1: [1.0000000 1.5000000]
     m: [
@@ -49,11 +49,11 @@ MASK = (1 << 32) - 1
 
 
 class Host:
-    """The actions of an executable, ready to run.
+    """The actions of an executable that are ready to run.
 
     Attributes:
         calls: the function that runs each action, by its number.
-        where: returns the words for the running step, for messages.
+        where: returns the current step as text, for messages.
         acting: returns the number of the action that is running.
         links: streams, remote buffers and host functions.
         cycles: returns the cycles of all runs so far.
@@ -99,17 +99,17 @@ class Host:
                 return lambda: self._equal(action)
             case Stamp():
                 return lambda: self._stamp(action)
-        return lambda: None  # until something is connected
+        return lambda: None  # until a function is connected
 
     def doing(self) -> str:
-        """Return the words for the user's callback that is running; empty if none is."""
+        """Return the running callback of the user as text; empty if none is running."""
         number = self.acting()
         return "" if number is None else describe(self._actions[number])
 
     def step(self) -> str:
-        """Return the words for the step that called Python, for messages."""
+        """Return the step that called Python as text, for messages."""
         number = self.acting()
-        assert number is not None, "nothing else fails"
+        assert number is not None, "only actions can fail"
         action = self._actions[number]
         decides = isinstance(action, NoCase)
         if isinstance(action, Equal):
@@ -117,7 +117,7 @@ class Host:
         return self.where(action_text(action), decides)
 
     def note(self, error: Exception) -> None:
-        """Add the place where it was raised to an exception of the user's callback."""
+        """Add the place in the program to an exception from the user's callback."""
         number = self.acting()
         if number is not None and (what := self.doing()):
             error.add_note(f"  at {self.step()}, in {what}")
@@ -139,7 +139,7 @@ class Host:
         return [(f"{title}, replica {replica}", values) for replica, values in enumerate(each)]
 
     def _fail(self, action: Fail) -> None:
-        found = "the program was told to stop here"
+        found = "the program stops at this step"
         if action.predicate is not None and len(self._arena.parts) > 1:
             true = [n for n, values in enumerate(self._each(action.predicate)) if values.any()]
             found = f"'{action.predicate.name}' is true in replicas {ranges(true)}"
@@ -151,7 +151,7 @@ class Host:
             at=action.location,
             where=self.step(),
             found=found,
-            fix="look at what led here with PrintTensor or engine.read; the engine can run again",
+            fix="inspect tensors with PrintTensor or engine.read; the engine can run again",
         )
 
     def _stamp(self, action: Stamp) -> None:
@@ -165,11 +165,11 @@ class Host:
             move_between(action.tensor.moves.reversed(), memory, words.view(np.uint8))
 
     def _equal(self, action: Equal) -> None:
-        """Reject a tensor that is not the same in all replicas.
+        """Reject a tensor that differs between replicas.
 
-        They run the same steps, so the data that decide which steps run must be the same in all of
-        them. Poplar rejects programs where that cannot be proved; here values are compared when
-        they are used.
+        Replicas run the same steps, so the data that determine which steps run must be equal in all
+        of them. Poplar rejects programs for which this cannot be proved; here values are compared
+        when they are used.
         """
         each = self._each(action.tensor)
         compared = [_compared(values, action.kind == "truth") for values in each]
@@ -181,17 +181,18 @@ class Host:
     def _no_case(self, action: NoCase) -> None:
         value = int(read_host(action.control, self._arena.bytes).item())
         raise ApplicationRuntimeError(
-            f"{action.switch}: no case for {value:,}",
+            f"{action.switch}: there is no case for {value:,}",
             at=action.location,
             where=self.step(),
             found=f"cases: {action.cases}"
-            + ("; its default was said to be unreachable" if action.was_unreachable else ""),
-            fix=f"switch.add({value}, program), or Switch(control, cases, default=program)",
+            + ("; its default was declared unreachable" if action.was_unreachable else ""),
+            fix=f"call switch.add({value}, program), or pass Switch(control, cases, "
+            "default=program)",
         )
 
 
 def _compared(values: npt.NDArray[Any], as_truth: bool) -> npt.NDArray[Any]:
-    """Return values as numbers that are equal if and only if all bits of the values are."""
+    """Return values as numbers that are equal if and only if all bits of the values are equal."""
     if as_truth:
         return np.asarray(values != 0)
     return values.view(f"u{values.dtype.itemsize}")
@@ -217,10 +218,10 @@ def _differing(
         at=action.location,
         where=step,
         found="\n".join(lines),
-        fix="write the same to all replicas, or leave the assumption out"
+        fix="write the same values to all replicas, or leave out the assumption"
         if action.kind == "assumption"
-        else f"let the {'control' if action.kind == 'value' else 'predicate'} depend on nothing "
-        "that differs, or combine it across replicas with CrossReplicaCopy",
+        else f"compute the {'control' if action.kind == 'value' else 'predicate'} from equal data "
+        "in all replicas, or combine it across replicas with CrossReplicaCopy",
     )
 
 
@@ -228,7 +229,7 @@ def _differing(
 
 
 GAP = "..."
-"""Marks elements that are left out."""
+"""Marks omitted elements."""
 
 
 def format_tensor(title: str, values: npt.NDArray[Any], style: PrintTensorFormat = PLAIN) -> str:
@@ -259,7 +260,7 @@ def _edges(length: int, edge: int) -> npt.NDArray[np.int64]:
 def _lines(
     texts: npt.NDArray[Any], shape: tuple[int, ...], edge: int, style: PrintTensorFormat, lead: str
 ) -> list[str]:
-    """Return a tensor as lines, all but the first indented by `lead`.
+    """Return a tensor as lines, all except the first indented by `lead`.
 
     `texts` may lack the middle of dimensions of `shape`: it has `edge` elements at each end.
     """
@@ -285,7 +286,7 @@ def _lines(
 
 
 def _wrapped(words: list[str], style: PrintTensorFormat, lead: str) -> list[str]:
-    """Return a vector as lines, not longer than the limit if words allow that."""
+    """Return a vector as lines that do not exceed the limit if words permit this."""
     lines, line = [], style.open_bracket
     begin = f"{lead}{' ' * len(style.open_bracket)}"
     limit = style.max_line_width or inf
@@ -321,7 +322,7 @@ def _float_writer(values: npt.NDArray[Any], style: PrintTensorFormat) -> Callabl
     sizes = list(_sizes(values))
     before = max((int(log10(size)) + 1 for size in sizes if size >= 1), default=1)
     if kind == "auto":
-        # As in NumPy: without an exponent, very small numbers would lose digits that matter.
+        # As in NumPy: without an exponent, very small numbers would lose significant digits.
         is_small = any(size < 10.0 ** -(digits // 2) for size in sizes)
         kind = "scientific" if before > digits or is_small else "fixed"
     if kind == "scientific":

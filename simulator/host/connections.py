@@ -1,14 +1,15 @@
-"""Connections to the host: streams, host functions.
+"""Connections of streams and host functions to the host.
 
     connect_stream(handle, array)               Ring: rows of the array, cyclically
     connect_stream_to_callback(handle, call)    a function, or
                                                 Feed: a StreamCallback that works ahead
 
-A callback that fills blocks must return nothing, and should fill all elements; the result of one
-that takes blocks is ignored.  Python does not show what a function wrote, so the array holds noise
-when it is called, and elements that still hold it afterwards were not filled.  A byte matches the
-noise by chance once in 256, so elements are reported when chance is unlikely: 32-bit elements in a
-small block immediately, three adjacent bytes, or one byte in several successive blocks::
+A callback that fills blocks must return nothing, and should fill all elements; the result of a
+callback that reads blocks is ignored. Python cannot observe which elements a function wrote, so the
+array contains noise before the call, and elements that are unchanged afterwards were not filled. A
+byte matches the noise by chance once in 256 times, so elements are reported if chance is unlikely:
+32-bit elements in a small block immediately, three adjacent bytes, or one byte in several
+successive blocks::
 
     noise   9c 4f 07 e1        in the next block   3a 9c 4f 07
     after   00 00 07 e1                            00 00 00 07
@@ -47,7 +48,7 @@ from poplite.errors import (
 from poplite.executable.steps import ArenaBlock, HostFunctionCall, Stream, Transfer
 from poplite.graph.host import StreamCallback
 from poplite.simulator.run.arena import Bytes
-from poplite.text import amount, clipped, why_not_called
+from poplite.text import clipped, why_not_called
 from poplite.types import QuarterMetadata, unmasked
 
 # -- blocks that callbacks fill --------------------------------------------------------------------
@@ -55,25 +56,25 @@ from poplite.types import QuarterMetadata, unmasked
 
 Array = npt.NDArray[Any]
 _NOT_RUN = (Awaitable, Generator, AsyncGenerator)
-"""Results of calls whose code has not run yet."""
+"""Types of results of calls whose code has not run yet."""
 
 Take = Callable[[Array], object]
-"""Fills a block, or takes it."""
+"""Fills or reads a block."""
 
 MOST_LOOKS = 1_000
-"""Number of blocks that are checked, so that a long loop is not slow forever."""
+"""Number of blocks that are checked, so that a long loop does not stay slow."""
 
 DOUBT = 24
-"""At most one block of random values in 2**24 is reported by mistake."""
+"""At most one in 2**24 blocks of random values is reported by mistake."""
 
 SEED = 0
-"""Seed of the noise, so that runs can be repeated."""
+"""Seed of the noise, so that runs are reproducible."""
 
 
 class Looking:
-    """Checks the blocks of a stream that callbacks fill, and warns of elements left unfilled.
+    """Checks the blocks of a stream that callbacks fill, and warns of unfilled elements.
 
-    `where` returns the words for the running step; `looks` is the number of blocks yet to be
+    `where` returns the current step as text; `looks` is the number of blocks that remain to be
     checked.
     """
 
@@ -103,7 +104,7 @@ class Looking:
         return result
 
     def _next_noise(self, codes: Array) -> Array:
-        """Return noise for the next block, at different positions than before."""
+        """Return noise for the next block, at different positions than for the previous one."""
         if self._noise is None:
             count = len(codes) + MOST_LOOKS
             drawn = np.random.default_rng(SEED).bytes(count * codes.itemsize)
@@ -114,7 +115,7 @@ class Looking:
         return self._noise[self.looks : self.looks + len(codes)]
 
     def _report(self, left: Array, bits: float, name: str) -> None:
-        """Warn of elements that hold noise, which is unlikely by chance; then stop checking."""
+        """Warn of elements that still have noise, which chance does not explain; stop checking."""
         self._streaks = (self._streaks + 1) * left
         if not left.any():
             return
@@ -132,16 +133,16 @@ class Looking:
                     at=self._stream.location,
                     where=self._where(),
                     found=listed([f"elements [{a:,}, {b:,})" for a, b in runs], "ranges")
-                    + "\nthey hold anything, here noise; further blocks are not looked at",
-                    fix="fill all of the array: array[:] = values",
+                    + "\ntheir contents are undefined, here noise; further blocks are not checked",
+                    fix="fill the whole array: array[:] = values",
                 )
             )
 
 
 def sink(callback: Take, what: str) -> Take:
-    """Return the user's function that takes blocks, with an error if its code does not run.
+    """Return the user's function that reads blocks, with an error if its code does not run.
 
-    Its result does not matter otherwise: the block was passed, and `file.write` returns a number.
+    Any other result is ignored: `file.write`, for example, returns a number.
     """
     name = function_name(callback)
 
@@ -154,46 +155,46 @@ def sink(callback: Take, what: str) -> Take:
 
 
 def filler(callback: Callable[[Array], object], looking: Looking, what: str) -> Take:
-    """Return the user's function that fills blocks, wrapped to check its result."""
+    """Return the user's function that fills blocks, with a check of its result."""
     name = function_name(callback)
 
     def fill(block: Array) -> None:
         result = looking.call(callback, block, name) if looking.looks else callback(block)
-        if result is not None and result is not block:  # as np.negative(x, out=block) returns it
+        if result is not None and result is not block:  # np.negative(x, out=block) returns it
             raise returned(result, f"{what}: {name}")
 
     return fill
 
 
 def function_name(callback: Callable[..., object]) -> str:
-    """Return the name in messages of a function, method or other callable of the user's."""
+    """Return the name of a user's function, method or other callable in messages."""
     name = getattr(callback, "__qualname__", type(callback).__name__)
     return "the callback" if "<lambda>" in name else f"callback '{name.split('<locals>.')[-1]}'"
 
 
 def returned(result: object, what: str, assignment: str = "array[:] = values") -> ElementTypeError:
-    """Return the error for a callback that returned what it should have stored.
+    """Return the error for a callback that returned a value that it should have stored.
 
-    `assignment` is what it should do instead; empty if it fills nothing.
+    `assignment` is the statement it needs instead; empty if it fills nothing.
     """
     if isinstance(result, _NOT_RUN):
         if isinstance(result, Coroutine | Generator):
-            result.close()  # else Python warns that it was never awaited
+            result.close()  # otherwise Python warns that it was never awaited
         kind = type(result).__name__.replace("_", " ")
         return ElementTypeError(
             f"{what} returned {'an' if kind.startswith('async') else 'a'} {kind}",
-            found="that is code that has not run, and nothing runs it",
-            fix="a function of `def` without `yield`, in the place of `async def`",
+            found="its code has not run, and will not run",
+            fix="connect a function of `def` without `yield`, instead of `async def`",
         )
     shown = clipped(result)
     if isinstance(result, np.ndarray):
         shown = f"an array of {result.dtype}, shape {result.shape}"
     return ElementTypeError(
         f"{what} returned {shown}",
-        found="what a callback returns goes nowhere",
-        fix=f"fill what it is passed, {assignment}, and return nothing"
+        found="the return value of a callback is not used",
+        fix=f"fill the argument, {assignment}, and return nothing"
         if assignment
-        else "no return",
+        else "return nothing",
     )
 
 
@@ -203,7 +204,7 @@ def returned(result: object, what: str, assignment: str = "array[:] = values") -
 class Ring:
     """An array as a stream: its rows in order, cyclically.
 
-    `rows` is [blocks, elements], used in place; `next` is the number of the next one.
+    `rows` is [blocks, elements], used in place; `next` is the number of the next row.
     """
 
     def __init__(self, rows: Array, *, to_device: bool) -> None:
@@ -214,7 +215,7 @@ class Ring:
         return len(self._rows)
 
     def __call__(self, block: Array) -> None:
-        """Fill a block from the next row, or store it there."""
+        """Fill a block from the next row, or store it in that row."""
         if self._to_device:
             block[:] = self._rows[self.next]
         else:
@@ -227,7 +228,7 @@ class Ring:
 
 
 class Feed:
-    """A `StreamCallback` and the blocks that it has filled ahead."""
+    """A `StreamCallback` with the blocks that it has filled ahead."""
 
     def __init__(
         self, callback: StreamCallback, stream: Stream, looking: Looking, *, works_ahead: bool
@@ -242,7 +243,7 @@ class Feed:
         self._ready: deque[Array] = deque()
 
     def __call__(self, block: Array) -> None:
-        """Fill a block, from one that is ready or anew, or take it; then work ahead."""
+        """Fill a block, from a prefetched one if possible, or pass it on; then work ahead."""
         ready = self._ready
         if ready:
             block[:] = ready[0]
@@ -252,7 +253,7 @@ class Feed:
         complete: Callable[[], object] = self._callback.complete
         if (result := complete()) is not None:
             raise returned(result, f"{self._what}: {function_name(complete)}", "")
-        # The callback may have connected something else meanwhile, which drops all blocks.
+        # The callback may have connected another one in the meantime, which drops all blocks.
         while ready is self._ready and len(ready) < self._depth:
             ahead = self._free.pop() if self._free else self._new()
             name = function_name(self._callback.prefetch)
@@ -269,9 +270,9 @@ class Feed:
         if isinstance(result, bool | np.bool_ | StreamCallback.Result):
             return bool(result.value if isinstance(result, StreamCallback.Result) else result)
         raise ElementTypeError(
-            f"stream '{self._stream.handle}': prefetch returned {clipped(result)}",
+            f"stream '{self._stream.handle}': prefetch must return a bool; found {clipped(result)}",
             found=f"it is {type(self._callback).__name__}.prefetch",
-            fix="return True when the array was filled, False when it was not",
+            fix="return True if the array was filled, else False",
         )
 
     def reset(self) -> None:
@@ -282,24 +283,25 @@ class Feed:
 
 
 def ring_of(array: object, stream: Stream, call: str) -> Ring:
-    """Return an array of the user's as a stream, in place, or reject it; messages name `call`."""
+    """Return a user's array as a stream, in place, or reject it; errors name `call`."""
     dtype, count = stream.element_type.dtype, stream.num_elements
     unmasked(array, call)
     if not isinstance(array, np.ndarray) or array.dtype != dtype:
         found = f"an array of {array.dtype}" if isinstance(array, np.ndarray) else clipped(array)
         raise ElementTypeError(
-            f"{call}: {found}, but the stream moves {dtype} ({stream.element_type!r})",
+            f"{call}: the stream needs an array of {dtype} ({stream.element_type!r}); found "
+            f"{found}",
             found=f"the stream was made at {stream.location}",
-            fix=f"np.asarray(values, np.{dtype.name}); it is used in place, so keep that array"
+            fix=f"pass np.asarray(values, np.{dtype.name}); it is used in place, so keep that array"
             if not callable(array)
-            else "engine.connect_stream_to_callback takes functions",
+            else "pass functions to engine.connect_stream_to_callback",
         )
     if not array.size or array.size % count:
         raise StreamConnectionError(
-            f"{call}: {amount(array.size, 'element')}, which is not a multiple of a block of "
-            f"{count:,}",
+            f"{call}: the array must have a multiple of {count:,} elements, the size of a block; "
+            f"found {array.size:,}",
             found=f"the stream was made at {stream.location}",
-            fix="an array of one block, or of several",
+            fix="pass an array of one block, or of several",
         )
     reason = ""
     if not array.flags.c_contiguous:
@@ -308,7 +310,7 @@ def ring_of(array: object, stream: Stream, call: str) -> Ring:
         reason = "is read-only"
     if reason:
         raise StreamConnectionError(
-            f"{call}: the array {reason}, so that it cannot be used in place",
+            f"{call}: the array {reason}, so it cannot be used in place",
             found=f"shape {array.shape}, strides {array.strides}",
             fix="connect a copy: array.copy()",
         )
@@ -318,9 +320,9 @@ def ring_of(array: object, stream: Stream, call: str) -> Ring:
 def taker_of(
     callback: object, stream: Stream, call: str, looking: Looking, *, works_ahead: bool
 ) -> Take:
-    """Return the taker of the blocks of a stream: the user's function, or a `Feed`.
+    """Return the function that gets the blocks of a stream: the user's function, or a `Feed`.
 
-    Raises `ElementTypeError`, naming `call`, for anything but a function or a `StreamCallback`.
+    Raises `ElementTypeError`, naming `call`, unless it is a function or a `StreamCallback`.
     """
     if isinstance(callback, StreamCallback):
         return Feed(callback, stream, looking, works_ahead=works_ahead)
@@ -328,10 +330,10 @@ def taker_of(
     if is_class or not callable(callback):
         raise ElementTypeError(
             f"{call}: {clipped(callback)} is not a function",
-            found="it is a class, not an object of it"
+            found="it is a class, not an instance"
             if is_class
             else f"its type is {type(callback).__name__}",
-            fix="a function that takes an array, or an object of a subclass of "
+            fix="pass a function that takes an array, or an instance of a subclass of "
             "pl.StreamCallback; engine.connect_stream takes arrays",
         )
     check_takes(callback, 1, call, "an array, the block that it fills or reads")
@@ -341,14 +343,14 @@ def taker_of(
 
 
 def check_takes(callback: Any, count: int, call: str, arguments: str) -> None:
-    """Reject a function of the user's that does not take `count` arguments."""
+    """Reject a user's function that does not take `count` arguments."""
     if not isinstance(callback, FunctionType | MethodType):  # other callables may not be inspected
         return
     if why := why_not_called(callback, count):
         raise ElementTypeError(
             f"{call}: {clipped(callback)} does not take {arguments}",
             found=why,
-            fix=f"a function that takes {arguments}",
+            fix=f"pass a function that takes {arguments}",
         )
 
 
@@ -399,18 +401,18 @@ class Connection:
     def _checked(
         self, action: Transfer, parts: Sequence[Bytes], call: Callable[[], object]
     ) -> None:
-        """Move QUARTER codes if both sides have the same metadata."""
+        """Move QUARTER codes if both sides have equal metadata."""
         for part in parts:
             assert action.metadata is not None
             assert self.metadata is not None
             byte = QuarterMetadata.from_byte(int(part[action.metadata]))
             if byte != self.metadata:
                 raise TensorMetadataError(
-                    f"{action.program}: the tensor is of {byte}, what is connected of "
-                    f"{self.metadata}",
+                    f"{action.program}: the connected data must have {byte}, as the tensor has; "
+                    f"found {self.metadata}",
                     at=action.location,
                     found=f"stream '{action.stream.handle}' was made at {action.stream.location}",
-                    fix="connect codes of the tensor's format and scale",
+                    fix="connect codes with the tensor's format and scale",
                 )
         call()
 
@@ -426,7 +428,7 @@ def workers(takers: Iterable[Callable[..., object] | None]) -> list[Ring | Feed]
 
 
 def in_turn(calls: Sequence[Callable[[], object]]) -> Callable[[], object]:
-    """Return a function that makes all calls, one per replica, or the single one."""
+    """Return a function that makes all calls, one per replica, or the only call."""
     if len(calls) == 1:
         return calls[0]
 

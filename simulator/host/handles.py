@@ -1,6 +1,6 @@
-"""Host resources of an engine's programs: connected by handle, checked before they run.
+"""Host resources of an engine's programs, which are connected by handle and checked before runs.
 
-Remote buffers are rows on the host, outside the arena, which keep their contents between runs.
+Remote buffers are rows on the host, outside the arena, whose contents persist between runs.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 
 class Missing(NamedTuple):
-    """Something that has to be connected before a program can run."""
+    """A stream or host function that must be connected before a program can run."""
 
     kind: str
     handle: str
@@ -70,7 +70,7 @@ class Missing(NamedTuple):
 class HostLinks:
     """The streams, remote buffers and host functions of an engine.
 
-    `calls` has the function of each action by its number, and changes when something is connected.
+    `calls` has the function of each action by number, and changes with connections.
 
     Attributes:
         remote: the rows of remote buffers.
@@ -138,7 +138,7 @@ class HostLinks:
                 f"{use.program}: the code of the function is not loaded",
                 at=use.location,
                 found=f"its function buffer was made at {use.made_at}",
-                fix="Copy(function_buffer, function) before the first Call",
+                fix="run Copy(function_buffer, function) before the first Call",
             )
 
     def list_streams(self) -> list[str]:
@@ -179,14 +179,14 @@ class HostLinks:
             raise ElementTypeError(
                 f"{call}: {clipped(callback)} is not a function",
                 found=f"its type is {type(callback).__name__}",
-                fix="a function that takes (inputs, outputs)",
+                fix="pass a function that takes (inputs, outputs)",
             )
         check_takes(callback, 2, call, "two lists of arrays, inputs and outputs")
         self._connect(connection, callback, number)
         self._note(HostLinks.connect_host_function, handle, callback, replica)
 
     def _note(self, connect: Callable[..., None], handle: object, *arguments: object) -> None:
-        """Remember the user's connections: the last for each handle and replica, in order."""
+        """Record the user's connections: the last one for each handle and replica, in order."""
         replica = arguments[1] if connect is not HostLinks.connect_stream else None
         is_function = connect is HostLinks.connect_host_function
         self._connected.pop((is_function, handle, replica), None)
@@ -246,13 +246,13 @@ class HostLinks:
             raise TensorMetadataError(
                 f"{call}: a stream of {stream.element_type!r} "
                 + ("needs" if needs else "has no")
-                + f" metadata, and metadata={clipped(metadata)}",
-                found="the array holds codes, uint8, which mean nothing by themselves"
+                + f" metadata; found metadata={clipped(metadata)}",
+                found="the array contains codes, uint8, which have no values without metadata"
                 if needs
                 else f"the stream was made at {stream.location}",
-                fix="metadata=pl.QuarterMetadata('F143', scale=0)"
+                fix="pass metadata=pl.QuarterMetadata('F143', scale=0)"
                 if needs
-                else "leave metadata out",
+                else "leave out metadata",
             )
         return connection, stream
 
@@ -268,7 +268,7 @@ class HostLinks:
         replica: int | None,
         metadata: QuarterMetadata | None = None,
     ) -> None:
-        """Connect something; the previous connection is told that its work is dropped."""
+        """Make a connection; the previous one is notified that its work is dropped."""
         before = workers(connection.takers)
         spread = replica is None or (
             not isinstance(connection.spec, HostFunctionCall) and connection.spec.is_broadcast
@@ -289,7 +289,7 @@ class HostLinks:
                 worker.reset()
 
     def check_connected(self, program: str) -> None:
-        """Raise `StreamConnectionError` if anything that a program needs is not connected."""
+        """Raise `StreamConnectionError` if a program needs a connection that is missing."""
         missing = self._missing[program]
         if not missing or not (self._peers is None or self._peers.is_host):
             return
@@ -318,7 +318,7 @@ class HostLinks:
 
     @property
     def positions(self) -> dict[str, list[int | None]]:
-        """The next block of each stream, by replica; None where no array is connected."""
+        """The next block of each stream, by replica; None if no array is connected."""
         return {
             handle: [each.next if isinstance(each, Ring) else None for each in connection.takers]
             for (kind, handle), connection in self._connections.items()
@@ -326,7 +326,7 @@ class HostLinks:
         }
 
     def check_positions(self, positions: Mapping[str, Sequence[int | None]], call: str) -> None:
-        """Reject positions of streams whose arrays are not connected, naming the user's `call`."""
+        """Reject positions of streams without connected arrays; errors name the user's `call`."""
         for handle, each in positions.items():
             connection = self._connections["stream", handle]
             for taker, position in zip(connection.takers, each, strict=True):
@@ -334,10 +334,10 @@ class HostLinks:
                 if position is not None and position >= max(length, 1):
                     raise StreamConnectionError(
                         f"{call}: stream '{handle}' was at block {position:,} of an array",
-                        found=f"the array that is connected has {amount(length, 'block')}"
+                        found=f"the connected array has {amount(length, 'block')}"
                         if length
                         else "no array is connected to it",
-                        fix=f"engine.connect_stream({handle!r}, array) before",
+                        fix=f"call engine.connect_stream({handle!r}, array) first",
                     )
 
     def go_on(self, positions: Mapping[str, Sequence[int | None]]) -> None:
@@ -349,7 +349,7 @@ class HostLinks:
                     taker.next = position
 
     def reset(self) -> None:
-        """Reset: rows are zero, rings restart, nothing is prefetched, no code is loaded."""
+        """Reset: rows are zero, rings restart, no blocks are prefetched, no code is loaded."""
         for connection in self._connections.values():
             for worker in workers(connection.takers):
                 worker.reset()
@@ -365,10 +365,10 @@ def _unknown(kind: str, handle: object, known: Sequence[str], call: str) -> Stre
     names = ", ".join(map(repr, known)) or "none"
     return StreamConnectionError(
         f"{call}: no program of the engine uses a {kind} {clipped(handle)}{hint}",
-        found=f"{kind}s that they use: {names}",
+        found=f"{kind}s that programs use: {names}",
         fix=f"pass its handle, {name!r}"
         if name in known
-        else f"one of these handles, or a program that uses {clipped(handle)}",
+        else f"pass one of these handles, or add a program that uses {clipped(handle)}",
     )
 
 
@@ -385,7 +385,7 @@ def _actions_of(code: Code) -> list[int]:
 
 
 def describe(action: Action) -> str:
-    """Return the words for the user's callback that an action runs; empty if it runs none."""
+    """Return text for the user's callback that an action runs; empty if it runs none."""
     match action:
         case Transfer(stream=stream):
             return f"the callback of stream '{stream.handle}', made at {stream.location}"
@@ -399,12 +399,12 @@ def describe(action: Action) -> str:
 
 @frozen(eq=False)
 class RemoteWatch:
-    """The view of strict checks on the memory of each replica: `parts` flag the written bytes.
+    """The memory of each replica for strict checks; `parts` flag the written bytes.
 
     Attributes:
         lost: called when written elements become unwritten.
-        moved: called with an action, its replica and the rows that it moved, if not all of their
-            elements are written.
+        moved: called with an action, its replica and the rows that it moved, if some of their
+            elements are unwritten.
     """
 
     parts: Sequence[Bytes]
@@ -417,9 +417,9 @@ class RemoteRows:
 
     Attributes:
         written: bool[rows, elements] for each replica, which elements are written, if checks track
-            it; else empty.
+            this; else empty.
 
-    Raises `SizeOverflowError` when the computer has too little memory.
+    Raises `SizeOverflowError` if the computer has too little memory.
     """
 
     def __init__(self, spec: Remote, replicas: int, *, is_followed: bool = False) -> None:
@@ -432,7 +432,7 @@ class RemoteRows:
         except (MemoryError, ValueError) as error:  # ValueError: beyond what NumPy can index
             size = spec.repeats * spec.num_elements * spec.element_type.size_bytes
             raise SizeOverflowError(
-                f"the {size:,} B of remote buffer '{spec.handle}' cannot be allocated",
+                f"cannot allocate the {size:,} B of remote buffer '{spec.handle}'",
                 at=spec.location,
                 found=amount(spec.repeats, "row") + (f" for {replicas} replicas" * (replicas > 1)),
                 fix="give it fewer rows, or run on a computer with more memory",
@@ -456,9 +456,11 @@ class RemoteRows:
         stored = element_array(self.spec.element_type, array, what=call)
         if stored.size != self.spec.num_elements:
             raise TensorCreationError(
-                f"{call}: {amount(stored.size, 'element')} for a row of {self.spec.num_elements:,}",
-                found=f"the array is of shape {stored.shape}",
-                fix="one row at a time",
+                f"{call}: a row must have {amount(self.spec.num_elements, 'element')}; "
+                ""
+                f"found {stored.size:,}",
+                found=f"the array has shape {stored.shape}",
+                fix="store one row at a time",
             )
         chosen = range(len(self.rows)) if replica is None else [self._replica(replica, call)]
         for k in chosen:
@@ -475,9 +477,9 @@ class RemoteRows:
         number, repeats = integer_or_none(row), self.spec.repeats
         if number is None or not 0 <= number < repeats:
             raise TensorIndexError(
-                f"{call}: row {clipped(row)} of {amount(repeats, 'row')}",
+                f"{call}: row must be one of {amount(repeats, 'row')}; found {clipped(row)}",
                 found=f"the buffer was made at {self.spec.location}",
-                fix=f"a row from 0 to {repeats - 1:,}",
+                fix=f"pass a row from 0 to {repeats - 1:,}",
             )
         return number
 
@@ -489,13 +491,13 @@ class RemoteRows:
     ) -> Callable[[], object]:
         """Return a function that runs an action on `parts`, the memory of each replica."""
         steps = [list(self._one(action, n, part, where)) for n, part in enumerate(parts)]
-        # All replicas are checked before one of them moves anything.
+        # All replicas are checked before any of them moves data.
         return in_turn([step for each in zip(*steps, strict=True) for step in each])
 
     def _one(
         self, action: RowTransfer, replica: int, part: Bytes, where: Callable[[], str]
     ) -> Iterator[Callable[[], object]]:
-        """Yield the check of a replica's offset, then the moves of its rows and of their states."""
+        """Yield the check of a replica's offset, then the moves of its rows and their states."""
         rows, to_device = self.rows[replica], action.to_device
         block = view_of(action.block, part)
         noted = self._moves_written(action, replica) if self.written else None
@@ -521,7 +523,7 @@ class RemoteRows:
             if noted is not None:
                 noted(numbers())
 
-        # A single row takes a quarter of the time this way: `remote row` of benchmarks/host.py.
+        # This takes a quarter of the time for a single row: `remote row` in benchmarks/host.py.
         row = 0
 
         def check_one() -> None:
@@ -589,8 +591,8 @@ class RemoteRows:
             f"buffer '{self.spec.handle}'",
             at=action.location,
             where=where,
-            found=f"the offset is '{action.offset.name}'; nothing was moved",
-            fix=f"an offset from 0 to {self.spec.repeats - 1:,}",
+            found=f"the offset is '{action.offset.name}'; no data were moved",
+            fix=f"write an offset from 0 to {self.spec.repeats - 1:,}",
         )
 
 

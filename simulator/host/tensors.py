@@ -1,4 +1,4 @@
-"""The host's access to tensors: by view if there is a graph, else by handle.
+"""The host's access to tensors, by view if there is a graph, else by handle.
 
 Both are places in an arena::
 
@@ -66,7 +66,7 @@ class _OfTensor:
 
 @frozen(eq=False)
 class ByView(_OfTensor):
-    """A place found by the view of a tensor of the graph."""
+    """The place of a tensor of the graph, found by its view."""
 
     tensor: Tensor
 
@@ -91,7 +91,7 @@ class ByView(_OfTensor):
 
 @frozen(eq=False)
 class ByMoves(_OfTensor):
-    """A place recorded in an executable."""
+    """The place of a tensor that is recorded in an executable."""
 
     tensor: HostTensor
 
@@ -125,7 +125,7 @@ def bytes_of(tensor: HostTensor, number: Int64) -> Int64:
 
 @frozen(eq=False)
 class HostAccess:
-    """The tensor and replicas that one call of the user's accesses; messages name `call`."""
+    """The tensor and replicas that one user's call accesses; messages name `call`."""
 
     place: TensorPlace
     replicas: Sequence[int]
@@ -133,7 +133,7 @@ class HostAccess:
 
 
 MOST_KNOWN = 256
-"""Number of cached accesses: a loop reads and writes the same tensors repeatedly."""
+"""Number of cached accesses; loops read and write the same tensors repeatedly."""
 
 
 class HostTensors:
@@ -144,16 +144,16 @@ class HostTensors:
 
     def __init__(self, executable: Executable, graph: Graph | None, arena: Arena) -> None:
         self._executable, self._graph, self._arena = executable, graph, arena
-        self._reads: dict[int, HostAccess] = {}  # of all replicas, by the id of the tensor
+        self._reads: dict[int, HostAccess] = {}  # for all replicas, by the id of the tensor
         self._writes: dict[int, HostAccess] = {}
 
     def to_read(self, tensor: object, replica: int | None) -> HostAccess:
-        """Return the access of a call of `Engine.read`, or reject it; None means all replicas."""
+        """Return the access for a call of `Engine.read`, or reject it; None means all replicas."""
         found = None if replica is not None else self._reads.get(id(tensor))
         return found or _kept(self._reads, self._to_read(tensor, replica), replica)
 
     def to_write(self, tensor: object, replica: int | None) -> HostAccess:
-        """Return the access of a call of `Engine.write`, or reject it; None means all replicas."""
+        """Return the access for a call of `Engine.write`, or reject it; None means all replicas."""
         found = None if replica is not None else self._writes.get(id(tensor))
         return found or _kept(self._writes, self._to_write(tensor, replica), replica)
 
@@ -180,7 +180,7 @@ class HostTensors:
         return found[0] if len(found) == 1 else np.stack(found)
 
     def write(self, access: HostAccess, array: npt.ArrayLike | QuarterMetadata) -> None:
-        """Overwrite the values with the user's array, or refuse it as `Engine.write` does."""
+        """Overwrite the values with the user's array, or refuse it like `Engine.write`."""
         place, replicas = access.place, access.replicas
         if (
             type(array) is np.ndarray
@@ -200,8 +200,9 @@ class HostTensors:
         is_each = len(replicas) > 1 and shape == (len(replicas), *place.shape)
         if shape not in ((), place.shape) and not is_each:
             raise TensorCreationError(
-                f"{access.call}: an array of shape {shape} for a tensor of shape {place.shape}",
-                found=f"or of shape {(len(replicas), *place.shape)}, one for each replica"
+                f"{access.call}: the array must have the tensor's shape {place.shape}; found "
+                f"{shape}",
+                found=f"or shape {(len(replicas), *place.shape)}, with values for each replica"
                 if len(replicas) > 1
                 else "",
                 fix=_reshaped(shape, place.shape),
@@ -239,12 +240,12 @@ class HostTensors:
         raise UnknownName(
             f"{call}: there is no host {verb} {tensor!r}{did_you_mean(tensor, known)}",
             found=f"handles: {', '.join(map(repr, known)) or 'none'}; "
-            "an executable knows no variables",
-            fix=f"graph.create_host_{verb}({tensor!r}, tensor) before compiling",
+            "an executable has no variables by name",
+            fix=f"call graph.create_host_{verb}({tensor!r}, tensor) before compiling",
         )
 
     def _own(self, tensor: object, call: str) -> Tensor:
-        """Return a tensor if it is of the engine's graph, and not newer than the engine."""
+        """Return a tensor if it belongs to the engine's graph, and is not newer than the engine."""
         if not isinstance(tensor, Tensor):
             raise ElementTypeError(
                 f"{call}: {clipped(tensor, 60)} is not a tensor",
@@ -252,29 +253,29 @@ class HostTensors:
             )
         if self._graph is None:
             raise GraphConnectionError(
-                f"{call}: this engine was made of an executable, which knows no tensors",
-                found=f"asked for '{tensor.name}'",
-                fix=f"{call}('x'), after graph.{call.replace('engine.', 'create_host_')}"
+                f"{call}: this engine was made from an executable, which has no tensors",
+                found=f"the tensor is '{tensor.name}'",
+                fix=f"call {call}('x'), with graph.{call.replace('engine.', 'create_host_')}"
                 "('x', tensor) before compiling",
             )
         if tensor.graph is not self._graph:
             raise GraphConnectionError(
-                f"{call}: tensor '{tensor.name}' belongs to another graph than this engine's",
-                fix="use tensors of the graph the engine was made from",
+                f"{call}: tensor '{tensor.name}' must belong to this engine's graph",
+                fix="use tensors of the graph from which the engine was made",
             )
         late = [s for s in storages(tensor.view) if not self._executable.layout.holds(s)]
         if late:
             variable = self._graph.variable_of(late[0])
             raise GraphConnectionError(
                 f"{call}: '{variable.name}' was added to the graph after this engine was made",
-                found=f"added at {variable.location}",
+                found=f"it was added at {variable.location}",
                 fix="make the engine after all variables are added",
             )
         return tensor
 
 
 def _kept(known: dict[int, HostAccess], access: HostAccess, replica: int | None) -> HostAccess:
-    """Return an access, which keeps its tensor alive, so that its id is not reused."""
+    """Return an access, which keeps its tensor alive so that its id is not reused."""
     if replica is None and isinstance(access.place, ByView):
         if len(known) >= MOST_KNOWN:
             known.clear()
@@ -309,8 +310,8 @@ def _metadata(tensor: HostTensor, memory: Bytes) -> QuarterMetadata | None:
 
 
 def _metadata_of(element: type[ElementType[Any]], byte: int | None) -> QuarterMetadata | None:
-    """Return the format and scale in a metadata byte; None where the element type has none."""
+    """Return the format and scale in a metadata byte; None if the element type has none."""
     if not element.requires_metadata:
         return None
-    # A tensor without elements stores no metadata, so that any will do.
+    # A tensor without elements has no stored metadata, so any value is valid.
     return QuarterMetadata("F143") if byte is None else QuarterMetadata.from_byte(byte)

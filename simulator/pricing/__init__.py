@@ -1,15 +1,16 @@
 """The cost of vertices without a formula, estimated from their compiled code.
 
-    blocks              basic blocks and loops of `compute` as plain data, what depends on data,
+    blocks              basic blocks and loops of `compute` as plain data, branches on data,
                         what counting costs, and addresses that advance with loops
     instruction_prices  what instructions cost, in the two pipes of a tile
     slot_function       the same function, changed into one that returns its own cost
     native_slots        that function as native code, for shapes and for vertices that run
     class_slots         the slots of vertices of a class, and their formula
 
-Error: mean 4 %, worst 14 % over 8 loops of the IPU's own compiler and hardware.  For two more
-loops, of a few instructions, the estimates are 25 % and 43 % too low: one is repeated by hardware
-here but was not there, the other reloaded its bound in each iteration.
+The error over 8 loops, compared with the IPU's compiler and hardware, is 4 % on average and 14 % at
+most.  For two more loops, of a few instructions, the estimates are 25 % and 43 % too low: poplite
+assumed that the hardware repeats the first, but it did not, and the second reloaded its bound in
+each iteration.
 """
 
 from poplite.simulator.pricing.class_slots import (

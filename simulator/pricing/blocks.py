@@ -12,12 +12,12 @@ Integer divisions yield zero where the divisor is zero; the machine itself does 
     br i1 %z, label %zero, label %other, !prof        free; it counts as never taken
     %y = sdiv i64 %a, %b                              priced, whatever was loaded
 
-Data may decide what a function does next.  Data are values loaded from an edge, a vector or a
+Branches of a function may depend on data, which are values loaded from an edge, a vector or a
 floating-point State.  Lengths of fields and integers of State are arguments, and known when a graph
-is compiled.  Data matter only where a branch depends on them: a sum of what was loaded decides
-nothing.
+is compiled.  Data affect the cost only where a branch depends on them: a sum of loaded values does
+not.
 
-What loops cost besides their bodies, and what a program computes only in order to count::
+The cost of loops besides their bodies, where instructions only count iterations::
 
     brnzdec    1 slot    the machine counts down and branches in one instruction
     rpt        0 slots   an innermost loop of one block that runs as often as a field is long
@@ -26,18 +26,19 @@ What loops cost besides their bodies, and what a program computes only in order 
 `range(first, last, step)` divides to compute its number of iterations, where C++ compares: if the
 step is not constant, that division is free, and the comparison is not.
 
-Addresses that advance with loops cost nothing except where a loop begins::
+Addresses that advance with a loop cost nothing except where the loop begins::
 
     for r in range(rows):
         for i in range(columns):       two row pointers, y + r * columns and x + r * stride
             y[r * columns + i] = x[r * stride + i] + x[r * stride + i + 1]
 
-Loads and stores of the machine advance their pointer and take constant offsets.  So a loop whose
-addresses move by a constant computes nothing for them.  Whenever it begins again, each pointer that
-an outer loop has changed is made: loaded, advanced, stored and copied, as registers are few.
+Loads and stores of the machine advance their pointer and accept constant offsets.  A loop whose
+addresses move by a constant therefore computes nothing for them.  Whenever it begins again, each
+pointer that an outer loop has changed is computed: loaded, advanced, stored and copied, as
+registers are few.
 
 Sources: llvm-ipu (lowering of loops, post-increment accesses, and their tests); popc listings (also
-for the cost of making a pointer).
+for the cost of computing a pointer).
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ class NaturalLoop:
 
 @frozen(eq=False)
 class LoopCount:
-    """How a loop counts.
+    """How a loop counts its iterations.
 
     Attributes:
         compare: name of the comparison that ends it.
@@ -174,7 +175,7 @@ def loops_of(blocks: Sequence[BasicBlock]) -> list[NaturalLoop]:
 
 
 def counting_of(loop: NaturalLoop, blocks: Mapping[str, BasicBlock]) -> LoopCount | None:
-    """Return how a loop counts; None for a loop that ends otherwise.
+    """Return how a loop counts its iterations; None for a loop that ends otherwise.
 
     A loop counts where its only latch compares a number, to which each iteration adds a constant,
     with a value that the loop does not change.
@@ -273,7 +274,7 @@ def checks_of(blocks: Sequence[BasicBlock]) -> Mapping[str, Instruction]:
                 divisors.add(name := made[name].operands[0])
     found = {}
     for block in blocks:
-        # A branch marked as unlikely was not written by the user.
+        # The compiler, not the user, wrote a branch that is marked as unlikely.
         compare = made.get(block.end.operands[0]) if "!prof" in block.end.text else None
         if compare is not None and compare.operands[0] in divisors and _zero(compare):
             found[block.name] = compare
@@ -317,9 +318,9 @@ def _by_one(instruction: Instruction) -> Instruction:
 def deciding(blocks: Sequence[BasicBlock], tables: Collection[str] = frozenset()) -> frozenset[str]:
     """Return the values that a function's branches depend on: names of arguments, and `DATA`.
 
-    If they include `DATA`, they also include the addresses of the data, and whatever decides which
-    elements are loaded from there. The contents of `tables`, which are arguments, are not data,
-    unless data decide where they are loaded from.
+    If they include `DATA`, they also include the addresses of the data, and the values on which the
+    choice of loaded elements depends. The contents of `tables`, which are arguments, are not data,
+    unless the addresses from which they are loaded depend on data.
     """
     made = {i.name: i for block in blocks for i in block.instructions if i.name}
     checks = checks_of(blocks)
@@ -349,7 +350,7 @@ def _pointed_to(load: Instruction, made: Mapping[str, Instruction]) -> set[str]:
     return set(top_down(load.operands[:1], below))
 
 
-# -- what loops cost -------------------------------------------------------------------------------
+# -- costs of loops --------------------------------------------------------------------------------
 
 
 _OF_COUNTS = frozenset(
@@ -369,8 +370,9 @@ class LoopCosts:
     """Facts about the loops of a function.
 
     Attributes:
-        free: names of instructions that cost nothing, as they only count.
-        repeated: by block, the lengths of fields that say how often the hardware may repeat it.
+        free: names of instructions that cost nothing, as they only count iterations.
+        repeated: by block, the lengths of fields that are the number of times the hardware may
+            repeat it.
     """
 
     free: frozenset[str]
@@ -432,7 +434,7 @@ def _reaches(names: frozenset[str], made: Mapping[str, Instruction]) -> set[str]
 def _lengths_in(
     name: str, made: Mapping[str, Instruction], lengths: frozenset[str]
 ) -> frozenset[str] | None:
-    """Return the lengths from which a number is computed; None where anything else enters it."""
+    """Return the lengths from which a number is computed; None if it depends on other values."""
     if not name or name in lengths:
         return frozenset((name,)) if name else frozenset()
     instruction = made.get(name)
@@ -455,10 +457,10 @@ _FROM = re.compile(r'\[ (\S+), %("[^"]+"|[^\s\]]+) \]')
 _STEP = re.compile(r"= getelementptr (?:[a-z]+ )*?(\w+), ptr (\S+), i64 (\S+)$")
 
 TERMS = 16
-"""Most terms of an address; larger sums are not analysed."""
+"""Maximum number of terms of an address; larger sums are not analysed."""
 
 WIDEST = 64
-"""Bits of the widest numbers that addresses are made of."""
+"""Bits of the widest numbers in addresses."""
 
 Sum = Mapping[str, int]
 """How often each name occurs in a sum; constants have no name."""
@@ -469,8 +471,8 @@ class Pointers:
     """Facts about the addresses of a function.
 
     Attributes:
-        free: names of instructions that only make addresses which advance with loops.
-        made: by block, how many row pointers are made at its end, for the loops that follow.
+        free: names of instructions that only compute addresses which advance with loops.
+        made: by block, how many row pointers are computed at its end, for the loops that follow.
     """
 
     free: frozenset[str]
@@ -505,7 +507,7 @@ def pointers_of(
 
 
 class _Function:
-    """The values of a function: their definitions, the sums that they are, and their users."""
+    """The values of a function: their definitions, their forms as sums, and their users."""
 
     def __init__(self, blocks: Sequence[BasicBlock], loops: Sequence[NaturalLoop]) -> None:
         named = [(i, block.name) for block in blocks for i in block.instructions if i.name]
@@ -528,7 +530,7 @@ class _Function:
                 self._sums[name] = added
 
     def sum_of(self, name: str) -> Sum:
-        """Return a value as a sum of values that are not sums themselves."""
+        """Return a value as a sum of values that are not sums."""
         return self._sums.get(name, {name: 1})
 
     def _added_by(self, instruction: Instruction) -> Sum | None:
@@ -582,7 +584,7 @@ class _Function:
         return steps.pop() if len(steps) == 1 else None
 
     def changes(self, name: str, loop: NaturalLoop) -> bool:
-        """Return whether an outer loop changes a value, or its value where this one begins."""
+        """Return whether an outer loop changes a value, or its value at the start of this loop."""
         names: Iterable[str] = (name,)
         if self.where.get(name) in loop.blocks:
             starts = (each for each in self.made[name].operands if each in self.where)
@@ -592,7 +594,7 @@ class _Function:
         return any(self.where.get(each) in blocks for each in names for blocks in around)
 
     def before(self, loop: NaturalLoop) -> set[str]:
-        """Return the blocks after which a loop begins, looking past whole loops before it."""
+        """Return the blocks after which a loop begins; whole loops before it are skipped."""
         found: set[str] = set()
         pending, seen = [loop], {loop}
         while pending:

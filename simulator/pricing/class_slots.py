@@ -2,9 +2,9 @@
 
     slots_of(Axpy, shapes, target)    Priced([80, 289], "estimated", "10 + 4.35 len(x)")
 
-The class is compiled once on each machine, as drivers are, and is priced again without Numba.
+The class is compiled once on each machine, like drivers, and pricing it again does not need Numba.
 
-The slots are shown as a polynomial in the lengths of the fields, where one fits::
+The slots are displayed as a polynomial in the lengths of the fields, if one fits::
 
     8 + 5 len(x)
     10 + 7 len(rows) + 10.41 len(rows) len(rows[0])
@@ -44,10 +44,11 @@ class Priced:
 
     Attributes:
         slots: int64[shapes], worker slots; for a MultiVertex tile cycles.
-        source: "estimated" from the compiled code; or "guessed", where data decide what runs: then
+        source: "estimated" from the compiled code; or "guessed", if branches depend on data: then
             the slots are those of vertices whose data are all zero. Also "guessed" for vertices
-            that take longer than `MOST_SLOTS`, and for classes never compiled because they print.
-        formula: the slots in terms of lengths and integers, as text; None where there is no
+            that need more than `MOST_SLOTS`, and for classes that are never compiled because they
+            print.
+        formula: the slots in terms of lengths and integers, as text; None if there is no
             simple formula.
     """
 
@@ -86,10 +87,10 @@ def slots_of(cls: type[Vertex], shapes: Int64, target: Target) -> Priced:
 
 
 def is_data_dependent(cls: type[Vertex], target: Target, *, is_uneven: bool = False) -> bool:
-    """Return whether data decide how long vertices of a class take; False if it is never compiled.
+    """Return whether the slots of a class depend on data; False if the class is never compiled.
 
-    `is_uneven`: rows of their lists differ in length, so that it matters which one is iterated
-        over.
+    `is_uneven`: rows of their lists differ in length, so that the slots depend on the row that a
+        loop uses.
     """
     return DATA in _deciding(cls, target, is_uneven)
 
@@ -97,13 +98,13 @@ def is_data_dependent(cls: type[Vertex], target: Target, *, is_uneven: bool = Fa
 def deciding_fields(
     cls: type[Vertex], target: Target, *, is_uneven: bool = False
 ) -> frozenset[str]:
-    """Return the edges whose data decide how long vertices of a class take."""
+    """Return the edges on whose data the slots of a class depend."""
     deciding = _deciding(cls, target, is_uneven)
     if DATA not in deciding:
         return frozenset()
     edges = {name: field for name, field in cls.fields.items() if field.is_edge}
     found = {name for name in deciding if name in edges}
-    if any(edges[name].writes for name in found):  # its elements may come from all others
+    if any(edges[name].writes for name in found):  # its elements may be computed from all others
         found |= {name for name, field in edges.items() if field.reads}
     return frozenset(found)
 
@@ -122,7 +123,7 @@ class _Taking:
     Attributes:
         workers: how many workers run each vertex.
         deciding: names of the arguments on which the slots depend, and `DATA`.
-        uneven: the same where the rows of lists are uneven.
+        uneven: the same if the rows of lists are uneven.
     """
 
     code: Native
@@ -159,7 +160,7 @@ def _compiled(cls: type[Vertex], target: Target) -> _Taking | None:
     except Exception as error:
         # Recognized by their module, as importing Numba's error classes would import Numba.
         if type(error).__module__.startswith("numba."):
-            return None  # nor will there be a driver: the class only runs as plain Python
+            return None  # and there is no driver: the class only runs as plain Python
         raise
     workers = target.workers if issubclass(cls, MultiVertex) else 1
     return _Taking(code, workers, tuple(code.about["deciding"]), tuple(code.about["uneven"]))
@@ -188,10 +189,10 @@ def _costs(target: Target) -> dict[str, float]:
 
 
 def _formula(cls: type[Vertex], target: Target) -> str | None:
-    """Return the slots of a class as text, if the shapes of its vertices decide them."""
+    """Return the slots of a class as text, if they depend only on the shapes of its vertices."""
     taking = _taking(cls, target)
     if taking is None or DATA in taking.deciding or issubclass(cls, MultiVertex):
-        return None  # the slowest worker decides, so that there is no simple formula
+        return None  # those of the slowest worker have no simple formula
     parameters = [p for p in parameters_of(cls) if p.name in taking.deciding]
     names = [_display(p.field, p.what, p.kind == "rows") for p in parameters]
     words = sum(WORDS[field.kind] for field in fields_of(cls))
@@ -223,20 +224,20 @@ def _display(field: str, what: str, in_rows: bool) -> str:
 
 
 Take = Callable[[Sequence[Sequence[int]]], Sequence[int]]
-"""Returns what vertices take for these values of the variables."""
+"""Returns the slots of vertices for these values of the variables."""
 
 _DEGREES = (1, 2, 3)
 _FIRST = 3
-"""Least value to fit: short loops may take different paths."""
+"""Minimum value to fit: short loops may take different paths."""
 
 _CHECKS = 12
-"""Points at which a polynomial is tried."""
+"""Points at which a polynomial is checked."""
 
 _SPREAD = (7, 5, 17)
 """Their positions: the step for each point and for each variable, and the period."""
 
 _MODULI = (2, 4)
-"""Remainders of a single variable that may have polynomials of their own: tails of loops."""
+"""Remainders of a single variable that may have separate polynomials, for tails of loops."""
 
 MOST_VARIABLES = 4
 """With more variables there is no formula; each shape is priced by itself."""
@@ -274,7 +275,7 @@ class Polynomial:
 
 
 def formula_text(take: Take, names: Sequence[str], unit: int) -> str | None:
-    """Return a formula for what vertices take, divided by `unit`; None if no simple one exists.
+    """Return a formula for the slots of vertices, divided by `unit`; None if no simple one exists.
 
     >>> formula_text(lambda rows: [64 * (8 + 5 * n) for (n,) in rows], ["n"], 64)
     '8 + 5 n'
@@ -296,7 +297,7 @@ def formula_text(take: Take, names: Sequence[str], unit: int) -> str | None:
 
 
 def fitted(take: Take, variables: int, modulus: int = 1, remainder: int = 0) -> Polynomial | None:
-    """Return the polynomial for what vertices take, of degree 3 at most; None if there is none.
+    """Return the polynomial for the slots of vertices, of degree 3 at most; None if there is none.
 
     It holds for values that leave `remainder` when divided by `modulus`.
     """

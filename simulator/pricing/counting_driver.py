@@ -1,23 +1,23 @@
-"""Drivers that record the slots of each vertex, where they depend on data.
+"""Drivers that record the slots of each vertex, if they depend on data.
 
     fast checks     the driver itself counts: it runs `compute` as it was priced, block by block;
                     where indices are not known to be inside, each access is compared as it is
                     made, or if it cannot be, `compute` runs on copies first, and checked
-    strict checks   a driver of its own counts, before the one that runs the vertices: it works
-                    on copies of what vertices change, and touches nothing else
+    strict checks   a separate driver counts, before the one that runs the vertices: it works
+                    on copies of the memory that vertices change, and changes nothing else
     interpreted     the same, before Python runs the vertices
 
 Slots are in a table of the compute set, by the number of the vertex; for a MultiVertex they are
 tile cycles.
 
-Code that only counts must leave memory as it is, and works on copies of what a vertex changes::
+Code that only counts must not change memory, so it works on copies of what a vertex changes::
 
     arena    | x ........... | rows[0] ..    rows[1] ..    |       tables    | start length | ...
     copies   | x ........... | rows[0] .. rows[1] .. |                       | 0 length | ...
 
-The copies are in separate memory, which is allocated before a vertex and freed after it.  Tables of
-rows are copied as well, even for lists that are only read: the code that counts may read only the
-arena and the copies.
+The copies are in separate memory, which is allocated before each vertex and freed after it.  Tables
+of rows are copied as well, even for lists that are only read, because the code that counts may read
+only the arena and the copies.
 
 Importing this module imports Numba.
 """
@@ -80,8 +80,8 @@ class VertexCopies:
     """Emits the copies of one vertex; they replace the originals in `arguments`.
 
     Attributes:
-        memory: address of the copies, once they are made.
-        size: their bytes.
+        memory: address of the copies, once they exist.
+        size: their size in bytes.
     """
 
     def __init__(self, builder: ir.IRBuilder, arguments: list[Any]) -> None:
@@ -154,7 +154,7 @@ class VertexCopies:
         return size, put
 
     def _uneven_rows(self, k: int, number: ir.IntType, element: Any) -> _Copy:
-        """Return the copy of rows that a table lists; it changes the copy of that table."""
+        """Return the copy of rows listed in a table; it changes the copy of that table."""
         builder, arguments = self._builder, self._arguments
 
         def pair(row: Any) -> tuple[Any, Any, Any]:
@@ -191,7 +191,7 @@ class VertexCopies:
 
 
 def counting_driver_job(name: str, cls: type[Vertex], columns: Columns, counting: Counting) -> Job:
-    """Return the job that compiles the driver of a vertex class that is counted."""
+    """Return the job that compiles the counting driver of a vertex class."""
     forms = forms_of(columns, len(cls.fields))
     driver, rehearsing = _driver(name, cls, columns, counting, rehearses=False), ""
     if counting.checked:
@@ -229,7 +229,7 @@ _PARTS = {
 _MOST_PARTS = MOST_COUNTED * PARTS
 
 OUTSIDE_WORDS = 3
-"""Field, index and length, which the counting function records."""
+"""Field, index and length, recorded by the counting function."""
 
 _REHEARSED = "rehearsed"
 """Name of `compute` as it runs on copies, with indices checked."""
@@ -295,7 +295,7 @@ class _CountingEmitter(VertexWalk):
         self._write(parts[NUMBER, "number"])
 
     def _rehearse(self, rehearsal: DriverEmitter, parts: dict[tuple[int, str], Any]) -> None:
-        """Emit a run on copies of the accessed fields; where it stops, so does the driver."""
+        """Emit a run on copies of the accessed fields; if it stops, the driver stops too."""
         builder, arguments = self.builder, rehearsal.arguments(parts)
         changed = [
             (number, field)
@@ -341,7 +341,7 @@ class _CountingEmitter(VertexWalk):
         return builder.zext(value, INDEX) if field.element is BOOL else value
 
     def _copied(self, copies: VertexCopies, fields: dict[str, tuple[int, Field]]) -> list[Any]:
-        """Emit copies of the memory that would change; return the arguments for them."""
+        """Emit copies of the memory that the vertex changes; return the arguments for them."""
         for first, parameter in enumerate(self._parameters):
             if parameter.what == "data":
                 number, field = fields[parameter.field]
@@ -351,7 +351,7 @@ class _CountingEmitter(VertexWalk):
         return [INDEX(_MOST_PARTS), self.arena, arena_bytes, copies.memory, copies.size]
 
     def _count(self, vertex: Any, arguments: list[Any], copied: list[Any]) -> None:
-        """Call the counting function; among several workers the slowest counts."""
+        """Call the counting function; the slots are those of the slowest worker."""
         builder, outside = self.builder, self._outside
         if outside is None:
             taken = builder.call(self._compute, [*arguments, *copied])

@@ -1,17 +1,17 @@
 """The cost of instructions on a worker of a tile.
 
-The main pipe loads, stores, computes integers and branches; the aux pipe computes floats.
-Addresses and conversions between integer widths are free, and so are instructions that only count
-(`poplite.simulator.pricing.blocks`): the machine has post-increment accesses.
+The main pipe loads, stores, branches and computes integers; the aux pipe computes floats.
+Addresses, conversions between integer widths, and instructions that only count iterations are free
+(`poplite.simulator.pricing.blocks`), because the machine has post-increment accesses.
 
-All numbers are facts of `poplite.machine.facts`.
+All numbers are from `poplite.machine.facts`.
 
 A block runs in order on two pipes; every latency is one slot::
     main    load c   load k   load b   store
     aux                       mul      add            5 slots instead of 4 + 2
 
-Only adjacent instructions form pairs, and the compiler finds a fraction of the ideal pairings: that
-fraction is `pairing`. The branch at the end of a block is never paired.
+Only adjacent instructions form pairs, and the compiler finds a fraction of the ideal pairings,
+`pairing`.  The branch at the end of a block is never paired.
 
 Sources: llvm-ipu, scheduling model and pairing pass; the fraction is fitted to 11 loops.
 """
@@ -41,8 +41,8 @@ class Price:
     """The cost of an instruction.
 
     Attributes:
-        pipe: where it runs; None for an instruction that costs nothing.
-        slots: how long it occupies the pipe.
+        pipe: the pipe that runs it; None for an instruction that costs nothing.
+        slots: the slots for which it occupies the pipe.
         ends: whether it leaves the block.
         calls: whether it is a library call.
     """
@@ -65,7 +65,7 @@ def block_parts(
 
 
 def ideal_slots(instructions: Sequence[Instruction], prices: Sequence[Price]) -> int:
-    """Return the slots of a block in which all possible pairs form."""
+    """Return the slots of a block if all possible pairs form."""
     needs = _needs(instructions, prices)
     urgency = _urgency(needs, prices)
     end = sum(price.slots for price in prices if price.ends)
@@ -113,7 +113,8 @@ def _urgency(needs: Mapping[int, set[int]], prices: Sequence[Price]) -> dict[int
 def _needs(instructions: Sequence[Instruction], prices: Sequence[Price]) -> dict[int, set[int]]:
     """Return, for each instruction, those that must have finished before it begins.
 
-    An instruction without cost passes on its own needs; a store waits for all accesses before it.
+    An instruction without cost passes on its dependencies; a store waits for all accesses before
+    it.
     """
     made_by: Mapping[str, int] = {each.name: k for k, each in enumerate(instructions) if each.name}
     needs: dict[int, set[int]] = {}
@@ -172,7 +173,7 @@ _BY_CALL: dict[str, tuple[Pipe, str]] = {
     **dict.fromkeys(("exp", "exp2"), ("aux", "slot_exp")),
     **dict.fromkeys(("log", "log2"), ("aux", "slot_log")),
     "tanh": ("aux", "slot_tanh"),
-    # The nearest function that PopLibs has a number for.
+    # The nearest function for which PopLibs has a number.
     **dict.fromkeys(("expm1", "sinh", "cosh"), ("aux", "slot_exp")),
     "log10": ("aux", "slot_log"),
     "log1p": ("aux", "slot_log1p"),
@@ -202,7 +203,7 @@ _CALLS = frozenset(
 _FLOATS = ("half", "float", "double")
 _NARROW = ("i8", "i16", "half")
 _LANES = re.compile(r"<([3-9]|\d\d+) x (float|half|i\d+)>")
-"""Lanes; of two floats the machine has instructions, which LLVM found."""
+"""Lanes, other than two floats, for which the machine has instructions that LLVM found."""
 
 _TYPE = re.compile(r"(v\d+)?[fip]\d+")
 """The part of an intrinsic's name that gives its type."""
@@ -269,7 +270,7 @@ def _price_of(instruction: Instruction, cost: Cost) -> Price:
 
 
 def _pipe_of(instruction: Instruction) -> tuple[Pipe, str]:
-    """Return where an instruction runs, and the name of what it costs."""
+    """Return the pipe of an instruction, and the name of its cost."""
     opcode, callee = instruction.opcode, instruction.callee
     found = _BY_OPCODE.get(opcode) or _BY_CALL.get(_function(callee))
     if found is None:
@@ -285,7 +286,7 @@ def _pipe_of(instruction: Instruction) -> tuple[Pipe, str]:
 def _of_lanes(instruction: Instruction, count: int, element: str, cost: Cost) -> Price:
     """Return the price of an instruction on lanes: the machine computes floats two at a time.
 
-    The machine knows the active lanes from where its loop ends, so masks cost nothing.
+    The machine derives the active lanes from the end of the loop, so masks cost nothing.
     """
     opcode = instruction.opcode
     if opcode in ("load", "store"):

@@ -1,6 +1,6 @@
 """Native code that returns the slots of the vertices of a class.
 
-`compute` is a separate LLVM function, as the IPU's compiler would see it::
+`compute` is a separate LLVM function, in the form in which the IPU's compiler receives it::
 
     define i1 @priced(ptr %x, i64 %x.length, i64 %count, ptr %scale, ...)
 
@@ -8,8 +8,8 @@ Its arguments are those of `slot_function`; values in memory are read where they
 optimizes it for no processor in particular.  It neither vectorizes nor unrolls, except loops with a
 constant number of iterations, which it unrolls completely.
 
-Where the slots of a vertex depend on data, loads and stores are kept, and the code runs the vertex.
-Uneven rows of a list are then looked up in its table, as when vertices run.
+If the slots of a vertex depend on data, loads and stores are kept, and the code runs the vertex.
+Uneven rows of a list are then looked up in its table, as in a normal run.
 
 Importing this module imports llvmlite.
 """
@@ -83,8 +83,8 @@ _BYTES = ir.IntType(8).as_pointer()
 def priced_text(cls: type[Vertex], forms: Forms = ()) -> str:
     """Return the text of a module in which the function `PRICED` is `compute`, as it was lowered.
 
-    Rows of lists are evenly spaced unless `forms` says otherwise.  Raises `VertexCompileError` when
-    `compute` is outside the dialect.
+    Rows of lists are evenly spaced unless `forms` has another form.  Raises `VertexCompileError`
+    when `compute` is outside the dialect.
     """
     forms = forms or tuple("stride" if f.depth == 2 else None for f in cls.fields.values())
     module = ir.Module()
@@ -98,7 +98,7 @@ def priced_text(cls: type[Vertex], forms: Forms = ()) -> str:
     arguments = arguments_of(cls)
     compute = ir.Function(module, ir.FunctionType(RESULT, [a.kind for a in arguments]), COMPUTE)
     given = [_compute_argument(builder, each, forms, operands) for each in arguments]
-    # Inlined whatever its length, because calls have no price.
+    # Always inlined, because calls have no price.
     result = builder.call(compute, given, attrs=("alwaysinline",))
     # The status is returned, as LLVM would otherwise drop the code that only computes it.
     status, returned = (builder.extract_value(result, number) for number in range(2))
@@ -126,13 +126,13 @@ def _compute_argument(
         return ir.Constant(argument.kind, ir.Undefined)
     if isinstance(argument.kind, ir.PointerType):
         return builder.bitcast(value, argument.kind)
-    if argument.kind == TRUTH:  # a tile tests a bit; a mere `trunc` would be free
+    if argument.kind == TRUTH:  # a tile tests a bit; `trunc` alone would be free
         return builder.icmp_unsigned("!=", builder.and_(value, INDEX(1)), INDEX(0))
     return value
 
 
 def folded(text: str) -> llvm.ModuleRef:
-    """Return a lowered module ready to be priced: optimized, with a name for every value."""
+    """Return a lowered module prepared for pricing: optimized, with a name for every value."""
     module = llvm.parse_assembly(_DEFINITION.sub(rf"\1 {_MARKED} {{", text))
     optimize(module, unrolling=False)
     _name_values(module)
@@ -166,7 +166,7 @@ def _machine() -> llvm.TargetMachine:
 def _rolled(module: llvm.ModuleRef) -> str:
     """Return a module's text with loops of varying trip counts marked as not to be unrolled.
 
-    LLVM would unroll them by four, to suit processors that are unlike a tile.
+    LLVM would unroll them by four, which suits other processors but not a tile.
     """
     blocks = blocks_of(module.get_function(PRICED))
     varying = (loop for loop in loops_of(blocks) if not has_constant_trip(loop, blocks))
@@ -191,7 +191,7 @@ _DEFINITION = re.compile(r"^(define .*) \{$", re.MULTILINE)
 """Beginning of a function."""
 
 _MARKED = '"no-builtins" "no-jump-tables"="true"'
-"""Keeps LLVM from replacing loops with C library calls, and choices of constants with tables."""
+"""Prevents LLVM from replacing loops with C library calls, and choices of constants with tables."""
 
 _MARKS = 1 << 20
 """First number of poplite's metadata, beyond those that LLVM assigns."""
@@ -204,7 +204,7 @@ WORD = ir.IntType(64)
 
 
 def slots_job(name: str, cls: type[Vertex], costs: Mapping[str, float]) -> Job:
-    """Return the job that makes the code for the slots of the vertices of a class.
+    """Return the job that compiles the code for the slots of the vertices of a class.
 
     The function is `slots(shapes, count, words, workers, budget, parts)`: for each of `count`
     shapes of `words` words it writes to `parts` the 64ths of a slot of the slowest of `workers`
@@ -264,7 +264,7 @@ def slots_object(
 
 
 def _deciding_uneven(text: str, parameters: Sequence[Parameter]) -> frozenset[str]:
-    """Return the values that decide where rows are uneven; row lengths themselves are not data."""
+    """Return the values on which slots depend if rows are uneven; row lengths are not data."""
     blocks = blocks_of(folded(text).get_function(PRICED))
     tables = {f"{p.field}.pairs" for p in parameters if p.kind == "rows"}
     return deciding(blocks, tables)
@@ -296,7 +296,7 @@ def block_costs(
             parts += int(PARTS * entry)
         is_short = pairs and block.name in known.repeated and not any(p.calls for p in own)
         short = block_parts(block.instructions, [*own[:-1], FREE], pairing)
-        if not short and block.name in unbounded:  # without a cost it would never exceed the budget
+        if not short and block.name in unbounded:  # without a cost it could never exceed the budget
             is_short = False
         found[block.name] = BlockCost(
             parts=parts,
@@ -305,14 +305,14 @@ def block_costs(
             limit=int(cost("repeat_limit")),
             may_not_end=block.name in unbounded,
         )
-    for loop in loops:  # one that LLVM knows never ends: a mere jump, which would be free
+    for loop in loops:  # LLVM reduces a loop that never ends to a jump, which would be free
         if loop.header in unbounded and not any(found[name].parts for name in loop.blocks):
             found[loop.header] = replace(found[loop.header], parts=PARTS)
     return found
 
 
 def _is_one_product(loop: NaturalLoop, blocks: Mapping[str, BasicBlock]) -> bool:
-    """Return whether all iterations cost the same, and LLVM can compute their number first."""
+    """Return whether all iterations cost the same, and LLVM can compute their number beforehand."""
     counting = counting_of(loop, blocks)
     return len(loop.blocks) == 1 and counting is not None and counting.ends
 
@@ -381,7 +381,7 @@ def measuring_object(
     on_copies: bool,
     processor: list[Any],
 ) -> Made:
-    """Compile a driver that counts, as a job.
+    """Compile a counting driver, as a job.
 
     `driver` is the text of its module, which declares `COUNTED`. Where vertices are only counted
     (`on_copies`), its parameters are followed by a budget, the memory that it reads and the memory
@@ -427,9 +427,9 @@ def _unbounded(block: BasicBlock, blocks: Sequence[BasicBlock], cost: BlockCost)
 
 
 def _looked_up(blocks: Sequence[BasicBlock], tables: set[str]) -> set[str]:
-    """Return the i64 numbers that are loaded from tables: lengths of rows, and their starts.
+    """Return the i64 numbers that are loaded from tables: lengths and starts of rows.
 
-    A start never serves as a number of iterations.
+    A start is never used as a number of iterations.
     """
     places, found = set(tables), set[str]()
     for block in blocks:

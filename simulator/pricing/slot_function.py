@@ -6,9 +6,9 @@
       store float %y, ptr %b                      %sum = add i64 %before, 256      64ths of a slot
       br i1 %more, label %loop, label %end        br i1 %more, label %loop, label %end
 
-Nothing is read or written, so it needs no memory; loads give zero.  LLVM then turns
-loops into multiplications wherever it can compute how often they run.  Where it cannot, a loop
-could run forever: it returns `OVER` beyond a budget.
+It does not read or write memory; loads return zero.  LLVM then replaces
+loops by multiplications wherever it can compute their number of iterations.  Other loops
+could run forever, so the function returns `OVER` if it exceeds a budget.
 
 In code that runs vertices, such a loop of one block counts its iterations, and its cost is added at
 the end::
@@ -18,13 +18,13 @@ the end::
       %next.time = add i64 %time, 1             end:
       br i1 %more, label %loop, label %left       %own = mul i64 %by.now, 256
 
-Often the loop already has a counter, and then LLVM keeps one number for both.  One more addition in
-a loop of six instructions takes no time if a thread has the core to itself, but up to a sixth more
-where two threads share the core.
+If the loop already has a counter, as is common, LLVM uses one number for both.  One more addition
+in a loop of six instructions takes no time if one thread uses the core, but up to a sixth more
+if two threads share the core.
 
 Its arguments are those of `poplite.simulator.codegen.compute_code`.
 
-Accesses of code that counts are compared with the lengths of fields while it runs::
+Counting code compares each access with the lengths of fields while it runs::
 
     %a = getelementptr i32, ptr %x, i64 %i        %is.inside.7 = icmp ult i64 %i, %x.length
     %b = load i32, ptr %a                   ->    br i1 %is.inside.7, label %inside.7, ...
@@ -69,11 +69,11 @@ class BlockCost:
 
     Attributes:
         parts: 64ths of a slot.
-        short: the same where all of `lengths` are within the hardware's counter.
+        short: the same if all of `lengths` fit the hardware's counter.
         lengths: names of arguments.
-        limit: the greatest number that the counter holds.
+        limit: the greatest number of the counter.
         may_not_end: whether it begins a loop that might run forever, or for very long.
-        counts_times: whether it is a loop by itself, and counts its iterations.
+        counts_times: whether it is a loop of one block that counts its iterations.
     """
 
     parts: int
@@ -95,10 +95,10 @@ def slot_counting_text(
 ) -> str:
     """Return the text of a module with a function that returns the cost of another one.
 
-    The arguments (types and names) include the budget where blocks may not end; `declared` are
+    The arguments (types and names) include the budget if some blocks may not end; `declared` are
     declarations of the functions it calls, and `memory` gives the text of each instruction within a
-    block. Where that splits blocks, `splits` are their last labels, by name. Added names contain a
-    dot, which no field name does.
+    block. If that splits blocks, `splits` are their last labels, by name. Added names contain a
+    dot, unlike names of fields.
     """
     names = {block.name: named(block.name) for block in blocks}
     loops = [number for number, block in enumerate(blocks) if costs[block.name].counts_times]
@@ -160,7 +160,7 @@ def _times(number: int, block: BasicBlock, behind: str) -> list[str]:
         _MARKS.sub("", block.end.text),
     )
     return [
-        # Here most loops have an induction variable of their own, which LLVM merges with this.
+        # Most loops already have an induction variable, which LLVM merges with this one.
         f"%next.time.{number} = add i64 %time.{number}, 1",
         end,
         f"left.{number}:",
@@ -172,7 +172,7 @@ def _times(number: int, block: BasicBlock, behind: str) -> list[str]:
 
 
 def is_loop(block: BasicBlock, blocks: Sequence[BasicBlock]) -> bool:
-    """Return whether a block repeats itself or exits to one other, and has only single edges."""
+    """Return whether a block only repeats itself or exits to one other, by single edges."""
     repeats = block.name in block.successors and len(set(block.successors)) == 2
     return repeats and all(
         len(set(each.successors)) == len(each.successors)  # no switch with two equal edges

@@ -1,1 +1,1 @@
-"""Launches: bound to memory, run, counted."""
+"""Launches, which are bound to memory, run and counted."""

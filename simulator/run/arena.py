@@ -1,10 +1,10 @@
-"""The arena: one aligned block of bytes for each replica, seen through typed views.
+"""The arena: one aligned block of bytes for each replica, with typed views of it.
 
     | replica 0: variables, state, temporaries | replica 1: the same | ...
 
-A byte position of the layout counts from the beginning of a part.  The system provides zeroed
-pages, and only when they are touched, so a sparse graph may be larger than the memory it uses, and
-each of several ranks uses memory only for its own part of the graph.
+A byte position of the layout is relative to the beginning of a part. The system provides zeroed
+pages on first access, so a sparse graph may be larger than the memory it uses, and each of several
+ranks uses memory only for its own part of the graph.
 
 Strict checks log the reads and writes of the workers of vertices: a word for each element, see
 `encoding.LOG_BITS`::
@@ -12,10 +12,10 @@ Strict checks log the reads and writes of the workers of vertices: a word for ea
     worker 0    total = total + x[0]    total: worker 0 read it, worker 0 wrote it
     worker 1    total = total + x[1]           worker 1 read what worker 0 wrote
 
-Workers run one after the other here, and concurrently on a machine.  If none reads or changes an
-element that another one writes, they give the same results in any order.  Stored values are
-compared with the present ones, so that several workers may store equal values.  Only accesses to
-fields that vertices write are logged: fields do not overlap, so nothing writes the others.
+Workers run one after the other here, and concurrently on a machine. If none reads or changes an
+element that another one writes, they give the same results in any order. Stored values are
+compared with the current ones, so that several workers may store equal values. Only accesses to
+fields that vertices write are logged: fields do not overlap, so other fields are never written.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _WORKER = (1 << op.LOG_BITS) - 1
 
 
 class Conflict(NamedTuple):
-    """A conflicting access of a worker to an element that another one accessed before."""
+    """A conflicting access of a worker to an element that another worker accessed before."""
 
     worker: int
     other: int
@@ -56,13 +56,13 @@ class Conflict(NamedTuple):
 
 
 class AccessLog:
-    """The log of a block of bytes: the word of an element is that of its first byte.
+    """The log for a block of bytes: the word of an element is that of its first byte.
 
-    The system provides memory for it only where accesses are logged.
+    The system provides memory for it only if accesses are logged.
 
     Attributes:
         words: uint32[bytes].
-        shift: address of the word for address 0, in the form for compiled code.
+        shift: address of the word for address 0, for compiled code.
     """
 
     def __init__(self, block: npt.NDArray[np.uint8]) -> None:
@@ -164,9 +164,9 @@ class Floats:
         self.words[op.FLOAT_SEED] = self._seed
 
     def continue_from(self, other: Floats) -> None:
-        """Continue from the state of another engine: in its mode, if programs here know it.
+        """Continue from the state of another engine, in its mode if the programs here have it.
 
-        The seed there may come from a loaded state; a seed that was given here remains.
+        The other seed may come from a loaded state; a seed that was given for this engine remains.
         """
         if self._seed == other._seed:
             self.words[op.FLOAT_SEED] = other.words[op.FLOAT_SEED]
@@ -175,7 +175,7 @@ class Floats:
         self.words[op.FLOAT_EXECUTIONS] = other.words[op.FLOAT_EXECUTIONS]
 
     def knows(self, mode: int) -> bool:
-        """Return whether a mode is one of those of the programs here."""
+        """Return whether the programs here have a mode."""
         return mode in self._modes
 
     @property
@@ -194,14 +194,14 @@ class Floats:
         return any(mode & TRAPS for mode in self._modes)
 
     def stores(self, vertex: int, worker: int) -> Stores | None:
-        """Return how a worker stores floats; None for the default."""
+        """Return the stores of floats for a worker; None for the default."""
         if not self.mode:
             return None
         seed, executions = (int(self.words[word]) for word in (op.FLOAT_SEED, op.FLOAT_EXECUTIONS))
         return Stores(self.mode, vertex_key(seed, executions, vertex, worker))
 
     def form(self, cls: type[Vertex]) -> Callable[..., bool | None]:
-        """Return the interpreted form of a vertex class, which traps by the current mode."""
+        """Return the interpreted form of a vertex class, with the traps of the current mode."""
         traps = {mode & TRAPS for mode in self._modes}
         if traps == {0}:
             return interpreted(cls)
@@ -221,7 +221,7 @@ Runs = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 """Begin and end of runs of bytes, ascending and disjoint."""
 
 HUGE_PAGE = 1 << 21
-"""Bytes of a huge page: on x86-64, and on Arm with small pages of 4 KiB."""
+"""Size of a huge page in bytes, on x86-64, and on Arm with small pages of 4 KiB."""
 
 MOST_VIEWS = 1000
 """Number of cached NumPy views of tensors that were read or written."""
@@ -230,9 +230,9 @@ MOST_VIEWS = 1000
 class Arena:
     """The memory of one engine, filled with initial values: `parts` are the bytes of each replica.
 
-    `own` is begin and end of the runs of bytes that are filled; None for all.
+    `own` is begins and ends of the runs of bytes that are filled; None for all.
 
-    Raises `SizeOverflowError` when the computer has too little memory.
+    Raises `SizeOverflowError` if the computer has too little memory.
     """
 
     def __init__(
@@ -254,8 +254,8 @@ class Arena:
             OverflowError,
         ) as error:  # ValueError: beyond what NumPy can index
             raise SizeOverflowError(
-                f"the engine's memory of {replicas * size:,} B cannot be allocated",
-                found="it holds all variables of the graph"
+                f"cannot allocate {replicas * size:,} B for the engine's memory",
+                found="it contains all variables of the graph"
                 + (f", for each of {replicas:,} replicas" if replicas > 1 else ""),
                 fix="make the variables smaller, or run on a computer with more memory",
             ) from error
@@ -343,7 +343,7 @@ class Arena:
     def _strided(
         self, view: View, element: type[ElementType[Any]], replica: int
     ) -> npt.NDArray[Any] | None:
-        """Return a NumPy view of the elements, where one stride per dimension describes them."""
+        """Return a NumPy view of the elements, if they have one stride per dimension."""
         if not isinstance(view.space, Storage) or not view.num_elements:
             return None
         key = view.space.base + view.off, view.shape, view.dims, element, replica
@@ -361,7 +361,7 @@ class Arena:
 
 
 def _small_pages(size: int) -> mmap.mmap:
-    """Return memory in small pages, which are allocated when touched."""
+    """Return memory in small pages, which are allocated on first access."""
     pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if sys.platform == "linux":
         pages.madvise(mmap.MADV_NOHUGEPAGE)
@@ -369,7 +369,7 @@ def _small_pages(size: int) -> mmap.mmap:
 
 
 def _use_huge_pages(pages: mmap.mmap, runs: Runs) -> None:
-    """Let the system use huge pages inside runs of bytes: sweeps then have fewer TLB misses."""
+    """Let the system use huge pages in runs of bytes, so that sweeps have fewer TLB misses."""
     if sys.platform != "linux":
         return
     base = np.frombuffer(pages, np.uint8).ctypes.data
@@ -386,16 +386,16 @@ def typed(memory: Bytes, element: type[ElementType[Any]]) -> npt.NDArray[Any]:
 
 
 # -- copying from another arena --------------------------------------------------------------------
-# An engine may begin with the variables of another.  They come first in every arena, in the order
-# in which the graph made them.  So two engines of one graph have the same layout for the variables
-# that both have, whose bytes are copied at once.
+# An engine may begin with the variables of another engine. Variables are first in every arena, in
+# the order in which the graph made them. So two engines of one graph have the same layout for the
+# variables that both have, whose bytes are copied at once.
 
 
 def carry_memory(old: Arena, new: Arena, runs: Runs | None = None) -> int:
-    """Copy the variables that both have, except constants; return how many bytes they take.
+    """Copy the variables that both have, except constants; return their size in bytes.
 
-    `runs` is begin and end of the bytes that `old` has; None for all.  Random bits continue as
-    well.  Raises `ControlProgramError` for variables of a different graph.
+    `runs` is begins and ends of the bytes that `old` has; None for all. Random bits continue as
+    well. Raises `ControlProgramError` for variables of a different graph.
     """
     size = _common_bytes(old.layout, new.layout)
     for replica, (source, target) in enumerate(zip(old.parts, new.parts, strict=True)):
@@ -417,13 +417,13 @@ def within(runs: Runs | None, size: int) -> Iterable[slice]:
 
 def _common_bytes(old: ArenaLayout, new: ArenaLayout) -> int:
     if old.replicas != new.replicas:
-        raise _refused(f"it has {amount(old.replicas, 'replica')}, and here are {new.replicas}")
+        raise _refused(f"it has {amount(old.replicas, 'replica')}, and this engine {new.replicas}")
     pairs = list(zip(old.variables, new.variables, strict=False))
     for one, other in pairs:
         if _identity(one) != _identity(other):
             raise _refused(
-                f"its variable '{one.name}' was made at {one.location}; in its place is "
-                f"'{other.name}', made at {other.location}"
+                f"its variable '{one.name}' was made at {one.location}; this engine has "
+                f"'{other.name}' instead, made at {other.location}"
             )
     return new.end_of_variables(len(pairs))
 
@@ -434,7 +434,7 @@ def _identity(variable: StoredVariable) -> tuple[object, ...]:
 
 def _refused(found: str) -> ControlProgramError:
     return ControlProgramError(
-        "Engine: state is an engine of another graph",
+        "Engine: state must be an engine of the same graph",
         found=found,
-        fix="an engine of this graph; engine.write(x, other.read(x)) copies single tensors",
+        fix="pass an engine of this graph; engine.write(x, other.read(x)) copies single tensors",
     )

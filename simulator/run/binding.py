@@ -1,9 +1,9 @@
-"""The steps of an executable as launches, bound to the addresses of an engine.
+"""Bind the steps of an executable, as launches, to the addresses of an engine.
 
-Vertex classes check their indices unless all are known to be inside beforehand.  The source of
-`compute` determines the conditions on lengths and numbers for that
+Vertex classes check their indices unless all are known to be inside in advance. The source of
+`compute` determines the conditions for this on lengths and numbers
 (`poplite.vertex.compute.bounds`); here they are evaluated for all vertices, from their descriptor
-rows.  The code of a class whose vertices meet them checks nothing.
+rows. The code of a class whose vertices meet them makes no checks.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from poplite.vertex.compute.dialect import OPERATIONS
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 ELEMENTS_PER_NS = 10
-"""Work of simple vertices per nanosecond, to guess the cost of launches that have not run."""
+"""Work of simple vertices per nanosecond, to estimate the cost of launches that have not run."""
 
 PATIENCE_NS = 250_000_000
-"""Running time after which threads are started for launches whose cost was guessed too low."""
+"""Running time after which threads are started for launches whose estimate was too low."""
 
 
 class CompiledSteps:
@@ -113,7 +113,7 @@ class CompiledSteps:
                         cls: each for cls, each in found.items() if each.on_copies == on_copies
                     }
                     if on_copies:
-                        assert isinstance(step, ComputeStep), "nothing else has vertices"
+                        assert isinstance(step, ComputeStep), "only compute sets have vertices"
                         parts = tuple(group for group in step.groups if group.cls in counting)
                 if phase == op.COMPUTE:
                     parts = interpreted.others(number, parts)
@@ -144,7 +144,7 @@ class CompiledSteps:
         return any(group.cls in self.forms or _has_workers(group) for group in step.groups)
 
     def _log(self, parts: Sequence[Part]) -> int:
-        """Return the log of vertices' accesses, in the form for a chunk; 0 if there is none."""
+        """Return the log of vertices' accesses, as in a chunk; 0 if there is none."""
         logs = self.executable.checks == "strict" and any(map(_has_workers, parts))
         return self.arena.accesses.shift if logs else 0
 
@@ -186,14 +186,14 @@ class CompiledSteps:
         return self.launches[step, phase] if own is None else own
 
     def share_slow(self, ran_ns: int) -> None:
-        """Let threads share the launches that turned out to be slow, after `ran_ns` of running."""
+        """Let threads share launches that have proved to be slow, after a run of `ran_ns`."""
         self._ran_ns += ran_ns
         if launches.has_threads() or self._ran_ns > PATIENCE_NS:
             words = self.table.words[: len(self.table.launches)]
             self._share(np.maximum(words[:, op.LAUNCH_COST], words[:, op.LAUNCH_SPENT]))
 
     def _share(self, taken_ns: npt.NDArray[np.float64 | np.int64]) -> None:
-        """Cut launches for threads, by the time that each takes on one thread."""
+        """Cut launches for threads, by the time of each on one thread."""
         count = launches.thread_count()
         candidates = np.flatnonzero((taken_ns >= launches.LEAST_NS) & self._may_share)
         self._may_share[candidates] = [self.table.is_shareable(n) for n in candidates.tolist()]
@@ -209,10 +209,10 @@ class CompiledSteps:
         return Record(*min(self.table.take_faults(self.launches[step, phase])))
 
     def settle(self, code: Code, row: int) -> None:
-        """Make memory well defined after the launch in `row` was left in the middle.
+        """Make memory well defined after the launch in `row` was interrupted.
 
-        A compute set is undone if anything of it was saved; else each vertex has run completely or
-        not at all. Then the launches after the vertices run.
+        A compute set is undone if its elements were saved; otherwise each vertex has run completely
+        or not at all. Then the launches after the vertices run.
         """
         step, phase = code.ops[row, 1:3].tolist()
         number, lowered = self.launches[step, phase], self.executable.steps[step]
@@ -226,9 +226,9 @@ class CompiledSteps:
 
 
 def _in_order_of_memory(step: Step, stopping: Container[type[Vertex]]) -> Step:
-    """Return a step whose vertices run in the order of memory, if none of their class may stop.
+    """Return a step whose vertices run in memory order, if no vertex of their class may stop.
 
-    If they may, the first one by number has to be the first that stops.
+    If they may stop, the first vertex by number must be the first that stops.
     """
     if isinstance(step, CopyStep) or step.may_fault:
         return step
@@ -252,7 +252,7 @@ whether they run the faster form of the class."""
 
 @frozen(eq=False)
 class _Kinds:
-    """The drivers that an executable needs, for its `steps` in the form that runs.
+    """The drivers that an executable needs, for `steps` in the form that runs.
 
     `checked` are the classes whose code checks indices.
     """
@@ -282,7 +282,7 @@ class _Kinds:
         return list(kinds)
 
     def is_put_off(self, cls: type[Vertex]) -> bool:
-        """Return whether the code that runs after strict checks have ended is compiled only then.
+        """Return whether the code that runs after strict checks is compiled only when they end.
 
         They check workers for a long time, with code that logs accesses.
         """
@@ -304,24 +304,24 @@ class _Kinds:
 def is_put_off(form: FasterForm) -> bool:
     """Return whether strict checks do not run a form until they no longer check its step.
 
-    They check a `MultiVertex` for a long time, by its `compute`. The library's tests compare its
-    forms; compiling them for that as well took half the time of a first product.
+    They check a `MultiVertex` for a long time, with its `compute`. The library's tests compare its
+    forms; compiling them for strict checks as well took half the time of a first product.
     """
     return is_of_library(form.vertex) and issubclass(form.vertex, MultiVertex)
 
 
 def is_of_library(cls: type[Vertex]) -> bool:
-    """Return whether a vertex class, or the class of a faster form, is one of poplite's own."""
+    """Return whether a vertex class, or the class of a faster form, belongs to poplite."""
     return cls.__module__.startswith("poplite.vertices.")
 
 
 def _add_first(executable: Executable, kinds: _Kinds, builds: Builds) -> None:
-    """Compile the parts that are always needed, and those that decide which steps are counted."""
+    """Compile the parts that are always needed, and those that determine the counted steps."""
     candidates = set(counting_candidates(executable))
     drivers: dict[type[Vertex], list[Driver]] = {}
     for kind in kinds.needed(lambda number: {}):
         own = drivers.setdefault(kind[0], [])
-        # A class that is counted may need no driver besides the one that counts.
+        # A counted class may need no driver other than the one that counts.
         if kind[0] not in candidates or executable.checks == "strict":
             own.append(kinds.driver(kind))
     if (announcing := announcer()) is not None:
@@ -370,9 +370,9 @@ def _drivers(
 def checked_classes(
     executable: Executable, arena: Arena, forms: FasterForms
 ) -> frozenset[type[Vertex]]:
-    """Return the classes whose code checks indices, as these are not known to be inside.
+    """Return the classes whose code checks indices, since these are not known to be inside.
 
-    Those of faster forms are among them.
+    Classes of faster forms are included.
     """
     if executable.checks == "none":
         return frozenset()
@@ -392,12 +392,12 @@ def _is_proved(cls: type[Vertex], groups: list[Vertices], arena: Arena) -> bool:
     try:
         some = [each for each in groups if len(each.rows)]
         return all(_Numbers(each, arena).hold(needed) for each in some if needed)
-    except KeyError:  # a number that is known only at run time
+    except KeyError:  # for a number that is known only at run time
         return False
 
 
 class _Numbers:
-    """Lengths and numbers of the vertices of a group; the arena holds values of state."""
+    """Lengths and numbers of the vertices of a group; values of state are in the arena."""
 
     def __init__(self, group: Vertices, arena: Arena) -> None:
         self._group, self._arena = group, arena
@@ -472,7 +472,7 @@ class _Numbers:
         return words[run] + self._group.tables[number][within]
 
     def _of_vertices(self, words: Any) -> Any:
-        """Return words of runs for all vertices, as one number where they are equal."""
+        """Return words of runs for all vertices, as one number if they are equal."""
         if (words == words[0]).all():
             return int(words[0])
         return np.repeat(words, self._group.rows[:, COUNT_WORD])

@@ -1,14 +1,13 @@
-"""Faults of vertices: memory is restored, the error names the line.
+"""Faults of vertices: restore memory, and raise an error that names the line.
 
-A vertex stops when it indexes outside a field, and when its `compute` raises an exception.  With
-strict checks, and where exceptions may be raised, the elements that its compute set writes in place
-were saved before.  They are restored, the vertex runs once more as plain Python, which raises at
-the exact line of `compute`, and memory is restored again: to the user it is as if the compute set
-had not run.  With fast checks nothing is saved: the error has the facts that the compiled vertex
-recorded.
+A vertex stops if it indexes outside a field, or if its `compute` raises an exception. With strict
+checks, or if exceptions may be raised, the elements that its compute set writes in place have been
+saved. They are restored, the vertex runs once more as plain Python, which raises at the exact line
+of `compute`, and memory is restored again: to the user it is as if the compute set had not run.
+With fast checks elements are not saved: the error has the facts that the compiled vertex recorded.
 
-The error for an exception that `compute` raised is both poplite's and the user's own.  It names the
-vertex that stopped, the line and the step, and is caught by either class::
+The error for an exception that `compute` raised belongs to a class of poplite and to the user's own
+class. It names the vertex that stopped, the line and the step, and is caught by either class::
 
     try:
         engine.run()
@@ -16,7 +15,7 @@ vertex that stopped, the line and the step, and is caught by either class::
         error.what                          # "Solve 3 on tile 5: NoRoot: none from 0 to 1"
         error.__cause__                     # the NoRoot that compute raised
 
-Attributes that the exception's own `__init__` set are there too.
+It also has the attributes that the exception's own `__init__` set.
 """
 
 from __future__ import annotations
@@ -55,10 +54,10 @@ class Record:
 
     Attributes:
         vertex: position of the vertex in its compute set.
-        field: position of the field in the vertex class whose index is out of range; RAISED
-            when `compute` raised an exception, TRAPPED when arithmetic stopped it.
-        index: that index; or how many lanes were requested.
-        length: elements of the field, or rows of the list; OF_LANES for a number of lanes.
+        field: position in the vertex class of the field whose index is out of range; RAISED
+            if `compute` raised an exception, TRAPPED if arithmetic stopped it.
+        index: that index, or the number of requested lanes.
+        length: number of elements of the field, or rows of the list; OF_LANES for lanes.
     """
 
     replica: int
@@ -70,7 +69,7 @@ class Record:
 
 @frozen(eq=False)
 class StoppedLaunch:
-    """The launch of a row, in which a vertex stopped."""
+    """The launch of a row in which a vertex stopped."""
 
     executable: Executable
     code: Code
@@ -81,12 +80,12 @@ class StoppedLaunch:
     def step(self) -> ComputeStep:
         """The compute set of the vertex."""
         step = self.executable.steps[self.code.ops[self.row, 1]]
-        assert isinstance(step, ComputeStep), "nothing else has vertices"
+        assert isinstance(step, ComputeStep), "only compute sets have vertices"
         return step
 
     @property
     def is_undone(self) -> bool:
-        """Whether memory is restored to its state before the compute set when a vertex stops."""
+        """Whether memory is restored to its state before the compute set if a vertex stops."""
         return self.step.may_fault
 
     def raise_fault(
@@ -95,7 +94,7 @@ class StoppedLaunch:
         computes: Mapping[type[Vertex], Compute],
         forms: FasterForms,
     ) -> NoReturn:
-        """Restore memory and raise the error that the vertex of a record raises as plain Python.
+        """Restore memory and raise the error that a record's vertex raises as plain Python.
 
         `forms` are the faster forms that ran.
         """
@@ -121,8 +120,8 @@ class StoppedLaunch:
     def raise_interpreted_fault(self, fault: VertexFault) -> NoReturn:
         """Restore memory and raise the error of a vertex that ran as plain Python.
 
-        It has the vertex, the line of `compute` and the step; if `compute` raised it, it is also
-        the user's exception.
+        The error has the vertex, the line of `compute` and the step; if `compute` raised it, it is
+        also the user's exception.
         """
         move(self.step.restore, self.arena)
         vertex, error = self._vertex(fault.number), fault.error
@@ -150,30 +149,31 @@ class StoppedLaunch:
         raise raised_error(
             error,
             f"{who}: {type(error).__name__}{text}",
-            fix="Engine(..., interpret=True), with breakpoint() above that line, shows all values",
+            fix="pass Engine(..., interpret=True), with breakpoint() above that line, to see all "
+            "values",
             **parts,
         ) from error
 
     def _outside(self, record: Record, form: FasterForm | None) -> TensorIndexError:
-        """Return the error for an index out of range, if nothing was saved to replay it."""
+        """Return the error for an index out of range, if the vertex cannot be replayed."""
         vertex = self._vertex(record.vertex)
         at, added = _places(vertex, vertex.vertex_class.location)
         found = [*self._behind_record(record), added]
         found += [form.ran] if form else []
-        found.append("memory is undefined now, as fast checks save nothing")
+        found.append("memory is now undefined, since fast checks do not save it")
         return TensorIndexError(
             f"{self._named(vertex, record.replica)}: {_index_text(vertex.vertex_class, record)}",
             at=at,
             where=self._where(),
             found="\n".join(found),
-            fix='checks="strict" names the line, and leaves memory as it was',
+            fix='pass checks="strict" to get the line and to preserve memory',
         )
 
     def _only_compiled(self, record: Record, form: FasterForm | None) -> PopliteError:
         """Return the error for a vertex that does not stop as plain Python.
 
-        Both forms give the same bits, so it read data that another vertex wrote meanwhile, unless a
-        faster form violates its contract.
+        Both forms give the same bits, so it read data that another vertex wrote in the meantime,
+        unless a faster form violates its contract.
         """
         vertex = self._vertex(record.vertex)
         cls = vertex.vertex_class
@@ -188,10 +188,10 @@ class StoppedLaunch:
             found = self._behind_record(record)
         at, added = _places(vertex, cls.location)
         found.append(f"{added}; as plain Python it does not fault")
-        fix = f"look for {cause} that depends on what another vertex writes: checks='strict'"
+        fix = f"look for {cause} that depends on data from another vertex: checks='strict'"
         if form is not None:
             found.append(form.ran)
-            fix = f"poplite.testing.check_faster({cls.__name__}), or Engine(..., faster=False)"
+            fix = f"call poplite.testing.check_faster({cls.__name__}), or pass faster=False"
         what = f"{self._named(vertex, record.replica)}: {what}"
         return kind(what, at=at, where=self._where(), found="\n".join(found), fix=fix)
 
@@ -199,7 +199,7 @@ class StoppedLaunch:
         return self.executable.origins[int(self.code.ops[self.row, 1])][number]
 
     def _named(self, vertex: NamedVertex, replica: int) -> str:
-        """Return the words for a vertex, with its replica if there are several."""
+        """Return the name of a vertex, with its replica if there are several."""
         return f"{vertex}, replica {replica}" if len(self.arena.parts) > 1 else str(vertex)
 
     def _where(self) -> str:
@@ -207,11 +207,11 @@ class StoppedLaunch:
         return self.code.step_text(number, f"Execute '{self.step.name}'")
 
     def _behind(self, vertex: int, field: str, row: int | None) -> str:
-        """Return the elements behind a field, or one row of it; empty where it has none."""
+        """Return text for the elements of a field, or of one row; empty if there are none."""
         return behind_field(self.step, vertex, field, row, self.executable.layout)
 
     def _behind_record(self, record: Record) -> list[str]:
-        """Return the line that names the tensor behind the field of a fault, if there is one."""
+        """Return the line that names the tensor of a fault's field, if there is one."""
         cls = self._vertex(record.vertex).vertex_class
         field = list(cls.fields)[record.field]
         behind = self._behind(record.vertex, field, None)
@@ -219,10 +219,10 @@ class StoppedLaunch:
 
 
 def _places(vertex: NamedVertex, line: SourceLocation) -> tuple[SourceLocation, str]:
-    """Return the user's line that a fault is about, and words for a second one.
+    """Return the user's line for a fault, and text for a second line.
 
-    That is the line of `compute` for a class that the user wrote, and the line that added the
-    vertex for a class of poplite's.
+    The user's line is that of `compute` for a class that the user wrote, or the line that added
+    the vertex for a class of poplite.
     """
     if is_shipped(line) or is_generated(vertex.vertex_class):
         return vertex.location, f"compute of the vertex: {line}"
@@ -237,7 +237,7 @@ def _index_text(cls: type[Vertex], record: Record) -> str:
     return f"'{cls.__name__}.{field.name}': index {record.index} of {record.length} {of}"
 
 
-# -- exceptions of the user's ----------------------------------------------------------------------
+# -- users' exceptions -----------------------------------------------------------------------------
 
 
 def raised_error(
@@ -252,7 +252,7 @@ def raised_error(
     kind: Any = type(raised)
     try:
         error = _class_of(kind)(what, at=at, **parts)
-    except Exception:  # the class cannot be derived from, or needs arguments
+    except Exception:  # the class cannot be a base class, or needs arguments
         error = ApplicationRuntimeError(what, at=at, **parts)
     vars(error).update({k: v for k, v in vars(raised).items() if k not in vars(error)})
     return error
@@ -267,13 +267,13 @@ def _text_of(raised: Exception) -> str:
     try:
         return str(raised)
     except Exception as error:
-        return f"its text cannot be made: {type(error).__name__}"
+        return f"its text cannot be produced: {type(error).__name__}"
 
 
 def _class_of(raised: Any) -> type[ApplicationRuntimeError]:
-    """Return the class of errors derived from poplite's and from a class of the user's."""
+    """Return the class of errors derived from poplite's class and the user's class."""
     base = ApplicationRuntimeError
-    for known in raised.__subclasses__():  # kept alive only by its errors, as is the user's
+    for known in raised.__subclasses__():  # only its errors keep it, and the user's class, alive
         if known.__bases__ == (base, raised):
             found: type[ApplicationRuntimeError] = known
             return found

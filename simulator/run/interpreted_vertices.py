@@ -1,13 +1,13 @@
-"""Runs vertices as plain Python.
+"""Run vertices as plain Python.
 
-For debugging: breakpoints in `compute` work, and errors are ordinary tracebacks.  The same
-descriptor rows are read as by compiled code.  It needs no Numba.
+This is for debugging: breakpoints in `compute` work, and errors have ordinary tracebacks. The
+descriptor rows are the same as for compiled code. Numba is not needed.
 
-A vertex computes its outputs only from its inputs.  So if strict checks run it once more and find
-all inputs unchanged, the results of the first run are written instead::
+A vertex computes its outputs only from its inputs. So if strict checks run it once more and all
+inputs are unchanged, the results of the first run are written instead::
 
-    first run     x 1 2 3   total 0 -> 6       all vertices run; stores are noted
-    again         x 1 2 3   total 9 -> 6       put there: the vertex does not run
+    first run     x 1 2 3   total 0 -> 6       all vertices run; stores are recorded
+    again         x 1 2 3   total 9 -> 6       written: the vertex does not run
                   x 1 2 NaN total 9            runs
 
 An Output element that the first run did not store keeps its value.
@@ -42,7 +42,7 @@ Values = Mapping[str, Any]
 
 
 class VertexRun:
-    """One run of a vertex; `marks` has, for each Output, which elements the run stored."""
+    """One run of a vertex; `marks` has, for each Output, the elements that the run stored."""
 
     __slots__ = ("_cls", "_read", "_returned", "_written", "marks")
 
@@ -65,7 +65,7 @@ class VertexRun:
         return all(array.tobytes() == read for read, array in pairs)
 
     def put(self, values: Values) -> bool:
-        """Write the results of the run to memory, and return what it returned."""
+        """Write the results of the run to memory, and return its return value."""
         written = iter(self._written)
         for array in _arrays(self._cls, values, _changes):
             array[...] = next(written)
@@ -134,11 +134,11 @@ def move_between(moves: Moves, destination: Bytes, source: Bytes) -> None:
 
 
 class VertexFault(Exception):
-    """An error that `compute` raised, and the vertex for which it ran.
+    """An error that `compute` raised, with its vertex.
 
     Attributes:
         number: position of the vertex in its compute set.
-        worker: number of the worker, in a `MultiVertex`.
+        worker: number of the worker, for a `MultiVertex`.
     """
 
     def __init__(self, number: int, error: Exception, worker: int | None = None) -> None:
@@ -167,10 +167,10 @@ def run_vertices(
 ) -> bool:
     """Run vertices of a group as plain Python, in order; return whether none returned false.
 
-    Runs only vertex `only`, or those before number `before`; `watch` is called before each.
-    Vertices with a run in `known` do not run if they would do the same; others are added to it.
-    Workers record accesses in `log`; `rows` are those of the group, if known.  Raises `VertexFault`
-    when a vertex indexes outside a field or raises an exception.
+    Runs only vertex `only`, or vertices before number `before`; `watch` is called before each.
+    Vertices with a run in `known` do not run if they would do the same; other runs are added to it.
+    Workers record accesses in `log`; `rows` are those of the group, if known. Raises `VertexFault`
+    if a vertex indexes outside a field or raises an exception.
     """
     returned, stores = True, floats.stores if floats.mode else _to_nearest
     has_workers = issubclass(group.cls, MultiVertex)
@@ -246,7 +246,7 @@ def _vectors(rows: FieldRows, numbers: Int64, elements: npt.NDArray[Any]) -> Ite
 
 
 class InterpretedSteps:
-    """Runs the interpreted vertices of compute sets; `classes` are those of each step."""
+    """Runs the interpreted vertices of compute sets; `classes` are their classes in each step."""
 
     def __init__(
         self,
@@ -267,7 +267,7 @@ class InterpretedSteps:
         self._known: dict[tuple[int, int], dict[int, VertexRun]] | None = None
 
     def __iter__(self) -> Iterator[int]:
-        """Yield the steps that have such vertices."""
+        """Yield the steps that have interpreted vertices."""
         return iter(self._groups)
 
     def others(
@@ -278,7 +278,7 @@ class InterpretedSteps:
         return tuple(p for p in parts if isinstance(p, Moves) or p.cls not in in_python)
 
     def returned(self, number: int) -> list[bool]:
-        """Return for each replica whether no interpreted vertex of a step returned false."""
+        """Return, for each replica, whether no interpreted vertex of a step returned false."""
         return list(self._returned[number])
 
     def set_returned(self, number: int, returned: Sequence[bool]) -> None:
@@ -288,7 +288,7 @@ class InterpretedSteps:
     def remember(self, code: Code) -> None:
         """Save the runs of vertices in a launch of strict checks, which may run them once more.
 
-        `code` is about to run; it begins with the vertices where they run once more.
+        `code` is about to run; it begins with the vertices if they run once more.
         """
         is_first = code.ops.item(0, 2) not in (op.COMPUTE, op.DEFINED)
         self._known = {} if is_first or self._known is None else self._known
@@ -298,9 +298,9 @@ class InterpretedSteps:
         self._known = None
 
     def run(self, number: int, watch: Callable[[], None]) -> VertexFault | None:
-        """Run the interpreted vertices of a step; return the first fault by replica and vertex.
+        """Run the interpreted vertices of a step; return the first fault, by replica and vertex.
 
-        Vertices after the fault may not have run.  An error from `watch` ends the run.
+        Vertices after the fault may not have run. An error in `watch` ends the run.
         """
         first: VertexFault | None = None
         for replica, memory in enumerate(self._arena.parts):

@@ -1,20 +1,20 @@
-"""Launches that are ready to run: driver calls with addresses, shared by threads if that pays.
+"""Launches that are ready to run: driver calls with addresses, which threads may share.
 
-A launch begins as one chunk for each of its parts, which run in order.  Where threads pay, it
-is also cut into a few chunks for each of them, balanced by the weights that lowering assigned to
-its rows.  The vertices of a part are numbered from 0 over all its rows, and can be cut anywhere::
+A launch begins as one chunk for each of its parts, which run in order. If threads pay, it
+is also cut into a few chunks for each thread, balanced by the weights that lowering assigned to
+its rows. The vertices of a part are numbered from 0 over all its rows, and can be cut anywhere::
 
     rows      |     5     | 1 |             10             |
     chunks    |      6        |     4     |       6        |
 
-Copies are cut between rows, the longest of which are split.
+Copies are cut between rows; the longest rows are split.
 
-The threads are those of Numba's threading layer, started when first needed.  Starting it imports
-Numba, so small programs never do.  The cost of passing a launch to the threads is measured then;
-they are used for launches that take at least four times as long.
+The threads are those of Numba's threading layer, started when first needed. To start them, Numba is
+imported, so small programs never start them. The cost of passing a launch to the threads is then
+measured; they are used for launches that take at least four times as long.
 
 After a `fork` the threads of the parent do not exist in the child, which GNU OpenMP does not
-notice.  A child of a process that had started them therefore runs everything on one thread.
+detect. A child of a process that had started them therefore runs on one thread only.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ MEASURED_RUNS = 3
 """Number of runs of a launch that are measured; the quickest counts."""
 
 ALL_RUNS = 1 << 62
-"""The same if the time of vertices depends on data: a quick launch may be slow later."""
+"""The same if the time of vertices depends on data, since a quick launch may be slow later."""
 
 LEAST_MOVED, MOST_MOVED, MOVED_PIECES = 1 << 14, 1 << 22, 64
-"""A large copy is split into about this many records, each of about this work: milliseconds."""
+"""A large copy is split into about this many records with about this work: milliseconds."""
 
 STREAMED_BYTES = 32 << 20
-"""Bytes from which a copy is written past the caches, which it would only flush; measured, one of
-twice as many then takes 0.65 of the time."""
+"""Minimum size in bytes of a copy that is written past the caches, which it would only flush
+(measured: a copy of twice this size takes 0.65 of the time)."""
 
 _NONE = np.zeros((0, op.CHUNK_WORDS), np.int64)
 _NOWHERE: Mapping[int, int] = MappingProxyType({})
@@ -71,8 +71,8 @@ class BoundPart:
 
     Attributes:
         call: driver, arena, rows and words of a row.
-        rows: the array that the address of the rows points to.
-        vertices: int64[rows], vertices of each row.
+        rows: the array to which the address of the rows points.
+        vertices: int64[rows], number of vertices of each row.
         weights: int64[rows], work of each row, in elements.
     """
 
@@ -111,7 +111,7 @@ class BoundPart:
         return chunks
 
     def done(self, chunk: Int64) -> int:
-        """Return how many vertices of the part have run, by one of its chunks."""
+        """Return the number of vertices of the part that have run, according to a chunk."""
         return int(self.vertices[: chunk[op.CHUNK_ROW]].sum() + chunk[op.CHUNK_VERTEX])
 
 
@@ -124,7 +124,7 @@ class Launch:
         chunks: one chunk row for each part.
         shares: the chunk rows that threads share; empty if it runs on one thread.
         work: its work, in elements.
-        measured: how many runs are measured, and can be cut between vertices.
+        measured: number of runs that are measured, and can be cut between vertices.
         slots: by arena, the table of the slots of each vertex.
         log: the log of workers' accesses, as in a chunk; 0 if there is none.
     """
@@ -138,7 +138,7 @@ class Launch:
     log: int = 0
 
     def complete(self, chunks: Int64, floats: int) -> None:
-        """Fill in the words that all chunks of the launch share; `floats` is an address."""
+        """Set the words that all chunks of the launch share; `floats` is an address."""
         chunks[:, op.CHUNK_FLOATS], chunks[:, op.CHUNK_LOG] = floats, self.log
         arenas = chunks[:, op.CHUNK_ARENA].tolist()
         chunks[:, op.CHUNK_SLOTS] = [self.slots.get(arena, 0) for arena in arenas]
@@ -174,10 +174,10 @@ class LaunchTable:
         slots: Mapping[int, int] = _NOWHERE,
         log: int = 0,
     ) -> int:
-        """Add a launch of some parts; return its row, the same for all launches of nothing.
+        """Add a launch of some parts; return its row, the same for all empty launches.
 
-        `checked` vertices may record faults; `replica_map` gives the replica whose memory each one
-        writes. `log` is for vertices that log their workers' accesses.
+        `checked` vertices may record faults; `replica_map` gives the replica whose memory each
+        replica writes. `log` is for vertices that log their workers' accesses.
         """
         some = [part for part in parts if len(_rows(part))]
         if not some:
@@ -287,10 +287,10 @@ def _rows(part: Part) -> Int64:
     return part.rows if isinstance(part, Vertices) else part.records
 
 
-# -- vertices in the order of memory ---------------------------------------------------------------
+# -- vertices in memory order ----------------------------------------------------------------------
 # The numbers of vertices determine the order in which they start on their tiles, such as the
-# largest first.  Here they run by place, as memory is read fastest sequentially: a map of ten
-# million elements by rows and columns takes 0.55 of the time::
+# largest first. Here they run in order of place, since memory is read fastest sequentially: a map
+# of ten million elements by rows and columns takes 0.55 of the time::
 #
 #     number   0    1    2    3            number   1    3    0    2
 #     x        900  100  970  160          x        100  160  900  970
@@ -298,14 +298,14 @@ def _rows(part: Part) -> Int64:
 
 
 LEAST_WORK = 64
-"""Average work of a vertex, in elements, from which they are sorted: a second copy of their tables
-is small compared to so many elements."""
+"""Minimum average work of a vertex, in elements, for which vertices are sorted: a second copy of
+their tables is small compared to so many elements."""
 
 
 def in_order_of_memory(group: Vertices) -> Vertices:
-    """Return vertices in ascending order of the places of the field with most of their bytes.
+    """Return vertices in ascending order of the places of the field with the most bytes.
 
-    They are unchanged if their numbers are not in tables, any field is in order, or they have
+    They are unchanged if their numbers are not in tables, some field is in order, or they have
     little work.
     """
     fields = [(n, each) for n, each in enumerate(group.cls.fields.values()) if each.is_edge]
@@ -334,7 +334,7 @@ def in_order_of_memory(group: Vertices) -> Vertices:
 
 
 def _is_in_order(group: Vertices) -> bool:
-    """Return whether the edges of a field begin at ascending places, not all at the same one."""
+    """Return whether the edges of a field begin at ascending places, not all at the same place."""
     fields = list(group.cls.fields.values())
     for number, (column, at) in enumerate(positions(group.columns)):
         if column.part not in ("start", "first") or not fields[column.field].is_edge:
@@ -355,17 +355,17 @@ PAYS = 4
 """A launch is shared if one thread takes at least this many times the cost of sharing."""
 
 LEAST_NS = 4_000
-"""Launches that take less are never shared, with any threading layer."""
+"""Time below which launches are never shared, with any threading layer."""
 
 DOUBTFUL_NS = 5_000
-"""A cost above is measured again.
+"""Cost of sharing above which it is measured again.
 
-For a second or so after they start, threads may share one processor until the system moves one
+For about a second after they start, threads may share one processor until the system moves one
 of them; a launch then costs thirty times as much.
 """
 
 MOST_SAMPLES, SAMPLE_S = 50, 0.03
-"""Maximum number of times that it is measured again, and seconds between them."""
+"""Maximum number of further measurements, and seconds between them."""
 
 
 class _Threads:
@@ -388,8 +388,8 @@ class _Threads:
 
     def start(self) -> None:
         # By default GNU OpenMP spins for milliseconds between launches, which costs entire
-        # scheduler slices when another process wants the core.  This is some 50 us: threads are
-        # still awake when Python starts the next run.  It is read when the library loads.
+        # scheduler slices if another process needs the core. This is about 50 us: threads are
+        # still awake when Python starts the next run. It is read when the library loads.
         os.environ.setdefault("GOMP_SPINCOUNT", "5000")
         layer = start_threads()
         if not layer.is_reentrant:
@@ -400,7 +400,7 @@ class _Threads:
         self.launch_ns = min(_launch_ns() for _ in range(3))
 
     def after_fork(self) -> None:
-        """Forget threads that only the parent has."""
+        """Forget the threads, which only the parent has."""
         self.forget(lost=self.lost or are_threads_started())
 
 
@@ -409,9 +409,9 @@ os.register_at_fork(after_in_child=_threads.after_fork)
 
 
 def thread_count() -> int:
-    """Return how many threads may share a launch.
+    """Return the number of threads that may share a launch.
 
-    One where there is one processor, and in a child whose parent has the threads.
+    It is 1 with one processor, and in a child whose parent has the threads.
 
     >>> thread_count() > 0
     True
@@ -420,12 +420,12 @@ def thread_count() -> int:
 
 
 def has_threads() -> bool:
-    """Return whether there are threads now."""
+    """Return whether threads have been started."""
     return bool(_threads.entries[op.ENTRY_PARALLEL_FOR])
 
 
 def pays_ns() -> int:
-    """Return the time on one thread from which sharing a launch pays; starts the threads."""
+    """Return the time on one thread above which sharing a launch pays; starts the threads."""
     with _threads.starting:
         if not has_threads():
             _threads.start()
@@ -442,14 +442,14 @@ def is_cost_doubtful() -> bool:
 
 
 def lock_of_layer() -> threading.RLock | None:
-    """Return the lock for calls of a threading layer that admits one Python thread, else None."""
+    """Return the lock of a threading layer that allows only one Python thread, else None."""
     return _threads.lock_of_layer
 
 
 def thread_entries() -> Int64:
     """Return the addresses that the interpreter calls: int64[ENTRIES], always the same array.
 
-    Those of the threading layer are 0 until threads are started.
+    Addresses in the threading layer are 0 until threads are started.
     """
     return _threads.entries
 

@@ -1,22 +1,22 @@
-"""Counting of vertices while they run, since their cycles depend on data.
+"""Count the slots of vertices during runs, if their cycles depend on data.
 
-Vertex classes are counted whose cycles depend on data::
+Vertex classes whose cycles depend on data are counted::
 
     while self.x[i] > limit        counted
-    while i < len(self.x)          not: lengths decide, so that each shape is priced once
-    set_perf_estimate(...)         not; other vertices of the class are
-    print(...)                     not: such a class is never compiled
-    QUARTER                        not, nor HALF where the processor has none: the code that is
+    while i < len(self.x)          not counted: cycles depend on lengths, so each shape is priced
+    once set_perf_estimate(...)         not counted; other vertices of the class are
+    print(...)                     not counted: such a class is never compiled
+    QUARTER                        not counted, nor HALF without hardware support: the code that is
                                    priced differs from the code that runs
 
 The slots of their compute sets are in three places::
 
     table     slots of each vertex     written by drivers of `poplite.simulator.pricing`
-    record    where everything is      read by `poplite.simulator.codegen.launcher`
+    record    addresses and sizes      read by `poplite.simulator.codegen.launcher`
     totals    of all executions        read by the accounts
 
 Vertices of the same compute set that need not be counted have their slots in the table from the
-beginning.  In a replicated graph, each tile takes as long as in the slowest replica; slots are
+beginning. In a replicated graph, each tile takes the time of the slowest replica; slots are
 those of the first replica.
 """
 
@@ -48,7 +48,7 @@ from poplite.vertex.compute import check, flow_of
 from poplite.vertex.compute.mathematics import KERNELS
 from poplite.vertex.vertex import MultiVertex, Vertex
 
-# -- which classes ---------------------------------------------------------------------------------
+# -- counted classes -------------------------------------------------------------------------------
 
 
 def counting_of(
@@ -57,7 +57,7 @@ def counting_of(
     interpreted: Collection[type[Vertex]],
     checked: Collection[type[Vertex]],
 ) -> Mapping[type[Vertex], Counting]:
-    """Return how to count each class of a compute set whose cycles depend on data."""
+    """Return the counting of each class of a compute set whose cycles depend on data."""
     target = executable.target
     return {
         cls: Counting(
@@ -77,7 +77,7 @@ def counting_candidates(executable: Executable) -> Iterator[type[Vertex]]:
 
 
 def deciding_fields(executable: Executable, number: int) -> Mapping[type[Vertex], frozenset[str]]:
-    """Return the edges whose data decide the cycles of a compute set, by class."""
+    """Return the edges on whose data the cycles of a compute set depend, by class."""
     from poplite.simulator.pricing import deciding_fields
 
     target, is_uneven = executable.target, partial(_has_uneven_rows, executable, number)
@@ -96,13 +96,13 @@ def _candidates(executable: Executable, number: int) -> Iterator[type[Vertex]]:
 
 
 def _has_code(cls: type[Vertex]) -> bool:
-    """Return whether the priced code loads and stores elements as the code that runs does."""
+    """Return whether priced code loads and stores elements like the code that runs."""
     elements = {field.element for field in cls.fields.values()}
     return QUARTER not in elements and (HALF not in elements or _has_half())
 
 
 def _has_uneven_rows(executable: Executable, number: int, cls: type[Vertex]) -> bool:
-    """Return whether vertices of a class find the rows of a list in a table."""
+    """Return whether vertices of a class have the rows of a list in a table."""
     step = executable.steps[number]
     groups = step.groups if isinstance(step, ComputeStep) else ()
     forms = {form for group in groups if group.cls is cls for form in group.forms}
@@ -155,9 +155,9 @@ class SlotTotals:
         elapsed: the same, including the phases before and after that no sync separates from it.
         tile_cycles: int64[tiles], summed.
         slots: worker slots of each family of the step, summed; for a MultiVertex, tile cycles.
-        is_counted: whether a family was counted; the slots of the others were known.
-        is_cut: whether a vertex of a family took more than `MOST_COUNTED` slots; it counts as that
-            many.
+        is_counted: whether a family was counted; the slots of other families were known.
+        is_cut: whether a vertex of a family took more than `MOST_COUNTED` slots, which count as
+            that number.
     """
 
     executions: int
@@ -173,7 +173,7 @@ class SlotTable:
     """The table of slots of a compute set with counted vertices.
 
     Attributes:
-        counting: how each class that is counted is counted.
+        counting: the counting of each counted class.
         slots: address of the table, by the address of the replica's arena.
     """
 
@@ -190,8 +190,8 @@ class SlotTable:
         self._is_counted = [f.cls in counting and f.source == "automatic" for f in families]
         numbers = [family.numbers.array() for family in families]
         count = 1 + max(int(each.max()) for each in numbers)
-        # The table is in the order of the vertices' numbers in the step. A driver writes the slots
-        # of all vertices of its class there, so those whose slots the user set come last.
+        # The table is ordered by the numbers of vertices in the step. A driver writes the slots
+        # of all vertices of its class to it, so vertices whose slots the user set are last.
         places = np.arange(count)
         are_behind = [f.cls in counting and f.source == "given" for f in families]
         behind = np.concatenate([np.zeros(0, np.int64), *compress(numbers, are_behind)])
@@ -199,7 +199,7 @@ class SlotTable:
         # The word before each table is the size of the arena.
         self._tables = np.zeros((len(arenas), 1 + count + len(behind)), np.int64)
         self._tables[:, 0] = executable.layout.size_bytes
-        # The slots that a driver writes for these must not be added up: they belong to an extra
+        # The slots that a driver writes for these must not be added up, so they belong to an extra
         # family.
         family_of = np.full(count + len(behind), len(families))
         tiles = np.zeros(count, np.int64)
@@ -218,7 +218,7 @@ class SlotTable:
         ]
         self._run_limits = np.array([*limits, _NO_LIMIT])[self._run_families]
         self._used, compact = np.unique(tiles, return_inverse=True)
-        # The vertices of a tile start in the order of their numbers.
+        # The vertices of a tile start in order of their numbers.
         order = np.flatnonzero(~alone)
         order = order[np.argsort(compact[order], kind="stable")]
         self._shared, self._alone = places[order], places[alone]
@@ -285,7 +285,7 @@ _NO_LIMIT = np.iinfo(np.int64).max
 
 
 def _limit(family: VertexCosts, target: Target) -> int:
-    """Return the number that drivers write for vertices of a family beyond the counting limit."""
+    """Return the number that drivers write for vertices that exceed the counting limit."""
     if issubclass(family.cls, MultiVertex):
         return int(target.cost("supervisor_overhead")) + target.workers * MOST_COUNTED
     return MOST_COUNTED
@@ -311,8 +311,8 @@ def known_slots(family: VertexCosts, target: Target) -> tuple[Series, Source]:
         return family.slots, "given" if family.source == "given" else "formula"
     from poplite.simulator.pricing import slots_of  # many programs only have formulas
 
-    assert family.shapes is not None, "of automatic ones"
-    assert family.shape is not None, "of automatic ones"
+    assert family.shapes is not None, "automatic families have shapes"
+    assert family.shape is not None, "automatic families have shapes"
     priced, shape = slots_of(family.cls, family.shapes, target), family.shape
     if shape.only is None:
         return compact(priced.slots[shape.array()]), priced.source
@@ -323,7 +323,7 @@ def known_slots(family: VertexCosts, target: Target) -> tuple[Series, Source]:
 
 
 class SlotCounts:
-    """The counting of vertices in an engine: `steps` are the tables of counted steps."""
+    """The counting of vertices in an engine; `steps` are the tables of counted steps."""
 
     def __init__(
         self,
@@ -349,11 +349,11 @@ class SlotCounts:
         self._launches: dict[tuple[int, int], int] = {}
 
     def __len__(self) -> int:
-        """Return how many launches will be added."""
+        """Return the number of launches to add."""
         return len(self._rows)
 
     def counting(self, step: int) -> Mapping[type[Vertex], Counting]:
-        """Return how classes of a step are counted; most steps have none."""
+        """Return the counting of a step's classes; for most steps it is empty."""
         return self.steps[step].counting if step in self.steps else {}
 
     def add_to(self, table: LaunchTable) -> None:
@@ -368,7 +368,7 @@ class SlotCounts:
             self._records[launch] = record
 
     def launch_of(self, code: Code, row: int) -> int | None:
-        """Return the launch of a row; None if it adds nothing up."""
+        """Return the launch of a row; None if it does not sum slots."""
         return self._launches.get((id(code), row))
 
     def finish(self, code: Code, row: int) -> None:

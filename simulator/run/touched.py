@@ -1,19 +1,19 @@
-"""The elements that vertices of a compute set touch, field by field, from descriptor rows.
+"""The elements that vertices of a compute set access, by field, from descriptor rows.
 
-    field        edges of it: vertex, row, first element, length
+    field        its edges: vertex, row, first element, length
     Sum.x        0  0  128  16        elements   128 ... 143, 144 ... 159
                  1  0  144  16
     Sum.total    0  0  512   1                   512, 513
                  1  0  513   1
 
-Elements are numbered as in the rows: in elements of the field's type from the start of the arena.
+Elements are numbered as in the rows, from the start of the arena, in units of the field's type.
 Gathered elements are in temporaries.
 
 Messages name them as elements of the graph's tensors::
 
     contiguous      the bytes of the field are those of a variable    'cells'[95, 0:32]
-    gathered        they are a copy in temporaries: the moves that    'cells'[0:8, 3]
-                    made it say where each byte comes from
+    gathered        they are a copy in temporaries, whose moves       'cells'[0:8, 3]
+                    give the source of each byte
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from poplite.vertex.vertex import Vertex
 
 @frozen(eq=False)
 class FieldRows:
-    """The edges behind one field of some vertices of a class, in elements of its type.
+    """The edges of one field of some vertices of a class, in elements of its type.
 
     Attributes:
         vertex: int64[edges], position of each edge's vertex in its compute set.
@@ -51,7 +51,7 @@ class FieldRows:
 
 @frozen(eq=False)
 class FieldElements:
-    """The elements behind one field of some vertices of a class.
+    """The elements of one field of some vertices of a class.
 
     Attributes:
         vertex: int64[edges], position of each edge's vertex in its compute set.
@@ -69,7 +69,7 @@ class FieldElements:
 
     @property
     def size(self) -> int:
-        """Bytes of an element."""
+        """Size of an element in bytes."""
         return self.field.element.size_bytes
 
     def vertex_of(self, number: int) -> int:
@@ -89,7 +89,7 @@ class FieldElements:
 
 
 def touched(step: ComputeStep) -> list[FieldElements]:
-    """Return the elements that vertices touch, without metadata and empty fields."""
+    """Return the elements that vertices access, without metadata and empty fields."""
     return [elements_of(cls, rows) for cls, rows in edges_of(step)]
 
 
@@ -118,7 +118,7 @@ def vertex_numbers(group: Vertices) -> Int64:
 def starts_and_lengths(group: Vertices) -> dict[str, tuple[Int64, Int64]]:
     """Return the first element and the number of elements of each field, int64[vertices].
 
-    Those of lists are left out.
+    Lists are omitted.
     """
     parts, _ = numbers_of(group)
     one = np.ones(len(parts[NUMBER]["number"]), np.int64)
@@ -130,7 +130,7 @@ def starts_and_lengths(group: Vertices) -> dict[str, tuple[Int64, Int64]]:
 
 
 def field_rows(group: Vertices) -> list[FieldRows]:
-    """Return the edges of a group, field by field, with those of metadata."""
+    """Return the edges of a group by field, including metadata."""
     return numbers_and_rows(group)[1]
 
 
@@ -155,7 +155,7 @@ def numbers_of(
     """Return the numbers of all vertices by field and part, and the tables of list fields."""
     counts = group.rows[:, COUNT_WORD]
     within = numbers_within(counts)
-    # For a single run there is nothing to look up.
+    # A single run needs no look-up.
     run = np.repeat(np.arange(len(counts)), counts) if len(counts) != 1 else np.zeros(1, np.int64)
     parts: dict[int, dict[str, Int64]] = {}
     tables: dict[int, Int64] = {}
@@ -214,13 +214,13 @@ def numbers_within(lengths: Int64) -> Int64:
 
 
 MOST_ELEMENTS = 1 << 16
-"""For more elements of a field than this, only the first and the last are used."""
+"""Maximum number of elements of a field for which more than the first and last are used."""
 
 
 def behind_field(
     step: ComputeStep, vertex: int, field: str, row: int | None, layout: ArenaLayout
 ) -> str:
-    """Return the elements behind a field of a vertex, or one row of it; empty where it has none."""
+    """Return text for the elements of a vertex's field, or of one row; empty if there are none."""
     for edges in (each for group in step.groups for each in field_rows(group)):
         own = (edges.vertex == vertex) & (edges.length > 0)
         if row is not None:
@@ -236,7 +236,7 @@ def behind_field(
 
 
 def _named(positions: Int64, count: int, gather: Moves, layout: ArenaLayout) -> str:
-    """Return the name of some elements; many are named by the first and the last."""
+    """Return text for some elements; many are described by the first and the last."""
     if positions[0] >= layout.temporary_base:
         positions = gathered_from(gather, positions)
     (first, begin), (last, end) = (layout.variable_at(int(positions[k])) for k in (0, -1))
@@ -255,7 +255,7 @@ def _named(positions: Int64, count: int, gather: Moves, layout: ArenaLayout) -> 
 
 
 def _box(variable: StoredVariable, at: Int64) -> str:
-    """Return the name of elements that are a slice of each dimension; empty for all others."""
+    """Return text for elements that are a slice of each dimension; empty for all others."""
     dims = [np.unique(part) for part in np.unravel_index(at, variable.shape)]
     steps = [np.unique(np.diff(part)) for part in dims]
     is_box = int(np.prod([len(part) for part in dims])) == len(at) == len(np.unique(at))
@@ -276,17 +276,17 @@ def element_name(variable: StoredVariable, index: int) -> str:
 def gathered_from(gather: Moves, positions: Int64) -> Int64:
     """Return the sources from which bytes of temporaries, int64[n], were gathered."""
     found = moved_from(gather, positions)
-    if (found < 0).any():  # in a file that was tampered with: compiled code gathers all of them
+    if (found < 0).any():  # only in a modified file: compiled code gathers all of them
         raise ApplicationRuntimeError(
-            "a vertex has elements that nothing was copied to",
-            found="the program is not as it was compiled",
+            "a vertex has elements to which no data are copied",
+            found="the program was modified after compilation",
             fix="compile it again, and save it: executable.save(path)",
         )
     return found
 
 
 def moved_from(moves: Moves, positions: Int64) -> Int64:
-    """Return the sources of bytes, int64[n], that copies write; -1 for bytes that they do not."""
+    """Return the sources of bytes, int64[n], that copies write; -1 for other bytes."""
     blocks = moves.blocks()
     if not len(blocks[0]):
         return np.full(len(positions), -1)

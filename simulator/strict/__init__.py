@@ -1,1 +1,1 @@
-"""Strict checks: reads of unwritten elements, outputs left unwritten, races."""
+"""Strict checks for reads of unwritten elements, outputs left unwritten, and races."""

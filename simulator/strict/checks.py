@@ -1,21 +1,21 @@
-"""Strict checks of an engine, which find the unwritten elements that steps read.
+"""The strict checks of an engine, which detect reads of unwritten elements by steps.
 
 An engine with strict checks maintains the shadow of its memory (`poplite.simulator.strict.shadow`).
-Each step is *armed* at first: Python runs it when its turn comes.  A Copy then moves the shadow as
-well, and a compute set runs several times (`poplite.simulator.strict.replay`). A step whose
-elements are all written by then is disarmed, and costs nothing from then on.  If elements become
-unwritten, because unwritten ones are copied over them, all steps are armed again.  A step that was
-checked `MOST_LOOKS` times is trusted: its results count as written.  Moves of unwritten elements
-are noted, so that messages can give their origin (`poplite.simulator.strict.origins`).
+Each step is *armed* at first: Python runs it. A Copy then moves the shadow as well, and a compute
+set runs several times (`poplite.simulator.strict.replay`). A step whose elements are then all
+written is disarmed, and costs nothing from then on. If elements become unwritten, because unwritten
+elements are copied over them, all steps are armed again. A step that was checked `MOST_LOOKS` times
+is trusted: its results count as written. Moves of unwritten elements are recorded, so that messages
+can give their origin (`poplite.simulator.strict.origins`).
 
-In loops Python soon leaves a step that it checks repeatedly to compiled code, which handles the
-case that everything is written afterwards (`poplite.simulator.strict.looks`).
+In loops, Python soon leaves a step that it checks repeatedly to compiled code, which handles the
+case that all elements are written afterwards (`poplite.simulator.strict.looks`).
 
-A scalar that decides what runs is checked in the same way, before it decides.  If Loops are to end,
-each does as soon as an iteration leaves the same elements written as an earlier one.
+A scalar that control flow depends on is checked in the same way before it is used. If Loops are to
+end, each ends as soon as an iteration leaves the same elements written as an earlier one.
 
-On several ranks all steps remain armed, as elements may become unwritten elsewhere, and all ranks
-agree on how each compute set ended before the next step begins.
+On several ranks all steps remain armed, since elements may become unwritten on other ranks, and all
+ranks agree on the result of each compute set before the next step begins.
 """
 
 from __future__ import annotations
@@ -65,25 +65,26 @@ LOOKED_AT = (op.LAUNCH, *DECIDING, op.COLLECT, op.ALL, op.CALLBACK)
 """Ops that are checked, except for the sums of slots."""
 
 MOST_LOOKS = 1_000
-"""Number of checked executions of a step, so that a long loop is not slow forever."""
+"""Number of checked executions of a step, so that a long loop does not stay slow."""
 
 LOOKS_IN_PYTHON = 2
-"""Number of executions of a step that Python checks before compiled code does, if it can."""
+"""Number of executions of a step that Python checks before compiled code does, if possible."""
 
 MOST_KEPT = 1 << 22
-"""Maximum number of elements in tables kept for steps that are no longer checked."""
+"""Maximum number of elements in tables that are stored for steps no longer checked."""
 
 
 class StrictChecks:
     """The strict checks of an engine.
 
-    `interpret` says which vertices run as plain Python, `forms` which have a faster form.  With
-    `ends_loops`, a Loop ends when nothing more can be found out in it, apart from what data decide.
+    `interpret` has the vertices that run as plain Python, `forms` the faster forms. With
+    `ends_loops`, a Loop ends when further iterations cannot detect new faults, except those that
+    depend on data.
 
     Attributes:
         shadow: which bytes of the memory are written.
         copies: the origins of unwritten elements.
-        runs_again: how often the vertices of a compute set ran again.
+        runs_again: the number of repeated runs of the vertices of compute sets.
         has_run: whether the last checked step ran, even if an error followed.
         on_armed: called when all steps are armed again.
     """
@@ -115,14 +116,14 @@ class StrictChecks:
         self._undefining: dict[int, Moving] = {}
         self._kept = 0
         self._looks = [0] * len(executable.steps)
-        self._in_python = [0] * len(executable.steps)  # checks that Python did
+        self._in_python = [0] * len(executable.steps)  # number of checks in Python
         self._compiled: dict[int, CompiledLook] = {}
-        self._former: list[CompiledLook] = []  # rows of programs may have their addresses
+        self._former: list[CompiledLook] = []  # rows of programs may still contain their addresses
         self._warned: set[int] = set()
         self._warned_lines: set[tuple[SourceLocation, str]] = set()
 
     def arm(self) -> None:
-        """Check all steps again, as elements became unwritten."""
+        """Check all steps again, since elements became unwritten."""
         self._armed = [True] * len(self._armed)
         for call in self.on_armed:
             call()
@@ -134,10 +135,10 @@ class StrictChecks:
         self.arm()
 
     def look(self, code: Code, row: int, calls: Sequence[int], runner: Runner) -> int:
-        """Run a row that is checked, if it still has to be; return the row at which to continue.
+        """Run a row that is checked, if still needed; return the row at which to continue.
 
-        That is `row` itself when it can run by itself from now on.  `calls` are the CALLs that have
-        not returned.  Raises the faults that are found, and the errors of vertices.
+        That is `row` itself if it can run by itself from now on. `calls` are the open CALLs.
+        Raises the faults that are detected, and the errors of vertices.
         """
         self.has_run = False
         kind, number, scalar, size = code.ops[row].tolist()
@@ -150,7 +151,7 @@ class StrictChecks:
         elif kind in DECIDING:
             if not self.shadow.holds(scalar, 4 if kind == op.SWITCH else size):
                 error = self._place(code, row, calls).undecided(scalar)
-                # All ranks have the same scalar, and report the same.
+                # All ranks have the same scalar, so they report the same error.
                 if self._peers is not None:
                     self._peers.agreed(error, 0)
                 raise error
@@ -166,7 +167,7 @@ class StrictChecks:
         return ProgramRow(self._executable, code, row, tuple(calls), self.copies)
 
     def rows(self, code: Code) -> list[int]:
-        """Return the rows of a program that are checked before they run while all are armed."""
+        """Return the rows of a program that are checked before they run if all steps are armed."""
         ops, found, row = code.ops, [], 0
         while row < len(ops):
             kind, number, phase = ops[row, :3].tolist()
@@ -178,7 +179,7 @@ class StrictChecks:
         return found
 
     def _is_new_round(self, loop: tuple[int, int]) -> bool:
-        """Return whether the ended iteration of a Loop left a new set of written elements."""
+        """Return whether the last iteration of a Loop left a new set of written elements."""
         written = blake2b(
             b"".join(np.packbits(part).tobytes() for part in self.shadow.parts)
         ).digest()
@@ -187,7 +188,7 @@ class StrictChecks:
         return is_new
 
     def read(self, access: HostAccess) -> None:
-        """Warn of unwritten elements that the host reads, once for each line of the user's."""
+        """Warn of unwritten elements that the host reads, once for each user's line."""
         line, place = (here(), access.call), access.place
         if line in self._warned_lines:
             return
@@ -200,13 +201,13 @@ class StrictChecks:
             warn(warning)
 
     def write(self, access: HostAccess) -> None:
-        """Note that the host writes elements."""
+        """Record that the host writes elements."""
         written = shadow_of_written(access.place.element_type)
         for replica in access.replicas:
             access.place.write(self.shadow, written, replica)
 
     def _undefined(self, code: Code, row: int, calls: Sequence[int], number: int) -> bool:
-        """Check an action; return whether it only undefines elements, which is done each time."""
+        """Check an action; return whether it only undefines elements, which must run each time."""
         action = self._executable.actions[number]
         if isinstance(action, Undefine):
             self._undefine(number, action)
@@ -225,15 +226,15 @@ class StrictChecks:
         return False
 
     def _undefine(self, number: int, action: Undefine) -> int:
-        """Let the elements of an action count as unwritten; return flags as of moving."""
+        """Mark the elements of an action as unwritten; return flags as for moves."""
         if number not in self._undefining:
             self._undefining[number] = self.shadow.undefining(action.tensor)
         return self._undefining[number]()
 
     def compiled_look(self, number: int, launch_of: LaunchOf) -> CompiledLook | None:
-        """Return the compiled check that can replace Python's for a step from now on, if any.
+        """Return the compiled check that can replace Python's check of a step from now on, if any.
 
-        Python has just checked it.
+        Python has just checked the step.
         """
         if self._in_python[number] < LOOKS_IN_PYTHON or self._peers is not None:
             return None
@@ -279,7 +280,7 @@ class StrictChecks:
             replay.recount()
 
     def _ran_here(self, number: int, runner: Runner) -> bool:
-        """Run a step unless there is nothing to check; return whether it ran."""
+        """Run a step unless no check is needed; return whether it ran."""
         step = self._executable.steps[number]
         self._in_python[number] += 1
         if isinstance(step, ComputeStep):
@@ -297,7 +298,7 @@ class StrictChecks:
         self.has_run = True
         try:
             flags = moving()
-        except BaseException:  # KeyboardInterrupt too: the elements have moved
+        except BaseException:  # includes KeyboardInterrupt: the elements have moved
             moving()
             self.copies.note(step)
             self.arm()

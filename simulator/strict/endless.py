@@ -1,11 +1,11 @@
-"""Vertices that would never end with different values in place of unwritten elements.
+"""Detect vertices that would never end with different values in unwritten elements.
 
 Only a `while` may run forever, and compiled code in it cannot be stopped::
 
-    while i != self.n: i += 2      ends for n = 0, which memory holds; never for n = 75
+    while i != self.n: i += 2      ends for n = 0, the value in memory, but never for n = 75
 
-So before vertices with such loops run with different values, those that read any of them run in
-Python, which counts iterations.  The vertices of the library end for all values.
+So before vertices with such loops run with different values, those that read any of these values
+run in Python, which counts iterations. The vertices of the library end for all values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Place = tuple[int, int]
 
 
 class WhileLoops:
-    """The vertices of a compute set that may never end, those of `classes`."""
+    """The vertices of a compute set that may never end."""
 
     def __init__(self, step: ComputeStep, arena: Arena) -> None:
         self._arena = arena
@@ -39,7 +39,7 @@ class WhileLoops:
         self.classes = {group.cls for group, _ in self._groups}
 
     def first_endless(self, places: Collection[Place]) -> Place | None:
-        """Run some of the vertices, up to the first with too many iterations; return that one."""
+        """Run some of the vertices; return the first with too many iterations, if any."""
         for replica, memory in enumerate(self._arena.parts):
             for group, rows in self._groups:
                 for number, values in described(group, memory, rows=rows):
@@ -64,5 +64,5 @@ def _goes_on(cls: type[Vertex], values: Values, number: int, floats: Floats) -> 
     except TooManyTurns:
         return True
     except Exception:
-        return False  # the compiled form stops there as well
+        return False  # the compiled form also stops
     return False

@@ -1,31 +1,31 @@
-"""Looks of strict checks: tables of elements, lists of checks for compiled code.
+"""Looks of strict checks: tables of elements, and lists of checks for compiled code.
 
-A table has all elements that vertices touch, with the addresses of all data that kernels use::
+A table has all elements that vertices access, with the addresses of all data that kernels use::
 
     Pass.x     elements 0 ... 7      holes     1 1 0 0 0 0 0 0      two of them are unwritten
     Pass.y     elements 8 ... 15     old       their values before the vertices run
                                      result    their values afterwards
                                      others    their values after runs with different values
 
-Lists run without Python.  For a step that Python checks repeatedly, such as one that fills a table
-row by row, a row of the program runs such a list in place of its launches (`encoding.LOOK`)::
+Lists run without Python. For a step that Python checks repeatedly, such as a step that fills a
+table row by row, a row of the program runs such a list instead of its launches (`encoding.LOOK`)::
 
-    rows_are_written    0: Python does the check instead
+    rows_are_written    if it returns 0, Python does the check instead
     launches
-    mark_rows           notes that they are written
+    mark_rows           marks rows as written
 
 A list does less than `poplite.simulator.strict.replay`: it handles only steps after which all
-elements that their vertices touch are written, or the rows that they moved.  In all other cases it
-leaves memory as it was before, and Python does the check.  So all errors, warnings and unwritten
-results are found by Python only.
+elements that their vertices access are written, or the rows that they moved. In all other cases it
+leaves memory unchanged, and Python does the check. So only Python detects errors, warnings and
+unwritten results.
 
-Vertices may move rows by number: their indices say which elements they touch::
+Vertices may move rows by number: their indices determine the elements that they access::
 
-    MultiUpdate     x 0 0 1 1 ... 0 0     index 3    s 1 1    rows of x: 3 becomes written, as s is
-    MultiSlice      x 0 0 1 1 ... 0 0     index 1    out      row 1 of x has to be written
+    MultiUpdate     x 0 0 1 1 ... 0 0     index 3    s 1 1    row 3 of x becomes written, like s
+    MultiSlice      x 0 0 1 1 ... 0 0     index 1    out      row 1 of x must be written
 
-So an iteration of a loop that fills a table row by row checks one row, and vertices run once.  If
-something that they read is unwritten, `poplite.simulator.strict.replay` finds the consequences.
+So an iteration of a loop that fills a table row by row checks one row, and vertices run once. If
+they read unwritten elements, `poplite.simulator.strict.replay` finds the consequences.
 """
 
 from __future__ import annotations
@@ -55,27 +55,25 @@ from poplite.vertex.compute import NO_LOOPS, Loops, flow_of, loops_of
 from poplite.vertices.slices import gathers_rows, needs_old_rows, updates_rows
 
 # -- values in place of unwritten elements ---------------------------------------------------------
-# A compute set runs with memory as it is, then again with different values in place of unwritten
-# elements.  The results classify each element that vertices may write:
+# A compute set runs with the actual memory, then again with different values in place of unwritten
+# elements. The results classify each element that vertices may write:
 #
 #     first run   again   and again
 #     7           7       7             written: the result is the same
-#     0           -24001  24000         still unwritten: it holds its previous value
-#     0           -24001  24000         or that of another such element, which was passed on
+#     0           -24001  24000         still unwritten: it has its previous value
+#     0           -24001  24000         or the value of another such element, which was passed on
 #     3           -23998  24003         the result depends on unwritten elements
 #     1           0       1             and so does `n < 1`
-#
-# The values of the two runs differ in sign, size and parity; those of integers cover all bits
-# between them, and have no common factor.  An infinite value is not lost in any sum.  There are
-# sixteen variants, so that comparisons of two such elements are detected as well:
+# The values of the two runs differ in sign, size and parity; integers together cover all bits, and
+# have no common factor. An infinite value is not lost in any sum. There are sixteen variants, so
+# that comparisons of two such elements are detected as well:
 #
 #     integer     -24001 and 24000,  24052 and -24053,  -24105 and 24104 ...
 #     unsigned    1 and 32766,  32764 and 3,  5 and 32762 ...
 #     float       -inf and 24577,  24609 and -inf,  -inf and 24641 ...
-#
-# They are no larger, as loops may count with them; for nested loops about a hundred iterations of
-# each are enough.  If data decide how often a loop runs, floats are finite; if a `while` may wait
-# for a particular number, as in `while n != 0`, no value is negative.  An element that holds the
+# They are no larger, since loops may count with them; for nested loops about a hundred iterations
+# of each suffice. If data determine how often a loop runs, floats are finite; if a `while` may wait
+# for a particular number, as in `while n != 0`, no value is negative. An element that has the
 # value by chance gets a different one.
 
 
@@ -87,7 +85,7 @@ Numbers = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
 FIRST, SECOND, OUTPUT = range(3)
-"""Sets of values: for the first and second further run, and for Outputs in any state."""
+"""Sets of values: for the first and second extra run, and for Outputs in any state."""
 
 FILLS = FIRST, SECOND
 """The sets of values for unwritten elements."""
@@ -99,7 +97,7 @@ _OUTPUTS = {"f": (-3.25, -5.25), "i": (4, 5)}
 
 _TRUTHS = (True, False), (True, False)
 _FALSE = (True, False), (False, False)
-"""A truth value, and the one for an element that holds it already.  In half of the variants the
+"""A truth value, and the one for an element that already has it. In half of the variants the
 second run has only False, so that comparisons of two elements are detected."""
 
 
@@ -109,20 +107,20 @@ def _table(low: Sequence[Any], high: Sequence[Any]) -> Numbers:
     return np.array(columns).reshape(2, 2, VARIANTS).swapaxes(1, 2)
 
 
-# From variant to variant low values descend and high ones ascend, or the reverse, so that each of
+# From variant to variant low values descend and high values ascend, or the reverse, so that each of
 # two elements is the larger one in one of the runs.
 _NTH = np.arange(VARIANTS)
 _WIDE, _SHORT = 24001 + 52 * _NTH, 91 + 2 * _NTH
 _SIGNED = _table((-_WIDE, 2 - _WIDE), (_WIDE - 1, _WIDE - 3))
 _SHORT_SIGNED = _table((-_SHORT, 2 - _SHORT), (_SHORT - 1, _SHORT - 3))
 
-# Odd numbers without a factor of 2^15 - 1, so that the low and the high value have no common one.
+# Odd numbers without a factor of 2^15 - 1, so that low and high values have no common factor.
 _ODD, _OTHER = np.array([n for n in range(1, 76, 2) if n % 7 and n % 31]).reshape(2, VARIANTS)
 _UNSIGNED = _table((_ODD, _OTHER), (32767 - _ODD, 32767 - _OTHER))
 _SHORT_UNSIGNED = _table((_ODD, _OTHER), (127 - _ODD, 127 - _OTHER))
 _QUARTERS = _table((128 + _ODD, 128 + _OTHER), (127 - _ODD, 127 - _OTHER))  # codes; 128 is the sign
 
-# Odd numbers; a HALF rounds them to even ones, which still differ.
+# Odd numbers; HALF rounds them to even numbers, which still differ.
 _LARGE = 24577 + 32 * _NTH
 _INFINITE = _table((-np.inf, -32768), (_LARGE, _LARGE + 16))
 _FINITE = _table((-961.5 - 4 * _NTH, -959.5 - 4 * _NTH), (_LARGE, _LARGE + 16))
@@ -131,7 +129,7 @@ _POSITIVE = _table((_ODD, _OTHER), (_LARGE[::-1], _LARGE[::-1] + 16))
 
 
 def numbers_of(element: type[ElementType[Any]], fill: int, loops: Loops = NO_LOOPS) -> Numbers:
-    """Return the values of a type, one for each variant, and an alternative to each.
+    """Return the values of a type, one for each variant, with an alternative for each.
 
     >>> from poplite.types import HALF
     >>> numbers_of(HALF, SECOND)[:2].tolist()
@@ -160,7 +158,7 @@ def numbers_of(element: type[ElementType[Any]], fill: int, loops: Loops = NO_LOO
 def passed(
     source: type[ElementType[Any]], element: type[ElementType[Any]], loops: Loops
 ) -> Values | None:
-    """Return the values of an element to which one of type `source` was passed on.
+    """Return the values of an element to which an element of type `source` was passed on.
 
     For each variant there are two values for each of FILLS and OUTPUT; None if elements are not
     passed on unchanged.
@@ -199,7 +197,7 @@ class ElementTable:
         holes: bool[replicas, elements], the unwritten elements.
         old: int64[replicas, elements], their values before the vertices run; this and the next two
             only for fields that vertices write or, before they run, that have holes.
-        result: their values after the real run.
+        result: their values after the actual run.
         others: their values after two runs with different values.
         found: uint8[replicas, elements], the verdicts on results.
     """
@@ -253,14 +251,14 @@ class ElementTable:
         self.count_kept = BoundKernel(put_other, *kept)
 
     def put_other(self, chosen: Mask, fill: int) -> None:
-        """Write values that differ from the old ones where chosen: bool[replicas, elements]."""
+        """Write values that differ from the old ones to `chosen`, bool[replicas, elements]."""
         self._put_other(fill, chosen)
 
     def judge(self, runs: int) -> bool:
         """Find which results are written, after runs with different values in all holes.
 
-        One run suffices if no hole is read, otherwise there are two.  Returns whether all other
-        results are unwritten themselves, and none depends on unwritten elements.
+        One run suffices if no hole is read, otherwise there are two. Returns whether all other
+        results are unwritten themselves, so that none depends on unwritten elements.
         """
         count = 0
         if runs > 1 and self._passes_on:  # otherwise no look-up is needed
@@ -269,13 +267,13 @@ class ElementTable:
         return not self._judge(count, runs)
 
     def expect_written(self) -> None:
-        """Let all results count as written."""
+        """Mark all results as written."""
         self.found.fill(kernels.WRITTEN)
 
     def mark(self) -> int:
         """Record in the shadow which results are written.
 
-        Returns INCOMPLETE if some elements are not, LOSSY if some were and no longer are.
+        Returns INCOMPLETE if some elements are unwritten, LOSSY if some are no longer written.
         """
         return int(self._mark())
 
@@ -287,8 +285,8 @@ def _passes_on(field: FieldElements) -> bool:
 def _fills_of(fields: Sequence[FieldElements]) -> tuple[Values, int]:
     """Return the values of each field, in the form for kernels, and the number of variants.
 
-    The first variants are those of its own type.  It may also hold a value passed on from an
-    element of a different type, which may even be the same element.
+    The first variants are those of its own type. It may also have a value passed on from an
+    element of a different type, possibly the same element.
     """
     loops = loops_of({each.cls for each in fields})
     types = list(dict.fromkeys(each.field.element for each in fields))
@@ -308,7 +306,7 @@ LaunchOf = Callable[[int], int]
 """Returns the number of the launch of a phase."""
 
 UNLIMITED = -1
-"""In place of a number of looks."""
+"""In place of a number of looks, for no limit."""
 
 
 class KernelCall(NamedTuple):
@@ -321,7 +319,7 @@ class KernelCall(NamedTuple):
         """Return it as compiled code takes it."""
         places = self.kernel.places()
         room = op.LOOK_ITEM_WORDS - op.ITEM_ARGUMENTS - len(places)
-        assert room >= 0, "an item has room for the arguments of every kernel"
+        assert room >= 0, "an item has space for the arguments of every kernel"
         return [address_of(self.kernel.kernel), len(places), self.rule, *places, *[0] * room]
 
 
@@ -349,7 +347,7 @@ class LookPlan:
         marks: the work after a step without faults.
         undoes: the work that restores memory to its state before `runs`, if `begins` was completed.
         has_workers: whether it also checks a step whose elements are all written.
-        trusts: whether it checks nothing; the step runs unchanged after `marks`.
+        trusts: whether it makes no checks; the step runs unchanged after `marks`.
     """
 
     begins: Sequence[Item]
@@ -365,7 +363,7 @@ def plan_of_rows(
 ) -> LookPlan:
     """Return the plan for vertices that move rows by number.
 
-    Only those rows change, so they are saved instead of everything that vertices may write.
+    Only these rows change, so they are saved instead of all elements that vertices may write.
     """
     return LookPlan(
         [*_calls(gather), *_calls(rows.checks, op.RULE_NEEDED), *_calls(rows.keeps)],
@@ -376,7 +374,7 @@ def plan_of_rows(
 
 
 def trusting_plan(table: ElementTable, gather: Kernels, scatter: Kernels) -> LookPlan:
-    """Return the plan that lets all results of a step count as written."""
+    """Return the plan that marks all results of a step as written."""
     return LookPlan(_calls(gather), marks=_calls((table.mark_written, *scatter)), trusts=True)
 
 
@@ -396,8 +394,8 @@ def plan_of_runs(
 ) -> LookPlan:
     """Return the plan that runs vertices once, with different values in unwritten Outputs.
 
-    If any of them remains, Python finds out which are written.  `logs` clear the log of elements
-    that workers share, and count conflicts in it; `vertices` is the phase that runs them.
+    If any of these values remains, Python finds which Outputs are written. `logs` clear the log of
+    elements that workers share, and count conflicts in it; `vertices` is the phase that runs them.
     """
     clear, conflicts = logs
     begins = [
@@ -421,20 +419,20 @@ def _calls(kernels: Kernels, rule: int = op.RULE_NONE) -> list[Item]:
 
 
 def _launches(phases: Sequence[int], *some: int) -> list[Item]:
-    """Return the launches of those of some phases that the step has."""
+    """Return the launches of some phases, as far as the step has them."""
     return [PhaseLaunch(each) for each in some if each in phases]
 
 
 class CompiledLook:
-    """A plan in the form for compiled code; `first` is the first phase of the step.
+    """A plan for compiled code; `first` is the first phase of the step.
 
     Attributes:
-        trusts: whether it checks nothing.
+        trusts: whether it makes no checks.
         address: the address of its words.
     """
 
     def __init__(self, plan: LookPlan, launch_of: LaunchOf, first: int) -> None:
-        self._plan = plan  # which keeps the arrays
+        self._plan = plan  # keeps the arrays alive
         self.trusts = plan.trusts
         parts = plan.begins, plan.runs, plan.marks, plan.undoes
         head = np.zeros(op.LOOK_ITEMS, np.int64)
@@ -448,11 +446,11 @@ class CompiledLook:
         self.address = address(self._words)
 
     def allow(self, looks: int) -> None:
-        """Set how often it may look until Python does."""
+        """Set the number of looks before Python does the check."""
         self._words[op.LOOK_LEFT] = self._allowed = looks
 
     def take_looks(self) -> int:
-        """Return how often it looked since the last call, if looks are limited."""
+        """Return the number of looks since the last call, if looks are limited."""
         left = int(self._words[op.LOOK_LEFT])
         looks, self._allowed = self._allowed - left, left
         return looks
@@ -469,15 +467,15 @@ class MovedRows:
     """The rows that the vertices of a compute set move.
 
     Attributes:
-        are_sound: whether each vertex has as many elements as its rows need, so that it touches
+        are_sound: whether each vertex has as many elements as its rows need, so that it accesses
             no others.
-        are_at_home: whether they are checked where they are gathered from and scattered to, so that
-            their states are not moved.
+        are_at_home: whether they are checked at their places before the gather, so that their
+            states are not moved.
         checks: the kernels that check them before vertices run, in each replica; one returns 0 if
-            something that vertices would read is unwritten.
-        marks: the kernels that note that they are written, and return how many bytes were not.
+            vertices would read unwritten elements.
+        marks: the kernels that mark them as written, and return how many bytes were unwritten.
         keeps: the kernels that save the content of the rows that are written.
-        undoes: the kernels that restore it.
+        undoes: the kernels that restore this content.
     """
 
     def __init__(self, step: ComputeStep, arena: Arena, shadow: Shadow) -> None:
@@ -511,25 +509,25 @@ class MovedRows:
         self.undoes.append(BoundKernel(kernels.keep_rows, memory, lookups, listed, kept, 1))
 
     def are_written(self) -> bool:
-        """Return whether all data that vertices would read is written; list the rows they write."""
+        """Return whether all data that vertices would read are written, and list written rows."""
         return all(call() for call in self.checks)
 
     def keep(self) -> None:
-        """Save the content of the rows that are listed."""
+        """Save the content of the listed rows."""
         for call in self.keeps:
             call()
 
     def undo(self) -> None:
-        """Restore that content."""
+        """Restore the content of the listed rows."""
         for call in self.undoes:
             call()
 
     def write(self) -> int:
-        """Note that the listed rows are written; return how many bytes were not."""
+        """Mark the listed rows as written; return how many bytes were unwritten."""
         return sum(call() for call in self.marks)
 
     def count_holes(self) -> int:
-        """Return how many bytes are unwritten."""
+        """Return the number of unwritten bytes."""
         return sum(
             end - begin - int(np.count_nonzero(part[begin:end]))
             for part in self._shadow.parts
@@ -545,13 +543,13 @@ def move_rows(step: ComputeStep) -> bool:
 
 @frozen(eq=False)
 class _Rows:
-    """The data that the vertices of a group touch, by bytes from the start of the arena.
+    """The data that the vertices of a group access, in bytes from the start of the arena.
 
     Attributes:
-        reads: which rows they read, in the form for kernels.
-        lookups: int64[lookups, LOOKUP_WORDS], of all vertices.
-        others: elements that are always read, their number, and the bytes of one.
-        blocks: begin and end of blocks of bytes that all edges take.
+        reads: the rows that they read, as for kernels.
+        lookups: int64[lookups, LOOKUP_WORDS], the lookups of all vertices.
+        others: elements that are always read, their number, and the size of one in bytes.
+        blocks: begins and ends of blocks of bytes with all edges.
         is_sound: whether edges have the elements of all rows.
     """
 
@@ -596,9 +594,9 @@ class _Rows:
         return cls(near_reads | table_reads, lookups, (others, len(others), size), blocks, is_sound)
 
     def homes(self, step: ComputeStep, arena: Arena) -> Int64 | None:
-        """Return the lookups with rows where they are when nothing is gathered; None if it fails.
+        """Return the lookups with the places of rows before the gather, or None.
 
-        It fails if the rows of a table are then not evenly spaced.
+        None if the rows of a table are then not evenly spaced.
         """
         if not len(step.gather.records) and not len(step.scatter.records):
             return self.lookups
@@ -626,9 +624,9 @@ class _Rows:
 def _home(
     moves: Moves, begin: Int64, rows: Int64, size: Int64, base: int
 ) -> tuple[Int64, Int64, npt.NDArray[np.bool_]]:
-    """Return where rows of some tables are that moves copied to temporaries, from `base` on.
+    """Return the sources of tables' rows that moves copied to temporaries, from `base` on.
 
-    These are first byte, bytes from one row to the next, and whether that is so for all rows.
+    Returns first byte, bytes from one row to the next, and whether this holds for all rows.
     """
     records = moves.records[(moves.records[:, 3] > 0) & (moves.records[:, 4] >= 0)]
     none = np.array([[-1, 0, 1, 0, 0, 0]])  # for addresses below all records
@@ -656,9 +654,9 @@ def _joined(begin: Int64, size: Int64) -> list[tuple[int, int]]:
 
 
 def _ungathered(positions: Int64, step: ComputeStep, arena: Arena) -> Int64:
-    """Return where elements are before anything is gathered, by first bytes.
+    """Return the places of elements before the gather, by first bytes.
 
-    So indices may be read before the gather.
+    With these, indices can be read before the gather.
     """
     found, is_gathered = positions.copy(), positions >= arena.layout.temporary_base
     if is_gathered.any():

@@ -30,7 +30,7 @@ from poplite.vertex.compute import FasterForm
 
 @dataclass(frozen=True, eq=False)
 class ProgramRow:
-    """A row of a program that is checked; `calls` are the CALL rows that have not returned.
+    """A row of a program that is checked; `calls` are the rows of open CALLs.
 
     `copies` gives the origins of unwritten elements.
     """
@@ -116,7 +116,7 @@ class ProgramRow:
     # -- errors ------------------------------------------------------------------------------------
 
     def undecided(self, position: int) -> UninitializedReadError:
-        """Return the error for a scalar, by first byte, that decides before it is written."""
+        """Return the error for a scalar, by first byte, used in a decision before it is written."""
         origin = self._origin(position)
         return UninitializedReadError(
             f"{origin.missed}{origin.copied} decides what runs next{origin.lack}",
@@ -127,16 +127,16 @@ class ProgramRow:
         )
 
     def dependent(self, field: FieldElements, number: int, value: str) -> str:
-        """Return the words for a result that depends on unwritten elements."""
+        """Return text for a result that depends on unwritten elements."""
         name, _ = self._element(field, number)
-        return f"{field.name(number)}, which is {name}, depends on it: {value} as memory is now"
+        return f"{field.name(number)}, which is {name}, depends on it: {value} with current memory"
 
     def needed_hole(
         self, field: FieldElements, number: int, replica: int, count: int, why: str
     ) -> UninitializedReadError:
-        """Return the error for an unwritten element that something depends on.
+        """Return the error for an unwritten element that a result depends on.
 
-        `count` elements of the field are unwritten, for all vertices; `why` says what needs it.
+        `count` elements of the field are unwritten, for all vertices; `why` describes the result.
         """
         vertex = self._vertex(field, number)
         name, _ = self._element(field, number)
@@ -161,7 +161,7 @@ class ProgramRow:
     def worker_race(
         self, field: FieldElements, number: int, replica: int, count: int, conflict: Conflict
     ) -> WorkerRaceError:
-        """Return the error for a worker that depends on another one, or overwrites its result.
+        """Return the error for a worker that depends on another worker, or overwrites its result.
 
         `count` elements of the field have such a conflict; this one is shown.
         """
@@ -176,7 +176,7 @@ class ProgramRow:
             where=str(self),
             found=f"the vertex was added at {vertex.location}; the element is {name}"
             + (more if count > 1 else ""),
-            fix="let each worker write elements of its own, such as partials[worker], and add them "
+            fix="let each worker write its own elements, such as partials[worker], and add them "
             "up in the next compute set",
         )
 
@@ -193,8 +193,8 @@ class ProgramRow:
     ) -> VertexDefinitionError:
         """Return the error for a faster form that differs from its definition.
 
-        `count` results of the field differ; the values are those of one of them.  If it is an
-        Output, it held `before`.
+        `count` results of the field differ; the values are those of one of them. If it is an
+        Output, its value was `before`.
         """
         name, _ = self._element(field, number)
         vertex = self._vertex(field, number)
@@ -205,7 +205,7 @@ class ProgramRow:
             f"{vertex}{self._of_replica(replica)}: {field.name(number)} is {defined} in compute, "
             f"but {faster} in the faster form {form}",
             f"the vertex was added at {vertex.location}; the element is {name}{more}"
-            + ("" if field.field.reads else f"\nbefore, it held {before} in both forms"),
+            + ("" if field.field.reads else f"\nits previous value was {before} in both forms"),
         )
 
     def faster_fault(
@@ -213,7 +213,7 @@ class ProgramRow:
     ) -> VertexDefinitionError:
         """Return the error for a step that ends differently with its faster forms.
 
-        An error of a vertex names its form; a different result may be due to any of them.
+        An error in a vertex names its form; a different result may be due to any form.
         """
         forms = [each for each in forms if each.ran in error.found] or forms
         which = "the faster form" if len(forms) == 1 else "one of the faster forms"
@@ -236,14 +236,14 @@ class ProgramRow:
     # -- warnings ----------------------------------------------------------------------------------
 
     def kept_output(self, field: FieldElements, kept: Mask) -> UnwrittenOutputWarning:
-        """Return the warning about an Output that keeps old values where `kept`, bool[elements]."""
+        """Return the warning about an Output that retains old values in `kept`, bool[elements]."""
         number = int(np.flatnonzero(kept)[0])
         vertex = self._vertex(field, number)
         name, variable = self._element(field, number)
         lines = [f"that is {name}, of the variable made at {variable.location}"]
         if (more := int(kept.sum()) - 1) > 0:
             lines.append(same_problem(more, "more element", " of that field"))
-        lines.append("here they keep what they held before; a machine may leave anything there")
+        lines.append("here they retain their values; on a machine they may become undefined")
         return UnwrittenOutputWarning(
             f"{vertex} leaves {field.name(number)} unwritten",
             at=vertex.location,
@@ -253,7 +253,7 @@ class ProgramRow:
         )
 
 
-_MEMORY = "memory is zero there now; on a machine it may hold anything"
+_MEMORY = "memory is zero there now; on a machine it is undefined"
 
 _CONFLICTS = {
     op.READ_WRITTEN: ("reads", "wrote"),

@@ -1,16 +1,16 @@
 """Origins of unwritten elements.
 
-Every move of unwritten elements is noted, and nothing else is::
+Only moves of unwritten elements are recorded::
 
-    1  Copy(b, a)   noted: b is unwritten, and so is a now
-    2  zero(b)      not noted
-    3  a * 2        reads a, which 1 moved from b, to which nothing unwritten was moved before 1
+    1  Copy(b, a)   recorded: b is unwritten, so a is now unwritten
+    2  zero(b)      not recorded
+    3  a * 2        reads a, moved by step 1 from b, to which no unwritten element moved before
 
-An unwritten element has not been written since the last noted step that moved something to it, so
-that step made it unwritten, whatever its source holds now.  So noted steps are traversed backwards
-once something is wrong.  If vertices passed elements on, one of those that they took is followed.
+An unwritten element has not been written since the last recorded step that moved an element to it,
+so that step made it unwritten, for any current content of its source. So recorded steps are
+traversed backwards after an error. If vertices passed elements on, one of their elements is
 
-The blocks of streams and host functions are followed like variables, and not named.
+followed. The blocks of streams and host functions are followed like variables, but not named.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from poplite.source import SourceLocation
 from poplite.text import amount
 
 MOST_NOTED = 1 << 22
-"""Maximum number of noted numbers; beyond that, all are forgotten."""
+"""Maximum number of recorded numbers; beyond that, all are discarded."""
 
 NOWHERE = -1
 """In place of the source of an element that was not moved."""
 
 
-# -- notes -----------------------------------------------------------------------------------------
+# -- records ---------------------------------------------------------------------------------------
 
 
 class RowsMoved(NamedTuple):
-    """Rows of a remote buffer that moved in a replica; the buffer has places from `begin` on."""
+    """Rows of a remote buffer that moved in a replica; the buffer's places begin at `begin`."""
 
     action: RowTransfer
     replica: int
@@ -86,10 +86,10 @@ class PassedOn:
     holes: Int64
 
     def taken(self, positions: Int64) -> tuple[Int64, Int64]:
-        """Return the vertices that made some results, and all elements that they may have taken.
+        """Return the vertices of some results, and all elements that they may have passed on.
 
-        Vertices are -1 where elements were not passed on.  Elements taken are given as [vertex,
-        first byte], those that vertices only read first.
+        Vertices are -1 if elements were not passed on. Elements are given as [vertex, first
+        byte]; elements that vertices only read are first.
         """
         made = moved_from(self.step.scatter, positions)
         made = np.where(made < 0, positions, made)
@@ -131,14 +131,15 @@ class CopyOrigin(NamedTuple):
     """The origin of an unwritten element.
 
     Attributes:
-        elements: the names of the element and those that it was copied from, each from the next.
+        elements: the names of the element and its sources, each copied from the next.
         variable: the owner of the original element.
-        name: the name of the data that have to be written.
-        when: when it has to be written, in words; empty if any earlier step will do.
-        since: since when the element is unwritten, in words; empty if it never was written.
+        name: the name of the data that must be written.
+        when: the time by which it must be written, as text; empty if any earlier step suffices.
+        since: the time since which the element is unwritten, as text; empty if it never was
+            written.
         is_late: whether the original element was written afterwards.
         takes_value: whether an initial value would help.
-        passed: how vertices passed it on, in words, one text for each execution.
+        passed: text for each execution in which vertices passed it on.
     """
 
     elements: tuple[str, ...]
@@ -157,22 +158,22 @@ class CopyOrigin(NamedTuple):
 
     @property
     def made(self) -> str:
-        """Where its variable was made, in words."""
+        """Text for the line that made its variable."""
         return f"{self.variable} was made at {self.variable.location}"
 
     @property
     def copied(self) -> str:
-        """The element that it was copied from, in words; empty if it was not copied."""
+        """Text for the element from which it was copied; empty if it was not copied."""
         is_early = self.is_late and not self.passed
         return _copied(self.elements) + f" before {self.elements[-1]} was written" * is_early
 
     @property
     def lack(self) -> str:
-        """What is wrong with it, in words."""
+        """Text for the fault of the element."""
         return f", but nothing has written it{self.since}"
 
     def fix(self, how: str) -> str:
-        """Return what to do about it; `how` says what may write it."""
+        """Return the remedy; `how` describes a way to write the element."""
         if self.variable.kind:
             how = "by a Copy to it or by engine.copy_to_remote_buffer"
         write = f"write {self.name} {self.when or how}"
@@ -180,7 +181,7 @@ class CopyOrigin(NamedTuple):
 
 
 def _copied(elements: tuple[str, ...]) -> str:
-    """Return the words for the source of the first element; empty if it was not copied."""
+    """Return text for the source of the first element; empty if it was not copied."""
     if len(elements) == 1:
         return ""
     between = [*reversed(elements[1:-1])]
@@ -190,12 +191,12 @@ def _copied(elements: tuple[str, ...]) -> str:
 
 
 def _when(owner: Owner, undefined: str, *, is_late: bool) -> tuple[str, str]:
-    """Return when an element has to be written, and since when it is unwritten, in words."""
+    """Return text for when an element must be written, and since when it is unwritten."""
     if undefined:
         return f"after {undefined}", f" since {undefined}"
     if is_late:
         return "before it is moved", " since"
-    if owner.has_values:  # notes were forgotten, or were made on another rank
+    if owner.has_values:  # records were discarded, or made on another rank
         return "", " since unwritten elements were moved there"
     return "", ""
 
@@ -205,19 +206,19 @@ class UnwrittenCopies:
 
     def __init__(self, executable: Executable, shadow: Arena) -> None:
         self._executable, self._shadow = executable, shadow
-        self._begins: dict[str, int] = {}  # for remote buffers, after the arena
-        self._buffers: dict[int, Remote] = {}  # by where they begin
+        self._begins: dict[str, int] = {}  # of remote buffers, after the arena
+        self._buffers: dict[int, Remote] = {}  # by their begins
         self._end = executable.layout.size_bytes
         self.forget()
 
     def forget(self) -> None:
-        """Forget all notes."""
+        """Discard all records."""
         self._noted: list[Noted] = []
-        self._size = 0  # numbers that are noted
+        self._size = 0  # count of recorded numbers
         self._passed_on: dict[int, PassedOn] = {}  # the last execution of each step
 
     def note(self, what: Noted, size: int = 1) -> None:
-        """Note a step that moved unwritten elements or undefined some, in `size` numbers."""
+        """Record a step that moved unwritten elements or undefined some, in `size` numbers."""
         if self._noted and self._noted[-1] is what:
             return
         if self._size > MOST_NOTED:
@@ -226,7 +227,7 @@ class UnwrittenCopies:
         self._noted.append(what)
 
     def note_passed(self, number: int, results: Int64, holes: Int64) -> None:
-        """Note that vertices passed unwritten elements on just now, if there are `results`."""
+        """Record that vertices have just passed on unwritten elements, if there are `results`."""
         if not len(results):
             return
         last, size = self._passed_on.get(number), 1
@@ -238,7 +239,7 @@ class UnwrittenCopies:
         self._passed_on[number] = last
 
     def note_rows(self, action: RowTransfer, replica: int, rows: Int64) -> None:
-        """Note that some rows, not all of them written, moved in a replica just now."""
+        """Record that rows, some of them unwritten, have just moved in a replica."""
         if (begin := self._begins.get(action.buffer.handle)) is None:
             begin = self._begins[action.buffer.handle] = self._end
             self._buffers[begin] = action.buffer
@@ -274,10 +275,9 @@ class UnwrittenCopies:
         return CopyOrigin(names[0], owner, name, when, since, is_late, takes_value, tuple(texts))
 
     def origins(self, positions: Int64) -> list[CopyOrigin]:
-        """Return one origin for each variable that unwritten elements, by first bytes, belong to.
+        """Return one origin for each variable of unwritten elements, given by first bytes.
 
-        They are in the order of the elements. There are none for blocks to which no variable was
-        copied.
+        They are in the order of the elements. Blocks to which no variable was copied have none.
         """
         *_, (last, _, _) = self._followed(positions)
         layout = self._executable.layout
@@ -293,7 +293,7 @@ class UnwrittenCopies:
         is_followed, idle = np.ones(len(positions), np.bool_), set[int]()
         yield positions, replicas, None
         for noted in reversed(self._noted):
-            if id(noted) in idle:  # it moved none of them before
+            if id(noted) in idle:  # it moved none of them
                 continue
             source = self._moved_from(noted, positions)
             is_moved = is_followed & (source != NOWHERE)
@@ -311,7 +311,7 @@ class UnwrittenCopies:
             yield positions, replicas, noted
 
     def _moved_from(self, noted: Noted, positions: Int64) -> Int64:
-        """Return the sources of moved elements, NOWHERE for others; undefined ones stay."""
+        """Return the sources of moved elements, NOWHERE for others; undefined elements stay."""
         if isinstance(noted, Undefine):
             undefined = moved_from(noted.tensor.moves.reversed(), positions) != NOWHERE
             return np.where(undefined, positions, NOWHERE)
@@ -324,16 +324,16 @@ class UnwrittenCopies:
         return found[makers]
 
     def _at_home(self, noted: PassedOn, places: Int64) -> Int64:
-        """Return the positions before the gather of elements that vertices read."""
+        """Return the positions of elements that vertices read, before the gather."""
         places, base = places.copy(), self._executable.layout.temporary_base
         is_gathered = places >= base
         places[is_gathered] = gathered_from(noted.step.gather, places[is_gathered])
         return places
 
-    # -- in words ----------------------------------------------------------------------------------
+    # -- text --------------------------------------------------------------------------------------
 
     def _passing(self, noted: PassedOn, result: int, elements: tuple[str, ...], at: int) -> str:
-        """Return how vertices left a result unwritten: they took elements, one of them at `at`."""
+        """Return text for vertices that left a result unwritten: they read one at `at`."""
         (vertex,), (vertices, places) = noted.taken(np.array([result]))
         taken = self._at_home(noted, places[vertices == vertex])
         owners = [str(owner) for each in taken.tolist() if (owner := self._owner(each))]
@@ -346,7 +346,7 @@ class UnwrittenCopies:
         )
 
     def _names(self, positions: list[int]) -> tuple[str, ...]:
-        """Return the names of elements that were copied from each other, without round trips."""
+        """Return the names of elements that were copied from each other, without repetitions."""
         last = positions[-1]
         start = positions.index(last)
         names = map(self._name, dict.fromkeys([*positions[:start], last]))
@@ -363,7 +363,7 @@ class UnwrittenCopies:
         return ""
 
     def _element(self, position: int) -> str:
-        """Return the element of a byte, which in a damaged file may be after all variables."""
+        """Return the element at a byte, which in a damaged file may be after all variables."""
         return element_name(*self._executable.layout.variable_at(position))
 
     def _owner(self, position: int) -> Owner | None:

@@ -1,19 +1,19 @@
-"""Checked executions of a compute set: its vertices run more than once.
+"""Checked executions of a compute set, whose vertices run more than once.
 
     gather, save, count    as always
-    vertices               the real run; workers log accesses               -> do workers race?
+    vertices               the actual run; workers log accesses             -> do workers race?
     vertices, again        with different values in unwritten elements      -> are they needed?
-    vertices, again        with different values in Outputs, the first time -> are they kept?
-    vertices, again        in faster forms of the user's, the first time    -> the same results?
-    scatter                memory is then what it is after the first run
+    vertices, again        with different values in Outputs, the first time -> are they unwritten?
+    vertices, again        in the user's faster forms, the first time       -> equal results?
+    scatter                memory is then as after the first run
 
 Unwritten connected elements are harmless as long as no result depends on them: a vertex may be
 connected to them, and may pass them on, which leaves them unwritten.
 
-All of these runs execute `compute`, except that of faster forms.
+All of these runs execute `compute`, except the run of faster forms.
 
-Between the runs, kernels save, change and compare elements.  Python examines single elements only
-when something is wrong.
+Between the runs, kernels save, change and compare elements. Python examines single elements only
+after a fault.
 """
 
 from __future__ import annotations
@@ -66,22 +66,22 @@ from poplite.vertex.compute import MOST_TURNS, FasterForms, check
 from poplite.vertex.vertex import MultiVertex
 
 TURNS, ELEMENTS_PER_TURN = 256, 256
-"""For vertices that move rows, the executions from one count of their tables' unwritten bytes to
-the next, plus one for each so many elements: so the cost of an execution does not grow with its
-tables."""
+"""For vertices that move rows, the number of executions between two counts of their tables'
+unwritten bytes, and the number of elements for one more: so the cost of an execution does not grow
+with its tables."""
 
 
 _NONE = np.zeros(0, np.int64)
 
 
 class Runner(Protocol):
-    """A program, as seen by code that runs in the middle of it."""
+    """A program, for code that runs during it."""
 
     def run_launches(self, code: Code) -> None:
-        """Run a few launches, written as a program."""
+        """Run a few launches, given as a program."""
 
     def returned(self, step: int) -> list[bool]:
-        """Return for each replica whether no vertex of a compute set returned false."""
+        """Return, for each replica, whether no vertex of a compute set returned false."""
 
     def set_returned(self, step: int, returned: Sequence[bool]) -> None:
         """Set the result of the vertices of a compute set, for each replica."""
@@ -91,14 +91,14 @@ class Replay:
     """A compute set that is checked.
 
     Attributes:
-        size: the number of elements that it touches, in all replicas.
+        size: the number of elements that it accesses, in all replicas.
         has_workers: whether it has elements that workers share, whose accesses are checked.
         looks_first: whether its first execution is always checked: it has Outputs, or faster forms
             to be compared.
-        runs_again: how often its vertices ran again, in the last execution.
-        is_complete: whether all elements that it touches are written: at first before it runs,
-            then afterwards.
-        is_lossy: whether something became unwritten since the caller reset this.
+        runs_again: how often its vertices ran again in the last execution.
+        is_complete: whether all elements that it accesses are written: first before it runs, then
+            afterwards.
+        is_lossy: whether elements became unwritten since the caller reset this.
         has_run: whether an execution was completed since the caller reset this, even if an error
             followed.
         warnings: the warnings to be shown.
@@ -124,7 +124,7 @@ class Replay:
         self._compared = {cls: f for cls, f in self._forms.items() if not is_put_off(f)}
         has_outputs = any(not rows.field.reads for _, rows in self._edges)
         self.looks_first = self._looks and (has_outputs or bool(self._compared))
-        # Most vertices return nothing, so that there is nothing to restore.
+        # Most vertices return nothing, so no result needs to be restored.
         self._returns = any(check(cls).result is not None for cls in classes)
         self._returned = self._all_true = [True] * len(arena.parts)
         self._log = arena.accesses
@@ -137,10 +137,10 @@ class Replay:
             0  # executions until unwritten bytes are counted; their number
         )
         self.is_complete = self.is_lossy = self.has_run = False
-        # What the last execution passed on, and the looks at its table.
+        # The elements that the last execution passed on, and the looks at its table.
         self._passed: tuple[object, tuple[Int64, Int64]] | None = None
 
-    # For vertices that move rows, these are needed only if something is found to be wrong.
+    # For vertices that move rows, these are needed only after a fault.
 
     @cached_property
     def _fields(self) -> list[FieldElements]:
@@ -191,13 +191,13 @@ class Replay:
     def run_by_rows(self, place: ProgramRow, runner: Runner, *, is_first: bool) -> bool:
         """Run vertices once if they move only written rows; return whether they do.
 
-        If all tables are written, that is left to `run`, which finds it out.
+        If all tables are written, returns False, since `run` detects this.
         """
         if not self._moves_rows or (is_first and self.looks_first):
             return False
         self._place, self._runner = place, runner
         self._gather()
-        if 0 in (self._turns, self._lacking):  # other steps change the written data, too
+        if 0 in (self._turns, self._lacking):  # other steps also change the written data
             self._turns = TURNS + self.size // ELEMENTS_PER_TURN
             self._lacking = self._rows.count_holes()
         if self._lacking == 0:
@@ -224,10 +224,10 @@ class Replay:
             self._launch(op.SCATTER)
 
     def _leave(self, undo: Callable[[], object], finish: Callable[[], object]) -> None:
-        """Complete or undo an execution that an error or Ctrl-C ended."""
+        """Complete or undo an execution that was ended by an error or Ctrl-C."""
         if self.has_run:
             finish()
-            self.is_lossy = True  # for all we know
+            self.is_lossy = True  # the safe assumption
             self.recount()
         else:
             undo()
@@ -235,7 +235,7 @@ class Replay:
     def compile_look(
         self, place: ProgramRow, launch_of: LaunchOf, *, is_trusted: bool
     ) -> CompiledLook | None:
-        """Return the compiled check that can replace Python's at `place`, if any."""
+        """Return the compiled check that can replace Python's check at `place`, if any."""
         if not self._looks or self._returns:
             return None
         self._place = place
@@ -259,11 +259,11 @@ class Replay:
 
     @property
     def looks_by_rows(self) -> int:
-        """How often compiled code may check rows before the table is checked as a whole."""
+        """The number of compiled checks of rows before the whole table is checked."""
         return TURNS + self.size // ELEMENTS_PER_TURN if self._moves_rows else 0
 
     def recount(self) -> None:
-        """Check the whole table the next time, as compiled code checked its rows meanwhile."""
+        """Check the whole table the next time, since compiled code has checked its rows."""
         self._turns = 0
 
     def begin(self, place: ProgramRow, runner: Runner) -> None:
@@ -272,7 +272,7 @@ class Replay:
         self.runs_again = self._runs_on_ranks = 0
         self.warnings: list[PopliteWarning] = []
         self._gather()
-        # If everything is written, a table that was not needed so far is not made either.
+        # If all elements are written, a table that was not needed before is still not made.
         has_table = not self._moves_rows or "_table" in vars(self)
         self._runs = self._table.find_holes() if has_table or self._rows.count_holes() else 0
         self.is_complete = not self._runs
@@ -283,14 +283,14 @@ class Replay:
         return max(self.runs_again, self._runs_on_ranks)
 
     def trust(self) -> None:
-        """Let everything that it writes count as written."""
+        """Mark all elements that it writes as written."""
         self._table.expect_written()
         self._table.mark()
         self._scatter()
         self._runs = 0
 
     def run(self, *, is_first: bool) -> None:
-        """Run it, for the first time or again; raise faults, with memory restored."""
+        """Run it, for the first time or again; raise faults after restoring memory."""
         table = self._table
         if self._gather.calls:
             self._launch(op.GATHER)
@@ -348,7 +348,7 @@ class Replay:
             raise error
 
     def _run_and_look(self, *, is_first: bool) -> None:
-        """Run the vertices, and again if something has to be found out; raise faults."""
+        """Run the vertices, once more if checks need it; raise faults."""
         is_filled = self._looks and self._runs == 1 and not is_first
         if is_filled and self._fills_all():
             return
@@ -373,7 +373,7 @@ class Replay:
     def _fills_all(self) -> bool:
         """Run with different values in unwritten Outputs; return whether none of these remain.
 
-        Then there is nothing more to find out, as vertices do not read Outputs.  Otherwise this was
+        If so, no more checks are needed, since vertices do not read Outputs. Otherwise this was
         the run with different values, and memory is as before.
         """
         self._table.put_in_holes[0]()
@@ -387,7 +387,7 @@ class Replay:
         return False
 
     def _finish(self) -> None:
-        """Note the written data, and restore memory to its state after the first run."""
+        """Record the written data, and restore memory to its state after the first run."""
         flags = self._table.mark()
         self.is_complete = not flags & INCOMPLETE
         self.is_lossy |= bool((flags | self._scatter()) & LOSSY)
@@ -409,7 +409,7 @@ class Replay:
     ) -> PopliteError | None:
         """Run the vertices after a change of their memory; return the error that they raise.
 
-        Their results are in the table's `others`, under the number; memory keeps them.
+        Their results are in the table's `others`, under the number, and in memory.
         """
         table = self._table
         self.runs_again += 1
@@ -417,12 +417,14 @@ class Replay:
         if put_other is not None:
             put_other()
             if self._goes_on(put_other):
-                return PopliteError(f"compute does not end in {MOST_TURNS:,} turns", at=None)
+                return PopliteError(
+                    f"compute does not end within {MOST_TURNS:,} iterations", at=None
+                )
         try:
             self._set_returned(self._all_true)
             self._launch(self._vertices if phase is None else phase)
             if self._returns and self._runner.returned(self._number) != self._returned:
-                return PopliteError("compute returns another value", at=None)
+                return PopliteError("compute returns a different value", at=None)
         except PopliteError as error:
             return error
         table.take_other[number]()
@@ -431,7 +433,7 @@ class Replay:
     def _goes_on(self, put_other: Callable[[], object]) -> bool:
         """Return whether vertices would never end after a change of memory, which is kept.
 
-        Those that also take very long without the change may continue.
+        Vertices that also take very long without the change may continue.
         """
         if not self._loops.classes:
             return False
@@ -464,7 +466,7 @@ class Replay:
     # -- unwritten elements ------------------------------------------------------------------------
 
     def _look_at_holes(self, *, is_filled: bool) -> None:
-        """Find out which results are written; the others are holes, or passed on from holes.
+        """Find which results are written; the others are holes, or passed on from holes.
 
         If Outputs were filled before, that was the run with different values.
         """
@@ -497,7 +499,7 @@ class Replay:
         places = np.array([part.start for part in table.parts])[fields] + numbers
 
         def matters(count: int) -> bool:
-            """Return whether the result changes with the first holes alone."""
+            """Return whether the result changes with only the first holes."""
             some = np.zeros_like(table.holes)
             some[replicas[:count], places[:count]] = True
             error = self._without([partial(table.put_other, some, each) for each in FILLS])
@@ -514,7 +516,7 @@ class Replay:
         n, number, there = int(fields[low]), int(numbers[low]), int(replicas[low])
         count = int(table.holes[:, table.parts[n]].any(axis=0).sum())
         if isinstance(changed, PopliteError):
-            why = f"with another value there: {changed.what}"
+            why = f"with a different value there: {changed.what}"
             return self._place.needed_hole(self._fields[n], number, there, count, why)
         result, replica, at = changed
         value = self._value(result, table.result[replica, table.parts[result].start + at])
@@ -523,7 +525,7 @@ class Replay:
         return self._place.needed_hole(*self._same(n, number, vertex), there, count, why)
 
     def _same(self, n: int, number: int, vertex: int) -> tuple[FieldElements, int]:
-        """Return an element by that of its fields through which a vertex accesses it."""
+        """Return an element through the field by which a vertex accesses it."""
         field = self._fields[n]
         element = field.elements[number]
         for other in self._fields:
@@ -539,16 +541,16 @@ class Replay:
         return str(value[()])
 
     def passed_on(self) -> tuple[Int64, Int64]:
-        """Return which results hold unwritten elements, and which of these vertices read.
+        """Return the results that have unwritten elements, and the unwritten elements read.
 
-        Both are first bytes; for elements that vertices read, there is one for each edge.  Results
-        that keep their previous values are left out, except for those of Outputs.  Equal ones are
+        Both are first bytes; for elements that vertices read, there is one for each edge. Results
+        that retain their previous values are omitted, except those of Outputs.  Equal ones are
         the same arrays as those of the execution before.
         """
         if self._runs < 2:  # vertices did not run with other values
             return _NONE, _NONE
         seen = self._table.found.tobytes(), self._table.holes.tobytes()
-        if self._passed is None or self._passed[0] != seen:  # most executions are as the one before
+        if self._passed is None or self._passed[0] != seen:  # most executions are alike
             found = self._newly_passed_on()
             if self._passed is not None and all(map(np.array_equal, found, self._passed[1])):
                 found = self._passed[1]
@@ -556,7 +558,7 @@ class Replay:
         return self._passed[1]
 
     def _newly_passed_on(self) -> tuple[Int64, Int64]:
-        """Return the same, as the table is now."""
+        """Return the same for the current table."""
         table, results, holes = self._table, [_NONE], [_NONE]
         for field, part in zip(self._fields, table.parts, strict=True):
             places, was = field.elements * field.size, table.holes[:, part]
@@ -573,7 +575,7 @@ class Replay:
     # -- kept Outputs, faster forms, races ---------------------------------------------------------
 
     def _look_at_outputs(self) -> None:
-        """Warn of Outputs that were written and keep their old values."""
+        """Warn of Outputs that were written and retain their old values."""
         written = {n: ~self._table.holes[:, self._table.parts[n]] for n in self._outputs}
         is_compared = bool(written and self._compared)
         if not is_compared and not any(each.any() for each in written.values()):
@@ -594,7 +596,7 @@ class Replay:
         return chosen
 
     def _kept_outputs(self, chosen: Mask) -> dict[int, Mask]:
-        """Run with different values in chosen elements of Outputs; return those kept."""
+        """Run with different values in chosen elements of Outputs; return the retained ones."""
         table, found = self._table, {}
         error = self._again(0, partial(table.put_other, chosen, OUTPUT))
         assert error is None, "compute never reads an Output"
@@ -612,12 +614,12 @@ class Replay:
     def _look_at_forms(self) -> None:
         """Compare the faster forms with the definitions, with different values in Outputs.
 
-        Outputs hold zeros before a first run, so a form that adds to them would appear correct.
+        Outputs are zero before a first run, so a form that adds to them would appear correct.
         """
         if not self._compared:
             return
         table, defined, put_other = self._table, self._table.result, None
-        if self._outputs:  # `compute` has run so
+        if self._outputs:  # `compute` has run with these values
             defined = table.others[0]
             put_other = partial(table.put_other, self._all_outputs, OUTPUT)
         error = self._again(1, put_other, op.COMPUTE)
@@ -652,9 +654,10 @@ class Replay:
 def differing(
     defined: npt.NDArray[Any], faster: npt.NDArray[Any], rtol: float
 ) -> npt.NDArray[np.bool_]:
-    """Return where results of a faster form differ from those of `compute` by more than allowed.
+    """Return a mask of the results whose faster form differs by more than the tolerance.
 
-    NaN payloads are not significant: which of two NaNs an addition keeps depends on the processor.
+    NaN payloads are not significant: the NaN that an addition of two returns depends on the
+    processor.
 
     >>> nan, zero = np.float32(np.nan), np.float32(0)
     >>> differing(np.array([nan, zero]), np.array([-nan, -zero]), 0.0).tolist()

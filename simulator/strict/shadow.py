@@ -1,6 +1,6 @@
-"""The shadow of an arena: for each of its bytes, whether it is written.
+"""The shadow of an arena, which says for each byte whether it is written.
 
-It has the layout of the arena, so whatever moves data moves the shadow in the same way::
+It has the layout of the arena, so every move of data moves the shadow in the same way::
 
     arena     x: 1.5  0.0  0.0      y: 0.0  0.0  0.0
     shadow    x: 1    0    0        y: 0    0    0          1: written; each element has its bytes
@@ -65,7 +65,7 @@ class Moving:
     calls: tuple[BoundKernel, ...]
 
     def __call__(self) -> int:
-        """Move it; return INCOMPLETE if some is unwritten, LOSSY if that replaces written."""
+        """Move it; return INCOMPLETE if bytes are unwritten, LOSSY if they replace written."""
         flags = 0
         for call in self.calls:
             flags |= call()
@@ -73,10 +73,10 @@ class Moving:
 
 
 class Shadow(Arena):
-    """Which bytes of an arena are written: at first initial values, constants and state."""
+    """The written bytes of an arena: at first initial values, constants and state."""
 
     def _fill(self) -> None:
-        """Note the data that is written at first."""
+        """Mark the data that are written at first."""
         for replica, part in enumerate(self.parts):
             for at, values in self.layout.initial_values(replica):
                 part[at : at + values.nbytes] = 1
@@ -89,17 +89,17 @@ class Shadow(Arena):
         return all(bool(part[position : position + size].all()) for part in self.parts)
 
     def write_scalar(self, position: int) -> None:
-        """Note that the BOOL at a byte position is written."""
+        """Mark the BOOL at a byte position as written."""
         for part in self.parts:
             part[position] = 1
 
     def moving(
         self, moves: Moves, replica_map: Sequence[int] | None = None, *, known: int = MOVED
     ) -> Moving:
-        """Return the function that moves the shadow as the data move.
+        """Return the function that moves the shadow like the data.
 
-        `replica_map` gives the replica whose memory each one writes.  By default the shadow of the
-        source is moved; otherwise all bytes that the moves write become `known`.
+        `replica_map` gives the replica whose memory each replica writes. By default the shadow of
+        the source is moved; otherwise all bytes that the moves write become `known`.
         """
         if not len(moves.records):
             return Moving(())
@@ -114,18 +114,18 @@ class Shadow(Arena):
         return Moving(tuple(calls))
 
     def checking(self, moves: Moves) -> list[BoundKernel]:
-        """Return kernels that find whether all bytes that moves read are written, per replica."""
+        """Return kernels that return whether all bytes that moves read are written, per replica."""
         kept = Moves(*map(np.ascontiguousarray, (moves.records, moves.pieces)))
         table = kept.records, len(kept.records), kept.pieces
         return [BoundKernel(moved_are_written, *table, part) for part in self.parts]
 
     def undefining(self, tensor: HostTensor) -> Moving:
-        """Return the function that makes all elements of a tensor count as unwritten."""
+        """Return the function that marks all elements of a tensor as unwritten."""
         return self.moving(tensor.moves.reversed(), known=0)
 
 
 def are_written(shadows: npt.NDArray[Any]) -> Mask:
-    """Return which elements are written, a bool array of the shape of their shadows."""
+    """Return which elements are written, a bool array with the shape of their shadows."""
     size = shadows.itemsize
     return np.asarray(shadows.view(f"u{size}") == _full(size))
 
@@ -149,8 +149,8 @@ class Read(NamedTuple):
     Attributes:
         what: the call or the program that reads.
         at: the user's line of a program; None for the line that made the missing data.
-        written: which elements are written, for each replica.
-        bytes_of: returns the first bytes of elements, which it takes by number.
+        written: the written elements, for each replica.
+        bytes_of: returns the first bytes of elements, given by number.
     """
 
     what: str
@@ -160,7 +160,7 @@ class Read(NamedTuple):
 
 
 def look_at_action(shadow: Shadow, action: Action) -> list[Read]:
-    """Note the data that an action is about to write; return its reads."""
+    """Mark the data that an action is about to write; return its reads."""
     reads: list[Read] = []
     match action:
         case Print(title=title, tensor=tensor):
@@ -172,7 +172,7 @@ def look_at_action(shadow: Shadow, action: Action) -> list[Read]:
         case Transfer(stream=stream, block=block) if stream.to_device:
             _write(shadow, block)
         case RowTransfer(to_device=True):
-            pass  # remote buffers track themselves which of their elements are written
+            pass  # remote buffers track their own written elements
         case Transfer(program=program, location=at, block=block):
             reads.append(_of_block(program, at, shadow, block))
         case RowTransfer(program=program, location=at, block=block):
@@ -211,8 +211,8 @@ def uninitialized(
         f"{read.what}: nothing has written {count:,} of {amount(each[0].size, 'element')}",
         at=read.at or next((origin.variable.location for origin in origins), None),
         where=where,
-        found="\n".join([*found, "memory is zero there now; on a machine it may hold anything"]),
-        fix=f"write {names or 'them'} before{value}, or leave the elements out",
+        found="\n".join([*found, "memory is zero there now; on a machine it is undefined"]),
+        fix=f"write {names or 'them'} before{value}, or leave out the elements",
     )
 
 

@@ -145,10 +145,22 @@ def test_what_a_target_may_return(name: str, capsys: pytest.CaptureFixture[str])
             r"  \(net\.py:\d+ in unmapped\)(.|\n)*set_tile_mapping",
         ),
         ("net.py:nothing", r"must return a Graph or \(Graph, Program\); found None"),
-        ("net.py:number", r"returned an int, not a Graph or \(Graph, Program\)"),
-        ("net.py:pair", r"returned a tuple of \(Graph, int\), not a Graph"),
-        ("net.py:no_program", r"tuple of \(Graph, dict\), .*\n  its program 'read' is an int\n"),
-        ("net.py:no_name", r"tuple of \(Graph, dict\), .*\n  the name of a program is an int\n"),
+        ("net.py:number", r"must return a Graph or \(Graph, Program\); found an int"),
+        (
+            "net.py:pair",
+            r"must return a Graph or \(Graph, Program\); found a tuple of \(Graph, "
+            r"int\)",
+        ),
+        (
+            "net.py:no_program",
+            r"found a tuple of \(Graph, dict\)\n  its program 'read' is an "
+            r"int\n",
+        ),
+        (
+            "net.py:no_name",
+            r"found a tuple of \(Graph, dict\)\n  the name of a program is an "
+            r"int\n",
+        ),
     ],
 )
 def test_a_target_that_gives_no_graph(
@@ -183,8 +195,8 @@ def test_an_unknown_variable_of_the_tile_map(capsys: pytest.CaptureFixture[str])
     [
         ("no/such/map.svg", r"there is no folder 'no/such'(.|\n)*try: mkdir -p no/such"),
         (".", r"cannot write '\.': it is a folder"),
-        ("map.pdf", r"format of 'map\.pdf' from its suffix '\.pdf'(.|\n)*-o map\.svg"),
-        ("map", r"from its suffix ''(.|\n)*-o map\.svg"),
+        ("map.pdf", r"'map\.pdf' must have a known suffix; found '\.pdf'(.|\n)*-o map\.svg"),
+        ("map", r"'map' must have a known suffix; found ''(.|\n)*-o map\.svg"),
     ],
 )
 def test_an_output_that_cannot_be_written_is_found_before_the_target_runs(

@@ -272,7 +272,7 @@ def test_a_dot_that_fails_is_like_none(
     ("arguments", "message"),
     [
         (["--hops", "-1"], "must be a number of edges, at least 0; found '-1'"),
-        (["--max-nodes", "9"], "'9' is not a number of nodes from 10 up"),
+        (["--max-nodes", "9"], "must be a number of nodes, at least 10; found '9'"),
         (["--layout", "neato"], "invalid choice: 'neato'"),
     ],
 )
@@ -430,7 +430,7 @@ def test_programs_by_name_are_drawn_one_after_the_other(
         (
             ["--program", "cpoy"],
             "there is no program 'cpoy' (did you mean 'copy'?)\n"
-            "  there are 'step', 'copy', 'nothing'\n",
+            "  the programs are 'step', 'copy', 'nothing'\n",
         ),
         (["--match", "Nothing"], "no step matches 'Nothing': 3 steps looked at"),
     ],
@@ -524,13 +524,13 @@ def fault(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["summary", "net.py:sized"], "called without arguments but needs 'elements'"),
         (
             ["summary", "net.py:sized", "--arg", "scale=2"],
-            "called with these arguments but needs 'elements'\n  try: --arg elements=VALUE",
+            "called with these arguments but needs 'elements'\n  try: pass --arg elements=VALUE",
         ),
         (
             ["tiles", "net.py:sized", "--arg", "element=2"],
             "takes no argument 'element' (did you mean 'elements'?)",
         ),
-        (["tiles", "net.py:only", "--arg", "a=2"], "it takes none\n  try: leave --arg out"),
+        (["tiles", "net.py:only", "--arg", "a=2"], "it takes no arguments\n  try: leave out --arg"),
         (["summary", "net.py:several", "--program", "coppy"], "did you mean 'copy'"),
         (["summary", "net.py:only", "--program", "a"], "'net.py:only' returned a Graph alone"),
     ],
@@ -562,8 +562,8 @@ def test_no_step_that_matches(capsys: pytest.CaptureFixture[str]) -> None:
     ("flags", "message"),
     [
         (["--match", "("], "'(' is not a regular expression: missing ), unterminated"),
-        (["--depth", "-1"], "'-1' is not a number of levels from 0 up"),
-        (["--depth", "two"], "'two' is not a number of levels from 0 up"),
+        (["--depth", "-1"], "must be a number of levels, at least 0; found '-1'"),
+        (["--depth", "two"], "must be a number of levels, at least 0; found 'two'"),
     ],
 )
 def test_flags_that_cannot_be(

@@ -225,9 +225,9 @@ def test_a_page_is_opened(
         (["run.json", "later.json", "-f", "svg"], "two reports can be compared only as text"),
         (["run.json", "later.json", "-o", "a.svg"], "two reports can be compared only as text"),
         (["run.json", "--title", "run"], "--title needs a page; found format txt"),
-        (["run.json", "--trace"], "--trace keeps the order in which steps run, and nothing runs"),
-        (["a.py:f", "--trace", "--no-run"], "--trace keeps the order in which steps run, and"),
-        (["run.json", "--open", "-o", "a.svg"], "--open is for a page, and the format is svg"),
+        (["run.json", "--trace"], "--trace records the order in which steps run, but nothing runs"),
+        (["a.py:f", "--trace", "--no-run"], "--trace records the order in which steps run, but"),
+        (["run.json", "--open", "-o", "a.svg"], "--open needs a page; found format svg"),
     ],
 )
 def test_faults_of_reports(
@@ -348,7 +348,7 @@ def test_saved_files_are_read_and_not_run(tmp_path: Path) -> None:
         ("run.json", {}, "cannot read 'run.json': No such file"),
         ("work.py", {}, "'work.py' does not name a callable"),
         ("text.json", {}, "'text.json' cannot be loaded as a report"),
-        ("text.json", {"run": True}, "--run is for a TARGET, and 'text.json' is a saved file"),
+        ("text.json", {"run": True}, "--run needs a TARGET, but 'text.json' is a saved file"),
         ("text.json", {"given": [("a", 1)]}, "--arg needs a TARGET"),
         ("work.py:failing", {}, "'work.py:failing' cannot be run: .*no luck"),
     ],
@@ -634,7 +634,10 @@ def test_nothing_of_a_file_is_executed(
         ("steps run.json --program again", "its programs are 'main', 'again'"),
         ("diff run.json run.json --program again", "leave out --program; summary, program and"),
         ("diff run.json work.graph --program again", "'run.json' is a saved report or executable"),
-        ("lint run.json", "does not hold the code and edges that lint looks at"),
+        (
+            "lint run.json",
+            "lint needs code and edges, which a saved report or executable does not contain",
+        ),
         ("lint work.poplite", "or a file from graph.save"),
         ("graph run.json --around layer/z", "did you mean 'layer/y'?"),
         ("tiles run.json --variable layer/x --step 1", "--step has no effect"),
@@ -700,7 +703,7 @@ def test_a_report_that_cannot_be_is_refused(capsys: pytest.CaptureFixture[str]) 
     (number,) = (n for n, each in enumerate(known) if each["name"] == "layer/x")
     known[number]["tiles"]["values"] = [0, 1, 2, 9]
     Path("run.json").write_text(json.dumps(data))
-    assert "on no tile of the target" in printed(capsys, "tensor", "run.json", "x", code=1)
+    assert "each on a tile of the target" in printed(capsys, "tensor", "run.json", "x", code=1)
     known[number]["element_type"] = "FLAOT"
     Path("run.json").write_text(json.dumps(data))
     said = printed(capsys, "tensor", "run.json", "x", code=1)

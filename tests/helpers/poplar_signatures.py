@@ -637,7 +637,7 @@ class Refusal(NamedTuple):
     instead: str
 
 
-_POINTERS = "C++ has a pointer there; an array knows where it ends"
+_POINTERS = "C++ has a pointer to the end; a NumPy array has a size"
 
 REFUSALS = [
     Refusal(

@@ -287,7 +287,7 @@ def refused(device: Any, interpret: bool) -> None:
     wrong: Any = "x"
     refusals: list[tuple[Callable[[], object], str]] = [
         (lambda: pl.Engine(graph, copy, state=engine), "is an engine on several ranks"),
-        (lambda: engine.read(x, root=2), "root=2 of 2 ranks"),
+        (lambda: engine.read(x, root=2), "root must be one of 2 ranks; found 2"),
         (lambda: engine.load_state("no.state"), "cannot read 'no.state'"),
         (lambda: engine.save_state("no/run.state"), "there is no folder 'no'"),
         (

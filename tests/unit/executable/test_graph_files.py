@@ -291,13 +291,13 @@ def test_variables_of_a_virtual_graph_or_an_operation_that_a_file_lacks_are_refu
         pl.ops.map(pl.ops.nn.softmax(x, 1))
     content = saved(graph, work)
     damage: dict[str, Damage] = {
-        "'x' was made with a virtual graph not listed": lambda m: m["graph"]["variables"][0].update(
-            home=1
-        ),
+        "the virtual graph of variable 'x' is not listed": lambda m: m["graph"]["variables"][
+            0
+        ].update(home=1),
         "create_virtual_graph: tiles [] selects no tile": lambda m: m["graph"]["virtual_graphs"][
             0
         ].__setitem__(2, [0]),
-        "[1, 100] are not the numbers of variables up to": lambda m: next(
+        "[1, 100] must be the numbers of variables up to": lambda m: next(
             node for node in m["nodes"] if len(node[2]) == 3
         )[2].__setitem__(2, [1, 100]),
     }

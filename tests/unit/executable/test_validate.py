@@ -107,7 +107,11 @@ DAMAGE: list[tuple[Damage, str]] = [
     (lambda e: e.update(action_costs=[]), "it has costs for 0 of 1 actions"),
     (lambda e: e["target"].update(workers=1 << 26), "8 tiles of 67,108,864 workers"),
     (lambda e: phase(e).update(sync=-1), r"before\[1\].sync: -1 is not a valid cost"),
-    (lambda e: phase(e)["causes"][0].update(bytes=-1), r"causes\[0\].bytes: -1 is not among"),
+    (
+        lambda e: phase(e)["causes"][0].update(bytes=-1),
+        r"causes\[0\].bytes: -1 is not a valid "
+        r"cost",
+    ),
     (lambda e: phase(e)["cycles"].update(tiles=[[0, 8]]), "cycles: tile 8 of 8"),
     (lambda e: phase(e)["cycles"].update(tiles=[[0, 3], [3, 7]]), "tiles 3 to 7 do not rise"),
     (lambda e: phase(e)["cycles"].update(tiles=[[7, 0]]), "tiles 7 to 0 do not rise"),
@@ -121,9 +125,9 @@ DAMAGE: list[tuple[Damage, str]] = [
     (lambda e: phase(e)["sent"].update(of=8), "sent: .* are not valid numbers of tiles"),
     (lambda e: phase(e)["sent"].pop("tiles"), "sent: .* are not valid numbers of tiles"),
     (lambda e: phase(e).update(sent=[]), r"sent: \[\] are not valid numbers of tiles"),
-    (lambda e: phase(e)["pairs"].update(block=0), "TilePairs, numbers are not those of pairs"),
-    (lambda e: phase(e)["pairs"].update(block=2), "TilePairs, numbers are not those of pairs"),
-    (lambda e: phase(e)["pairs"]["bytes"].update(of=65), "TilePairs, numbers are not those of"),
+    (lambda e: phase(e)["pairs"].update(block=0), "TilePairs, there must be a number for each"),
+    (lambda e: phase(e)["pairs"].update(block=2), "TilePairs, there must be a number for each"),
+    (lambda e: phase(e)["pairs"]["bytes"].update(of=65), "TilePairs, there must be a number"),
     (lambda e: phase(e)["pairs"]["bytes"].pop("of"), "are not valid numbers of tiles"),
     (lambda e: phase(e)["pairs"].update(largest=[[0, 8, 1]]), "TilePairs.largest cannot be"),
     (
@@ -436,8 +440,8 @@ def test_of_more_cycles_than_are_counted_reports_say_so_and_tell_the_rest(tmp_pa
     assert again.programs["0"].num_runs == MANY << 30
     report = pl.Engine(again, interpret=True).report()
     why = (
-        "one run of program '0' takes more than 1,152,921,504,606,846,976 cycles, and reports count"
-        f" no further: {MANY << 30:,} times add"
+        "one run of program '0' takes more than 1,152,921,504,606,846,976 cycles, the limit of "
+        f"reports: {MANY << 30:,} times add"
     )
     assert (report.cycles, report.note, report.run_note) == (None, why, why)
     assert f"Total cycles: {why}\n" in str(report)

@@ -507,7 +507,7 @@ def test_an_executable_knows_handles_only(scoped_graph: pl.Graph) -> None:
     with pytest.raises(pl.UnknownName) as caught:
         engine.read("blocks/w")
     assert caught.value.what == "engine.read: there is no host read 'blocks/w'"
-    assert caught.value.found == "handles: none; an executable knows no variables"
+    assert caught.value.found == "handles: none; an executable has no variables by name"
 
 
 # -- attributes that answer to a call --------------------------------------------------------------

@@ -553,7 +553,7 @@ def test_edges_that_are_read_in_place_are_aligned(
     said = [each for each in found if each.rule == "alignment"]
     assert len(said) == bool(wrong)
     if wrong:
-        assert f"begins {wrong[0] * BYTES} bytes into its part of the tile" in said[0].what
+        assert f"begins {wrong[0] * BYTES} bytes into its part on the tile" in said[0].what
         assert f"({len(wrong)} edge{'s' * (len(wrong) > 1)} of the field)" in said[0].what
     check_copies(graph, work, found)
 

@@ -123,7 +123,7 @@ def test_arrays_of_another_size_or_type_are_not_filled() -> None:
     assert engine.readTensor("x", flat) is flat
     assert flat.tolist() == [1, 2, 3, 4]
     for wrong in (np.zeros(3, np.int32), np.zeros(4, np.int64)):
-        with pytest.raises(pl.TensorCreationError, match="4 of int32 are read"):
+        with pytest.raises(pl.TensorCreationError, match="must have 4 elements of int32"):
             engine.readTensor("x", wrong)
     flat.flags.writeable = False
     with pytest.raises(pl.TensorCreationError, match="read-only"):
@@ -284,7 +284,7 @@ def test_devices_of_other_machines_are_refused_wherever_they_are_given() -> None
     own.attach()
     engine.prepare(own)
     engine.loadAndRun(own, 0)
-    with pytest.raises(pl.ControlProgramError, match="is a machine to simulate") as caught:
+    with pytest.raises(pl.ControlProgramError, match="is a simulated machine") as caught:
         pl.Engine(graph, pl.Program(), device=own)  # type: ignore[arg-type]
     assert "engine.load(device)" in caught.value.fix
 
@@ -437,7 +437,7 @@ def test_places_that_the_host_reads_and_writes_are_tensors_or_names() -> None:
     ]
     for call in calls:
         with pytest.raises(
-            pl.ElementTypeError, match=r"after the array|where C\+\+ has a pointer, end"
+            pl.ElementTypeError, match=r"must be the last argument|where C\+\+ has a pointer, end"
         ):
             call()
     with pytest.raises(pl.ElementTypeError, match=r"where C\+\+ has a pointer"):

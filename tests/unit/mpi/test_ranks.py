@@ -203,7 +203,7 @@ def test_who_left_is_the_first_of_those_that_are_not_at_their_end(tmp_path: Path
 def test_no_number_of_ranks(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["run", "-n", "0", "heat.py:build"])
-    assert "'0' is not a number of ranks; the least is 1" in capsys.readouterr().err
+    assert "must be a number of ranks, at least 1; found '0'" in capsys.readouterr().err
 
 
 # -- ends of runs ----------------------------------------------------------------------------------
@@ -389,7 +389,7 @@ def test_one_process_is_rank_0() -> None:
     values = engine.read(x, root=0)
     assert values is not None
     assert values.tolist() == [1, 2]
-    with pytest.raises(pl.ControlProgramError, match=r"root=1 of 1 rank"):
+    with pytest.raises(pl.ControlProgramError, match=r"root must be one of 1 rank; found 1"):
         engine.read(x, root=1)
 
 

@@ -166,7 +166,7 @@ CASES: dict[str, tuple[Callable[[Bench], object], str, str, str]] = {
         lambda b: pl.Engine(b.graph, {"a": b.nothing, "b": b.nothing}).run(2),
         "the engine has no program 2",
         "programs: 0 is 'a', 1 is 'b'",
-        "engine.run(0), or a name",
+        "call engine.run(0), or pass a name",
     ),
     "name": (
         lambda b: pl.Engine(b.graph, {"train": b.nothing}).run("trian"),

@@ -183,7 +183,9 @@ def test_a_trace_needs_the_model_and_room() -> None:
     ):
         pass
     with (
-        pytest.raises(pl.ControlProgramError, match="limit=0 steps cannot be recorded"),
+        pytest.raises(
+            pl.ControlProgramError, match="limit must be from 1 to 134,217,728 steps; found 0"
+        ),
         pl.Engine(bench.graph, add).tracing(limit=0),
     ):
         pass

@@ -167,7 +167,7 @@ def test_files_whose_counters_cannot_be_held_are_refused(
     assert isinstance(stamp, Stamp)
     other = replace(stamp, tensor=replace(stamp.tensor, **change))
     replace(executable, actions=(other,)).save(tmp_path / "bad.poplite")
-    with pytest.raises(pl.FileLoadError, match=re.escape(f"is of {found} and cannot hold")):
+    with pytest.raises(pl.FileLoadError, match=re.escape(f"is {found}, which cannot store")):
         pl.Executable.load(tmp_path / "bad.poplite")
 
 

@@ -205,7 +205,7 @@ def test_switch_of_many_cases(bench: Bench, interpret: bool) -> None:
     ("make", "found"),
     [
         (pl.Switch.with_bounds_checking, "cases: 1, 2"),
-        (pl.Switch.with_unreachable_default, "cases: 1, 2; its default was said to be unreach"),
+        (pl.Switch.with_unreachable_default, "cases: 1, 2; its default was declared unreach"),
     ],
 )
 def test_switch_without_default_stops_the_run(
@@ -215,7 +215,9 @@ def test_switch_without_default_stops_the_run(
     switch = make(x, {1: bench.step(1)}).add(2, bench.step(2))
     program = pl.Sequence(bench.step(0), switch, bench.step(9))
     engine = pl.Engine(bench.graph, program, interpret=interpret)
-    with pytest.raises(pl.ApplicationRuntimeError, match="^Switch 'x': no case for 5 ") as caught:
+    with pytest.raises(
+        pl.ApplicationRuntimeError, match="^Switch 'x': there is no case for 5 "
+    ) as caught:
         engine.run()
     assert found in caught.value.found
     assert caught.value.at == switch.location
@@ -315,7 +317,7 @@ def test_predicates_are_checked_when_the_engine_is_made(bench: Bench) -> None:
         pl.Engine(bench.graph, pl.Sequence(bench.step(1), pl.If(x, bench.step(2), bench.step(3))))
     assert "at steps 2-3 of 3, which If 'loose' decides on" in str(caught.value)
     foreign = pl.Graph().add_variable(pl.BOOL, (), "foreign", mapping=0)
-    with pytest.raises(pl.ControlProgramError, match="1 object of another graph"):
+    with pytest.raises(pl.ControlProgramError, match="1 object from a graph other than"):
         pl.Engine(bench.graph, pl.RepeatWhileFalse(pl.Sequence(), foreign, pl.Sequence()))
 
 

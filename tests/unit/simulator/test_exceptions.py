@@ -726,7 +726,7 @@ def test_an_exception_whose_text_cannot_be_made(interpret: bool, checks: Checks)
     )
     with pytest.raises(Speechless) as caught:
         engine.run()
-    what = "vertex 0 of 'Mute' on tile 0: Speechless: its text cannot be made: LookupError"
+    what = "vertex 0 of 'Mute' on tile 0: Speechless: its text cannot be produced: LookupError"
     assert isinstance(caught.value, pl.ApplicationRuntimeError)
     assert caught.value.what == what
     assert engine.read(x) == 1

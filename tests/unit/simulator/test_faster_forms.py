@@ -469,7 +469,7 @@ def test_what_a_form_returns_is_the_result(checks: Checks) -> None:
     if checks == "fast":
         assert returned_by(Never, [1, 2], checks=checks, options=options) == [False, False]
     else:
-        with pytest.raises(pl.VertexDefinitionError, match="compute returns another value"):
+        with pytest.raises(pl.VertexDefinitionError, match="compute returns a different value"):
             returned_by(Never, [1, 2], checks=checks, options=options)
 
 
@@ -546,7 +546,7 @@ def test_forms_that_depend_on_what_outputs_held_are_found(
         outputs_of(vertex, initial)
     name = vertex.__name__
     assert f"'{name}.y'[{at}] is {defined} in compute, but {faster} in the" in caught.value.what
-    assert "before, it held -3.25 in both forms" in caught.value.found
+    assert "its previous value was -3.25 in both forms" in caught.value.found
 
 
 def test_forms_may_read_what_they_wrote_to_outputs() -> None:

@@ -122,10 +122,10 @@ def test_state_of_something_else_is_refused() -> None:
         pl.Engine(graph, bump, state=graph)  # type: ignore[arg-type]
     alien = pl.Graph(pl.Target(tiles=2))
     y = alien.add_variable(pl.INT, (5,), "y", mapping=0)
-    with pytest.raises(pl.ControlProgramError, match="(?s)another graph.*variable 'y'.*'x'"):
+    with pytest.raises(pl.ControlProgramError, match="(?s)of the same graph.*variable 'y'.*'x'"):
         pl.Engine(graph, bump, state=pl.Engine(alien, pl.Copy(y[:1], y[1:2])))
     three, _, bump_of_three = counting(replicas=3)
-    with pytest.raises(pl.ControlProgramError, match="3 replicas, and here are 1"):
+    with pytest.raises(pl.ControlProgramError, match="3 replicas, and this engine 1"):
         pl.Engine(graph, bump, state=pl.Engine(three, bump_of_three))
 
 
@@ -191,7 +191,7 @@ def test_what_cannot_be_added_leaves_the_engine_as_it_was() -> None:
     graph, x, bump = counting()
     engine = pl.Engine(graph, bump)
     engine.run()
-    with pytest.raises(pl.ControlProgramError, match="there is a program '0' already"):
+    with pytest.raises(pl.ControlProgramError, match="there is already a program '0'"):
         engine.add_program(bump, "0")
     y = graph.add_variable(pl.INT, (5,), "y")
     with pytest.raises(pl.InvalidTileMapping, match="'y'"):
@@ -200,7 +200,9 @@ def test_what_cannot_be_added_leaves_the_engine_as_it_was() -> None:
     assert engine.read(x).tolist() == [2, 3, 4, 5, 6]
     graph.create_host_read("x", x)
     loaded = pl.Engine(pl.compile_graph(counting()[0], pl.Sequence()))
-    with pytest.raises(pl.ControlProgramError, match="no graph to compile others"):
+    with pytest.raises(
+        pl.ControlProgramError, match="no graph with which to compile more programs"
+    ):
         loaded.add_program(bump)
 
 
@@ -533,17 +535,20 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
     (r"graph\[0\]: 3 is not a valid list", lambda m: m.update(graph=[3])),
     ("program '0' is another", lambda m: m["graph"][-3].__setitem__(1, "00")),
     ("its replicas are not those of its graph", lambda m: m.update(replicas=2)),
-    ("other vertices were counted", lambda m: m.update(counted=[])),
+    ("different vertices were counted", lambda m: m.update(counted=[])),
     ("ended: -1 is not a count", lambda m: m.update(ended=-1)),
-    ("never in mode 77", lambda m: m["words"].__setitem__(0, 77)),
-    ("how floating-point arithmetic behaves", lambda m: m.update(words=[])),
+    ("never use floating-point mode 77", lambda m: m["words"].__setitem__(0, 77)),
+    ("its floating-point state is not valid", lambda m: m.update(words=[])),
     ("its streams are not those of its graph", lambda m: m.update(streams=[])),
     ("its streams are not those of its graph", lambda m: m.update(streams=[["in", []]])),
     ("0.5 is not of type int", lambda m: m.update(streams=[["in", [0.5]]])),
     ("loaded: 7 is not a valid list", lambda m: m.update(loaded=7)),
-    ("the code of 'q' is loaded, which never is", lambda m: m.update(loaded=["q"])),
-    ("its ended is 4,611,686,018,427,387,904, which no", lambda m: m.update(ended=1 << 62)),
-    ("its runs_again is 2,305,843,009,213,693,952", lambda m: m.update(runs_again=1 << 61)),
+    ("the code of 'q', which it lists, can never be loaded", lambda m: m.update(loaded=["q"])),
+    ("its ended is too large, 4,611,686,018,427,387,904", lambda m: m.update(ended=1 << 62)),
+    (
+        "its runs_again is too large, 2,305,843,009,213,693,952",
+        lambda m: m.update(runs_again=1 << 61),
+    ),
 ]
 
 
@@ -563,14 +568,14 @@ def test_members_that_cannot_be_are_refused(path: Path) -> None:
     engine, whole = engine_of(), path.read_bytes()
     rest = b"\0" * (accounts_of(path) - 8)
     for message, members in (
-        ("its member 'memory/1' is there", {"memory_1": b""}),
-        ("its member 'memory/0' is of 1 B in place of", {"memory_0": b"x"}),
-        ("its accounts hold a number below 0", {"accounts": b"\xff" * accounts_of(path)}),
-        ("its accounts hold more than 4,5", {"accounts": b"\0" * 7 + b"\x3f" + rest}),
-        ("its accounts hold more than 4,5", {"accounts": b"\xff" * 6 + b"\0\0" + rest}),
-        ("its accounts hold more than 4,5", {"accounts": rest + b"\0" * 7 + b"\x3f"}),
+        ("its member 'memory/1' is unknown", {"memory_1": b""}),
+        ("its member 'memory/0' must have .* B; found 1 B", {"memory_0": b"x"}),
+        ("its accounts have a negative number", {"accounts": b"\xff" * accounts_of(path)}),
+        ("its accounts have more than 4,5", {"accounts": b"\0" * 7 + b"\x3f" + rest}),
+        ("its accounts have more than 4,5", {"accounts": b"\xff" * 6 + b"\0\0" + rest}),
+        ("its accounts have more than 4,5", {"accounts": rest + b"\0" * 7 + b"\x3f"}),
         ("its member 'other' is not one of a poplite state", {"other": b""}),
-        ("'flags' holds numbers other than 0 and 1", {"memory_0": b"\x02" * memory_of(path)}),
+        ("'flags' contains numbers other than 0 and 1", {"memory_0": b"\x02" * memory_of(path)}),
     ):
         changed(path, keep, **members)
         with pytest.raises(pl.FileLoadError, match=message):
@@ -586,7 +591,9 @@ def test_vertices_were_counted_where_rows_ran(path: Path) -> None:
     assert accounts[rows] == 1  # the first word of what is counted: how often
     for wrong in (places < rows, places == rows):
         changed(path, keep, accounts=np.where(wrong, 0, accounts).tobytes())
-        with pytest.raises(pl.FileLoadError, match="count what a row of program '0' never ran"):
+        with pytest.raises(
+            pl.FileLoadError, match="count vertices of a row of program '0' that never ran"
+        ):
             engine_of().load_state(path)
 
 
@@ -629,7 +636,7 @@ def test_a_state_of_another_graph_or_constant_is_refused(path: Path) -> None:
     x = graph.add_variable(pl.INT, (8,), "x", mapping="linear")
     with pytest.raises(pl.FileLoadError, match="'more' is in place of step 0") as caught:
         pl.Engine(graph, pl.Copy(x[:4], x[4:]), checks="fast").load_state(path)
-    assert "try: an engine of the same graph" in str(caught.value)
+    assert "try: use an engine with the same graph" in str(caught.value)
 
     engines = []
     for value in (1, 2):

@@ -380,6 +380,6 @@ def test_an_executable_is_to_be_compiled_for_it() -> None:
     compiled = pl.compile_graph(bench.graph, bench.program, checks="fast", interpret=["both"])
     pl.Engine(compiled, interpret=["both"]).run()
     pl.Engine(compiled, interpret=["counting"]).run()  # which raises, and is saved anyway
-    match = r"interpret=\['workers'\], but the executable does not save what 'workers'"
+    match = r"interpret=\['workers'\] needs an executable that saves elements before 'workers'"
     with pytest.raises(pl.InvalidOption, match=match):
         pl.Engine(compiled, interpret=["workers"])

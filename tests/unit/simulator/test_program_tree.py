@@ -399,7 +399,7 @@ def test_the_host_hears_where_what_it_reads_was_made_through_copies() -> None:
     line = re.escape("'v'[2], copied from 'b'[1] by way of 'r'[2]; 'b' was made at ")
     assert re.match(line + ".*test_program_tree.py", origin)
     assert memory.startswith("memory is zero there now")
-    assert message.fix == "write 'b' before, give an initial_value, or leave the elements out"
+    assert message.fix == "write 'b' before, give an initial_value, or leave out the elements"
 
 
 def test_only_variables_that_the_host_misses_are_named() -> None:
@@ -418,7 +418,7 @@ def test_only_variables_that_the_host_misses_are_named() -> None:
         "the first is [4]",
         "'c' was made",
         "'a' was made",
-        "memory is zero there now; on a machine it may hold anything",
+        "memory is zero there now; on a machine it is undefined",
     ]
     assert message.fix is not None
     assert message.fix.startswith("write 'c', 'a' before")

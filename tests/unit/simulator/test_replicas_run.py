@@ -145,10 +145,10 @@ def test_control_flow_on_what_replicas_share(interpret: bool) -> None:
 @pytest.mark.parametrize(
     ("kind", "shown", "fix"),
     [
-        ("if", "If 'n'", "let the predicate depend on nothing that differs"),
-        ("true", "RepeatWhileTrue 'n'", "let the predicate"),
-        ("false", "RepeatWhileFalse 'n'", "let the predicate"),
-        ("switch", "Switch 'n'", "let the control"),
+        ("if", "If 'n'", "from equal data in all replicas"),
+        ("true", "RepeatWhileTrue 'n'", "compute the predicate"),
+        ("false", "RepeatWhileFalse 'n'", "compute the predicate"),
+        ("switch", "Switch 'n'", "compute the control"),
     ],
 )
 def test_replicas_that_would_go_different_ways(
@@ -539,7 +539,7 @@ def test_what_looks_across_replicas_is_checked_like_other_steps() -> None:
         ) as caught:
             pl.Engine(bench.graph, step)
         assert caught.value.where == f"step 1 of 1: {step}"
-        with pytest.raises(pl.ControlProgramError, match="another graph"):
+        with pytest.raises(pl.ControlProgramError, match="from a graph other than"):
             pl.Engine(Bench(2).graph, step)
 
 

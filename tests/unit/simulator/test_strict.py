@@ -139,7 +139,7 @@ def test_a_result_that_depends_on_what_nothing_has_written(bench: Bench, gathere
         r"(?s)vertex 0 of 'Sum' on tile 1 reads 'Sum.x'\[5\], which is 'x'\[1, 5\], "
         r"but nothing has written it"
         r".*at step 1 of 1: Execute 'Sum'.*'x' was made at .*'Sum.total', which is 'total', "
-        r"depends on it: 5.0 as memory is now.*3 elements of 'Sum.x' are not written"
+        r"depends on it: 5.0 with current memory.*3 elements of 'Sum.x' are not written"
         r".*write 'x'\[1, 5\]"
     )
     for _ in range(2):
@@ -233,7 +233,9 @@ def test_a_program_that_was_saved(bench: Bench, tmp_path: Path) -> None:
 def test_a_counter_that_nothing_has_set(bench: Bench) -> None:
     n = bench.variable(pl.INT, (), "n")
     engine = bench.engine(bench.step(Count, n=n))
-    match = r"(?s)vertex 0 of 'Count' on tile 1 reads 'Count.n', which is 'n'.*depends on it: 1 as"
+    match = (
+        r"(?s)vertex 0 of 'Count' on tile 1 reads 'Count.n', which is 'n'.*depends on it: 1 with"
+    )
     with pytest.raises(pl.UninitializedReadError, match=match):
         engine.run()
 
@@ -243,7 +245,8 @@ def test_an_index_that_nothing_has_written(bench: Bench) -> None:
     y = bench.variable(pl.INT, (), "y", 0)
     engine = bench.engine(bench.step(At, at=at, x=x, y=y))
     match = (
-        r"(?s)reads 'At.at', which is 'at'.*with another value there: .*index -?\d+ of 1 element"
+        r"(?s)reads 'At.at', which is 'at'.*with a different value there: .*index -?\d+ of 1 "
+        r"element"
     )
     with pytest.raises(pl.UninitializedReadError, match=match):
         engine.run()

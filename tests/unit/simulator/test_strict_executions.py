@@ -227,7 +227,7 @@ def test_a_result_that_vertices_return(interpret: bool) -> None:
     all_true = variable(graph, (), "all_true", kind=pl.BOOL)
     engine = pl.Engine(graph, pl.Execute(work, all_true), interpret=interpret)
     for _ in range(2):
-        with pytest.raises(pl.UninitializedReadError, match=r"(?s)'Positive.x'.*another value"):
+        with pytest.raises(pl.UninitializedReadError, match=r"(?s)'Positive.x'.*a different value"):
             engine.run()
     engine.write(x, 1)
     engine.run()

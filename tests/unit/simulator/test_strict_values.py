@@ -322,7 +322,7 @@ def test_a_loop_that_would_never_end_with_another_value(
     interpret: bool, cls: type[pl.Vertex]
 ) -> None:
     engine, fields = engine_of(cls, interpret)
-    found = r"compute does not end in 1,048,576 turns"
+    found = r"compute does not end within 1,048,576 iterations"
     with pytest.raises(pl.UninitializedReadError, match=f"reads '{cls.__name__}.n'") as error:
         engine.run()
     assert found in str(error.value)

@@ -267,7 +267,7 @@ def test_a_worker_that_imports_the_call_itself_is_refused(
             return super().submit(*given)
 
     with pytest.raises(
-        pl.ControlProgramError, match=r"came upon it again.*\(.*swept_on_import.py:"
+        pl.ControlProgramError, match=r"made the same call again.*\(.*swept_on_import.py:"
     ):
         pl.sweep(build, {"n": [4]}, workers=Importing())
 
@@ -287,7 +287,7 @@ def test_a_point_that_is_another_one_in_a_worker_is_refused() -> None:
         return build(2, "broken" if len(COUNT) == 4 else "copy")
 
     for point, message in (
-        (growing, r"other cycles or bytes in a worker.*\n  cycles \d+ here, \d+ there\n"),
+        (growing, r"different cycles or bytes in a worker.*\n  cycles \d+ here, \d+ there\n"),
         (breaking, r"\n  error none here, ValueError there\n"),
     ):
         with pytest.raises(pl.ControlProgramError, match=message):
@@ -376,17 +376,17 @@ def test_sweeps_are_equal_when_their_columns_are() -> None:
 REFUSED: list[tuple[str, tuple[object, ...], dict[str, Any]]] = [
     ("build 7 is not a function", (7, GRID), {}),
     ("grid 7 is not a grid", (build, 7), {}),
-    ("'tiles' has 4, which is not a list", (build, {"tiles": 4}), {}),
-    (r"'tiles' has array\(3\), which is not a list", (build, {"tiles": np.array(3)}), {}),
-    ("'tiles' has b'ab', which is not a list", (build, {"tiles": b"ab"}), {}),
+    ("'tiles' must have a list; found 4", (build, {"tiles": 4}), {}),
+    (r"'tiles' must have a list; found array\(3\)", (build, {"tiles": np.array(3)}), {}),
+    ("'tiles' must have a list; found b'ab'", (build, {"tiles": b"ab"}), {}),
     ("the grid has no points", (build, {"tiles": []}), {}),
     ("the grid has no points", (build, {}), {}),
     ("parameter 1 is not a name", (build, [{1: 2}]), {}),
-    ("which is neither number nor text", (build, {"tiles": [None]}), {}),
-    ("other parameters than the first", (build, [{"tiles": 1}, {"form": "copy"}]), {}),
+    ("must be numbers or text; found None", (build, {"tiles": [None]}), {}),
+    ("must have the parameters of the first", (build, [{"tiles": 1}, {"form": "copy"}]), {}),
     ("does not take the parameters of the grid", (build, {"tile": [1]}), {}),
     ("'cycles' has the name of a measure", (dict, {"cycles": [1]}), {}),
-    ("workers=0 is not a number of processes", (build, GRID), {"workers": 0}),
+    ("workers must be a number of processes; found 0", (build, GRID), {"workers": 0}),
     (
         "a worker ended without a result.*\n  it was terminated\n",
         (build, GRID),
@@ -410,7 +410,9 @@ def test_what_is_no_sweep_is_refused(
 
 def test_what_build_returns_is_checked_point_by_point() -> None:
     found = pl.sweep(lambda tiles: tiles, {"tiles": [3]})
-    assert found["error"][0].startswith("ElementTypeError: sweep: build returned 3")
+    assert found["error"][0].startswith(
+        "ElementTypeError: sweep: build must return a graph and a program; found 3"
+    )
     with pytest.raises(pl.ControlProgramError, match="no point has 'cycles'"):
         found.best()
     with pytest.raises(pl.UnknownName, match="does not measure 'tile'"):
@@ -466,9 +468,9 @@ def test_files_hold_all_of_it(tmp_path: Path) -> None:
     changes: list[tuple[dict[str, Any], str]] = [
         ({"poplite": "report"}, "it does not say that it is a sweep"),
         ({"version": 1}, "it has version 1, and this poplite reads 2"),
-        ({"measured": measured[1:]}, "its columns are not those of a sweep"),
-        ({"parameters": [["cycles", [1] * 6]]}, "its columns are not those of a sweep"),
-        ({"parameters": [["w", [1]]]}, "its columns are of several lengths"),
+        ({"measured": measured[1:]}, "its columns must be those of a sweep"),
+        ({"parameters": [["cycles", [1] * 6]]}, "its columns must be those of a sweep"),
+        ({"parameters": [["w", [1]]]}, "its columns must have one length"),
         ({"parameters": [["w", [None] * 6]]}, "None is not a value of a parameter"),
         ({"measured": [["cycles", ["x"] * 6], *measured[1:]]}, "'x' is not a number"),
         ({"error": [1] * 6}, "1 is not of type str"),
@@ -563,5 +565,5 @@ def test_a_sweep_has_parameters(tmp_path: Path) -> None:
     pl.Sweep(["n"], [{"n": 1, "cycles": 7, "error": ""}]).save(path := tmp_path / "sweep.json")
     data = json.loads(path.read_text())
     path.write_text(json.dumps(data | {"parameters": []}))
-    with pytest.raises(pl.FileLoadError, match="its columns are not those of a sweep"):
+    with pytest.raises(pl.FileLoadError, match="its columns must be those of a sweep"):
         pl.Sweep.load(path)

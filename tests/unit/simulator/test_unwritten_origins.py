@@ -182,7 +182,7 @@ def test_the_host_hears_of_a_remote_buffer(bench: Bench) -> None:
     assert isinstance(warning, pl.UninitializedWarning)
     copied = "'a'[0], copied from row 0 of remote buffer 'rb'; remote buffer 'rb' was made at "
     assert copied in str(warning.found)
-    assert warning.fix == "write remote buffer 'rb', 'b' before, or leave the elements out"
+    assert warning.fix == "write remote buffer 'rb', 'b' before, or leave out the elements"
 
 
 def test_a_variable_that_was_copied_to_a_remote_buffer(bench: Bench) -> None:

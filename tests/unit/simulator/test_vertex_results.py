@@ -339,7 +339,7 @@ def test_an_engine_with_fast_checks_begins_anew_after_a_fault() -> None:
         engine.run()
     assert caught.value.what == "vertex 0 of 'Take' on tile 0: 'Take.x': index 4 of 4 elements"
     assert caught.value.found.splitlines()[0] == "'Take.x' is 'x'[0:4]"
-    assert "memory is undefined now, as fast checks save nothing" in caught.value.found
+    assert "memory is now undefined, since fast checks do not save it" in caught.value.found
     engine.write(index, [0, 3])
     with pytest.raises(pl.ControlProgramError) as refused:
         engine.run()

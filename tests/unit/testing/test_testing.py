@@ -311,7 +311,7 @@ def test_nearly_equal_floats_are_told_the_tolerance_that_they_need() -> None:
     with pytest.raises(AssertionError, match=r"\n  try: rtol=1e-05, if another order of rounding"):
         assert_vertex(Move, {"left_out": 0, "x": x}, {"y": near})
     assert_vertex(Move, {"left_out": 0, "x": x}, {"y": near}, rtol=1e-5)
-    with pytest.raises(AssertionError, match="side by side on tile 1$"):
+    with pytest.raises(AssertionError, match="contiguous on tile 1$"):
         assert_vertex(Move, {"left_out": 0, "x": x}, {"y": far})
 
 
