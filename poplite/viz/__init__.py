@@ -12,12 +12,14 @@ marks, and nothing else does.  Roles and their colours are in `colours`::
     timeline    timeline_of           timeline_picture
     ops         scope_tree            scopes_picture
     sweep       sweep_grid            sweep_picture
+    exchange    traffic_of            exchange_picture
+    compare     Comparison            comparison_picture
     tile_map    quantity_map,         tile_map_picture
                 map_of_load
 
 Pictures that are not made of marks so far have a folder each, whose `text` and `svg` draw the data
-of its other modules: tensor, regions, program, dataflow, exchange and
-compare; summary and overview gather and draw in one module.
+of its other modules: regions, program and dataflow; summary and overview gather and draw in one
+module.
 
 `draw` holds what all of them are made of: words with units, columns, the terminal, SVG, PNG, HTML,
 JSON, and layouts.  `painters` and `forms` list the forms of each picture, and three doors lead to

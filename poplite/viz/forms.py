@@ -8,7 +8,6 @@ gather the data of a picture and have it drawn by what these functions return::
     summary_of      Summary       summary_forms
     program_tree    ProgramTree   program_forms
     dataflow_of     Dataflow      dataflow_forms
-    traffic_of      Traffic       exchange_forms
 """
 
 from __future__ import annotations
@@ -18,9 +17,6 @@ from functools import partial
 from poplite.viz.dataflow.graph import Dataflow, dataflow_json
 from poplite.viz.dataflow.svg import draw_dataflow_svg
 from poplite.viz.dataflow.text import draw_dataflow_text
-from poplite.viz.exchange.svg import draw_exchange_svg
-from poplite.viz.exchange.text import draw_exchange_text
-from poplite.viz.exchange.traffic import Traffic, traffic_json
 from poplite.viz.painters import Forms
 from poplite.viz.program.svg import draw_program_svg
 from poplite.viz.program.text import draw_program_text
@@ -66,13 +62,4 @@ def dataflow_forms(flow: Dataflow) -> Forms:
         partial(draw_dataflow_text, flow),
         partial(draw_dataflow_svg, flow),
         partial(dataflow_json, flow),
-    )
-
-
-def exchange_forms(traffic: Traffic, top: int) -> Forms:
-    """Return the forms of what tiles send each other, with the `top` largest reasons."""
-    return Forms(
-        partial(draw_exchange_text, traffic, top),
-        partial(draw_exchange_svg, traffic, top),
-        partial(traffic_json, traffic),
     )

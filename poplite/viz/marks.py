@@ -217,6 +217,7 @@ class StackedBars:
         noun: what a place is.
         unit: how a size is written.
         lines: height in lines of text.
+        most: the size of the highest, where other bars have the same scale; None: the highest bar.
     """
 
     parts: tuple[BarPart, ...]
@@ -226,6 +227,11 @@ class StackedBars:
     noun: str = "tile"
     unit: Callable[[int], str] = size_text
     lines: int = 4
+    most: int | None = None
+
+    def highest(self) -> int:
+        """Return the size up to which bars are drawn."""
+        return int(self.totals().max()) if self.most is None else self.most
 
     def totals(self) -> Int64:
         """Return the size of each bar, by the number of its place."""
@@ -319,9 +325,15 @@ class TileCells:
 
 @frozen(eq=False)
 class ShadeScale:
-    """What shades mean."""
+    """What shades mean.
+
+    Attributes:
+        shades: how quantities become shades.
+        steps: how many shades text has: 4 of a matrix, 8 of others.
+    """
 
     shades: Shades
+    steps: Literal[4, 8] = 8
 
 
 @frozen(eq=False)
@@ -389,7 +401,7 @@ class Matrix:
         chosen: a row and a column that are framed.
         texts: what is written for a row and a column, in SVG where there is room; None: nothing,
             and text has shades.
-        corner: what is written above the names of rows.
+        corner: what is written beside the names of columns.
     """
 
     rows: tuple[str, ...]

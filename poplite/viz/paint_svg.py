@@ -279,8 +279,8 @@ class _Table:
 
 @paint_mark.register
 def _bars(bars: StackedBars, pen: Pen) -> None:
-    totals, limit = bars.totals(), bars.limit
-    most = int(totals.max())
+    limit = bars.limit
+    most = bars.highest()
     is_limited = limit is not None and most > LEAST_SHARE * limit
     scale = max(most, limit or 0) if is_limited else max(most, 1)
     shows_limit = limit is not None and limit < 0.95 * scale

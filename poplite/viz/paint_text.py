@@ -351,7 +351,7 @@ class _BarGrid:
 
     def __init__(self, bars: StackedBars, style: Style) -> None:
         totals, high = bars.totals(), bars.lines
-        most, self.limit, self.style, self.high = int(totals.max()), bars.limit, style, high
+        most, self.limit, self.style, self.high = bars.highest(), bars.limit, style, high
         is_limited = self.limit is not None and most > LEAST_SHARE * self.limit
         self.scale = self.limit if self.limit and is_limited else max(most, 1)
         over = max(0, most - self.scale)
@@ -400,6 +400,10 @@ def _ramp(style: Style) -> str:
     return ASCII_EIGHTHS if style.ascii_only else EIGHTHS
 
 
+def _shades(style: Style) -> str:
+    return ASCII_QUARTERS if style.ascii_only else QUARTERS
+
+
 def _level(value: _Number, largest: int, ramp: str, base: int = 0) -> _Number:
     """Return which character of a ramp stands for a value; the first one is for 0 alone."""
     level: _Number = -(-(value - base) * (len(ramp) - 1) // (largest - base))
@@ -427,7 +431,7 @@ def _tiles(tiles: TileCells, style: Style) -> Iterator[str]:
 
 @painted_lines.register
 def _scale(scale: ShadeScale, style: Style) -> list[str]:
-    shades, ramp = scale.shades, _ramp(style)
+    shades, ramp = scale.shades, _ramp(style) if scale.steps == 8 else _shades(style)
     largest, unit = shades.largest, shades.unit
     over = [f"! over {shades.limit}"] if shades.limit else []
     if not largest:
@@ -491,9 +495,14 @@ def _written_columns(
 
 
 def _shaded_rows(matrix: Matrix, style: Style) -> Iterator[str]:
-    ramp = ASCII_QUARTERS if style.ascii_only else QUARTERS
-    side = max(cells(name) for name in matrix.rows)
+    ramp, (first, *_, last) = _shades(style), (*matrix.columns, matrix.columns[-1])
+    side = max(cells(name) for name in (matrix.corner, *matrix.rows))
     each = 2 if side + 3 + 2 * len(matrix.columns) <= style.columns else 1
+    if (room := each * len(matrix.columns) - cells(last)) > cells(first):
+        axis = f"{first}{'':>{room - cells(first)}}{last}"
+    else:
+        axis = first
+    yield style.faint(f"{'':>{side - cells(matrix.corner)}}{matrix.corner}  {axis}")
     for name, values in zip(matrix.rows, matrix.values, strict=True):
         marks = _shaded(values, matrix.shades, ramp)
         drawn = "".join(str(mark) * each for mark in marks)

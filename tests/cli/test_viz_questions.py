@@ -75,7 +75,7 @@ def exchanged(report: Report) -> list[Line]:
     total, found = answers.received(report), answers.causes(report)
     shares = [answers.share(int(size.replace(",", "")), total) for _, size, _ in found]
     whats = [(size, part, what) for (what, size, _), part in zip(found, shares, strict=True)]
-    return [(f"{total:,} B received",), *whats, *((f"examples/{at}",) for _, _, at in found)]
+    return [(f"{total:,} B received",), *whats, *((at,) for _, _, at in found)]
 
 
 def findings(report: Report) -> list[Line]:

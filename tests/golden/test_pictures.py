@@ -52,8 +52,8 @@ from poplite.viz.compare import (
 from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.terminal import Style
-from poplite.viz.exchange.traffic import traffic_json, traffic_of
-from poplite.viz.forms import exchange_forms, regions_forms
+from poplite.viz.exchange import exchange_forms, traffic_json, traffic_of
+from poplite.viz.forms import regions_forms
 from poplite.viz.liveness import live_steps, liveness_forms
 from poplite.viz.memory import memory_bars, memory_forms
 from poplite.viz.one_tile import tile_contents, tile_forms

@@ -33,10 +33,9 @@ from poplite.viz.compare import (
 from poplite.viz.dataflow.dot import dataflow_dot
 from poplite.viz.dataflow.of_report import dataflow_of_report
 from poplite.viz.draw.terminal import Style
-from poplite.viz.exchange.traffic import traffic_of
+from poplite.viz.exchange import exchange_forms, traffic_of
 from poplite.viz.forms import (
     dataflow_forms,
-    exchange_forms,
     program_forms,
     summary_forms,
 )

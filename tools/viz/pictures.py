@@ -171,8 +171,7 @@ def exchange_command(parser: argparse.ArgumentParser) -> None:
 
 
 def _exchange(report: Report, arguments: argparse.Namespace) -> Forms:
-    from poplite.viz.exchange.traffic import traffic_of
-    from poplite.viz.forms import exchange_forms
+    from poplite.viz.exchange import exchange_forms, traffic_of
 
     return exchange_forms(traffic_of(report, step=arguments.step), arguments.top)
 

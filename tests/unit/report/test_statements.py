@@ -22,7 +22,7 @@ from poplite.report.findings import Finding, FindingKind
 from poplite.report.remedies import REMEDIES
 from poplite.report.trace import Trace
 from poplite.tools.viz.load_report import load
-from poplite.viz.exchange.traffic import traffic_of
+from poplite.viz.exchange import traffic_of
 from poplite.viz.ops import ScopeCost, scope_tree
 from poplite.viz.overview import overview_of
 from poplite.viz.page.pack import Arrays

@@ -98,6 +98,7 @@ MARKS: dict[str, Mark] = {
     "cells": TileCells(VALUES, OVER, [""] * 4, SHADES),
     "groups": TileCells(np.arange(144), np.arange(144) < 0, [""] * 144, Shades(143), groups=2),
     "scale": ShadeScale(SHADES),
+    "scale of a matrix": ShadeScale(SHADES, 4),
     "histogram": Histogram(VALUES, SHADES),
     "lanes": lanes(),
     "matrix": Matrix(
@@ -324,6 +325,21 @@ def test_the_fullest_place_stands_for_its_column() -> None:
     sparse = replace(many, order=np.argsort(-many.totals(), kind="stable"))
     assert int(sparse.totals()[sparse.fullest(64)[0][0]]) == int(sparse.totals().max())
     assert "each column is the fullest of 23 tiles" in paint_text(Picture("", (many,)))
+
+
+def test_bars_of_one_scale() -> None:
+    low = replace(bars(limit=None), most=310)
+    assert "310 B" in paint_text(Picture("", (low,)))
+    assert "█" not in paint_text(Picture("", (low,))).splitlines()[0]
+    assert "310 B" in paint_svg(Picture("", (low,)))
+    assert "310 B" not in paint_svg(Picture("", (replace(low, most=None),)))
+
+
+def test_a_scale_names_the_shades_that_are_drawn() -> None:
+    text = paint_text(Picture("", (MARKS["matrix"], MARKS["scale of a matrix"])))
+    drawn, scale = text.split("scale: ")
+    assert {each for each in drawn if each in "░▒▓█"} == {"░", "█"}
+    assert {"░", "█"} <= set(scale)
 
 
 def test_what_is_over_the_limit_is_drawn_beyond_it() -> None:

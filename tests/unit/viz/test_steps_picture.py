@@ -17,9 +17,8 @@ from poplite.report.execution import TIME_PARTS, BetweenRanks, Phase, between_sy
 from poplite.report.per_tile import PerTile
 from poplite.viz.colours import SPENT
 from poplite.viz.draw.terminal import Style
-from poplite.viz.exchange.svg import draw_exchange_svg
-from poplite.viz.exchange.text import draw_exchange_text
-from poplite.viz.exchange.traffic import traffic_json, traffic_of
+from poplite.viz.exchange import exchange_picture, traffic_json, traffic_of
+from poplite.viz.names import place_of
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text, shared
 from poplite.viz.steps import SORTS, StepRow, step_list, steps_json, steps_picture
@@ -387,7 +386,8 @@ def test_reports_without_pairs_say_so() -> None:
     )
     old = traffic_of(replace(report, execution=replace(report.execution, steps=steps)))
     assert old.matrix is None
-    for picture in (draw_exchange_text(old, 5), draw_exchange_svg(old, 5)):
+    drawn = exchange_picture(old, 5)
+    for picture in (paint_text(drawn), paint_svg(drawn)):
         assert "from where to where is not known" in picture
         assert "who receives" not in picture
 
@@ -411,30 +411,31 @@ def test_what_ranks_sent_each_other_is_listed() -> None:
         for each, size in ((first, 96), (second, 9_632))
     ]
     traffic = traffic_of(replace(report, between_ranks=tuple(sent)))
-    text = draw_exchange_text(traffic, 5, Style(width=400))
+    text = paint_text(exchange_picture(traffic, 5), Style(width=400))
     listed = text[text.index("between ranks: 9,728 B in 12 messages") :].splitlines()
+    wide = max(len(each.name) for each in (first, second))
     assert listed[1:] == [
-        "bytes  messages  times  step",
-        f"9,632         6      2  {second.name} ({second.at})",
-        f"   96         6      2  {first.name} ({first.at})",
+        f"bytes  messages  times  {'step':<{wide}}  line",
+        f"9,632         6      2  {second.name:<{wide}}  {place_of(second.at)}",
+        f"   96         6      2  {first.name:<{wide}}  {place_of(first.at)}",
     ]
-    assert "... 1 more" in draw_exchange_text(traffic, 1)[-30:]
-    texts = [each.text for each in ET.fromstring(draw_exchange_svg(traffic, 5)).iter()]
+    assert "... 1 more" in paint_text(exchange_picture(traffic, 1))[-30:]
+    texts = [each.text for each in ET.fromstring(paint_svg(exchange_picture(traffic, 5))).iter()]
     assert {"between ranks: 9,728 B in 12 messages", "9,632"} <= set(texts)
     assert [e["bytes"] for e in json.loads(traffic_json(traffic))["between_ranks"]] == [9_632, 96]
     alone = traffic_of(replace(report, between_ranks=tuple(sent)), step="1")
     assert [each.bytes for each in alone.between_ranks] == [96]
-    assert "between ranks" not in draw_exchange_text(traffic_of(report), 5)
+    assert "between ranks" not in paint_text(exchange_picture(traffic_of(report), 5))
 
 
 def test_nothing_moves() -> None:
     graph = pl.Graph(pl.Target(tiles=4))
     traffic = traffic_of(pl.Engine(graph, pl.Sequence()).report())
     assert (
-        draw_exchange_text(traffic, 5)
+        paint_text(exchange_picture(traffic, 5))
         == "exchange: 0 B sent, 0 B received; as compiled, of one run\n"
     )
-    ET.fromstring(draw_exchange_svg(traffic, 5))
+    ET.fromstring(paint_svg(exchange_picture(traffic, 5)))
 
 
 @pytest.mark.parametrize("tiles", [2, 32, 130])
@@ -442,7 +443,7 @@ def test_nothing_moves() -> None:
 def test_text_of_exchange_fits_its_columns(width: int, tiles: int) -> None:
     traffic = traffic_of(report_of_shifts(tiles))
     for ascii_only in (False, True):
-        text = draw_exchange_text(traffic, 5, Style(width=width, ascii_only=ascii_only))
+        text = paint_text(exchange_picture(traffic, 5), Style(width=width, ascii_only=ascii_only))
         assert max(map(len, text.splitlines())) <= max(width, 60)
         assert text.isascii() or not ascii_only
 
@@ -450,10 +451,11 @@ def test_text_of_exchange_fits_its_columns(width: int, tiles: int) -> None:
 def test_pictures_say_what_the_data_are() -> None:
     traffic = traffic_of(report_of_shifts(40))
     assert traffic.matrix is not None
-    picture = ET.fromstring(draw_exchange_svg(traffic, 5))
+    picture = ET.fromstring(paint_svg(exchange_picture(traffic, 5)))
     tips = [each.text for each in picture.iter() if each.tag.endswith("title")]
     assert sum("from tile" in (tip or "") for tip in tips) == np.count_nonzero(traffic.matrix)
-    assert f"tile 39: receives {traffic.received[39]} B, sends {traffic.sent[39]} B" in tips
+    assert f"tile 39: received {traffic.received[39]} B" in tips
+    assert f"tile 39: sent {traffic.sent[39]} B" in tips
     data = json.loads(traffic_json(traffic))
     assert (data["received"], data["sent"]) == (traffic.received.tolist(), traffic.sent.tolist())
     assert data["matrix"] == traffic.matrix.tolist()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,8 +17,26 @@ from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
 from poplite.report.execution import BetweenRanks, ExecutionStep, Phase
 from poplite.text import amount
+from poplite.viz.colours import Role
 from poplite.viz.draw.json_text import json_text
-from poplite.viz.names import chosen_steps, note_of
+from poplite.viz.draw.units import name_text, share_text, size_text
+from poplite.viz.marks import (
+    BarPart,
+    Gap,
+    ListColumn,
+    Listing,
+    ListRow,
+    Mark,
+    Matrix,
+    Picture,
+    Shades,
+    ShadeScale,
+    StackedBars,
+    Words,
+    heading,
+)
+from poplite.viz.names import chosen_steps, note_of, place_of
+from poplite.viz.painters import Forms, forms_of
 
 if TYPE_CHECKING:
     from poplite.report import Report
@@ -41,6 +60,11 @@ class Reason:
     why: str
     at: str
     bytes: int
+
+    @property
+    def text(self) -> str:
+        """What moves, and why."""
+        return f"{self.what} {self.why}".strip()
 
 
 @frozen(eq=False)
@@ -146,9 +170,9 @@ def traffic_of(report: Report, *, step: str | None = None) -> Traffic:
         steps=tuple(dict.fromkeys(each.name for each, found in moving if found)),
         sent=sent,
         received=received,
-        reasons=_reasons(moving),
+        reasons=_summed_reasons(moving),
         block=block,
-        matrix=None if host else _matrix(phases, tiles, block, received),
+        matrix=None if host else _matrix_of(phases, tiles, block, received),
         host=host,
         between_ranks=_between_ranks(report, None if step is None else shown),
     )
@@ -176,7 +200,7 @@ def _summed(several: list[Int64], tiles: int) -> Int64:
     return total
 
 
-def _reasons(moving: Sequence[tuple[ExecutionStep, Sequence[Phase]]]) -> tuple[Reason, ...]:
+def _summed_reasons(moving: Sequence[tuple[ExecutionStep, Sequence[Phase]]]) -> tuple[Reason, ...]:
     """Return why bytes move, with totals above 0; a cause of two phases has its part in each."""
     totals: dict[tuple[str, str, str], float] = {}
     for step, phases in moving:
@@ -188,7 +212,7 @@ def _reasons(moving: Sequence[tuple[ExecutionStep, Sequence[Phase]]]) -> tuple[R
     return tuple(sorted(found, key=lambda each: -each.bytes))
 
 
-def _matrix(phases: Sequence[Phase], tiles: int, block: int, received: Int64) -> Int64 | None:
+def _matrix_of(phases: Sequence[Phase], tiles: int, block: int, received: Int64) -> Int64 | None:
     """Return bytes by receiver and source; None where its rows are not what tiles receive."""
     blocks = -(-tiles // block)
     total: Int64 = np.zeros((blocks, blocks), np.int64)
@@ -200,6 +224,115 @@ def _matrix(phases: Sequence[Phase], tiles: int, block: int, received: Int64) ->
         np.add.at(total, place, size)
     rows = np.add.reduceat(received, np.arange(0, tiles, block))
     return total if np.array_equal(total.sum(axis=1), rows) else None
+
+
+# -- picture ---------------------------------------------------------------------------------------
+
+RECEIVED, SENT = Role("received", "█", "q8", 0, "#"), Role("sent", "█", "q4", 4, "#")
+
+LONGEST_REASON, LONGEST_STEP = 80, 40
+
+LINE = ListColumn("line", "name", spare=2, least=12, most=40)
+"""The user's line, which a name is cut for."""
+
+
+def exchange_forms(traffic: Traffic, top: int) -> Forms:
+    """Return the forms of what tiles send each other, with the `top` largest reasons."""
+    return forms_of(exchange_picture(traffic, top), partial(traffic_json, traffic))
+
+
+def exchange_picture(traffic: Traffic, top: int) -> Picture:
+    """Return what tiles receive and send, why, and who receives from whom."""
+    marks: list[Mark] = [*heading(traffic.heading, *traffic.facts)]
+    if traffic.received.any() or traffic.sent.any():
+        marks += [Gap(), *_bars(traffic)]
+    if traffic.reasons:
+        marks += [Gap(), *_reasons(traffic, top)]
+    if traffic.missing:
+        marks += [Gap(), Words(traffic.missing, "soft")]
+    elif traffic.matrix is not None and traffic.matrix.any():
+        marks += [Gap(), *_matrix(traffic, traffic.matrix)]
+    if traffic.between_ranks:
+        marks += [Gap(), Words(traffic.ranks, "strong"), *_ranks(traffic, top)]
+    return Picture(traffic.heading, tuple(marks))
+
+
+def _bars(traffic: Traffic) -> list[Mark]:
+    """Return what tiles receive and what they send, to one scale."""
+    tiles = len(traffic.sent)
+    order, axis = np.arange(tiles), ("0", "tile", f"{tiles - 1:,}" if tiles > 1 else "")
+    most = int(max(traffic.received.max(), traffic.sent.max()))
+    marks: list[Mark] = []
+    for role, sizes in ((RECEIVED, traffic.received), (SENT, traffic.sent)):
+        bars = StackedBars((BarPart(role, sizes),), order, axis, most=most, lines=2)
+        marks += [Words(role.words, "strong"), bars]
+    return marks
+
+
+def _reasons(traffic: Traffic, top: int) -> list[Mark]:
+    columns = (
+        ListColumn("bytes"),
+        ListColumn("of all", spare=1),
+        ListColumn("what moves, and why", "name", least=24, most=LONGEST_REASON),
+        LINE,
+    )
+    total = sum(reason.bytes for reason in traffic.reasons)
+    rows = [
+        _said((f"{each.bytes:,}", share_text(each.bytes / total)), each.text, each.at)
+        for each in traffic.reasons
+    ]
+    return _first(columns, rows, top)
+
+
+def _ranks(traffic: Traffic, top: int) -> list[Mark]:
+    """Return what ranks sent each other, step by step."""
+    columns = (
+        ListColumn("bytes"),
+        ListColumn("messages"),
+        ListColumn("times", spare=1),
+        ListColumn("step", "name", most=LONGEST_STEP),
+        LINE,
+    )
+    rows = [
+        _said((f"{each.bytes:,}", f"{each.messages:,}", f"{each.executions:,}"), each.name, each.at)
+        for each in traffic.between_ranks
+    ]
+    return _first(columns, rows, top)
+
+
+def _said(numbers: tuple[str, ...], name: str, at: str) -> ListRow:
+    tip = name_text(f"{name} ({at})" if at else name)
+    return ListRow((*numbers, name_text(name), place_of(at)), tip=tip)
+
+
+def _first(columns: tuple[ListColumn, ...], rows: list[ListRow], top: int) -> list[Mark]:
+    """Return the first rows, and how many there are more."""
+    more = [Words(f"... {len(rows) - top:,} more", "soft")] if len(rows) > top else []
+    return [Listing(columns, tuple(rows[:top])), *more]
+
+
+def _matrix(traffic: Traffic, matrix: Int64) -> list[Mark]:
+    """Return who receives from whom: receivers down, sources across."""
+    labels = [traffic.label(block) for block in range(len(matrix))]
+    names = tuple(label.partition("-")[0] for label in labels)
+    shades = Shades(int(matrix.max()))
+
+    def tip(to: int, source: int) -> str:
+        size = size_text(int(matrix[to, source]))
+        return f"{_tiles(labels[to])} from {_tiles(labels[source])}: {size}"
+
+    title = "who receives (down) from whom (across), by bytes"
+    if traffic.block > 1:
+        title += f"; {traffic.block} tiles a row"
+    drawn = Matrix(names, names, matrix, shades, tip, corner="tile")
+    return [Words(title, "strong"), drawn, Gap(), ShadeScale(shades, 4)]
+
+
+def _tiles(label: str) -> str:
+    return f"tiles {label}" if "-" in label else f"tile {label}"
+
+
+# -- data ------------------------------------------------------------------------------------------
 
 
 def traffic_json(traffic: Traffic) -> str:

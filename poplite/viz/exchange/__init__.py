@@ -1,1 +1,0 @@
-"""Pictures of the exchange: who sends, who receives, why, and from where to where."""
