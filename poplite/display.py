@@ -1,8 +1,8 @@
 """Notebook displays of poplite's objects.
 
-Pictures are made by a higher layer, which the packages of the objects cannot import: an object
-that a notebook can show is `Displayed`, and the module that draws it is looked up by name when
-a notebook first asks for a picture::
+Pictures are drawn by a higher layer, which the packages of the objects cannot import. The class
+of an object that a notebook can show derives from `Displayed`, and the module that draws it is
+looked up by name when a notebook first asks for a picture::
 
     Tensor, TileMapping, ComputeSet, Graph, Program, Report
          |  is a
@@ -43,7 +43,7 @@ class Displayed:
 
 
 def write_dataflow(graph: Displayed, programs: Iterable[Displayed], stream: TextIO) -> None:
-    """Write the data flow in Graphviz's language; `programs` run one after the other.
+    """Write the data flow of `programs`, which run one after the other, in Graphviz's language.
 
     >>> import io
     >>> from poplite.graph import Graph
@@ -59,7 +59,7 @@ def dump_program(graph: Displayed, program: Displayed, stream: TextIO) -> None:
     """Write the steps of a program as text, as `poplite-viz program` shows them.
 
     Args:
-        graph: the program's graph, as in Poplar; nothing depends on it.
+        graph: the program's graph, an argument in Poplar; it has no effect.
         program: the program.
         stream: a text file, open for writing.
 
@@ -75,6 +75,6 @@ def dump_program(graph: Displayed, program: Displayed, stream: TextIO) -> None:
 
 
 def report_page(report: Displayed, title: str) -> str:
-    """Return a report as an HTML page, from a module that is also looked up by name."""
+    """Return a report as an HTML page, from a module that is looked up by name."""
     page: str = import_module(_PAGE).report_page(report, title=title)
     return page

@@ -37,10 +37,10 @@ Made = TypeVar("Made")
 SHOWN_FAULTS = 5
 
 LONGEST_WORD, LONGEST_LINE, MOST_LINES = 256, 1024, 256
-"""Most characters of a word and of a line, and most lines of a part, that a message shows."""
+"""Maximum characters in a word and in a line, and maximum lines in a part, of a message."""
 
 USERS_LINE = SourceLocation("<the user's line>", 0, "")
-"""Placeholder for the innermost line outside poplite, for errors that poplite itself makes."""
+"""Placeholder for the innermost line outside poplite, for errors that poplite itself raises."""
 
 
 class _InParts(Exception):
@@ -56,7 +56,7 @@ class _InParts(Exception):
         fix: str = "",
     ) -> None:
         if at is USERS_LINE:
-            at = None if is_outside(_maker_of(self)) else here()
+            at = None if is_outside(_creating_frame(self)) else here()
         # Truncate: names can be arbitrarily long.
         given: Iterable[object] = (what, where, found, fix)
         parts = [each if isinstance(each, str) else clipped(each) for each in given]
@@ -80,8 +80,8 @@ class _InParts(Exception):
         return _rebuild, (type(self), self.what, self.at, self.where, self.found, self.fix)
 
 
-def _maker_of(error: _InParts) -> FrameType:
-    """Return the frame that makes an error, above the constructors of its class and bases."""
+def _creating_frame(error: _InParts) -> FrameType:
+    """Return the frame that creates an error, above the constructors of its class and bases."""
     frame = sys._getframe(1)
     while frame.f_code.co_name == "__init__" and frame.f_locals.get("self") is error:
         assert frame.f_back is not None  # something calls a constructor
@@ -166,7 +166,7 @@ class PopliteError(_InParts):
     poplar: ClassVar[str] = "poplar_error"
     """Name of the corresponding Poplar exception."""
 
-    attachSourceLocation = Absent("an error has the line that it is about", "error.at")
+    attachSourceLocation = Absent("an error stores its source location already", "error.at")
 
 
 class TensorIndexError(PopliteError, IndexError):
@@ -176,7 +176,7 @@ class TensorIndexError(PopliteError, IndexError):
 
 
 class TensorCreationError(PopliteError, ValueError):
-    """A view operation or variable was given arguments that fit no tensor."""
+    """The arguments of a view operation or a variable do not describe a valid tensor."""
 
     poplar = "tensor_creation_error"
 
@@ -194,7 +194,7 @@ class TensorMetadataError(PopliteError, TypeError):
 
 
 class SizeOverflowError(PopliteError, OverflowError):
-    """A size or address does not fit the numbers it is stored in."""
+    """A size or address does not fit the integer type that stores it."""
 
     poplar = "overflow_error"
 
@@ -284,7 +284,7 @@ class GraphRecursionError(PopliteError, RecursionError):
 
 
 class StreamConnectionError(PopliteError, ValueError):
-    """A stream, remote buffer or host function is not connected, or does not fit its other side."""
+    """A stream, remote buffer or host function is not connected, or not to a matching object."""
 
     poplar = "stream_connection_error"
 
@@ -296,7 +296,7 @@ class StreamMemoryAllocationError(PopliteError, MemoryError):
 
 
 class GraphReplicationError(PopliteError, ValueError):
-    """A replica that does not exist, or replicas that differ where they must agree."""
+    """A replica does not exist, or replicas differ where they must agree."""
 
     poplar = "graph_replication_error"
 
@@ -314,7 +314,7 @@ class DeviceRuntimeError(PopliteError, RuntimeError):
 
 
 class Enumeration(Enum):
-    """An enumeration that finds its members by their names, too: `SyncType("GLOBAL")`."""
+    """An enumeration whose members can also be looked up by name: `SyncType("GLOBAL")`."""
 
     @classmethod
     def _missing_(cls, value: object) -> Enum:
@@ -322,7 +322,7 @@ class Enumeration(Enum):
 
 
 class ErrorCode(Enumeration):
-    """What went wrong on a tile, by Poplar's names."""
+    """The cause of an error on a tile, by Poplar's names."""
 
     NONE = "none"
     UNKNOWN = "unknown"
@@ -381,13 +381,13 @@ class InvalidOption(PopliteError, ValueError):
 
 
 class ParseError(InvalidOption):
-    """A text of options cannot be read."""
+    """A string of options cannot be parsed."""
 
     poplar = "parse_error"
 
 
 class CopyError(PopliteError, TypeError):
-    """A graph, what belongs to one, or an engine cannot be copied or pickled."""
+    """A graph, an object that belongs to one, or an engine cannot be copied or pickled."""
 
 
 class FileLoadError(PopliteError, OSError):
@@ -413,7 +413,7 @@ class AxisError(PopliteError, ValueError):
 
 
 class DuplicateAxisError(AxisError):
-    """An axis, or the name of one, occurs twice where it may occur once."""
+    """An axis, or the name of one, occurs twice where it may occur only once."""
 
 
 class AxisLengthError(AxisError):
@@ -429,7 +429,7 @@ class UnsetLengthError(AxisError):
 
 
 class ReadOnlyError(AxisError, TypeError):
-    """Something is assigned to a named tensor that cannot take it."""
+    """A value is assigned to a named tensor that does not accept assignments."""
 
 
 class NeedsCopyError(AxisError):
@@ -437,11 +437,11 @@ class NeedsCopyError(AxisError):
 
 
 class ImplicitOuterProductError(AxisError):
-    """Operands of an operation have axes that neither has all of, under `strict`."""
+    """Under `strict`, neither operand of an operation has all the axes of the result."""
 
 
 class PopliteWarning(_InParts, UserWarning):
-    """Base of every warning poplite gives; its parts are those of an error.
+    """Base of every warning poplite issues; its parts are those of an error.
 
     >>> print(PopliteWarning("'x' has 3 elements that nothing has written", fix="write them"))
     'x' has 3 elements that nothing has written
@@ -450,7 +450,7 @@ class PopliteWarning(_InParts, UserWarning):
 
 
 class UninitializedWarning(PopliteWarning):
-    """Elements are read on the host, or copied to it, that nothing has written."""
+    """Elements that nothing has written are read on the host, or copied to it."""
 
 
 class UnwrittenOutputWarning(PopliteWarning):
@@ -462,15 +462,15 @@ class EmptyComputeSetWarning(PopliteWarning):
 
 
 class ConstantRemappedWarning(PopliteWarning):
-    """Elements of a constant that have a tile are mapped to another one."""
+    """Elements of a constant that are mapped to one tile are mapped to another."""
 
 
 class CacheWarning(PopliteWarning):
-    """Compiled code cannot be kept in the cache folder, so each process compiles it."""
+    """Compiled code cannot be stored in the cache folder, so each process compiles it."""
 
 
 def warn(warning: PopliteWarning) -> None:
-    """Give a warning, at the innermost line outside the package.
+    """Issue a warning at the innermost line outside the package.
 
     Args:
         warning: the warning.
@@ -480,10 +480,10 @@ def warn(warning: PopliteWarning) -> None:
 
 
 def listed(faults: Sequence[str], noun: str) -> str:
-    """Join the first faults, one a line, and count the rest.
+    """Join the first faults, one per line, and count the rest.
 
     Args:
-        faults: one line of text each.
+        faults: the faults, one line of text for each.
         noun: a noun for the faults, in the plural.
 
     Returns:
@@ -503,7 +503,7 @@ BY_POPLAR_NAME: dict[str, type[PopliteError]] = {
     for cls in reversed([c for c in [*vars().values()] if isinstance(c, type)])
     if issubclass(cls, PopliteError) and "poplar" in vars(cls)
 } | {VertexCompileError.poplar: VertexCompileError}
-"""Classes by Poplar's names; of several with one name, the first that vertex authors meet."""
+"""Classes by Poplar's names; if several share a name, the one that vertex authors meet first."""
 
 
 def error_of_poplar(name: str) -> type[PopliteError] | None:
@@ -516,12 +516,12 @@ def error_of_poplar(name: str) -> type[PopliteError] | None:
 
 
 def is_truth_value(value: object) -> bool:
-    """Return whether a value is True or False, of Python or NumPy, which is not loaded for this."""
+    """Return whether a value is a bool of Python or NumPy, without importing NumPy."""
     return type(value).__name__ in ("bool", "bool_")
 
 
 def checked_truth(value: object, what: str) -> bool:
-    """Return a truth value, of Python or NumPy, or 0 or 1; refuse anything else.
+    """Convert a bool of Python or NumPy, 0 or 1 to a bool; refuse anything else.
 
     Args:
         value: the value to check.
@@ -536,21 +536,23 @@ def checked_truth(value: object, what: str) -> bool:
     if is_truth_value(value) or (isinstance(value, int) and value in (0, 1)):
         return bool(value)
     raise ElementTypeError(
-        f"{what} is {clipped(value)}, not true or false", found=of_type(value), fix="True or False"
+        f"{what} is {clipped(value)}, not True or False",
+        found=of_type(value),
+        fix="pass True or False",
     )
 
 
 def checked_integer(value: object, what: str, least: int | None = None) -> int:
-    """Return a whole number, of Python or NumPy; refuse anything else, and less than `least`.
+    """Return an integer of Python or NumPy as an int; refuse other values and smaller numbers.
 
     Args:
         value: the value to check.
         what: the call and the argument, for the message.
-        least: the least number allowed; None for any.
+        least: the smallest number allowed; None for any.
 
     Raises:
         ElementTypeError: for anything but a whole number.
-        TensorCreationError: for a number below the least.
+        TensorCreationError: for a number less than `least`.
 
     >>> checked_integer(3, "spread: tiles", 1)
     3
@@ -559,7 +561,7 @@ def checked_integer(value: object, what: str, least: int | None = None) -> int:
     if number is None or (least is not None and number < least):
         kind = ElementTypeError if number is None else TensorCreationError
         asked = "a whole number" if least is None else f"a whole number from {least}"
-        raise kind(f"{what} is {clipped(value)}", found=of_type(value), fix=asked)
+        raise kind(f"{what} is {clipped(value)}", found=of_type(value), fix=f"pass {asked}")
     return number
 
 
@@ -570,7 +572,7 @@ def checked_kind(value: object, kind: type[T], what: str, fix: str) -> T:
         value: the value to check.
         kind: the class.
         what: the call and the argument, for the message.
-        fix: what to write instead.
+        fix: a valid argument.
 
     Raises:
         ElementTypeError: for anything else.
@@ -590,7 +592,7 @@ def checked_member(
     *,
     error: type[PopliteError] = ElementTypeError,
 ) -> E:
-    """Return a member of an enumeration, given itself or by its name; refuse anything else.
+    """Return a member of an enumeration, given as the member or its name; refuse anything else.
 
     Args:
         value: the value to check.
@@ -610,12 +612,12 @@ def checked_member(
     raise error(
         f"{what}: {clipped(value)} is not in {kind.__name__}{did_you_mean(value, known)}",
         found=f"{of_type(value)}; the members are {', '.join(each.name for each in kind)}",
-        fix=f"{kind.__name__}.{first}, or {first!r}",
+        fix=f"pass {kind.__name__}.{first}, or {first!r}",
     )
 
 
 def checked_items(value: object, what: str, fix: str) -> list[Any]:
-    """Return the items of a list, or of any other iterable but a text; refuse the rest.
+    """Return the items of a list, or of any other iterable except a string; refuse the rest.
 
     Args:
         value: the value to check.
@@ -637,7 +639,7 @@ def checked_items(value: object, what: str, fix: str) -> list[Any]:
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """Return ` (did you mean 'x'?)` with the known name closest to a text, or "".
+    """Return ` (did you mean 'x'?)` with the known name closest to `name`, or "".
 
     >>> did_you_mean("parital", ["partial", "first"])
     " (did you mean 'partial'?)"
@@ -676,7 +678,7 @@ def _ends(text: str, length: int) -> str:
     return f"{text[:half]}...{text[-half:]}"
 
 
-# -- classes that users call, or only poplite ------------------------------------------------------
+# -- restrictions on calls of classes --------------------------------------------------------------
 
 NONE: Any = None
 """Default of an argument of any type that was left out."""
@@ -686,7 +688,7 @@ _OWN = frozenset({"poplite", "dataclasses"})
 
 
 def refuse_empty(instead: str) -> Callable[[type[Made]], type[Made]]:
-    """Make a class refuse calls with no or invalid arguments; `instead` is a valid call.
+    """Make a class refuse calls without arguments or with invalid ones; `instead` is a valid call.
 
     >>> import poplite as pl
     >>> pl.VertexPerfEstimate()  # doctest: +ELLIPSIS
@@ -707,9 +709,9 @@ def refuse_empty(instead: str) -> Callable[[type[Made]], type[Made]]:
                 make(self, *arguments, **named)
             except TypeError as error:
                 if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
-                    raise  # another call is the one that fits no signature
+                    raise  # the error comes from a call inside the constructor
                 found = str(error).removeprefix(f"{cls.__name__}.__init__() ")
-                raise _make_none(cls.__name__, found, instead) from None
+                raise _invalid_call(cls.__name__, found, instead) from None
 
         cls.__init__ = checked  # type: ignore[method-assign, assignment]
         return cls
@@ -718,14 +720,14 @@ def refuse_empty(instead: str) -> Callable[[type[Made]], type[Made]]:
 
 
 def made_by(instead: str) -> Callable[[type[Made]], type[Made]]:
-    """Make a class refuse every call but poplite's own; `instead` is the call that makes one.
+    """Make a class refuse every call except poplite's own; `instead` is the call for users.
 
     Derived classes are not affected.
 
     >>> import poplite as pl
     >>> exec("pl.ComputeSet(pl.Graph(), 'add')", {"pl": pl})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    poplite.errors.ElementTypeError: ComputeSet: these arguments make none  (...)
+    poplite.errors.ElementTypeError: ComputeSet: invalid arguments  (...)
       only poplite calls this class
       try: graph.add_compute_set(name)
     """
@@ -734,13 +736,13 @@ def made_by(instead: str) -> Callable[[type[Made]], type[Made]]:
         make: Any = cls.__init__
 
         @wraps(make)
-        def made(self: Made, *arguments: Any, **named: Any) -> None:
+        def checked(self: Made, *arguments: Any, **named: Any) -> None:
             caller = sys._getframe(1).f_globals.get("__name__", "")
             if caller.partition(".")[0] not in _OWN and type(self) is cls:
                 raise not_called(cls.__name__, instead, is_empty=not arguments and not named)
             make(self, *arguments, **named)
 
-        cls.__init__ = made  # type: ignore[method-assign, assignment]
+        cls.__init__ = checked  # type: ignore[method-assign, assignment]
         return cls
 
     return decorated
@@ -773,8 +775,8 @@ def refuse_copies(fix: str) -> Callable[[type[Made]], type[Made]]:
         raise CopyError(
             f"{'an' if name[0] in 'AEIOU' else 'a'} {name} cannot be copied or pickled",
             at=None,
-            found="all that belongs to a graph refers to it, as tensors and programs do; an engine "
-            "holds memory of this process",
+            found="everything that belongs to a graph, such as tensors and programs, refers to it; "
+            "an engine uses memory of this process",
             fix=fix,
         )
 
@@ -792,7 +794,7 @@ def not_called(
     """Return the error for a user's call of a class that only poplite may call."""
     if is_empty:
         return no_empty(name, instead)
-    return _make_none(name, "only poplite calls this class", instead)
+    return _invalid_call(name, "only poplite calls this class", instead)
 
 
 def no_empty(name: str, instead: str) -> AbsentMember:
@@ -801,8 +803,8 @@ def no_empty(name: str, instead: str) -> AbsentMember:
     return AbsentMember(f"poplite has no empty {name}", found=found, fix=instead)
 
 
-def _make_none(name: str, found: str, instead: str) -> ElementTypeError:
-    message = f"{name}: these arguments make none"
+def _invalid_call(name: str, found: str, instead: str) -> ElementTypeError:
+    message = f"{name}: invalid arguments"
     return ElementTypeError(message, found=found, fix=instead)
 
 
@@ -810,7 +812,7 @@ def _make_none(name: str, found: str, instead: str) -> ElementTypeError:
 
 
 class ArgumentKind(NamedTuple):
-    """A kind of argument, from an annotation: the test for its values, and words for messages."""
+    """The values that an annotation allows: a test for them, and words for messages."""
 
     fits: Callable[[object], bool]
     asked: str
@@ -819,14 +821,14 @@ class ArgumentKind(NamedTuple):
 def instance_of(cls: type | tuple[type, ...], asked: str) -> ArgumentKind:
     """Return the kind for an annotation that names a class.
 
-    >>> instance_of(str, "a text").fits(3)
+    >>> instance_of(str, "a string").fits(3)
     False
     """
     return ArgumentKind(lambda value: isinstance(value, cls), asked)
 
 
 def one_of(*texts: str) -> ArgumentKind:
-    """Return the kind for an annotation that lists texts.
+    """Return the kind for an annotation that lists strings.
 
     >>> one_of("tile", "size").fits("size"), one_of("tile", "size").asked
     (True, "'tile' or 'size'")
@@ -860,7 +862,7 @@ _PLAIN: Mapping[str, ArgumentKind] = MappingProxyType(
         "bool": ArgumentKind(is_truth_value, "True or False"),
         "int": ArgumentKind(lambda value: _is_number(value, Integral), "a whole number"),
         "float": ArgumentKind(lambda value: _is_number(value, Real), "a number"),
-        "str": instance_of(str, "a text"),
+        "str": instance_of(str, "a string"),
         "range": instance_of(range, "a range, such as range(4)"),
     }
 )
@@ -871,8 +873,8 @@ def annotated(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Make a function check its arguments by their annotations before anything else.
 
-    Errors of the function without a line get the line of the call. Annotations, and alternatives
-    in them, that neither this module nor `kinds` knows are left to the function.
+    Errors that the function raises without a line get the line of the call. An annotation with an
+    alternative that neither this module nor `kinds` knows is left to the function.
 
     Args:
         room: prefix of the function's name in messages.
@@ -911,7 +913,7 @@ def _refused(what: str, value: object, asked: list[ArgumentKind]) -> ElementType
     return ElementTypeError(
         f"{what} is {clipped(value)}",
         found=of_type(value),
-        fix=" or ".join(kind.asked for kind in asked),
+        fix="pass " + " or ".join(kind.asked for kind in asked),
     )
 
 

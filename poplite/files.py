@@ -1,9 +1,9 @@
-"""Files, written whole or not at all.
+"""Files that are written completely or not at all.
 
-A file is first written under a temporary name in its folder, then renamed: nobody sees half
-a file, and a failed write leaves the old one.  A temporary file that a killed process left is
-removed by the next process that writes to the same path: a writer holds a lock, which the system
-releases when the process dies.
+A file is first written under a temporary name in its folder, then renamed: no process sees an
+incomplete file, and a failed write leaves the old one.  A temporary file that a killed process
+left is removed by the next process that writes to the same path: a writer holds a lock, which the
+system releases when the process dies.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -33,13 +33,13 @@ from poplite.errors import ElementTypeError, FileLoadError
 from poplite.text import clipped, of_type
 
 MOST_TEXT_BYTES = 1 << 30
-"""Bytes of the largest text that is read: a report of 10,000 steps has a hundredth of that."""
+"""Maximum size of a text file that is read: a report of 10,000 steps has a hundredth of that."""
 
 BLOCK_BYTES = 1 << 20
-"""Bytes that are passed on at a time."""
+"""Bytes that are copied at a time."""
 
 MOST_WRITERS = 32
-"""Most concurrent writers to one path for which files of killed processes are looked for."""
+"""Maximum number of concurrent writers to one path whose files are removed if they are killed."""
 
 WRONG_CONTENT = (
     *(ValueError, TypeError, LookupError, ArithmeticError),
@@ -47,27 +47,27 @@ WRONG_CONTENT = (
 )
 """Exceptions that Python raises when unchecked data from a file are used."""
 
-_ELSEWHERE = "write to a folder that has room, and that you may write to"
+_ELSEWHERE = "write to a folder on a disk with free space that you have permission to write to"
 
 
 def checked_path(path: object, call: str = "", example: str = "map.svg") -> Path:
     """Return the path of a file, or refuse a value that is not a valid path.
 
     Args:
-        path: a text, or an object that `os.fspath` converts to one.
+        path: a string, or an object that `os.fspath` converts to one.
         call: the user's call, for the message.
         example: a file name, for the message.
 
     Raises:
         ElementTypeError: for anything else, including bytes.
-        FileLoadError: for a text that is not a valid file name.
+        FileLoadError: for a string that is not a valid file name.
 
     >>> checked_path("map.svg").name
     'map.svg'
     """
     text = os.fspath(path) if isinstance(path, os.PathLike) else path
     where = f"{call}: " if call else ""
-    fix = f"{call}({example!r})" if call else f"a text, or a pathlib.Path, such as {example!r}"
+    fix = f"{call}({example!r})" if call else f"pass a string or a pathlib.Path: {example!r}"
     if not isinstance(text, str):
         raise ElementTypeError(
             f"{where}{clipped(path)} is not a path", found=of_type(path), fix=fix
@@ -75,7 +75,7 @@ def checked_path(path: object, call: str = "", example: str = "map.svg") -> Path
     if not text or "\0" in text:
         raise FileLoadError(
             f"{where}no file can have the name {clipped(text)}",
-            found="a null character in it" if text else "it is empty",
+            found="it contains a null character" if text else "it is empty",
             fix=fix,
         )
     return Path(text)
@@ -106,7 +106,7 @@ def check_folder(path: str | os.PathLike[str], example: str = "map.svg") -> Path
     except (OSError, UnicodeError) as error:
         raise FileLoadError(
             f"cannot write {str(path)!r}: {getattr(error, 'strerror', None) or error}",
-            fix=f"a shorter name of ordinary letters, for instance {example!r}",
+            fix=f"use a shorter name of ordinary letters, for instance {example!r}",
         ) from None
     if is_folder:
         raise FileLoadError(
@@ -120,7 +120,7 @@ def check_folder(path: str | os.PathLike[str], example: str = "map.svg") -> Path
             found=f"the nearest folder that exists is {str(known)!r}",
             fix=f"mkdir -p {path.parent}",
         )
-    folder = os.path.dirname(os.path.realpath(path))  # that of a link's target
+    folder = os.path.dirname(os.path.realpath(path))  # for a link, the target's folder
     if (path.is_file() or not path.exists()) and not os.access(folder, os.W_OK | os.X_OK):
         raise FileLoadError(
             f"cannot write {str(path)!r}: you may not write to the folder {folder!r}",
@@ -134,20 +134,20 @@ def replacing(path: str | os.PathLike[str], example: str = "map.svg") -> Iterato
     """Open a temporary file that replaces a file once it is completely written.
 
     Args:
-        path: the file. An existing file is replaced, with its permissions kept; a device or a
-            pipe is written to. A new file has the permissions that the umask allows.
+        path: the file. The replacement of an existing file has the same permissions; a device or
+            a pipe is written to. A new file has the permissions that the umask allows.
         example: a file name, for the message.
 
     Yields:
         A file to write to.
 
     Raises:
-        FileLoadError: when the folder does not exist or refuses the file.
+        FileLoadError: when the folder does not exist, or the file cannot be written.
     """
     try:
         path = check_folder(path, example)
         if path.exists() and not path.is_file():  # a device or a pipe: written to, never replaced
-            with _passed_on(path) as file:
+            with _buffered(path) as file:
                 yield file
             return
         real = os.path.realpath(path)  # the target of a link
@@ -169,11 +169,11 @@ def replacing(path: str | os.PathLike[str], example: str = "map.svg") -> Iterato
 
 
 @contextmanager
-def _passed_on(path: Path) -> Iterator[BinaryIO]:
+def _buffered(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file whose content is written to a device or a pipe at the end."""
     from tempfile import TemporaryFile  # its random names load modules that engines never need
 
-    with TemporaryFile() as file:  # a writer can seek in it, as that of an archive does
+    with TemporaryFile() as file:  # the writer of an archive needs to seek in it
         yield file
         file.seek(0)
         with open(path, "wb") as device:
@@ -182,7 +182,7 @@ def _passed_on(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
-    """Write text to a file, UTF-8, whole or not at all.
+    """Write text to a file in UTF-8, completely or not at all.
 
     Args:
         path: the file; an existing one is replaced.
@@ -192,8 +192,8 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
         The path.
 
     Raises:
-        FileLoadError: when the folder does not exist or refuses the file, and for a text with a
-            lone surrogate, which is not a character.
+        FileLoadError: when the folder does not exist or the file cannot be written, and for a text
+            with a lone surrogate, which is not a character.
     """
     try:
         content = text.encode("utf-8")
@@ -208,7 +208,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
-    """Write bytes to a file, whole or not at all.
+    """Write bytes to a file, completely or not at all.
 
     Args:
         path: the file; an existing one is replaced, but a device or a pipe is written to.
@@ -218,7 +218,7 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
         The path.
 
     Raises:
-        FileLoadError: when the folder does not exist or refuses the file.
+        FileLoadError: when the folder does not exist, or the file cannot be written.
 
     >>> write_bytes("no/such/map.png", b"")
     Traceback (most recent call last):
@@ -230,7 +230,7 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
 
 
 def check_regular(path: str | os.PathLike[str]) -> int:
-    """Return the size of a file in bytes; raise OSError for a device or a pipe without an end."""
+    """Return the size of a file in bytes; raise OSError for a folder, a device or a pipe."""
     try:
         status = os.stat(path)
     except ValueError as error:  # for an invalid file name
@@ -242,17 +242,17 @@ def check_regular(path: str | os.PathLike[str]) -> int:
 
 
 def read_content(path: str | os.PathLike[str]) -> bytes:
-    """Return the bytes of a text file; raise OSError, also if there are too many."""
+    """Return the content of a text file; raise OSError if it is not a file or too large."""
     size = check_regular(path)
     if size > MOST_TEXT_BYTES:
-        what = f"it has {size:,} B, and {MOST_TEXT_BYTES:,} B are the most"
+        what = f"it has {size:,} B; the maximum is {MOST_TEXT_BYTES:,} B"
         raise OSError(errno.EFBIG, what, os.fspath(path))
     return Path(path).read_bytes()
 
 
 @contextmanager
 def unfinished(folder: str, name: str, mode: int = 0o666) -> Iterator[tuple[str, BinaryIO]]:
-    """Make a file that is renamed when it is complete; remove those of dead processes.
+    """Create a temporary file, to be renamed when complete; remove those of dead processes.
 
     Args:
         folder: the folder.
@@ -263,7 +263,7 @@ def unfinished(folder: str, name: str, mode: int = 0o666) -> Iterator[tuple[str,
         Its path, and the file to write to; it is deleted at the end unless it was renamed.
 
     Raises:
-        OSError: when the folder does not exist or refuses the file.
+        OSError: when the folder does not exist, or the file cannot be created.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, unfinished(folder, ".map") as (path, file):
@@ -287,7 +287,7 @@ def unfinished(folder: str, name: str, mode: int = 0o666) -> Iterator[tuple[str,
 
 
 def _new_locked(path: str, mode: int) -> int | None:
-    """Make a file and lock it, replacing a left-over one; None if another process holds it."""
+    """Create a file and lock it, replacing a left-over one; None if another process uses it."""
     _remove_left(path)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
@@ -300,16 +300,16 @@ def _new_locked(path: str, mode: int) -> int | None:
     return None
 
 
-_AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_OPEN_DIRECTLY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 """Flags for opening without following a link or waiting for the other end of a pipe."""
 
 
 def _remove_left(path: str) -> None:
-    """Remove a file unless a process still writes it."""
-    if not os.access(path, os.F_OK):  # the usual case, quicker than an exception
+    """Remove a file unless a process is still writing it."""
+    if not os.access(path, os.F_OK):  # the usual case, faster than an exception
         return
     try:
-        number = os.open(path, os.O_RDWR | _AS_IT_IS)
+        number = os.open(path, os.O_RDWR | _OPEN_DIRECTLY)
     except OSError:  # it does not exist, or belongs to another user
         return
     try:
@@ -321,8 +321,8 @@ def _remove_left(path: str) -> None:
 
 
 def _is_locked(number: int) -> bool | None:
-    """Lock an open file; False if another process has the lock, None without locks."""
-    if sys.platform == "win32":  # there, files of killed processes stay
+    """Lock an open file; False if another process has the lock, None if locking is unsupported."""
+    if sys.platform == "win32":  # files of killed processes are not removed there
         return None
     import fcntl
 
@@ -345,7 +345,7 @@ def _is_at(number: int, path: str) -> bool:
 
 @contextmanager
 def passing_file(name: str) -> Iterator[Path]:
-    """Yield the path of a temporary file, for content that is written and read as a whole.
+    """Yield the path of a temporary file, for content that is written and read at once.
 
     Args:
         name: the file's name, in a folder of its own.
@@ -363,12 +363,12 @@ def passing_file(name: str) -> Iterator[Path]:
 
 
 def check_stream(stream: Any, call: str, *, binary: bool = False, reading: bool = False) -> None:
-    """Refuse an object that cannot be written or read, or a text file where bytes are written.
+    """Refuse an object that cannot be written or read, or a file of the wrong mode.
 
     Args:
         stream: an open file, or a file-like object.
         call: the user's call, for the message.
-        binary: whether bytes are written, not text; either may be read.
+        binary: whether bytes are written, not text; text may be read from either kind of file.
         reading: whether it is read.
 
     Raises:
@@ -376,7 +376,7 @@ def check_stream(stream: Any, call: str, *, binary: bool = False, reading: bool 
 
     >>> check_stream(io.StringIO(), "graph.output_vertex_graph")
     """
-    does, kind = "read" if reading else "write", "bytes" if binary else "text"
+    does, kind = "read" if reading else "write", "binary" if binary else "text"
     other = (io.RawIOBase, io.BufferedIOBase) if not binary else io.TextIOBase
     if callable(getattr(stream, does, None)) and (
         (reading and not binary) or not isinstance(stream, other)
@@ -384,7 +384,7 @@ def check_stream(stream: Any, call: str, *, binary: bool = False, reading: bool 
         return
     mode = ("r" if reading else "w") + ("b" if binary else "")
     raise ElementTypeError(
-        f"{call}: {clipped(stream, 60)} is not a file of {kind} to {does}",
+        f"{call}: {clipped(stream, 60)} is not a {kind} file to {does}",
         found=of_type(stream),
         fix=f"with open(path, {mode!r}) as file: ...",
     )

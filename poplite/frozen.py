@@ -1,12 +1,12 @@
-"""Frozen dataclasses that are made quickly: `frozen`, like `dataclass(frozen=True, slots=True)`.
+"""Frozen dataclasses that load quickly: `frozen`, like `dataclass(frozen=True, slots=True)`.
 
-`dataclass` compiles six functions for such a class, in 0.4 ms, and a process that makes an engine
-loads more than a hundred classes.  Here only `__init__` is compiled, and comparisons on first use:
-classes take a quarter of the time, and objects take less.  `fields`, `replace` and other functions
-of `dataclasses` work with these classes.
+`dataclass` compiles six functions for such a class, in 0.4 ms, and a process that creates an
+engine loads more than a hundred classes.  Here only `__init__` is compiled, and comparisons on
+first use: defining a class takes a quarter of the time, and creating an object takes less, too.
+`fields`, `replace` and other functions of `dataclasses` work with these classes.
 
-A dataclass derived from one of these must be made by `frozen`, too, since `dataclass` does not
-recognise them as frozen.  A class with a function among its fields stays with `dataclass`:
+A dataclass derived from one of these must use `frozen`, too, since `dataclass` does not
+recognise them as frozen.  A class with a function among its fields uses `dataclass`:
 otherwise a type checker takes the field for a method.
 """
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class _NotGiven:
-    """The default for an argument with a default factory; its repr is that of `dataclass`."""
+    """Default of an argument with a default factory; its repr is the same as in `dataclass`."""
 
     def __repr__(self) -> str:
         return "<factory>"
@@ -42,13 +42,13 @@ def frozen(
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: Any = None, *, init: bool = True, eq: bool = True, repr: bool = True) -> Any:
-    """Make a class a frozen dataclass with slots; the methods that it defines are kept.
+    """Make a class a frozen dataclass with slots; methods that it defines are not replaced.
 
-    A class that defines only `__eq__` gets a `__hash__` of its fields.
+    A class that defines only `__eq__` gets a `__hash__` computed from its fields.
 
     Args:
         cls: the class.
-        init: whether objects are made from their fields.
+        init: whether the constructor takes the fields as arguments.
         eq: whether objects with equal fields are equal and have the same hash.
         repr: whether `repr` lists the fields.
 
@@ -107,7 +107,7 @@ def _representation(self: Any) -> str:
 
 
 def _equality(cls: Any) -> dict[str, Callable[..., Any]]:
-    """Return `__eq__` and `__hash__` of the fields, which are compiled on the first call."""
+    """Return `__eq__` and `__hash__` over the fields, which are compiled on the first call."""
 
     def __eq__(self: object, other: object) -> bool:
         names = [each.name for each in fields(cls) if each.compare]
@@ -187,7 +187,7 @@ def _initializer(cls: Any) -> Callable[..., None]:
 
 
 _MANY = 8
-"""Number of fields from which it is quicker to set them while the object's class is not frozen."""
+"""Number of fields from which setting them is quicker while the object's class is not frozen."""
 
 
 def _assignments(cls: Any, values: dict[str, str], known: dict[str, Any]) -> list[str]:

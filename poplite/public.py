@@ -1,6 +1,6 @@
 """Public interfaces of packages: `__all__`, `dir()`, errors for arguments that do not fit.
 
-Such an error shows the signature, and the closest valid call::
+Such an error shows the signature and the closest valid call::
 
     ops.sum(x, dim=0)       ops.sum: got an unexpected keyword argument 'dim'
                               ops.sum(x, dims=None, *, keepdims=False)
@@ -33,7 +33,7 @@ _NAME = re.compile(r"\bas (\w+)")
 OF_DIMENSIONS = {"axis", "axes", "dim", "dims", "dimension", "dimensions", "reduction_axes"}
 """Names of arguments for dimensions."""
 
-_ALIKE = (
+_SYNONYMS = (
     OF_DIMENSIONS,
     {"tile", "tiles", "mapping", "tile_mapping", "target"},
     {"dtype", "type", "element_type"},
@@ -43,9 +43,9 @@ _ALIKE = (
 
 
 def names_of(package: Mapping[str, object], modules: str = "") -> list[str]:
-    """Return the names that a package imports for its users, and the given modules of it.
+    """Return the names that a package imports for its users, and those of the given modules.
 
-    Modules that happen to be loaded are attributes of the package, too, but are left out.
+    Other loaded modules, which are attributes of the package, too, are left out.
     """
     imported = {
         name
@@ -64,12 +64,12 @@ def loaded_on_use(
 
     The names are those that it imports for type checkers (PEP 562), including modules. If a
     module needs a package that is not installed, each of its names is a function that raises an
-    error about that when it is called.
+    error saying so.
 
     Args:
-        package: its full name; it is being imported.
-        shown_as: makes the object that users get, from a name and its value; None for the value.
-        absent: makes the error for a name that the package lacks; None for Python's error.
+        package: the full name of the package, which is being imported.
+        shown_as: maps a name and its value to the object that users get; None for the value itself.
+        absent: returns the error for a name that the package lacks; None for Python's error.
     """
     home = imported_for_types(package)
     shown = sorted(home)
@@ -120,12 +120,12 @@ def checked_call(
     called: str,
     refusal: Callable[..., ElementTypeError | None] | None = None,
 ) -> Callable[..., Any]:
-    """Return a function that lists its parameters in the error if the arguments do not fit.
+    """Make a function list its parameters in the error if the arguments do not fit.
 
     Args:
-        function: the function that is called.
+        function: the function.
         called: its name for users.
-        refusal: makes the error from the function and its arguments; usually `misfit`.
+        refusal: returns the error for the function and its arguments; by default `misfit`.
     """
     made = refusal or partial(misfit, called)
 
@@ -146,7 +146,7 @@ def checked_methods(called: str, but: str = "") -> Callable[[T], T]:
     """Make the constructor and public methods of a class list their parameters in errors.
 
     Args:
-        called: the names of the class and of an object of it, for users: "pl.Graph graph".
+        called: the names of the class and of an instance, for users: "pl.Graph graph".
         but: methods that are called too often to be checked.
     """
     of_class, of_object = called.split()
@@ -216,7 +216,7 @@ def signature_text(function: Callable[..., Any], owners: int = 0) -> str:
 
 
 def _shortest_call(called: str, function: Callable[..., Any], owners: int) -> str:
-    """Return the shortest call with the given keyword arguments; "" without any."""
+    """Return the shortest valid call; "" if no keyword argument is required."""
     parameters = list(inspect.signature(function).parameters.values())[owners:]
     needed = [each for each in parameters if each.default is each.empty]
     by_name = [f"{each.name}=..." for each in needed if each.kind is each.KEYWORD_ONLY]
@@ -242,9 +242,9 @@ def _by_keyword(
 
 
 def _remedy(called: str, taken: Sequence[str], options: Mapping[str, Any]) -> str:
-    """Return the call with the parameter name closest to a wrong one, or ""."""
+    """Return the call with a wrong parameter name replaced by the closest valid one, or ""."""
     for name in [each for each in options if each not in taken]:
-        group = next((each for each in _ALIKE if name in each), ())
+        group = next((each for each in _SYNONYMS if name in each), ())
         near = [each for each in taken if each in group or did_you_mean(name, [each])]
         if near:
             value = clipped(options[name], 40)

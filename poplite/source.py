@@ -1,15 +1,15 @@
-"""Source locations: the user's line that made each object.
+"""Source locations: the user's line that created each object.
 
 Errors are only as good as the line they point at, so every variable, compute set,
-vertex and program step records where the user made it.  `here()` walks up the stack and out
+vertex and program step records the line that created it.  `here()` walks up the stack and out
 of the package: the first frame whose module is not part of poplite is the user's.  Modules
 of the standard library and of NumPy that call back into poplite are skipped as well.
 Walking `sys._getframe` costs a fraction of a microsecond (`inspect.stack` costs
 thousands of times that), cheap enough for every vertex; a line that is executed repeatedly
-has one `SourceLocation`, found by the calling instruction.
+has one `SourceLocation`, looked up by the calling instruction.
 
-Objects that a module of poplite makes during its import, such as vertex classes, get a line of that
-module.
+Objects that a module of poplite creates during its import, such as vertex classes, get a line of
+that module.
 
     >>> here().line > 0
     True
@@ -34,13 +34,13 @@ _INNER = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 
 _STANDARD = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
 """Prefixes of files of the standard library.  Its frames are between the user's line and poplite
-in a `with` statement of `contextlib`, and when `typing`, `types` and `abc` make a class."""
+in a `with` statement of `contextlib`, and when `typing`, `types` and `abc` create a class."""
 
 _NUMPYS = re.compile(r"(^|[\\/])(site|dist)-packages[\\/]numpy[\\/]")
-"""A file of NumPy, whose functions call methods of poplite's objects, as in `np.sum(x)`."""
+"""Matches files of NumPy, whose functions call methods of poplite's objects, as in `np.sum(x)`."""
 
 _INSTALLED = re.compile(r"(^|[\\/])(site|dist)-packages[\\/]")
-"""The folder name of installed packages in a path."""
+"""Matches the folder name of installed packages in a path."""
 
 
 @frozen
@@ -75,7 +75,7 @@ class SourceLocation:
         return self.line
 
     def isValid(self) -> bool:
-        """Return true: a location is always a line."""
+        """Return True: every location refers to a line."""
         return True
 
     @staticmethod
@@ -98,7 +98,7 @@ class SourceLocation:
 
     @property
     def portable(self) -> str:
-        """The same without the folders of this machine, for files and messages to others.
+        """The location without absolute folders of this machine, for files and shared messages.
 
         >>> SourceLocation("/home/ada/nets.py", 7, "dense").portable
         'nets.py:7 in dense'
@@ -107,7 +107,7 @@ class SourceLocation:
 
 
 Line = Annotated[str, "line"]
-"""A line as `SourceLocation.portable` writes it; empty without one."""
+"""A line as `SourceLocation.portable` writes it; "" if unknown."""
 
 
 @lru_cache(maxsize=1 << 12)
@@ -146,7 +146,7 @@ def location_from(text: str) -> SourceLocation | None:
 
 
 def portable_path(file: str) -> str:
-    """Return a path relative to the working directory or from its package on; else the file name.
+    """Return a path relative to the working directory or its package's parent, or the file name.
 
     Args:
         file: path as Python reported it.
@@ -160,7 +160,7 @@ def portable_path(file: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _from_package(file: str) -> str:
-    """Return the part of an absolute path from the outermost package of the file on."""
+    """Return the part of an absolute path that starts at the file's outermost package."""
     folder = os.path.dirname(file)
     while os.path.isfile(os.path.join(folder, "__init__.py")):
         folder = os.path.dirname(folder)
@@ -168,9 +168,9 @@ def _from_package(file: str) -> str:
 
 
 def shortest(file: str) -> str:
-    """Return a path for messages: relative if below the working directory, else unchanged.
+    """Return a path for messages: relative if inside the working directory, else unchanged.
 
-    Notebook cells have the name that IPython shows, `In[3]`, not the file of their code.
+    A notebook cell is named as IPython shows it, `In[3]`, not by the file of its code.
 
     Args:
         file: path as Python reported it.
@@ -187,7 +187,7 @@ def shortest(file: str) -> str:
 
 
 def _cell(file: str) -> str:
-    """Return `In[3]` for the code of a cell; empty for any other file."""
+    """Return `In[3]` for the code of a cell; "" for any other file."""
     shell = sys.modules["IPython"].get_ipython()
     label = getattr(getattr(shell, "compile", None), "format_code_name", None)
     found = label(file) if label else None  # ("Cell", "In[3]")
@@ -201,8 +201,8 @@ def here(within: int = 1) -> SourceLocation:
         within: number of enclosing poplite functions to skip.
 
     Returns:
-        The user's location, or that of a module of poplite that is being imported; the outermost
-        frame when every frame is poplite's own.
+        The user's location, or that of a module of poplite that is being imported; that of the
+        outermost frame if every frame belongs to poplite.
     """
     frame, inside = sys._getframe(within), _inside
     code = frame.f_code
@@ -268,11 +268,11 @@ def _is_standard(file: str) -> bool:
 _known: dict[
     tuple[int, int, int, int], tuple[tuple[CodeType, CodeType | None], SourceLocation]
 ] = {}
-"""Locations by code id and instruction of a line and of its caller.  Each entry keeps its code
-objects alive, so that no other gets that id; `==` of code objects does not compare their files."""
+"""Locations by code id and instruction of a line and of its caller.  Each entry refers to its code
+objects, so that no other gets the same id; `==` of code objects does not compare their files."""
 
 _inside: dict[int, CodeType] = {}
 """Code objects that are not user code, by `id`: those of poplite and of libraries that call it."""
 
 _MOST_KNOWN = 1024
-"""Most locations that are remembered, with their code."""
+"""Maximum number of locations, with their code, that are cached."""

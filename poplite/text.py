@@ -19,13 +19,13 @@ from operator import index
 from typing import Any
 
 LINE = 100
-"""Most characters of a repr."""
+"""Maximum number of characters of a repr."""
 
 MOST_DIGITS = 10**30
-"""The least whole number that is not written in full."""
+"""The smallest whole number that is not written in full."""
 
 LEAST_NAME = 12
-"""Least number of characters that are left of a name, however little room there is."""
+"""Minimum number of characters of a shortened name, however little room there is."""
 
 
 def amount(number: int, noun: str, plural: str = "") -> str:
@@ -34,7 +34,7 @@ def amount(number: int, noun: str, plural: str = "") -> str:
     Args:
         number: the number.
         noun: the noun, in the singular.
-        plural: its plural; by default the noun with an s.
+        plural: its plural; by default the noun followed by s.
 
     >>> amount(1, "step"), amount(2000, "step"), amount(0, "vertex", "vertices")
     ('1 step', '2,000 steps', '0 vertices')
@@ -43,11 +43,11 @@ def amount(number: int, noun: str, plural: str = "") -> str:
 
 
 def number_text(number: int, form: str = "") -> str:
-    """Return a whole number of any size as text, a very large one as a power of ten.
+    """Return a whole number as text; a very large one as a power of ten.
 
     Args:
         number: any whole number.
-        form: format of a smaller one, as in an f-string.
+        form: format of any other number, as in an f-string.
 
     >>> number_text(2000, ","), number_text(-(10**5000)), number_text(10**400 + 1)
     ('2,000', '-about 10^5000', 'about 10^400')
@@ -77,11 +77,11 @@ def printable(text: str) -> str:
 
 
 def shortened(name: str, length: int) -> str:
-    """Return a name with its middle left out if it is too long.
+    """Return a name, with its middle replaced by dots if it is too long.
 
     Args:
         name: any text; unprintable characters are escaped.
-        length: most characters allowed.
+        length: maximum number of characters.
 
     >>> shortened("model/block4/conv/branch2/weights", 24)
     'model/block...h2/weights'
@@ -89,12 +89,12 @@ def shortened(name: str, length: int) -> str:
     name = printable(name)
     if len(name) <= length:
         return name
-    kept = length - len("...")
-    return f"{name[: kept - kept // 2]}...{name[len(name) - kept // 2 :]}"
+    left = length - len("...")
+    return f"{name[: left - left // 2]}...{name[len(name) - left // 2 :]}"
 
 
 def fitted(pattern: str, *names: str) -> str:
-    """Return a pattern with names filled in, which are shortened to fit on one line.
+    """Fill names into a pattern, shortened so that the text fits on one line.
 
     Args:
         pattern: text with `{}` for each name.
@@ -113,7 +113,7 @@ def fitted(pattern: str, *names: str) -> str:
 
 
 _MOST_READ = 100
-"""Characters that are read for each one that is shown; reading more would be wasted."""
+"""Characters of a repr that are processed for each one that is shown, to save time."""
 
 
 def clipped(value: object, length: int = 40) -> str:
@@ -142,13 +142,13 @@ def clipped_text(text: str, length: int) -> str:
 
 
 def element_range(name: str, shape: Sequence[int], begin: int, end: int) -> str:
-    """Return the text of a range of the elements of a variable, by their indices.
+    """Return the text for a range of elements of a variable, by their indices.
 
     Args:
         name: the variable.
         shape: its extents.
         begin: position of the first element in row-major order.
-        end: one past the last one.
+        end: one past the position of the last one.
 
     >>> element_range("x", (4, 6), 6, 9), element_range("x", (4, 6), 6, 18)
     ("'x'[1, 0:3]", "'x'[1:3, 0:6]")
@@ -167,7 +167,7 @@ def element_range(name: str, shape: Sequence[int], begin: int, end: int) -> str:
 
 
 def indexed(name: str, indices: Sequence[object]) -> str:
-    """Return the text of an indexed variable, in the user's notation.
+    """Return the text for an indexed variable, in the user's notation.
 
     >>> indexed("x", [3, "0:6"]), indexed("x", [])
     ("'x'[3, 0:6]", "'x'")
@@ -184,7 +184,7 @@ def _indices(shape: Sequence[int], position: int) -> list[int]:
 
 
 def of_type(value: object) -> str:
-    """Return words for the type of a value, for a message about a wrong type.
+    """Return the type of a value in words, for a message about a wrong type.
 
     >>> of_type(3), of_type(int)
     ('it is of type int', 'it is the class int')
@@ -196,7 +196,7 @@ def of_type(value: object) -> str:
 
 
 def why_not_called(function: Callable[..., object], count: int) -> str:
-    """Return why a function cannot be called with this number of arguments; "" if it can.
+    """Return why a function cannot be called with `count` arguments; "" if it can.
 
     >>> why_not_called(lambda done, total: None, 2), why_not_called(lambda: None, 2)
     ('', 'too many positional arguments')
@@ -211,7 +211,7 @@ def why_not_called(function: Callable[..., object], count: int) -> str:
 
 
 def items_or_none(value: object) -> list[Any] | None:
-    """Return the items of a list, or of any other iterable but a text; None for anything else.
+    """Return the items of a list, or of any iterable except a string; None for anything else.
 
     >>> items_or_none((1, 2)), items_or_none("ab"), items_or_none(3)
     ([1, 2], None, None)
@@ -226,7 +226,7 @@ def items_or_none(value: object) -> list[Any] | None:
 
 
 def same_problem(count: int, noun: str, of: str = "") -> str:
-    """Return the words for items with the same problem that a message does not list.
+    """Return the words for further items with a problem, which a message does not list.
 
     >>> same_problem(1, "more field"), same_problem(2, "more field")
     ('1 more field has the same problem', '2 more fields have the same problem')

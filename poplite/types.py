@@ -1,6 +1,6 @@
 """Element types of tensors.
 
-They are classes, so that they serve as type parameters (`Input[FLOAT]`) as well as
+They are classes, so that they serve both as type parameters (`Input[FLOAT]`) and as
 values (`graph.add_variable(FLOAT, (4,))`).  Each has a NumPy storage type, so that
 `np.zeros(4, FLOAT)` works, and names the Python type that `compute` sees.
 
@@ -16,9 +16,9 @@ tensor, one byte on the tile, determines its value::
     F143   4 exponent bits, 3 mantissa bits, bias 8     up to 240
     F152   5 exponent bits, 2 mantissa bits, bias 16    up to 57,344
 
-Both have one zero, one NaN (code 0x80) and no infinities.  ml_dtypes, which converts them on the
-host, calls them `float8_e4m3fnuz` and `float8_e5m2fnuz`: rounding is to nearest, ties to even, and
-values too large become NaN.
+Both have one zero, one NaN (code 0x80) and no infinities.  The package ml_dtypes, which converts
+them on the host, calls them `float8_e4m3fnuz` and `float8_e5m2fnuz`: rounding is to nearest, ties
+to even, and values that are too large become NaN.
 
     >>> metadata = QuarterMetadata(QuarterFormat.F143, scale=-2)
     >>> codes = encode(np.array([0.25, 60.0, 1000.0], np.float32), metadata)
@@ -26,10 +26,10 @@ values too large become NaN.
     (array([ 64, 127, 128], dtype=uint8), array([ 0.25, 60.  ,   nan], dtype=float32))
 
 Sources: Poplar API reference, "Type", and user guide, "Supported types", for sizes and the
-corresponding NumPy types; LONG and DOUBLE have names there but no storage on a tile, so they are
-left out.  Noune et al., "8-bit Numerical Formats for Deep Neural Networks" (2022), for the formats
-of QUARTER; Poplar API reference, "Quarter", for the metadata.  The packing of the byte (format in
-the top bit, scale in the low six) is our own.
+corresponding NumPy types; LONG and DOUBLE are listed there but cannot be stored on a tile, so they
+are left out.  Noune et al., "8-bit Numerical Formats for Deep Neural Networks" (2022), for the
+formats of QUARTER; Poplar API reference, "Quarter", for the metadata.  The packing of the byte
+(format in the top bit, scale in the low six) is our own.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class FieldKind(Generic[P_co]):
 
 
 class _ElementTypeMeta(type):
-    """Prints an element type as its name, and sorts by it, like the keys of a map in C++.
+    """Metaclass that prints an element type as its name and sorts by it, like a map in C++.
 
     Calling one without arguments returns it: `x.element_type()` is `x.element_type`.
     """
@@ -116,7 +116,7 @@ class ElementType(FieldKind[P_co], metaclass=_ElementTypeMeta):
         cls.is_floating_point = cls.dtype.kind == "f" or requires_metadata
         cls.requires_metadata = requires_metadata
 
-    if TYPE_CHECKING:  # `pl.FLOAT(x)` is an expression of `compute` alone; others are refused
+    if TYPE_CHECKING:  # `pl.FLOAT(x)` is valid only in `compute`
 
         def __new__(cls, *args: object, **kwargs: object) -> ElementType[P_co]:
             """Return a value that an element can hold."""
@@ -125,7 +125,7 @@ class ElementType(FieldKind[P_co], metaclass=_ElementTypeMeta):
 
     @classmethod
     def toString(cls) -> str:
-        """Return its name in C++, such as "unsigned int" for UNSIGNED_INT."""
+        """Return the name in C++, such as "unsigned int" for UNSIGNED_INT."""
         return " ".join(_CPP_WORDS.get(word, word.lower()) for word in cls.__name__.split("_"))
 
     @classmethod
@@ -292,7 +292,7 @@ SCALES = range(-32, 32)
 """Scales that the metadata of QUARTER can hold."""
 
 FORMAT_BIT = 0x80
-"""The bit that is set in the metadata of F152."""
+"""The bit that is set in metadata with the format F152."""
 
 SCALE_BITS = 6
 
@@ -353,7 +353,7 @@ class QuarterMetadata:
             raise TensorMetadataError(
                 f"scale {clipped(scale)} of QUARTER metadata is not a whole number from "
                 f"{SCALES[0]} to {SCALES[-1]}",
-                fix="the scale is a power of two: scale=-3 multiplies by 1/8",
+                fix="pass the exponent of a power of two: scale=-3 multiplies by 1/8",
             )
         object.__setattr__(self, "format", kind)
         object.__setattr__(self, "scale", int(scale))
@@ -385,7 +385,7 @@ class QuarterMetadata:
         if number is None or not 0 <= number < 256:
             raise TensorMetadataError(
                 f"{clipped(byte)} is not the metadata of a QUARTER tensor",
-                found="format and scale are one byte, 0 to 255",
+                found="format and scale are stored in one byte, from 0 to 255",
                 fix="QuarterMetadata('F143', scale=0)",
             )
         low = byte & ((1 << SCALE_BITS) - 1)
@@ -413,7 +413,7 @@ def metadata_edge(field: str) -> str:
 
 
 def decode(codes: npt.NDArray[np.uint8], metadata: QuarterMetadata) -> npt.NDArray[np.float32]:
-    """Return the values of codes; all are exact.
+    """Return the exact values of codes.
 
     Args:
         codes: uint8, any shape.
@@ -444,9 +444,9 @@ def encode(
 
 
 def _to_be_rounded(values: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-    """Return floats as float32 numbers that shorter types round as they would round the floats.
+    """Convert floats to float32 so that rounding to a shorter type gives the same result.
 
-    The last bit of a result is set if any of the bits that do not fit float32 was set.
+    The last bit of a result is set if any of the bits that float32 drops was set.
     """
     if values.dtype == np.float32:
         return values
@@ -463,7 +463,7 @@ _DOUBLE_BITS = 53
 
 
 def as_double(number: int) -> float:
-    """Return an integer as a float that shorter types round as they would round the integer.
+    """Convert an integer to a float so that rounding to a shorter type gives the same result.
 
     Raises OverflowError if it is beyond the range of a float.
 
@@ -474,8 +474,8 @@ def as_double(number: int) -> float:
     excess = abs(number).bit_length() - _DOUBLE_BITS
     if excess <= 0:
         return float(number)
-    kept, rest = divmod(abs(number), 1 << excess)
-    return math.copysign(math.ldexp(kept | (rest > 0), excess), number)
+    high, low = divmod(abs(number), 1 << excess)
+    return math.copysign(math.ldexp(high | (low > 0), excess), number)
 
 
 def _dtype_of(like: Any) -> np.dtype[np.generic] | None:
@@ -500,12 +500,12 @@ def _float8(format: QuarterFormat) -> Any:
 
 
 class HoldsNoValues:
-    """An object that users may mistake for values; its class names the alternative."""
+    """An object that users may mistake for values; its class says what to use instead."""
 
     __slots__ = ()
 
     def refused(self, what: str) -> ElementTypeError:
-        """Return the error for a call, `what`, that was given such an object."""
+        """Return the error for passing such an object to the call `what`."""
         raise NotImplementedError
 
 
@@ -513,13 +513,13 @@ _PLAIN = frozenset({np.ndarray, int, float, bool})
 _LISTS = (list, tuple, deque, UserList)
 _NESTS = (*_LISTS, HoldsNoValues)
 _DEEPEST = 65
-"""Levels of lists that can become an array: NumPy's maximum, and the items of the last list."""
+"""Levels of nested lists that can become an array: NumPy's maximum, plus the innermost items."""
 
 
 def unmasked(value: T, what: str) -> T:
-    """Return a user's numbers; refuse a masked array, also in lists of any depth.
+    """Return a user's numbers; refuse masked arrays, also inside nested lists.
 
-    An object that holds no values, such as the `==` of two tensors, is refused, too.
+    An object without values, such as the `==` of two tensors, is refused, too.
 
     >>> unmasked([1, 2], "engine.write")
     [1, 2]
@@ -531,16 +531,16 @@ def unmasked(value: T, what: str) -> T:
         raise part.refused(what)
     if part is not None:
         raise ElementTypeError(
-            f"{what}: a masked array, but elements have no mask",
-            found=f"{amount(int(np.ma.getmaskarray(part).sum()), 'element')} of "
-            f"{part.size:,} masked",
-            fix="array.filled(0), with the number that masked elements are to have",
+            f"{what}: a masked array is not supported, since elements have no mask",
+            found=f"{int(np.ma.getmaskarray(part).sum()):,} of {amount(part.size, 'element')} "
+            "masked",
+            fix="pass array.filled(0), with the number that replaces masked elements",
         )
     return value
 
 
 def _may_be_refused(kind: type) -> bool:
-    """Return whether objects of this class are refused, or may hold or make such objects."""
+    """Return whether objects of this class are refused, or may contain or become such objects."""
     is_plain = kind is np.ndarray or issubclass(kind, np.generic)
     return issubclass(kind, _NESTS) or (not is_plain and hasattr(kind, "__array__"))
 

@@ -1,1 +1,1 @@
-"""Millions of integers as arrays: intervals, digits, series."""
+"""Millions of integers as arrays: intervals, digits and series."""

@@ -1,7 +1,7 @@
 """Half-open ranges of elements: one as a pair, many as two arrays that behave like a list.
 
-    >>> held = Intervals(np.array([0, 6]), np.array([3, 8]))
-    >>> held[1], held == [(0, 3), (6, 8)], held.end.tolist()
+    >>> ranges = Intervals(np.array([0, 6]), np.array([3, 8]))
+    >>> ranges[1], ranges == [(0, 3), (6, 8)], ranges.end.tolist()
     (Interval(begin=6, end=8), True, [3, 8])
 
 Many intervals at regular distances are shown as a few `StridedIntervals`, also on request:
@@ -16,7 +16,7 @@ Tile mappings are intervals with tiles, and a view cuts its variables into inter
               pieces     [----)[---)   [---)                  result     [------)[--) [--)
               source      0     0       1
 
-A sweep costs one sort, whatever the lengths of the intervals::
+A sweep costs one sort, for intervals of any lengths::
 
     paint     first   aaaaaaaa            union     [---)    [-)       intersection   [-----)  [--)
               second     bbb                           [---)                             [-------)
@@ -43,10 +43,10 @@ Int64 = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 SHOWN = 6
-"""Most intervals, or groups of intervals, that a repr lists."""
+"""Maximum number of intervals, or groups of intervals, that a repr lists."""
 
 MOST_GROUPED = 2**16
-"""Most intervals that a repr searches for groups, in some tens of milliseconds."""
+"""Maximum number of intervals that a repr searches for groups, in some tens of milliseconds."""
 
 
 class _Bounds(NamedTuple):
@@ -80,20 +80,20 @@ class Interval(_Bounds):
         begin, end = integer_or_none(self.begin), integer_or_none(self.end)
         if begin is None or end is None:
             raise TensorIndexError(
-                f"Interval: [{clipped(self.begin)}, {clipped(self.end)}) has no whole numbers",
+                f"Interval: [{clipped(self.begin)}, {clipped(self.end)}) needs whole numbers",
                 fix="Interval(0, 4)",
             )
         return CalledInt(end - begin)
 
 
 def _called(bound: Any) -> CalledInt:
-    """Return a bound that can also be called; anything but a whole number is checked later."""
+    """Return a bound that can also be called; other values than whole numbers are checked later."""
     return CalledInt(bound) if type(bound) is int or isinstance(bound, np.integer) else bound
 
 
 @made_by("tensor.contiguous_regions(), or a list of pl.Interval(begin, end)")
 class Intervals(Sequence[Interval]):
-    """Intervals kept as two arrays; behaves, prints and compares like a list of `Interval`.
+    """Intervals stored as two arrays; behaves, prints and compares like a list of `Interval`.
 
     Args:
         begin: int64[n], first elements.
@@ -160,7 +160,7 @@ class StridedIntervals(NamedTuple):
 
     Attributes:
         begin: first element of the first interval.
-        size: elements of each interval.
+        size: number of elements of each interval.
         digits: (count, step) of each level, the outermost first; a level has `count` items that
             begin `step` elements apart.
 
@@ -240,7 +240,7 @@ def _progressions(begin: Int64, shape: Int64) -> tuple[list[int], list[int], lis
 
 
 def strided_text(begin: Int64, end: Int64) -> str:
-    """Return the text of many intervals: that of the first of their groups."""
+    """Return the text of many intervals, by the first of their groups."""
     groups = strided(begin[:MOST_GROUPED], end[:MOST_GROUPED])
     shown = "; ".join(map(str, groups[:SHOWN]))
     listed = sum([group.count for group in groups[:SHOWN]])
@@ -250,19 +250,19 @@ def strided_text(begin: Int64, end: Int64) -> str:
 def place(key: object, count: int, noun: str) -> int:
     """Return the index, from 0, of an item in a list; negative keys count from the end.
 
-    `noun` names an item in the message that there is no such item.
+    `noun` is the word for an item in error messages.
 
     >>> place(-1, 3, "group")
     2
     """
-    fix = f"use an index from {-count} to {count - 1}" if count else "there are none"
+    fix = f"use an index from {-count} to {count - 1}" if count else "do not index an empty list"
     number = None if isinstance(key, np.ndarray) else integer_or_none(key)
     if number is None:
         what = f"{noun} {clipped(key)}, not a whole number"
         raise TensorIndexError(what, fix=fix)
     if -count <= number < count:
         return number % count
-    raise TensorIndexError(f"{noun} {number} of {count:,}", fix=fix)
+    raise TensorIndexError(f"{noun} {number} does not exist; there are {count:,}", fix=fix)
 
 
 def overlay(begin: Int64, end: Int64, breaks: Int64) -> tuple[Int64, Int64, Int64, Int64]:
@@ -300,7 +300,7 @@ def distinct(values: Int64) -> Int64:
 
 
 def repeated(count: Int64) -> tuple[Int64, Int64]:
-    """Return, for `count[k]` copies of each number k, the number and the index of each copy.
+    """Return the number and the index of each copy, for `count[k]` copies of each number k.
 
     >>> [a.tolist() for a in repeated(np.array([2, 0, 3]))]
     [[0, 0, 2, 2, 2], [0, 1, 0, 1, 2]]
@@ -313,7 +313,7 @@ def repeated(count: Int64) -> tuple[Int64, Int64]:
 
 
 def merge(begin: Int64, end: Int64, value: Int64) -> tuple[Int64, Int64, Int64]:
-    """Join neighbouring intervals that touch and have equal values; the order is kept.
+    """Join neighbouring intervals that touch and have equal values, preserving the order.
 
     >>> [a.tolist() for a in merge(np.array([0, 2]), np.array([2, 3]), np.array([5, 5]))]
     [[0], [3], [5]]
@@ -328,10 +328,10 @@ def merge(begin: Int64, end: Int64, value: Int64) -> tuple[Int64, Int64, Int64]:
 # -- sweeps over sorted intervals ------------------------------------------------------------------
 
 FEW = 2048
-"""Most numbers that NumPy sorts; a kernel sorts more.
+"""Maximum number of numbers that NumPy sorts; a kernel sorts more.
 
-The limit is kept for benchmarks/startup.py, where small programs would compile the kernel; the
-kernel for benchmarks/views.py: NumPy takes five times as long for T11 and T15.
+Without the limit, small programs in benchmarks/startup.py would compile the kernel; without the
+kernel, T11 and T15 of benchmarks/views.py take five times as long.
 """
 
 
@@ -356,7 +356,7 @@ def paint(begin: Int64, end: Int64, value: Int64) -> tuple[Int64, Int64, Int64]:
 
 
 def _topmost(begin: Int64, end: Int64, value: Int64, rank: Int64) -> tuple[Int64, Int64, Int64]:
-    """Sweep over the intervals, keeping those that have begun in a heap."""
+    """Sweep over the intervals, with those that have begun in a heap."""
     count = len(begin)
     columns = [np.ascontiguousarray(column, np.int64) for column in (rank, begin, end, value)]
     heap, out = np.empty(count, np.int64), np.empty((3, 2 * count), np.int64)
@@ -365,7 +365,7 @@ def _topmost(begin: Int64, end: Int64, value: Int64, rank: Int64) -> tuple[Int64
 
 
 def union(begin: Int64, end: Int64) -> tuple[Int64, Int64]:
-    """Return the union of intervals, int64[n] and not negative, which may be empty.
+    """Return the union of intervals, int64[n] and not negative; intervals may be empty.
 
     The result is sorted and disjoint, and no two of its intervals touch.
 
@@ -390,13 +390,13 @@ def intersection(
     [[2, 6], [4, 8]]
     """
     count, others = len(begin), len(other_begin)
-    most = count + others
+    room = count + others
     own, other = (
         [np.ascontiguousarray(column, np.int64) for column in columns]
         for columns in ((begin, end), (other_begin, other_end))
     )
-    out = np.empty((2, most + 1), np.int64)
-    done = run_kernel(common, most, *own, count, *other, others, *out)
+    out = np.empty((2, room + 1), np.int64)
+    done = run_kernel(common, room, *own, count, *other, others, *out)
     return out[0, :done].copy(), out[1, :done].copy()
 
 
@@ -415,7 +415,7 @@ def sorted_with_order(numbers: Int64) -> tuple[Int64, Int64]:
     >>> [a.tolist() for a in sorted_with_order(np.array([5, 0, 5]))]
     [[0, 5, 5], [1, 0, 2]]
     """
-    # The low bits hold each number's index: one array to move, and equal numbers keep their order.
+    # The low bits are each number's index: one array is moved, and equal numbers keep their order.
     bits = len(numbers).bit_length()
     top = int(numbers.max()).bit_length() if len(numbers) else 0
     if len(numbers) <= FEW or bits + top > 62:

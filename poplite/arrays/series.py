@@ -1,4 +1,4 @@
-"""Integers written as digits: dimensions of views, long sequences in few bytes.
+"""Integers written as digits: dimensions of views, and long sequences in few bytes.
 
 A dimension is a number written in *digits*, outermost first, each an (extent, stride)
 pair; its index moves the offset by the sum of digit * stride.  A matrix of shape (4, 6),
@@ -7,18 +7,18 @@ transposed and flattened, is one dimension of 24 elements with two digits::
     ((6, 1), (4, 6))        index 9 = 2 * 4 + 1  ->  offset 2 * 1 + 1 * 6 = 8
 
 Digits are never expanded: no element is visited here, so the cost of every function is linear in
-the number of digits.  A dimension of one digit is kept as its plain stride.  Extents of digits are
-above 1, and neighbours are merged where the outer one continues the inner one
+the number of digits.  A dimension with one digit is stored as its plain stride.  Extents of digits
+are above 1, and neighbours are merged where the outer one continues the inner one
 (outer stride == inner extent * inner stride).  CuTe calls them "hierarchical layouts".
 
-Long sequences are kept as steps if they are regular, as offsets otherwise::
+Long sequences are stored as steps if they are regular, as offsets otherwise::
 
     0 64 128 192 ...                    Steps(0, ((1000000, 64),))        nothing of that size
     0 1 2  100 101 102                  Steps(0, ((2, 100), (3, 1)))
     5007 5001 5044 ...                  Listed(5001, uint32[6 0 43 ...])  four bytes each
 
-Starts, lengths and rows of the fields of a million vertices are kept in this form; the vertices
-themselves are made on access (`OnAccess`).
+Starts, lengths and rows of the fields of a million vertices are stored in this form; the vertices
+themselves are created on access (`OnAccess`).
 
     >>> compact(np.array([7, 7, 7]))
     Steps(first=7, digits=((3, 0),))
@@ -50,7 +50,7 @@ Digits = tuple[Digit, ...]
 Dim = int | Digits
 """The stride of a one-digit (or one-element) dimension, or its two or more digits."""
 Piece = tuple[Digits, int, int]
-"""A range of a number: its digits, its number of elements, the offset of the first one."""
+"""A range of a number: its digits, number of elements, and offset of the first element."""
 
 
 def digits_of(size: int, dim: Dim) -> Digits:
@@ -135,8 +135,8 @@ def row_major(shape: Sequence[int]) -> tuple[Dim, ...]:
 def regroup(digits: Sequence[Digit], shape: Sequence[int]) -> tuple[Dim, ...] | None:
     """Cut coalesced digits into new dimensions of equal total size; None if no strides express it.
 
-    The rule is complete: after coalescing, at a boundary inside a digit that does not divide it
-    some index carries across, which no strides can express.
+    The rule is complete: after coalescing, if a boundary inside a digit does not divide it, some
+    index carries across the boundary, which no strides can express.
 
     >>> regroup([(6, 1), (4, 6)], (3, 8)), regroup([(6, 1), (4, 6)], (8, 3))
     ((2, ((2, 1), (4, 6))), None)
@@ -170,7 +170,7 @@ def regroup(digits: Sequence[Digit], shape: Sequence[int]) -> tuple[Dim, ...] | 
 
 
 def place_values(digits: Sequence[Digit]) -> list[int]:
-    """Return how far one step of each digit moves the number they write.
+    """Return by how much one step of each digit changes the number.
 
     >>> place_values([(2, 9), (3, 9), (4, 9)])
     [12, 4, 1]
@@ -184,7 +184,7 @@ def place_values(digits: Sequence[Digit]) -> list[int]:
 
 
 def locate(digits: Sequence[Digit], index: int) -> int:
-    """Return the offset of an index written in these digits.
+    """Return the offset for an index written in these digits.
 
     >>> locate([(6, 1), (4, 6)], 9)
     8
@@ -237,7 +237,7 @@ def cut_digits(digits: Digits, begin: int, end: int, offset: int = 0) -> list[Pi
 
 
 def sub_sample_digits(digits: Sequence[Digit], step: int) -> list[Digit] | None:
-    """Select every step-th index from 0; None if a step ends inside a digit without dividing it.
+    """Select every step-th index from 0; None if a step within a digit does not divide it.
 
     >>> sub_sample_digits([(6, 1), (4, 6)], 2), sub_sample_digits([(6, 1), (4, 6)], 8)
     ([(6, 1), (2, 12)], [(3, 2)])
@@ -271,10 +271,10 @@ def sub_sample_digits(digits: Sequence[Digit], step: int) -> list[Digit] | None:
 # Beyond a few thousand runs the inner digits are expanded to a block, which a kernel repeats.
 
 BLOCK = 1024
-"""Fewest runs of a block that is repeated; it stays in the L1 cache."""
+"""Minimum number of runs of a block that is repeated; it fits the L1 cache."""
 
 SMALL = 4096
-"""Most runs for which NumPy is fast enough, and equal lengths are written out."""
+"""Maximum number of runs for which NumPy is fast enough, and equal lengths are written out."""
 
 
 def split_run(digits: Sequence[Digit]) -> tuple[Sequence[Digit], int]:
@@ -319,10 +319,10 @@ def count_runs(digits: Sequence[Digit], run: int) -> int:
 
 
 def strided_runs(digits: Sequence[Digit], run: int, base: int) -> tuple[Int64, Int64]:
-    """Return begins and lengths of the runs of a strided set, int64[runs] each.
+    """Return begins and lengths of the runs of a strided set, both int64[runs].
 
     Digits are coalesced; `run` is the length of each run before any join. Equal lengths are one
-    number repeated.
+    number broadcast.
 
     >>> [a.tolist() for a in strided_runs([(3, 1), (2, 0)], 1, 10)]
     [[10, 10, 11, 12], [1, 2, 2, 1]]
@@ -378,7 +378,7 @@ def _progression(first: int, count: int, step: int) -> Int64:
 
 
 def _cut(digits: Sequence[Digit]) -> tuple[Sequence[Digit], Sequence[Digit]]:
-    """Split digits before the innermost ones that make a block."""
+    """Split digits before the innermost ones that form a block."""
     size, i = 1, len(digits)
     while i and size < BLOCK:
         i -= 1
@@ -387,12 +387,12 @@ def _cut(digits: Sequence[Digit]) -> tuple[Sequence[Digit], Sequence[Digit]]:
 
 
 def _copies(inner: Sequence[Digit]) -> int:
-    """Return how many steps of a digit make a block, if the digits inside it do not."""
+    """Return how many steps of a digit form a block, if the digits inside it do not."""
     return -(-BLOCK // math.prod([extent for extent, _ in inner]))
 
 
 def _marked(digits: Sequence[Digit], run: int, base: int) -> tuple[Int64, Int64]:
-    """List runs with joins by marking, among the unjoined ones, those that begin a run."""
+    """List runs with joins by marking those unjoined runs that begin a joined one."""
     begin = grid(digits, base)
     starts = np.ones(len(begin), np.bool_)
     for extent, inner, joins in carries(digits, run):
@@ -446,7 +446,7 @@ NARROW = np.dtype(np.uint32)
 """Type of offsets, if they fit."""
 
 MOST_NARROW = 2**32
-"""Offsets below this are kept in 32 bits."""
+"""Limit of offsets that are stored in 32 bits."""
 
 
 @frozen
@@ -469,7 +469,7 @@ class Steps:
 
     @property
     def step(self) -> int | None:
-        """The one distance from each number to the next, or None."""
+        """The common distance between neighbours, or None."""
         if len(self.digits) == 1 and self.digits[0][0] > 1:
             return self.digits[0][1]
         digits = coalesce([digit for digit in self.digits if digit[0] != 1])
@@ -493,7 +493,7 @@ class Steps:
     def total(self) -> int:
         """Return the sum."""
         count = self.count
-        # Each digit takes its values equally often, so its mean counts.
+        # Each digit takes its values equally often, so its mean enters the sum.
         return self.first * count + sum([count * (e - 1) * s // 2 for e, s in self.digits])
 
     def at(self, index: int) -> int:
@@ -517,7 +517,7 @@ class Steps:
         return digits_of(count, dims[0]), digits_of(self.count // count, dims[1])
 
     def array(self) -> Int64:
-        """Return int64[count], read-only: it may be one number repeated."""
+        """Return int64[count], read-only, since it may be one number broadcast."""
         if self.step == 0:
             return np.broadcast_to(np.int64(self.first), self.count)
         return grid([digit for digit in self.digits if digit[0] != 1] or [(1, 0)], self.first)
@@ -528,7 +528,7 @@ class Steps:
         return Steps(factor * self.first, digits)
 
     def moved(self, distance: int) -> Steps:
-        """Return the numbers with something added to each."""
+        """Return the numbers with a distance added to each."""
         return Steps(self.first + distance, self.digits)
 
 
@@ -538,7 +538,7 @@ class Listed:
 
     Attributes:
         base: added to each offset.
-        offset: integers[count]; uint32 where that is enough.
+        offset: integers[count]; uint32 if they fit.
     """
 
     base: int
@@ -551,7 +551,7 @@ class Listed:
 
     @property
     def step(self) -> int | None:
-        """The one distance from each number to the next, or None."""
+        """The common distance between neighbours, or None."""
         return progression(self.offset)
 
     @property
@@ -584,7 +584,7 @@ class Listed:
         return values
 
     def moved(self, distance: int) -> Listed:
-        """Return the numbers with something added to each; the offsets are shared."""
+        """Return the numbers with a distance added to each, sharing the offsets."""
         return Listed(self.base + distance, self.offset)
 
 
@@ -592,9 +592,9 @@ Series = Steps | Listed
 
 
 def limits(numbers: Series) -> tuple[int, int]:
-    """Return a lower and an upper bound of the numbers, without reading many.
+    """Return a lower and an upper bound for the numbers, without reading many.
 
-    For unsigned offsets they are the limits of the type. Without numbers both are 0.
+    For unsigned offsets they are the limits of the type. Both are 0 for an empty series.
 
     >>> limits(Listed(5, np.array([1, 3], np.uint8))), limits(Steps(5, ((3, 2),)))
     ((5, 260), (5, 9))
@@ -638,7 +638,7 @@ class Runs:
 
 @frozen(eq=False)
 class Rising:
-    """Ascending numbers, kept as the distances from each to the next, written out only on demand.
+    """Ascending numbers, stored as the distances between them, written out only on demand.
 
     Attributes:
         distances: integers[count]; the first number's distance is from 0.
@@ -664,7 +664,7 @@ class Rising:
 
 
 def taken(series: Series, chosen: Int64) -> Series:
-    """Return some of the numbers.
+    """Return the numbers at the chosen positions.
 
     >>> taken(counting(5, 100), np.array([1, 40])).array().tolist()
     [6, 45]
@@ -677,7 +677,7 @@ def taken(series: Series, chosen: Int64) -> Series:
 
 
 def progression(values: npt.NDArray[np.integer[Any]]) -> int | None:
-    """Return the one distance from each number to the next, or None; 0 for a single number.
+    """Return the common distance between neighbours, or None; 0 for a single number.
 
     >>> progression(np.array([3, 5, 7])), progression(np.array([3, 5, 8]))
     (2, None)
@@ -725,11 +725,11 @@ def compact(values: Int64) -> Series:
     return Listed(low, (values - low).astype(NARROW))
 
 
-# -- lists whose items are made on access ----------------------------------------------------------
+# -- lists whose items are created on access -------------------------------------------------------
 
 
 class OnAccess(Sequence[T], Generic[T]):
-    """A list whose items are made on access, by `_item`."""
+    """A list whose items are created on access, by `_item`."""
 
     __slots__ = ()
 

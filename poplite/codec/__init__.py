@@ -1,1 +1,1 @@
-"""The codec of all saved files: dataclasses as JSON with arrays."""
+"""The codec for all saved files: dataclasses as JSON with arrays."""

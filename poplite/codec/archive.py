@@ -53,7 +53,7 @@ ARRAY_REFS = ([str, int, list], [str, int, list, list])
 empty shape and then that of the array."""
 
 MOST_ELEMENTS = 1 << 56
-"""Most elements of an array, even if few are stored: NumPy counts bytes in 64 bits."""
+"""Maximum elements of an array, even if few are stored: NumPy counts bytes in 64 bits."""
 
 SMALL_BYTES = 1 << 14
 """Maximum bytes of an array that is compared with those already written."""
@@ -64,22 +64,22 @@ Array = npt.NDArray[Any]
 
 
 class ArrayWriter:
-    """Collects arrays, each once; small ones, which steps repeat, also once by content."""
+    """Collects arrays, each once; equal small ones, which many steps have, are stored once."""
 
     def __init__(self) -> None:
         self._parts: dict[str, list[Array]] = {}
         self._counts: dict[str, int] = {}
         self._refs: dict[int, list[Any]] = {}
         self._firsts: dict[tuple[str, bytes], int] = {}
-        self._kept: list[Array] = []
+        self._added_arrays: list[Array] = []
 
     def add(self, values: Array) -> list[Any]:
         """Return the reference to an array in the manifest: type, first element, shape.
 
-        A repeated number is kept once; the shape of its array is a fourth item.
+        A repeated number is stored once; the shape of its array is a fourth item.
         """
         if id(values) not in self._refs:
-            self._kept.append(values)  # so that no other array gets its id
+            self._added_arrays.append(values)  # so that no other array gets its id
             self._refs[id(values)] = self._added(values)
         return self._refs[id(values)]
 
@@ -121,7 +121,7 @@ class ArrayReader:
         """Return type, first element and length of arrays of one dimension, of types in `names`."""
         for ref in refs:
             if list(map(type, ref)) != ARRAY_REFS[0] or list(map(type, ref[2])) != [int]:
-                raise Malformed(f"{shown(ref)} names no numbers of the tables")
+                raise Malformed(f"{shown(ref)} is not a valid reference to numbers of the tables")
         found = [(name, first, count) for name, first, (count,) in refs]
         sizes = {name: len(each) for name, each in self.flat.items() if name in names}
         for ref, (name, first, count) in zip(refs, found, strict=True):
@@ -135,9 +135,9 @@ class ArrayReader:
         return self.flat[name][first : first + count]
 
     def take(self, ref: Any) -> Array:
-        """Return the array of a reference that `ArrayWriter.add` made."""
+        """Return the array of a reference that `ArrayWriter.add` returned."""
         if not isinstance(ref, list) or list(map(type, ref)) not in ARRAY_REFS:
-            raise Malformed(f"{shown(ref)} names no array")
+            raise Malformed(f"{shown(ref)} is not a valid reference to an array")
         name, first, shape, *more = ref
         repeated = more[0] if more else None
         if repeated is not None and shape:
@@ -180,7 +180,7 @@ def write_archive(file: BinaryIO, text: str, arrays: ArrayWriter) -> None:
 
 
 def _joined(parts: Iterable[Array]) -> Iterator[Array]:
-    """Yield the same numbers in fewer arrays: writing many small ones takes long."""
+    """Yield the same numbers in fewer arrays, as writing many small ones is slow."""
     for is_small, group in groupby(parts, lambda part: part.nbytes <= SMALL_BYTES):
         some = list(group)
         yield from [np.concatenate(some)] if is_small else some
@@ -189,7 +189,7 @@ def _joined(parts: Iterable[Array]) -> Iterator[Array]:
 def write_members(file: BinaryIO, members: Mapping[str, tuple[int, Iterable[Any]]]) -> None:
     """Write members to a file, each given as its size in bytes and an iterable of blocks."""
     if not _is_seekable(file):  # a device or a pipe: the same bytes, assembled first
-        import tempfile  # its random names load much that is rarely needed
+        import tempfile  # here, as it imports many modules that are rarely needed
 
         with tempfile.TemporaryFile() as whole:
             write_members(whole, members)
@@ -207,7 +207,7 @@ def write_members(file: BinaryIO, members: Mapping[str, tuple[int, Iterable[Any]
 
 
 def _is_seekable(file: BinaryIO) -> bool:
-    """Return whether a file is a regular file or in memory: /dev/null claims to seek."""
+    """Return whether a file is a regular file or in memory; /dev/null claims to be seekable."""
     try:
         return stat.S_ISREG(os.fstat(file.fileno()).st_mode)
     except (AttributeError, OSError):
@@ -279,7 +279,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         [(twice, times)] = Counter(name for name, _ in pairs).most_common(1)
-        raise Malformed(f"{MANIFEST} has {shown(twice)} {times} times in one object")
+        raise Malformed(f"{MANIFEST} has the key {shown(twice)} {times} times in one object")
     return found
 
 
@@ -295,7 +295,7 @@ def _check_members(infos: Sequence[zipfile.ZipInfo], size_bytes: int) -> None:
             raise Malformed(f"its member '{info.filename}' is compressed")
     total = sum(info.file_size for info in infos)
     if total > size_bytes:
-        raise Malformed(f"its members are {total:,} B, the file has {size_bytes:,} B")
+        raise Malformed(f"its members have {total:,} B, but the file has {size_bytes:,} B")
 
 
 def _header(dtype: np.dtype[Any], count: int) -> bytes:
@@ -308,8 +308,8 @@ def _header(dtype: np.dtype[Any], count: int) -> bytes:
 def _numbers(name: str, dtype: np.dtype[Any], data: bytes) -> Array:
     count = (len(data) - HEADER_BYTES) // dtype.itemsize
     if data[:HEADER_BYTES] != _header(dtype, max(count, 0)):
-        raise Malformed(f"its member '{name}' does not begin as an array of {dtype}")
+        raise Malformed(f"its member '{name}' does not have the header of an array of {dtype}")
     numbers = np.frombuffer(data, dtype, count, HEADER_BYTES)
     if dtype == np.bool_ and count and int(numbers.view(np.uint8).max()) > 1:
-        raise Malformed(f"its member '{name}' holds numbers other than 0 and 1")
+        raise Malformed(f"its member '{name}' contains numbers other than 0 and 1")
     return numbers

@@ -63,13 +63,14 @@ class Reader:
     """State of a read: lookup tables.
 
     Attributes:
-        arrays: those of the file.
+        arrays: the arrays of the file.
         classes: vertex classes, by number.
         locations: lines, by number.
         lines: lines that are text, by number.
-        lent: values that fields lend to objects read later, by name.
-        looks: how many array elements may still be referenced, as a few may be referenced often.
-        found: the objects made from parts of arrays.
+        lent: values of fields that objects read later take over, by name.
+        looks: how many more array elements may be referenced; a file can refer to the same elements
+            many times.
+        found: the objects created from parts of arrays.
         one_by_one: whether values are read one at a time, to find the one that is wrong.
     """
 
@@ -87,8 +88,8 @@ class Coder(ABC):
     """Writes and reads the values of one annotation.
 
     Attributes:
-        name: its name in a file where there are several to choose from.
-        as_is: the type whose values are written as they are, if there is one.
+        name: its name in a file, used where there are several to choose from.
+        as_is: the type whose values are written unchanged, if there is one.
     """
 
     name: str
@@ -143,7 +144,7 @@ class ScalarCoder(Coder):
     Args:
         kind: their type.
         whole: the range.
-        beyond: the words of a message for an integer beyond it.
+        beyond: the text of the message for an integer outside the range.
     """
 
     def __init__(
@@ -229,7 +230,7 @@ class NumberedCoder(Coder):
 
     Args:
         kind: their type.
-        name: the word for one of them in messages.
+        name: the noun for one of them in messages.
         listed: the attribute of writers and readers that lists them.
     """
 
@@ -249,7 +250,7 @@ class NumberedCoder(Coder):
         """Return the value of JSON."""
         known: Sequence[Any] = getattr(of, self.listed)
         if type(data) is not int or not 0 <= data < len(known):
-            raise Malformed(f"{shown(data)} is the number of no {self.name}")
+            raise Malformed(f"{shown(data)} is not the number of a {self.name}")
         return known[data]
 
     def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
@@ -284,12 +285,12 @@ class ArrayCoder(Coder):
         if self.scalar is not np.generic and values.size > 1 and not any(values.strides):
             check_room(values.nbytes, "one number that is repeated")  # each is read
         if not issubclass(values.dtype.type, self.scalar):
-            raise Malformed(f"an array of {values.dtype}, but {self.scalar.__name__} is needed")
+            raise Malformed(f"array has type {values.dtype}, but {self.scalar.__name__} is needed")
         return values
 
 
 class SeriesCoder(Coder):
-    """Series of numbers in a short form: costs of ten thousand steps have a hundred thousand.
+    """Series of numbers in a short form: the costs of 10,000 steps contain 100,000 numbers.
 
     Steps(5, ((3, 1),))     [5, 3, 1]
     Listed(5, offset)       [5, ["uint32", 0, [3]]]
@@ -327,7 +328,7 @@ class ItemsCoder(Coder):
 
     def __init__(self, kind: Any, item: Coder) -> None:
         self.kind, self.item, self.name = kind, item, kind.__name__
-        self.made = list if kind is list else tuple
+        self.container = list if kind is list else tuple
 
     def fits(self, value: Any) -> bool:
         """Return whether a value is one of these."""
@@ -342,7 +343,7 @@ class ItemsCoder(Coder):
         """Return the values of many pieces of JSON."""
         check_lists(data)
         items = iter(self._items(data, of))
-        return [self.made(islice(items, len(each))) for each in data]
+        return [self.container(islice(items, len(each))) for each in data]
 
     def _items(self, data: Sequence[list[Json]], of: Reader) -> list[Any]:
         if not of.one_by_one:
@@ -378,7 +379,7 @@ class FixedCoder(Coder):
         check_lists(data)
         for each in data:
             if len(each) != len(self.items):
-                raise Malformed(f"{len(each):,} values, but {len(self.items)} are needed")
+                raise Malformed(f"it has {len(each):,} values, but {len(self.items)} are needed")
         columns = zip(*data, strict=True)
         found = [c.decode_all(column, of) for c, column in zip(self.items, columns, strict=False)]
         return list(zip(*found, strict=True))
@@ -389,8 +390,8 @@ class PartsCoder(Coder):
 
     Args:
         cls: their class.
-        coders: those of its attributes, in the order in which they are written.
-        make: makes an object from a reader and the attributes.
+        coders: the coders of its attributes, in the order in which they are written.
+        make: creates an object from a reader and the attributes.
     """
 
     def __init__(
@@ -423,7 +424,7 @@ class PartsCoder(Coder):
 
 
 class TableCoder(Coder):
-    """Mappings, in their order."""
+    """Mappings, in the order of their items."""
 
     name = "mapping"
 
@@ -446,7 +447,7 @@ class TableCoder(Coder):
                 raise Malformed(f"{shown(pair)} is not a valid pair")
             key = self.key.decode(pair[0], of)
             if key in found:
-                raise Malformed(f"{shown(key)} is there twice")
+                raise Malformed(f"key {shown(key)} occurs twice")
             try:
                 found[key] = self.value.decode(pair[1], of)
             except Malformed as error:
@@ -467,12 +468,13 @@ class _Column(NamedTuple):
 class RecordCoder(Coder):
     """Dataclasses, by the saved fields of the constructor; defaults are omitted.
 
-    A field whose metadata say that it "lends" gives its value to fields of the same name that are
-    read after it, and are not saved themselves.
+    If the metadata of a field contain "lends", fields of the same name in objects read later take
+    its value; these are not saved themselves.
 
     Attributes:
-        parameters: for each parameter of the constructor, what makes its default; None without one.
-        alike: coders, each with the fields that it writes together.
+        parameters: for each parameter of the constructor, a function that returns its default, or
+            None.
+        groups: coders, each with the fields that it writes together.
     """
 
     def __init__(self, cls: type, coders: Mapping[str, Coder]) -> None:
@@ -483,15 +485,15 @@ class RecordCoder(Coder):
         self.needed = {name for name in coders if self.parameters[name] is None}
         self.lent = {field.name for field in known if field.metadata.get("lends")}
         nowhere = Writer()
-        alike: dict[int, tuple[Coder, list[_Column]]] = {}
+        groups: dict[int, tuple[Coder, list[_Column]]] = {}
         for field in known:
             coder, usual = coders[field.name], field.default
             data = usual if usual is dataclasses.MISSING else coder.encode(usual, nowhere)
             column = _Column(field.name, attrgetter(field.name), usual, data)
-            alike.setdefault(id(coder), (coder, []))[1].append(column)
-        self.alike = list(alike.values())
+            groups.setdefault(id(coder), (coder, []))[1].append(column)
+        self.groups = list(groups.values())
         named = nowhere.arrays.parts() or nowhere.classes or nowhere.locations or nowhere.lines
-        assert not named, "defaults are plain"
+        assert not named, "defaults contain no references"
 
     def fits(self, value: Any) -> bool:
         """Return whether a value is one of these."""
@@ -500,7 +502,7 @@ class RecordCoder(Coder):
     def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
         """Return many values as JSON."""
         found: list[dict[str, Json]] = [{} for _ in values]
-        for coder, columns in self.alike if values else ():
+        for coder, columns in self.groups if values else ():
             parts, places = [], []
             for name, get, usual, default in columns:
                 column, rows = list(map(get, values)), found
@@ -632,7 +634,7 @@ class EitherCoder(Coder):
 
 
 def _default_of(field: dataclasses.Field[Any]) -> Callable[[], Any] | None:
-    """Return a function that makes the default of a field, or None if it has no default."""
+    """Return a function that returns the default of a field, or None if it has no default."""
     if field.default is not dataclasses.MISSING:
         return lambda: field.default
     return None if field.default_factory is dataclasses.MISSING else field.default_factory
@@ -662,7 +664,7 @@ class Codec:
     """The coders of one kind of files.
 
     Args:
-        known: coders of annotations that occur only in such files, or are coded differently there.
+        known: coders of annotations that only such files contain, or encode differently.
     """
 
     def __init__(self, known: Mapping[Any, Coder]) -> None:
@@ -679,10 +681,10 @@ class Codec:
         TypeError: <class 'object'> cannot be saved
         """
         if annotation not in self.coders:
-            self.coders[annotation] = self._made(annotation)
+            self.coders[annotation] = self._new_coder(annotation)
         return self.coders[annotation]
 
-    def _made(self, annotation: Any) -> Coder:
+    def _new_coder(self, annotation: Any) -> Coder:
         origin, arguments = get_origin(annotation) or annotation, get_args(annotation)
         if hasattr(origin, "__value__"):  # an alias as of Python 3.12, which NumPy 2.5 has
             return self.coder_of(origin.__value__[arguments] if arguments else origin.__value__)
@@ -741,7 +743,7 @@ def coder_of(annotation: Any) -> Coder:
 
 
 def lines_of(data: Json) -> list[str]:
-    """Return the lines that are text, as a file lists them."""
+    """Return the lines that a file lists as text."""
     if type(data) is not list or any(type(each) is not str for each in data):
         raise Malformed(f"{shown(data)} is not a valid list of lines")
     return data
@@ -773,7 +775,7 @@ def decoded_locations(data: Json) -> list[SourceLocation]:
 
 
 def _portable(location: SourceLocation) -> list[Any]:
-    """Return a line with its path below the working directory, else the file's name."""
+    """Return a line with its path relative to the working directory, else the file's name."""
     # Bytes of a path that are not UTF-8 are surrogates in its text.
     file = shortest(location.file).encode(errors="replace").decode()
     return [

@@ -1,16 +1,16 @@
 """Loading untrusted files in bounded memory.
 
-A `Format` is a kind of file.  Its header, the kind and number of the format, is checked before all
-else.  Invalid contents raise `Malformed`, which ends as one `FileLoadError`.
+A `Format` is a kind of file.  Its header, the kind and number of the format, is checked first.
+Invalid contents raise `Malformed`, which is reported as a `FileLoadError`.
 
 No load takes more memory than its budget, which is the same for all kinds:
 
     1 GiB + 32 B for each byte of the file + 4 KiB for each tile of its machine
 
 The contents of a file take memory in proportion to its size: members of a zip are not compressed,
-and JSON of little but brackets is rejected.  A few numbers may expand to many, though: evenly
-spaced vertices, a number that an array repeats, a view of views.  Code that expands them checks
-first: `check_room` for temporary memory, `take_room` for memory that stays in use.
+and JSON that consists mostly of brackets is rejected.  But a few numbers can expand to many: evenly
+spaced vertices, a number that an array repeats, a view of views.  Code that expands them calls
+`check_room` first for temporary memory, or `take_room` for memory that stays in use.
 
     >>> with Format("sketch", (1,), "a sketch", "sketch.save(path)").loading("'a.sketch'"):
     ...     check_room(1 << 20, "a mebibyte")
@@ -36,31 +36,31 @@ from poplite.jit.build import no_collection
 from poplite.text import clipped
 
 LEAST_BYTES = 1 << 30
-"""Memory that any file may take, however short it is: five million pieces of a concatenation."""
+"""Memory that a file of any size may take, enough for five million parts of a concatenation."""
 
 BYTES_A_BYTE, BYTES_A_TILE = 32, 1 << 12
-"""Memory that each byte of a file allows, and each tile of its machine."""
+"""Memory in the budget for each byte of a file, and for each tile of its machine."""
 
 OBJECT_BYTES, LIST_BYTES, BYTES_A_CHARACTER = 240, 80, 20
-"""Memory of an object with one value and of a short list, and the most for each character."""
+"""Memory of an object with one value, of a short list, and the maximum for each character."""
 
 SMALL_BYTES = 1 << 20
-"""Memory of JSON that any text may take, however short it is."""
+"""Memory that JSON of any length may take."""
 
 Pairs = list[tuple[str, Any]]
 
 _TEXT = re.compile(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?', re.DOTALL)
-"""A string in JSON, whose brackets do not count; it may be unterminated, as searching for an end
-from each quote would take forever."""
+"""A string in JSON, whose brackets do not count; it may be unterminated, since a search for its end
+from each quote would take quadratic time."""
 
 _SURROGATE = re.compile(r"\\u[dD]")
 
 _room: ContextVar[int] = ContextVar("room", default=1 << 62)
-"""The bytes of the file that is being loaded; 0 outside of `loading`."""
+"""The remaining memory budget of the file that is being loaded; unlimited outside of `loading`."""
 
 
 shown = reprlib.repr
-"""Return a short text of a value for messages, however large it is."""
+"""Return a short text of a value of any size, for messages."""
 
 
 class Malformed(ValueError):
@@ -81,7 +81,7 @@ class Malformed(ValueError):
         return f"{where}: {self.what}" if where else self.what
 
 
-class at:  # noqa: N801  # a class, as that is quick: a load enters ten thousand of them
+class at:  # noqa: N801  # a class, which is fast: a load enters 10,000 of them
     """Add a place to the messages of `Malformed` that are raised within."""
 
     __slots__ = ("_place",)
@@ -103,8 +103,8 @@ class Format:
 
     Attributes:
         kind: its name in the header.
-        numbers: the format numbers that this poplite reads; the first is written unless another is
-            requested.
+        numbers: the format numbers that this version of poplite reads; the first is written unless
+            another is requested.
         title: its name in a message, "a graph".
         saved_by: the call that writes one.
         keys: the header's keys for kind and number.
@@ -134,7 +134,7 @@ class Format:
         except Malformed as error:
             raise FileLoadError(
                 f"cannot write {path!r}: {error}",
-                fix="give it another name in the graph",
+                fix="use another name in the graph",
             ) from error
         return f"{one[:-1]},{other[1:]}"
 
@@ -142,33 +142,35 @@ class Format:
         """Check the header of `data`, the whole contents of a file, and return the rest."""
         kind, number = self.keys
         if not isinstance(data, dict) or data.get(kind) != self.kind:
-            raise Malformed(f"it does not say that it is a {self.kind}")
+            raise Malformed(f"its header is not that of a {self.kind}")
         found = data.get(number)
         if type(found) is not int or found not in self.numbers:
             read = " and ".join(map(str, self.numbers))
-            raise Malformed(f"it has {number} {clipped(found)}, and this poplite reads {read}")
+            raise Malformed(
+                f"it has {number} {clipped(found)}, but this version of poplite reads {read}"
+            )
         return {name: part for name, part in data.items() if name not in self.keys}
 
     @contextmanager
     def loading(self, name: str) -> Iterator[None]:
         """Report an unreadable or malformed file as a `FileLoadError`.
 
-        Everything loaded within shares the memory budget of one file, `name` in messages.
+        All loads within share the memory budget of one file, called `name` in messages.
         """
         before = _room.set(LEAST_BYTES)
         try:
-            with no_collection():  # everything that is made stays
+            with no_collection():  # there is no garbage to collect
                 yield
         except PopliteError:
             raise
         except OSError as error:
             raise FileLoadError(
                 f"cannot read {name}: {error.strerror or error}",
-                fix=f"name a file that {self.saved_by} wrote",
+                fix=f"pass the path of a file that {self.saved_by} wrote",
             ) from error
         except WRONG_CONTENT as error:
-            is_told = isinstance(error, Malformed)
-            what = str(error) if is_told else f"{type(error).__name__}, {error}"
+            is_explained = isinstance(error, Malformed)
+            what = str(error) if is_explained else f"{type(error).__name__}, {error}"
             raise FileLoadError(
                 f"{name} cannot be loaded as {self.title}: {what}",
                 fix=f"save it again: {self.saved_by}",
@@ -189,7 +191,7 @@ def check_room(num_bytes: int, what: str) -> None:
     """Reject an allocation that exceeds the budget of the file being loaded.
 
     Args:
-        num_bytes: the most that it takes at a time.
+        num_bytes: the maximum that it takes at one time.
         what: what it is, for the message.
     """
     if num_bytes > (room := _room.get()):
@@ -217,9 +219,9 @@ def parsed_json(
 ) -> Any:
     """Return the value of JSON, in memory of at most about 20 bytes for each of its characters.
 
-    Rejects a text that consists of almost empty lists and objects, and one with lone surrogates,
-    which JSON allows, but no terminal, file or hash accepts; `what` names its source in the
-    message.
+    Rejects a text that consists mainly of almost empty lists and objects, and one with lone
+    surrogates, which JSON allows, but no terminal, file or hash accepts; `what` is its source in
+    the message.
 
     >>> parsed_json('{"tiles": [1, 2]}')
     {'tiles': [1, 2]}
@@ -248,7 +250,7 @@ def _check_brackets(text: str, what: str) -> None:
     room = max(SMALL_BYTES, BYTES_A_CHARACTER * len(text))
     if LIST_BYTES * lists + OBJECT_BYTES * objects <= room:
         return
-    for each in _TEXT.finditer(text):  # slow, but few files come this far
+    for each in _TEXT.finditer(text):  # slow, but few files need it
         lists -= each[0].count("[")
         objects -= each[0].count("{")
     if LIST_BYTES * lists + OBJECT_BYTES * objects > room:

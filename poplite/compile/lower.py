@@ -361,8 +361,8 @@ def origins_of(compute_set: ComputeSet) -> Origins:
         else:
             cls = classes.setdefault(part.vertex_class, len(classes))
             line = locations.setdefault(part.location, len(locations))
-            class_of = VertexTiles.alike(cls, len(part), len(classes))
-            location_of = VertexTiles.alike(line, len(part), len(locations))
+            class_of = VertexTiles.constant(cls, len(part), len(classes))
+            location_of = VertexTiles.constant(line, len(part), len(locations))
             tile_of = part.tiles
         columns.append((class_of, tile_of, location_of))
     class_of, tile_of, location_of = (

@@ -328,7 +328,7 @@ class Places:
         if edges.start is not None:
             return False if own is None else True if own.all() else own
         rows = self._in_place.get(field)
-        if edges.are_alike and rows is None:
+        if edges.have_equal_strides and rows is None:
             return True
         scattered = np.diff(field.runs.first) > 1
         if rows is not None:

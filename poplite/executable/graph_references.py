@@ -41,7 +41,7 @@ from poplite.errors import ControlProgramError
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.host import DataStream, HostFunction, HostHandle, RemoteBuffer
-from poplite.graph.space import Variable, check_alike
+from poplite.graph.space import Variable, check_same_metadata
 from poplite.graph.tensor.tensor import Origin, Tensor
 from poplite.program import Program
 from poplite.program.function import Function, FunctionBuffer
@@ -374,7 +374,7 @@ def tensor_of(graph: Graph, element: type[ElementType[Any]], view: View) -> Tens
         if variable.element_type.size_bytes != element.size_bytes:
             raise Malformed(f"variable '{variable.name}' has elements of the wrong size")
     if element is QUARTER:
-        check_alike("a tensor of QUARTER", graph.space, view)
+        check_same_metadata("a tensor of QUARTER", graph.space, view)
     return Tensor(graph, element, view)
 
 

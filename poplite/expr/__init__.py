@@ -1,4 +1,4 @@
-"""Expressions: formulas over tensors, without any graph, that operations turn into vertices.
+"""Expressions: formulas over tensors, without a graph, that operations turn into vertices.
 
 The modules:
 
@@ -6,7 +6,7 @@ The modules:
     tree         the nodes of an expression, and their text
     operations   every elementwise operation: its types, and its text in `compute`
     build        from operands to nodes: types, numbers, shapes
-    numpy_names  NumPy's names, supported or with their replacement
+    numpy_names  NumPy's names, supported or with a replacement
 
-A tensor is a leaf of an expression, which needs its shape, element type and name.
+A tensor is a leaf of an expression, which uses its shape, element type and name.
 """

@@ -1,7 +1,7 @@
-"""From operands to nodes: element types, numbers, shapes.
+"""From operands to nodes: element types, numbers and shapes.
 
-All operands have the same element type, which a Python number takes if the type can hold it.
-Shapes are broadcast as in NumPy: aligned at the last dimension, and size 1 is stretched.
+All operands have the same element type, which a Python number takes if it fits the type.
+Shapes are broadcast as in NumPy: they are aligned at the last dimension, and size 1 is stretched.
 
 The module also has the shapes of matrix products, with remedies for shapes that do not match:
 
@@ -49,39 +49,39 @@ from poplite.text import clipped, clipped_text, of_type
 from poplite.types import BOOL, FLOAT, HALF, INT, as_double, element_type
 
 _SHOWN = 60
-"""Most characters of an operand in a message."""
+"""Maximum number of characters of an operand in a message."""
 
-_QUARTER = "a vertex reads QUARTER as float32 numbers, and rounds to it where it stores"
-"""The remedy for an operand of QUARTER."""
+_QUARTER = "use a vertex, which reads QUARTER as float32 numbers, and rounds when it stores"
+"""The remedy for a QUARTER operand."""
 
 
-def as_expr(value: object, what: str, beside: Iterable[object] = ()) -> Expr:
-    """Return an operand as a node; `what` is the operation, and `beside` its other operands.
+def as_expr(value: object, what: str, others: Iterable[object] = ()) -> Expr:
+    """Return an operand as a node; `what` is the operation, and `others` its other operands.
 
     Raises ElementTypeError for anything other than a tensor, an expression or a number.
     """
     if isinstance(value, Expr):
         return value
     if isinstance(value, Operand):
-        return Leaf(value._read_as(beside))
+        return Leaf(value._read_as(others))
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool | int | float):
         return Weak(value)
     if isinstance(value, Equality):
         raise value.refused(what)
-    fix = "a tensor, an expression or a number of Python's"
+    fix = "pass a tensor, an expression or a Python number"
     if isinstance(value, np.ndarray | list | tuple):
-        fix = "graph.add_constant(element_type, shape, values) makes a tensor of an array"
+        fix = "convert an array to a tensor: graph.add_constant(element_type, shape, values)"
     if isinstance(value, list | tuple) and any(isinstance(each, Operand) for each in value):
-        fix = "pl.concat(tensors, dim) and ops.stack(tensors) make one tensor of several"
+        fix = "combine tensors with pl.concat(tensors, dim) or ops.stack(tensors)"
     raise ElementTypeError(
         f"{what}: {clipped(value, _SHOWN)} is not a valid operand", found=of_type(value), fix=fix
     )
 
 
 def apply(name: str, *values: object) -> Expr:
-    """Return the node for an operation; `poplite.ops` documents each."""
+    """Return the node for an operation, which `poplite.ops` documents."""
     operation = OPERATIONS[name]
     if name in JOINS_TRUTHS or name == "select":
         check_no_truth(_called(operation), values[2:] if name == "select" else values)
@@ -115,7 +115,7 @@ def _applied(operation: ElementOperation, operands: tuple[Expr, ...]) -> Expr:
 
 
 def _common_type(operation: ElementOperation, operands: tuple[Expr, ...]) -> ElementClass:
-    """Return the common element type of the operands; a predicate is BOOL and does not count."""
+    """Return the common element type of the operands, except for a predicate, which is BOOL."""
     counted = operands
     if operation.name == "select":
         counted, predicate = operands[:2], operands[2]
@@ -123,13 +123,13 @@ def _common_type(operation: ElementOperation, operands: tuple[Expr, ...]) -> Ele
             raise ElementTypeError(
                 f"select: the predicate {_shown(predicate)} is {_type_text(predicate)}, not BOOL",
                 found=f"select(a, b, predicate) with the predicate {_shown(predicate)}",
-                fix="a comparison, such as x > 0",
+                fix="pass a comparison, such as x > 0",
             )
         if all(isinstance(each, Weak) for each in counted):
             raise ElementTypeError(
-                "select: a choice between two numbers has no element type",
+                "select: two Python numbers do not determine an element type",
                 found=", ".join(map(_shown, counted)),
-                fix="ops.cast(predicate, FLOAT) * (a - b) + b, or a constant tensor",
+                fix="use ops.cast(predicate, FLOAT) * (a - b) + b, or a constant tensor",
             )
     strong = [each for each in counted if not isinstance(each, Weak)]
     element = strong[0].element_type
@@ -138,7 +138,7 @@ def _common_type(operation: ElementOperation, operands: tuple[Expr, ...]) -> Ele
             raise ElementTypeError(
                 f"{_called(operation)}: {_shown(strong[0])} is {element!r}, "
                 f"{_shown(other)} is {other.element_type!r}",
-                found="tensors of different types are not mixed",
+                found="all operands must have the same element type",
                 fix=f"ops.cast({_written(other)}, {element!r})",
             )
     if operation.text_for(element) is None:
@@ -166,7 +166,7 @@ def _shown(expr: Expr) -> str:
 
 
 def _text(expr: Expr) -> str:
-    """Return an operand as text in code."""
+    """Return an operand as text for code."""
     return clipped_text(formula(expr), _SHOWN)
 
 
@@ -181,7 +181,7 @@ def _written(expr: Expr) -> str:
 
 def _type_text(expr: Expr) -> str:
     if isinstance(expr, Weak):
-        return "a number of Python's"
+        return "a Python number"
     return repr(expr.element_type)
 
 
@@ -194,32 +194,34 @@ def _called(operation: ElementOperation) -> str:
 def typed_number(value: bool | int | float, element: ElementClass, what: str) -> Number:
     """Return a Python number as a value of an element type.
 
-    Raises SizeOverflowError for a number that the type cannot hold, and ElementTypeError for one
-    of another kind, such as 0.5 for INT.
+    Raises SizeOverflowError for a number that does not fit the type, and ElementTypeError for the
+    wrong kind of number, such as 0.5 for INT.
     """
     kind = kind_of(element)
     if (isinstance(value, bool) and kind != "bool") or (
         kind == "bool" and not isinstance(value, bool)
     ):
         raise ElementTypeError(
-            f"{what}: {value!r} beside {element!r}",
+            f"{what}: {value!r} cannot be combined with {element!r}",
             found=of_type(value),
-            fix="True or False beside BOOL only; comparisons give BOOL",
+            fix="combine True or False only with BOOL, such as the result of a comparison",
         )
     if kind == "int" and isinstance(value, float):
         raise ElementTypeError(
-            f"{what}: {value!r} beside {element!r}",
-            found=f"{element!r} holds whole numbers",
-            fix=f"{round(value)}, or ops.cast(x, FLOAT)" if math.isfinite(value) else "ops.cast",
+            f"{what}: {value!r} cannot be combined with {element!r}",
+            found=f"{element!r} stores whole numbers",
+            fix=f"use {round(value)}, or ops.cast(x, FLOAT)"
+            if math.isfinite(value)
+            else "use ops.cast(x, FLOAT)",
         )
-    made = _fitted(value, element)
-    if made is None:
+    fitted = _fitted(value, element)
+    if fitted is None:
         raise SizeOverflowError(
             f"{what}: {clipped(value)} does not fit {element!r}",
             found=_range_text(element),
-            fix="a number of that range, or ops.cast to a larger type first",
+            fix="use a number in that range, or ops.cast to a larger type first",
         )
-    return Number(made, element)
+    return Number(fitted, element)
 
 
 def _fitted(value: bool | int | float, element: ElementClass) -> np.generic | None:
@@ -231,38 +233,38 @@ def _fitted(value: bool | int | float, element: ElementClass) -> np.generic | No
         except OverflowError:
             return None
         with np.errstate(over="ignore"):
-            # As in a store: to float32 first, then to HALF.
+            # Rounded as in a store: to float32 first, then to HALF.
             rounded: np.generic = np.float32(exact).astype(dtype)
         return None if math.isfinite(exact) and not np.isfinite(rounded) else rounded
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         if not limits.min <= value <= limits.max:
             return None
-    made: np.generic = np.array(value, dtype)[()]  # type: ignore[assignment]
-    return made
+    number: np.generic = np.array(value, dtype)[()]  # type: ignore[assignment]
+    return number
 
 
 def _range_text(element: ElementClass) -> str:
     limits: Any = (np.finfo if element.dtype.kind == "f" else np.iinfo)(element.dtype)
-    return f"{element!r} holds {limits.min:,} to {limits.max:,}"
+    return f"{element!r} ranges from {limits.min:,} to {limits.max:,}"
 
 
 # -- powers ----------------------------------------------------------------------------------------
 
 
 def _power(base: Expr, exponent: bool | int | float) -> Expr | None:
-    """Return a power by a number as products and roots; None if there is no short form."""
+    """Return a power with a number as exponent as products and roots; None if it is not short."""
     is_float = kind_of(base.element_type) == "float"
     if not is_float and isinstance(exponent, int) and exponent < 0:
         raise ElementTypeError(
             f"'**': {_shown(base)} is {base.element_type!r}, and {exponent} is negative",
             found="whole numbers have no reciprocals",
-            fix="ops.cast(x, FLOAT) first",
+            fix="use ops.cast(x, FLOAT) first",
         )
     if isinstance(exponent, bool) or kind_of(base.element_type) not in ("float", "int"):
         return None
     if not is_float and isinstance(exponent, float):
-        return None  # an integer operand cannot take it
+        return None  # not valid with an integer operand
     if is_float and exponent in (0.5, -1):  # not -0.5: 1 / sqrt(-0.0) has the other sign
         return apply({0.5: "sqrt", -1: "reciprocal"}[float(exponent)], base)
     is_whole = isinstance(exponent, int) or float(exponent).is_integer()
@@ -311,10 +313,10 @@ def _misshapen(
     sizes = [each.shape[at] for each, at in zip((one, other), dims, strict=True)]
     fix = "make the sizes equal, or one of them 1"
     if len(other.shape) == 1 and other.shape[0] in one.shape:
-        fix = f"{_shown(other)} along another dimension: reshape it to sizes of 1 behind it"
+        fix = f"reshape {_shown(other)} with sizes of 1 at the end for another dimension"
     return TensorCreationError(
-        f"{_called(operation)}: {_shown(one)} has size {sizes[0]:,} in dimension {dims[0]}, "
-        f"{_shown(other)} size {sizes[1]:,} in dimension {dims[1]}",
+        f"{_called(operation)}: {_shown(one)} has size {sizes[0]:,} in dimension {dims[0]}, but "
+        f"{_shown(other)} has size {sizes[1]:,} in dimension {dims[1]}",
         found=f"shapes {one.shape} and {other.shape}",
         fix=fix,
     )
@@ -334,7 +336,7 @@ def cast(value: object, to: object) -> Expr:
     for each in (element, operand.element_type):
         if each is not None and kind_of(each) is None:
             raise ElementTypeError(
-                f"ops.cast: {each!r} needs metadata, which an expression has not",
+                f"ops.cast: {each!r} needs metadata, which an expression does not have",
                 found=repr(operand),
                 fix=_QUARTER,
             )
@@ -349,18 +351,18 @@ def iota(shape: int | Iterable[int], to: object = INT, start: int = 0) -> Expr:
         start = operator.index(start)
     except TypeError:
         raise TensorCreationError(
-            f"ops.iota({clipped(shape)}, start={clipped(start)}): these are whole numbers",
+            f"ops.iota({clipped(shape)}, start={clipped(start)}) needs whole numbers",
             found=f"{of_type(shape)} and {of_type(start)}",
-            fix="ops.iota((2, 3), start=1); ops.cast(..., FLOAT) * 0.5 makes steps of 0.5",
+            fix="ops.iota((2, 3), start=1), with ops.cast(..., FLOAT) * 0.5 for steps of 0.5",
         ) from None
     if any(size < 0 for size in sizes):
         raise TensorCreationError(
-            f"ops.iota({clipped(shape)}): a size is below 0", fix="sizes from 0"
+            f"ops.iota({clipped(shape)}): a size is negative", fix="use sizes from 0"
         )
     element = element_type(to)  # type: ignore[arg-type]
     if kind_of(element) is None:
         raise ElementTypeError(
-            f"ops.iota: whole numbers of {element!r}", fix="ops.iota((2, 3), INT)"
+            f"ops.iota: {element!r} is not an integer type", fix="ops.iota((2, 3), INT)"
         )
     last = start + max(math.prod(sizes) - 1, 0)
     for each in (start, last):
@@ -379,15 +381,15 @@ def reduction(
 ) -> Expr:
     """Return a reduction; `dims` is a dimension, several, or None for all.
 
-    "min" and "max" of no elements are refused, unless the limits of the type are allowed.
+    "min" and "max" of no elements are refused, unless `may_be_empty`: the limits of the type.
     """
     called = called or f"ops.{REDUCTIONS.get(how, how)}"
     operand = as_expr(value, called)
     if isinstance(operand, Weak):
         raise ElementTypeError(
-            f"{called}: {clipped(value)} is one number",
+            f"{called}: {clipped(value)} is a single number",
             found=of_type(value),
-            fix="a tensor or an expression",
+            fix="pass a tensor or an expression",
         )
     listed, keepdims = _dims(dims, called), checked_truth(keepdims, f"{called}: keepdims")
     if operand.is_open:
@@ -399,22 +401,24 @@ def reduction(
             raise TensorIndexError(
                 f"{called}: dimension {given} of {_shown(operand)}, which has {rank}",
                 found=repr(operand),
-                fix=f"a dimension from {-rank} to {rank - 1}" if rank else "no dimensions: ()",
+                fix=f"use a dimension from {-rank} to {rank - 1}"
+                if rank
+                else "pass no dimensions: ()",
             )
     if len({*chosen}) < len(chosen):
         raise TensorIndexError(
             f"{called}: a dimension is listed twice: {clipped(dims)}",
             found=repr(operand),
-            fix="each dimension once",
+            fix="list each dimension once",
         )
     _check_reducible(how, operand, called)
     if how in ("min", "max") and not may_be_empty and any(operand.shape[d] == 0 for d in chosen):
-        kept = math.prod(size for d, size in enumerate(operand.shape) if d not in chosen)
-        if kept:
+        results = math.prod(size for d, size in enumerate(operand.shape) if d not in chosen)
+        if results:
             raise TensorCreationError(
                 f"{called} of no elements of {_shown(operand)}",
                 found=repr(operand),
-                fix=f"dimensions of at least one element; {called} of nothing has no value",
+                fix="reduce dimensions with at least one element",
             )
     sizes = enumerate(operand.shape)
     shape = tuple(1 if d in chosen else n for d, n in sizes if keepdims or d not in chosen)
@@ -430,14 +434,14 @@ def contraction(
     what: str = "'@'",
     call: str = "ops.matmul({}, {})",
 ) -> Contraction:
-    """Return a matrix product of type `result`, or that of the operands; `call` is for messages."""
+    """Return a matrix product of type `result` or of the operands; `call` is for messages."""
     one, other = as_expr(left, what), as_expr(right, what)
     for node, value in ((one, left), (other, right)):
         if isinstance(node, Weak):
             raise ElementTypeError(
                 f"{what}: {clipped(value)} is not a matrix",
                 found=of_type(value),
-                fix=f"a * {clipped(value)} multiplies each element",
+                fix=f"use a * {clipped(value)} to multiply each element",
             )
     if one.is_open or other.is_open:
         return Contraction(one, other, how, None, result)
@@ -446,11 +450,11 @@ def contraction(
         is_same = element is other.element_type
         raise ElementTypeError(
             f"{what}: {_shown(one)} is {element!r}, {_shown(other)} is {other.element_type!r}",
-            found=f"shapes {one.shape} and {other.shape}; the AMP unit multiplies HALF, or FLOAT",
+            found=f"shapes {one.shape} and {other.shape}; the AMP unit multiplies HALF or FLOAT",
             fix=f"ops.cast({_written(other)}, {element!r})"
             if not is_same and element in (FLOAT, HALF)
-            else f"ops.cast({_written(one)}, FLOAT), exact for whole numbers up to 2**24; "
-            "or ops.sum(a[:, :, None] * b, 1) of integers, exact as they wrap",
+            else f"use ops.cast({_written(one)}, FLOAT), exact for whole numbers up to 2**24, or "
+            "ops.sum(a[:, :, None] * b, 1), whose integers wrap around",
         )
     shape = product_shape(one.shape, other.shape)
     if shape is None:
@@ -458,7 +462,7 @@ def contraction(
         names = (_text(one), _text(other)) if is_code else None
         raise TensorCreationError(
             f"{what}: shapes {one.shape} of {_shown(one)} and {other.shape} of {_shown(other)} "
-            "do not fit",
+            "do not match",
             found=shape_misfit(one.shape, other.shape),
             fix=possible_product(names, one.shape, other.shape, call),
         )
@@ -476,14 +480,14 @@ def _dims(dims: object, called: str) -> tuple[int, ...] | None:
         raise TensorIndexError(
             f"{called}: {clipped(dims)} are not valid dimensions",
             found=of_type(dims),
-            fix="a number, or a list such as [0, 1]; left out, all dimensions",
+            fix="pass a number, or a list such as [0, 1], or leave it out for all dimensions",
         ) from None
 
 
 def _check_reducible(how: str, operand: Expr, called: str) -> None:
     kind: Kind | None = kind_of(operand.element_type)
     is_logical = how.startswith("logical")
-    fix = "a comparison, such as x > 0" if is_logical else "ops.cast(x, FLOAT) first"
+    fix = "pass a comparison, such as x > 0" if is_logical else "use ops.cast(x, FLOAT) first"
     if kind is None or is_logical != (kind == "bool"):
         raise ElementTypeError(
             f"{called}: {_shown(operand)} is {operand.element_type!r}",
@@ -506,7 +510,7 @@ _NUMPYS_NAMES = {
     "right_shift": "shift_right",
     "rint": "round",
 }
-"""Operations with other names in NumPy."""
+"""Operations with different names in NumPy."""
 
 NUMPYS_REDUCTIONS = {
     "add": "sum",
@@ -516,7 +520,7 @@ NUMPYS_REDUCTIONS = {
     "logical_and": "all",
     "logical_or": "any",
 }
-"""Reductions, by the NumPy function that has them as its `reduce`."""
+"""Reductions, by the NumPy function whose `reduce` computes them."""
 
 NUMPYS_SCANS = {"add": "cumulative_sum", "multiply": "cumulative_product"}
 """Scans, by the NumPy function that has them as its `accumulate`."""
@@ -525,7 +529,7 @@ NUMPYS_SCANS = {"add": "cumulative_sum", "multiply": "cumulative_product"}
 def of_numpy(operand: Operand, function: str, method: str, inputs: Sequence[object]) -> object:
     """Return the expression for an operator between a NumPy number and an operand.
 
-    Raises ElementTypeError for functions of NumPy, with the operation to use instead.
+    Raises ElementTypeError for NumPy functions, with the operation to use instead.
     """
     name = _NUMPYS_NAMES.get(function, function)
     is_beside = any(isinstance(each, np.generic | np.ndarray) for each in inputs)
@@ -549,9 +553,9 @@ def in_place(operand: Operand, symbol: str, other: object) -> ElementTypeError:
     one, two = (clipped_text(formula(as_expr(each, what)), _SHOWN) for each in (operand, other))
     one = clipped_text(operand._as_written(), _SHOWN) or one
     two = f"({two})" if " " in two else two
-    fix = f"ops.assign({one}, {one} {symbol} {two}) records the change"
+    fix = f"record the change: ops.assign({one}, {one} {symbol} {two})"
     if isinstance(operand, Expr):
-        fix = f"e = e {symbol} {two} is another expression; ops.assign(t, e) stores one in a tensor"
+        fix = f"write e = e {symbol} {two}, or ops.assign(t, e) to store it in a tensor"
     return ElementTypeError(
         f"{what}: nothing is changed while a graph is built",
         found=f"{one} {symbol}= {two}",
@@ -581,9 +585,9 @@ def product_shape(one: Shape, other: Shape) -> Shape | None:
 def shape_misfit(one: Shape, other: Shape) -> str:
     """Return the reason why two shapes do not match."""
     if not one or not other:
-        return "a number has no rows; a * b multiplies each element"
+        return "a number has no rows; use a * b to multiply each element"
     if one[-1] == other[-2:][0]:
-        return "dimensions before the last two are equal, or 1"
+        return "dimensions before the last two must be equal, or 1"
     return f"each row of the left has {one[-1]:,}, each column of the right {other[-2:][0]:,}"
 
 
@@ -598,13 +602,13 @@ def possible_product(names: tuple[str, str] | None, one: Shape, other: Shape, ca
                 how = call.format(left, right) if names else f"{left}, by {right}"
                 return f"{how}: {shape} by {other_shape}"
     depth = one[-1] if one else 1
-    return f"a right operand of shape ({depth}, columns); no transposition of the two fits"
+    return f"use a right operand of shape ({depth}, columns); no transposition of the two matches"
 
 
 def _as_matrix(name: str | None, side: str, shape: Shape, vector: Shape) -> list[tuple[str, Shape]]:
-    """Return the matrices that an operand may stand for, with the code that makes them.
+    """Return the matrices as which an operand may be meant, with the code that creates them.
 
-    `vector` is its shape if it is a vector; `side` is its name in the text.
+    `vector` is the shape to use for a vector; `side` is the operand's name in the text.
     """
     text = name or f"the {side} operand"
     transposed, reshaped = (".T", ".reshape") if name else (", transposed", ", reshaped to ")

@@ -1,8 +1,8 @@
-"""NumPy's names: supported ones, and replacements for the others.
+"""NumPy's names: supported names, and replacements for the others.
 
 For example:
 
-    ops.sum(x, axis=0)      `axis` is accepted wherever `dims` or `dim` is
+    ops.sum(x, axis=0)      `axis` is accepted as well as `dims` or `dim`
     x.sum(), x.astype(...)  methods of `Operand`, equivalent to functions of `poplite.ops`
     x.std(), ops.arange     refused with a replacement, as np.sum(x) is
 """
@@ -32,7 +32,7 @@ _NOT_GIVEN = object()
 
 
 def operations_on_use(package: str) -> Face:
-    """Return `__all__`, `__getattr__` and `__dir__` of a package of operations, imported late.
+    """Return `__all__`, `__getattr__` and `__dir__` for a package of operations, imported on use.
 
     Functions with a `dims` or `dim` argument also accept `axis`, and errors about arguments use the
     names in the package.
@@ -73,7 +73,7 @@ def _taking_axis(function: Callable[..., Any], dims: str) -> Callable[..., Any]:
 
 
 def repeated_argument(function: str, dims: str, given: object, axis: object) -> TensorIndexError:
-    """Return the error for dimensions that are given under both names."""
+    """Return the error for dimensions that are passed under both names."""
     return TensorIndexError(
         f"{function}: dimensions are given twice",
         found=f"{dims}={clipped(given, 40)} and axis={clipped(axis, 40)} are the same argument",
@@ -82,16 +82,16 @@ def repeated_argument(function: str, dims: str, given: object, axis: object) -> 
 
 
 def refused_of_numpy(operand: Operand, function: str, name: str = "") -> ElementTypeError:
-    """Return the error for a NumPy function that is called with an operand, and its replacement.
+    """Return the error for a NumPy function called with an operand, which names a replacement.
 
-    `function` is its name in NumPy, and `name` the one in `ops`, if it differs.
+    `function` is its name in NumPy, and `name` the name in `ops`, if it differs.
     """
     ours = name or function.rpartition(".")[2]
     fix = _OF_METHODS.get(ours) or ((place := _place_of(ours)) and f"{place}(x, ...)")
     return ElementTypeError(
-        f"np.{function}: NumPy computes values, and an operand holds none while a graph is built",
+        f"np.{function}: NumPy computes values, but an operand has none while a graph is built",
         found=repr(operand),
-        fix=fix or f"np.{function} of engine.read(x), after a run",
+        fix=fix or f"use np.{function} of engine.read(x), after a run",
     )
 
 
@@ -110,7 +110,7 @@ _FUNCTIONS = {
     "astype": "ops.cast(x, element_type)",
     "average": "ops.mean(x, dims)",
     "bmm dot inner matmul vdot mm mv": "a @ b, or ops.matmul(a, b)",
-    "broadcast_to": "operands are broadcast by themselves; x.broadcast(n, dim) repeats a dimension",
+    "broadcast_to": "x.broadcast(n, dim) to repeat a dimension; operands are broadcast implicitly",
     "concat concatenate cat hstack vstack": "pl.concat(tensors, dim)",
     "conv2d conv1d conv": "ops.convolution(x, weights)",
     "cumprod": "ops.cumulative_product(x, dim)",
@@ -130,7 +130,7 @@ _FUNCTIONS = {
     "left_shift": "ops.shift_left(x, n), or x << n",
     "linspace": "graph.add_constant(element_type, (n,), np.linspace(...))",
     "logsumexp": "ops.log_sum_exp(x, dims)",
-    "median quantile percentile": "ops.sort(x), and an element of the middle",
+    "median quantile percentile": "ops.sort(x), and take the middle element",
     "mod": "ops.remainder(x, y), or x % y",
     "mul": "ops.multiply(x, y), or x * y",
     "ne": "ops.not_equal(x, y)",
@@ -157,7 +157,7 @@ _FUNCTIONS = {
     "var": "ops.variance(x, dims)",
     "norm": "ops.sqrt(ops.sum(x * x, dims))",
     "atleast_1d atleast_2d": "x[None], or x.expand([dim])",
-    "ascontiguousarray": "ops.copy(x, y) records a copy to y; every view can be read as it is",
+    "ascontiguousarray": "ops.copy(x, y) records a copy to y; every view can be read directly",
     "column_stack dstack": "pl.stack(tensors, dim), or pl.concat(tensors, dim)",
     "count_nonzero": "ops.sum(ops.where(ops.equal(x, 0), 0, 1))",
     "diag diagonal": "x.flatten()[:: n + 1], for n columns",
@@ -170,12 +170,12 @@ _FUNCTIONS = {
     "rollaxis": "x.dim_roll(dim, new)",
     "solve": "ops.linalg.inverse(a) @ b; for triangular a, ops.linalg.triangular_solve(a, b)",
     "trace": "ops.sum(x.flatten()[:: n + 1]), for n columns",
-    "nonzero argwhere flatnonzero": "shapes are fixed when a graph is built: ops.where(p, a, b)",
+    "nonzero argwhere flatnonzero": "ops.where(p, a, b), since shapes are fixed in a graph",
 }
 
 _METHODS = {
-    "at": "x[i] is a view; ops.assign(x[i], value) stores",
-    "copy clone": "ops.copy(x, y) records a copy to y; graph.clone(x) makes a variable like x",
+    "at": "ops.assign(x[i], value), which stores to the view x[i]",
+    "copy clone": "ops.copy(x, y) to copy to y; graph.clone(x) for a variable like x",
     "fill": "ops.fill(x, number)",
     "flat": "x.flatten()",
     "item tolist numpy cpu": "engine.read(x) after a run",
@@ -194,11 +194,11 @@ def _by_name(table: Mapping[str, str]) -> dict[str, str]:
 
 _ELEMENT_TYPES = {str(each.dtype): f"pl.{each}" for each in NUMPY_TYPES} | _by_name(
     {
-        "float single": "pl.FLOAT, of 32 bits",
-        "half bfloat16": "pl.HALF, IEEE's float of 16 bits",
-        "double float64": "pl.FLOAT: no tile stores floats of 64 bits",
-        "int": "pl.INT, of 32 bits, or pl.LONGLONG, of 64",
-        "uint": "pl.UNSIGNED_INT, of 32 bits, or pl.UNSIGNED_LONGLONG, of 64",
+        "float single": "pl.FLOAT, with 32 bits",
+        "half bfloat16": "pl.HALF, the 16-bit float of IEEE",
+        "double float64": "pl.FLOAT, since tiles cannot store 64-bit floats",
+        "int": "pl.INT, with 32 bits, or pl.LONGLONG, with 64",
+        "uint": "pl.UNSIGNED_INT, with 32 bits, or pl.UNSIGNED_LONGLONG, with 64",
         "long longlong": "pl.LONGLONG",
         "bool_": "pl.BOOL",
         "short": "pl.SHORT",
@@ -250,11 +250,11 @@ _NAMES = """
 """
 
 _OPERATIONS = frozenset(_NAMES.split())
-"""Functions without a method, listed here so that a tensor need not load them."""
+"""Functions without a method, listed here so that tensors do not load their modules."""
 
 
 def absent_function(package: str, name: str) -> AttributeError:
-    """Return the error for a name that a package does not have, with an equivalent."""
+    """Return the error for a name that a package does not have, which names an equivalent."""
     instead = None if name.startswith("_") else _place_of(name) or _OF_FUNCTIONS.get(name)
     instead = instead or _ELEMENT_TYPES.get(name) or _BITS.get(name)
     if name in _POPLIBS:
@@ -280,7 +280,7 @@ def _close_name(name: str, own: Sequence[str]) -> str:
 def absent_method(operand: Operand, name: str, otherwise: str = "") -> AttributeError:
     """Return the error for a name that a tensor or an expression does not have.
 
-    `otherwise` is the remedy for a name that only tensors have.
+    `otherwise` is the remedy for names that only tensors have.
     """
     tensors: list[type] = getmro(type(operand))[-2].__subclasses__() if otherwise else []
     instead = _OF_METHODS.get(name)
@@ -311,14 +311,14 @@ class AbsentName(Absent):
 
 
 def refuse_absent_names(cls: T) -> T:
-    """Add the names that neither a class nor a base has; `dir` omits them."""
+    """Add the names that a class and its bases lack; `dir` omits them."""
     for name in {*_OF_METHODS, *_OPERATIONS} - set(dir(cls)):
         setattr(cls, name, AbsentName(name))
     return cls
 
 
 def _place_of(name: str) -> str | None:
-    """Return the name with the package that exports it."""
+    """Return a name with the package that exports it, or None."""
     return next((f"{package}.{name}" for package, names in _shown() if name in names), None)
 
 

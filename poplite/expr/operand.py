@@ -3,8 +3,8 @@
 For example:
 
     x + 1        an expression: nothing is computed or stored until `ops.map` records it
-    x < y        an expression too; `==` of two tensors compares views, `ops.equal` elements
-    x += 1       is refused: `ops.assign(x, x + 1)` records it
+    x < y        an expression, too; `==` of two tensors compares views, `ops.equal` elements
+    x += 1       refused: use `ops.assign(x, x + 1)`
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _OF_SHAPE = ("shape", "ndim", "size")
 
 
 def _of(name: str, *operands: object) -> Expr:
-    from poplite.expr.build import apply  # imported late: it makes nodes, which are operands
+    from poplite.expr.build import apply  # imported late: it creates nodes, which are operands
 
     return apply(name, *operands)
 
@@ -59,8 +59,8 @@ class Operand(metaclass=ListsPresent):
     """A tensor, or an expression of tensors.
 
     Operators return expressions (`poplite.ops` has the operations without an operator). They behave
-    as in NumPy: shapes are broadcast, `//` and `%` round down, `>>` keeps the sign. Python numbers
-    take the element type of the other operand, which must be able to hold them.
+    as in NumPy: shapes are broadcast, `//` and `%` round down, `>>` preserves the sign. Python
+    numbers take the element type of the other operand, which they must fit.
     """
 
     __slots__ = ()
@@ -83,7 +83,7 @@ class Operand(metaclass=ListsPresent):
         return CalledInt(math.prod(self.shape))
 
     def _read_as(self, others: Iterable[object] = ()) -> Operand:
-        """Return the tensor that is read for this operand among others, usually itself."""
+        """Return the tensor to read for this operand, usually the operand itself."""
         return self
 
     def _is_same(self, other: Operand) -> bool | None:
@@ -113,7 +113,7 @@ class Operand(metaclass=ListsPresent):
             return found if found is NotImplemented else Equality(not found)
 
     def _compared(self, symbol: str, other: object) -> Equality:
-        """Return whether it is the same as another object; raise if that holds numbers."""
+        """Return whether it is the same as another object; raise if that contains numbers."""
         same = self._is_same(other) if isinstance(other, Operand) else None
         if same is not None:
             return Equality(same)
@@ -124,7 +124,7 @@ class Operand(metaclass=ListsPresent):
         return Equality(False) if is_plain or other is None else NotImplemented
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: object, **_: object) -> object:
-        """Accept the operators of NumPy numbers, and refuse NumPy functions."""
+        """Accept operators with NumPy numbers, and refuse NumPy functions."""
         from poplite.expr.build import of_numpy
 
         return of_numpy(self, ufunc.__name__, method, inputs)
@@ -132,7 +132,7 @@ class Operand(metaclass=ListsPresent):
     def __array_function__(
         self, function: Any, _: object, arguments: tuple[Any, ...], options: dict[str, Any]
     ) -> object:
-        """Answer NumPy's queries about shapes, and refuse its other functions."""
+        """Accept NumPy's functions about shapes, and refuse all others."""
         if function.__name__ in _OF_SHAPE:
             return function._implementation(*arguments, **options)
         module = function.__module__.removeprefix("numpy").removeprefix(".")
@@ -299,7 +299,7 @@ def _refusing_in_place(symbol: str) -> Callable[[Operand, object], NoReturn]:
     return method
 
 
-# Not written in the class body: type checkers then refuse these on their own.
+# Not written in the class body, so that type checkers refuse these.
 for _method, _symbol in {
     **{"add": "+", "sub": "-", "mul": "*", "matmul": "@", "truediv": "/", "floordiv": "//"},
     **{"mod": "%", "pow": "**", "lshift": "<<", "rshift": ">>", "and": "&", "or": "|", "xor": "^"},
@@ -313,7 +313,7 @@ def as_read(value: Any, *others: object) -> Any:
 
 
 # -- equality of operands --------------------------------------------------------------------------
-# `==` returns a truth value of its own kind, or raises an error.
+# `==` returns a special truth value, or raises an error.
 #
 #     a == b       whether two tensors are the same elements of the same variables
 #     x == 2       refused: no tensor is a number, and `ops.equal(x, 2)` compares elements
@@ -326,12 +326,12 @@ _NAMES = {"==": "equal", "!=": "not_equal"}
 
 
 def equal_instead(module: str = "ops") -> str:
-    """Return the remedy if elements were to be compared."""
-    return f"{module}.equal(a, b) or {module}.not_equal(a, b), which compare elements"
+    """Return the remedy for comparing elements."""
+    return f"compare elements with {module}.equal(a, b) or {module}.not_equal(a, b)"
 
 
 class Equality(HoldsNoValues):
-    """Whether two tensors show the same elements: the result of `a == b` for tensors.
+    """Whether two tensors view the same elements: the result of `a == b` for tensors.
 
     It works in `if`, `assert`, `in`, `not`, `and` and `or`, and `bool(...)` converts it to a Python
     bool. Operations refuse it.
@@ -359,9 +359,9 @@ class Equality(HoldsNoValues):
         return f"<same elements: {self._truth} (not {self.module}.equal)>"
 
     def refused(self, what: str) -> ElementTypeError:
-        """Return the error for a call, `what`, that received it as a value."""
+        """Return the error for passing it as a value to the call `what`."""
         return ElementTypeError(
-            f"{what}: '==' of two tensors compares what they are, not their values",
+            f"{what}: '==' of two tensors compares which elements they view, not their values",
             found=f"{bool(self)}, decided while the graph is built",
             fix=equal_instead(self.module),
         )
@@ -433,18 +433,18 @@ JOINS_TRUTHS = frozenset(
 
 
 def check_no_truth(what: str, values: Iterable[object], module: str = "ops") -> None:
-    """Raise for Python truth values where those of elements are combined or decide."""
+    """Refuse Python bools as operands of operations on truth values of elements."""
     for value in values:
         if isinstance(value, bool | np.bool_):
             raise ElementTypeError(
-                f"{what}: {value!r} is one truth value of Python's, not one for each element",
+                f"{what}: {value!r} is a Python bool, not a truth value for each element",
                 found=f"{of_type(value)}, decided while the graph is built",
-                fix=f"{equal_instead(module)}; where it is meant, Python's own `if` decides by it",
+                fix=f"{equal_instead(module)}, or use Python's `if` with the bool",
             )
 
 
 def is_value(other: object) -> bool:
-    """Return whether an object holds numbers, or may, so that no tensor is equal to it."""
+    """Return whether an object contains or may contain numbers, so that no tensor equals it."""
     if isinstance(other, str | bytes | type):
         return False
     return isinstance(other, Number | Iterable | Equality) or hasattr(type(other), "__array__")
@@ -456,7 +456,7 @@ def not_compared(symbol: str, kind: str, one: str, other: object, module: str) -
         other = other[()]  # as NumPy passes its numbers
     right = clipped(other)
     return ElementTypeError(
-        f"'{symbol}' of {kind}: it holds no values while a graph is built",
+        f"'{symbol}' of {kind}: it has no values while a graph is built",
         found=clipped_text(f"{one} {symbol} {right}", 160),
-        fix=f"{module}.{_NAMES[symbol]}(a, b) compares elements",
+        fix=f"compare elements with {module}.{_NAMES[symbol]}(a, b)",
     )

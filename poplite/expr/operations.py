@@ -2,7 +2,7 @@
 
 The text of an operation is an expression in `compute`, with `{0}`, `{1}`, ... for its operands,
 which are locals, and `{T}` for the element type of the result. Its value is stored in that type
-before it is used: integers wrap, HALF rounds, so that an expression has the same bits whether it
+before it is used (integers wrap, HALF rounds), so that an expression has the same bits whether it
 is computed in one vertex or in several.
 
     add           FLOAT   a + b             HALF   HALF(a + b)       INT   INT(a + b)
@@ -48,11 +48,12 @@ class ElementOperation:
             those integers, if they differ.
         symbol: its Python operator, if there is one.
         gives: "same" for the type of its operands, or BOOL.
-        is_exact: whether its result is a number of the type already, without rounding.
-        other_kind: names of the types for which the text gives another kind of number than their
-            elements: signed for unsigned, or a Python float for a float32. It is then converted.
+        is_exact: whether its result is a number of the type, without rounding.
+        other_kind: names of the types for which the text gives a different kind of number from
+            their elements, such as signed for unsigned, or a Python float for a float32. The
+            result is then converted.
         helpers: names of functions in `HELPERS` that the text calls.
-        fixes: what to write instead for operands of other kinds.
+        fixes: remedies for operands of the wrong kind.
     """
 
     name: str
@@ -271,7 +272,7 @@ def _functions() -> None:
     _add("sigmoid", 1, ["float"], "_sigmoid_times({0}, 1.0)", helpers=sigmoid)
     _add("softplus", 1, ["float"], "_softplus({0})", helpers=("_softplus",))
     _add("relu", 1, ["float"], "np.maximum({0}, 0.0)", is_exact=True)
-    # 0 times the least number is -0.0, the limit; 0 times -inf would be NaN.
+    # 0 times the smallest number is -0.0, the limit; 0 times -inf would be NaN.
     above = "({0} if {0} > -3.4028234663852886e+38 else -3.4028234663852886e+38)"
     _add("swish", 1, ["float"], f"_sigmoid_times({{0}}, {above})", helpers=sigmoid)
     _add("gelu_erf", 1, ["float"], f"0.5 * {above} * math.erfc({{0}} * -0.7071067811865476)")
@@ -295,7 +296,7 @@ CAST = ElementOperation("cast", 1, {})
 
 
 def cast_text(source: ElementClass, target: ElementClass) -> str:
-    """Return the text of a cast in `compute`: integers are truncated, floats rounded to nearest."""
+    """Return the text of a cast in `compute`: to integers by truncation, to floats by rounding."""
     kind = kind_of(source), kind_of(target)
     if kind[1] == "bool":
         return "{0}" if kind[0] == "bool" else "{0} != 0"

@@ -43,11 +43,11 @@ class Expr(Operand):
     no memory or time on a device. Two expressions are the same only if they are one object.
 
     Attributes:
-        operands: the expressions from which it is made.
+        operands: the expressions that it consists of.
         shape: the size of each dimension; None while it has arguments (`ops.arg`).
         element_type: the type of its elements; None while it has arguments.
-        location: the user's line that made it.
-        label: the function that a user called, if that consists of several operations; else empty.
+        location: the user's line that created it.
+        label: the function that a user called, if that consists of several operations; else "".
         origin: the operation of another layer that it belongs to, repeated in notes; else None.
 
     >>> import poplite as pl
@@ -98,7 +98,7 @@ class Expr(Operand):
     def _known_shape(self) -> Shape:
         if self._shape is None:
             raise _refused(
-                self, "an expression with arguments has no shape yet", "ops.map(e, [tensors])"
+                self, "an expression with arguments has no shape yet", "use ops.map(e, [tensors])"
             )
         return self._shape
 
@@ -120,59 +120,59 @@ class Expr(Operand):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            raise absent_method(self, name, f"take it of the operands, or {_STORE}")
+            raise absent_method(self, name, f"use the operands, or {_STORE}")
 
     def __bool__(self) -> NoReturn:
         raise _refused(
             self,
             "an expression has no truth value",
-            "ops.where(p, a, b) and ops.maximum(a, b) choose by element; "
-            "`with ops.if_(ops.all(x > 0)):` branches, ops.while_ repeats",
+            "use ops.where(p, a, b) or ops.maximum(a, b) for each element, or branch: "
+            "`with ops.if_(ops.all(x > 0)):`, or ops.while_",
         )
 
     def __len__(self) -> NoReturn:
-        raise _refused(self, "len of an expression", "its shape: e.shape[0]")
+        raise _refused(self, "an expression has no len", "use its shape: e.shape[0]")
 
     def __iter__(self) -> NoReturn:
-        raise _refused(self, "an expression is not iterated", _STORE)
+        raise _refused(self, "an expression cannot be iterated", _STORE)
 
     def __contains__(self, value: object) -> NoReturn:
         raise _refused(self, "'in' an expression", _STORE)
 
     def __getitem__(self, key: object) -> NoReturn:
-        raise _refused(self, "an expression is not indexed", f"index its operands, or {_STORE}")
+        raise _refused(self, "an expression cannot be indexed", f"index its operands, or {_STORE}")
 
     @property
     def T(self) -> NoReturn:
         """Refused: an expression cannot be transposed; its operands can."""
         fix = f"transpose its operands, x.T + y.T, or {_STORE}, and t.T"
         if isinstance(self, Contraction):
-            fix = f"(a @ b).T is b.T @ a.T; or {_STORE}, and t.T"
+            fix = f"use b.T @ a.T, which equals (a @ b).T, or {_STORE}, and t.T"
         elif not isinstance(self, Applied):
             fix = f"{_STORE}, and t.T"
-        raise _refused(self, "an expression is not transposed", fix)
+        raise _refused(self, "an expression cannot be transposed", fix)
 
     def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
         raise _refused(
             self,
-            "an expression holds no values",
-            f"{_STORE}; engine.read(t) returns them after a run",
+            "an expression has no values",
+            f"{_STORE}, and call engine.read(t) after a run",
         )
 
 
 _STORE = "store it first: t = ops.map(expression)"
-_INDEX = "i.tensor is the index of a loop as a tensor, and i + 0 an expression of it"
+_INDEX = "use i.tensor for the index of a loop as a tensor, or i + 0 as an expression"
 
 _REFUSED = {
-    "divmod rdivmod": ("divmod of an expression", "x // y and x % y"),
-    "pos": ("unary '+' of an expression", "the expression itself"),
+    "divmod rdivmod": ("divmod of an expression", "use x // y and x % y"),
+    "pos": ("unary '+' of an expression", "use the expression without '+'"),
     "round": ("round of an expression", "ops.round(x)"),
     "floor": ("math.floor of an expression", "ops.floor(x)"),
     "ceil": ("math.ceil of an expression", "ops.ceil(x)"),
     "trunc": ("math.trunc of an expression", "ops.trunc(x)"),
     "float int complex index": (
-        "an expression holds no values",
-        f"{_STORE}; engine.read(t) returns them after a run",
+        "an expression has no values",
+        f"{_STORE}, and call engine.read(t) after a run",
     ),
 }
 
@@ -184,7 +184,7 @@ def has_many(value: object) -> bool:
 
 
 def stored_first(value: object, otherwise: str) -> str:
-    """Return the remedy where a tensor is needed: for an expression, to store it first."""
+    """Return the remedy if a tensor is needed: to store an expression first, or `otherwise`."""
     if isinstance(value, Equality):
         return equal_instead(value.module)
     if isinstance(value, Expr):
@@ -212,7 +212,7 @@ class Leaf(Expr):
 
 
 class Number(Expr):
-    """A number of an element type; `value` is a NumPy scalar of its dtype."""
+    """A number with an element type; `value` is a NumPy scalar of its dtype."""
 
     __slots__ = ("value",)
 
@@ -232,7 +232,7 @@ class Weak(Expr):
 
 
 class Argument(Expr):
-    """A placeholder for a tensor: `ops.arg(0)` is the first tensor given."""
+    """A placeholder for a tensor: `ops.arg(0)` is the first tensor passed."""
 
     __slots__ = ("number",)
 
@@ -242,7 +242,7 @@ class Argument(Expr):
 
 
 def labelled(expr: Expr, label: str) -> Expr:
-    """Set the label of an expression: the function that made it from several operations."""
+    """Set the label of an expression: the function that built it from several operations."""
     expr.label = label
     return expr
 
@@ -278,8 +278,8 @@ class Reduction(Expr):
 
     Attributes:
         how: "add", "mul", "min", "max", "logical_and" or "logical_or".
-        dims: the dimensions of the operand that are reduced, rising; while it has arguments, as
-            they were given, None for all.
+        dims: the dimensions of the operand that are reduced, ascending; while it has arguments,
+            as the user passed them, with None for all.
         keepdims: whether these dimensions stay, with size 1.
     """
 
@@ -321,10 +321,10 @@ class Contraction(Expr):
 
 
 class ViewExpr(Expr):
-    """A view of the tensors that hold other expressions.
+    """A view of the tensors that store other expressions.
 
     Attributes:
-        how: makes the view from these tensors. Equal ones make equal views.
+        how: creates the view from these tensors. Equal values create equal views.
     """
 
     __slots__ = ("how",)
@@ -341,7 +341,7 @@ class ViewExpr(Expr):
 
 
 OPERANDS = attrgetter("operands")
-"""What is below an expression, for walks."""
+"""The operands of an expression, for walks."""
 
 
 def new_parts(expr: Expr, seen: set[Expr] | None = None) -> Iterator[Expr]:
@@ -358,11 +358,11 @@ def viewed(
     shape: Shape,
     element: ElementClass,
 ) -> Expr:
-    """Return a view of the values of expressions: tensors at once, others once stored.
+    """Return a view of the values of expressions, which is created once they are all stored.
 
     Args:
         operands: the expressions to view.
-        how: makes the view from their tensors; it is compared and hashed to find equal views.
+        how: creates the view from their tensors; it is compared and hashed to find equal views.
         shape: the shape of the view.
         element: the element type of the view.
     """
@@ -378,14 +378,14 @@ def reshaped(x: Expr, shape: Shape) -> Expr:
 
 @frozen
 class Reshaped:
-    """Makes a view of a tensor in another shape."""
+    """Creates a view of a tensor in another shape."""
 
     shape: Shape
 
     def __call__(self, x: Any) -> Operand:
         """Return the view."""
-        made: Operand = x.reshape(self.shape)
-        return made
+        view: Operand = x.reshape(self.shape)
+        return view
 
 
 # -- expressions as text, with the names of their tensors ------------------------------------------
@@ -413,7 +413,7 @@ REDUCTIONS = {"add": "sum", "mul": "prod", "logical_and": "all", "logical_or": "
 """Names of reductions in `poplite.ops`, if they differ."""
 
 MOST_NODES, MOST_LEVELS = 200, 60
-"""Limits on the text of a formula: with shared parts, it can be very long, or very deep."""
+"""Limits for the text of a formula, which can be very long or deep if parts are shared."""
 
 
 def formula(expr: Expr, most_nodes: int = MOST_NODES) -> str:
@@ -433,7 +433,7 @@ def bracketed(
     most_nodes: int,
     most_levels: int,
 ) -> str:
-    """Return a tree as text with the necessary brackets, and dots where it is too long or deep."""
+    """Return a tree as text with the necessary brackets, with dots for parts that are too long."""
     left, levels = [most_nodes], [most_levels]
 
     def written(node: Any, above: int, is_right: bool = False) -> str:
@@ -449,7 +449,7 @@ def bracketed(
 
 
 def operation_name(expr: Expr) -> str:
-    """Return the name in `poplite.ops` of the outermost operation; empty without one."""
+    """Return the name in `poplite.ops` of the outermost operation, or ""."""
     if isinstance(expr, Reduction):
         return REDUCTIONS.get(expr.how, expr.how)
     if isinstance(expr, Contraction):
@@ -490,7 +490,7 @@ def _with_precedence(node: Expr, written: Writer) -> tuple[str, int]:
 
 
 def number_text(value: Any) -> tuple[str, int]:
-    """Return a number as text; a sign binds as unary minus, so that (-2) ** x keeps its meaning."""
+    """Return a number as text and its precedence; a negative number binds like unary minus."""
     text = repr(value)
     return text, PRECEDENCE["unary" if text.startswith("-") else "name"]
 

@@ -1,7 +1,7 @@
 """The parts of a graph: variables on tiles, tensors over them, compute sets of vertices.
 
-As in `poplite`, a name's module is imported when the name is first used: running an executable
-needs few of these modules.
+As in `poplite`, a name's module is imported when the name is first used, since running an
+executable needs few of these modules.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The graph: variables spread over tiles, computed by sets of vertices.
 
-Everything that a program works on is made with the methods of `Graph`. A call checks names,
+Everything that a program works on is created by the methods of `Graph`. A call checks names,
 types, shapes, tiles and edges immediately; properties of the complete program (elements without a
 tile, races) are checked when the graph is compiled::
 
@@ -100,12 +100,12 @@ class Parts:
 
     Attributes:
         names: the names of variables, compute sets and functions that are in use.
-        compute_sets: the compute sets, in the order in which they were made.
+        compute_sets: the compute sets, in order of creation.
         operations: the operations, in the order in which they were recorded.
-        handles: the objects that the host finds by name.
-        recorded_functions: the functions made by `graph_function`, by function and signature.
+        handles: the objects that the host accesses by name.
+        recorded_functions: the functions created by `graph_function`, by function and signature.
         function_buffers: the function buffers, by the name of their function.
-        working: virtual graphs in the form for operations, by the top-level numbers of their tiles.
+        working: virtual graphs prepared for operations, by the top-level numbers of their tiles.
     """
 
     space: Space
@@ -125,7 +125,7 @@ class Parts:
 )
 @refuse_copies(
     "call the function that builds the graph once more; pl.compile_graph(...).save(path) "
-    "keeps a compiled one"
+    "stores a compiled one"
 )
 class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
     """Variables, compute sets and vertices for one target.
@@ -158,12 +158,12 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """All variables and constants, in the order in which they were made."""
+        """All variables and constants, in order of creation."""
         return tuple(self.space.variables)
 
     @property
     def compute_sets(self) -> tuple[ComputeSet, ...]:
-        """All compute sets, in the order in which they were made."""
+        """All compute sets, in order of creation."""
         return tuple(self._parts.compute_sets)
 
     @property
@@ -177,7 +177,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         return CalledInt(sum(len(cs.vertices) for cs in self._parts.compute_sets))
 
     def scope(self, name: str) -> AbstractContextManager[None]:
-        """Prefix `name/` to the names made inside a `with` block; scopes can be nested.
+        """Add the prefix `name/` to names created in a `with` block; scopes can be nested.
 
         Args:
             name: one or more parts of a name, separated by `/`.
@@ -206,18 +206,18 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         initial_value: npt.ArrayLike | Mapping[int, npt.ArrayLike] | None = None,
         metadata: Tensor | QuarterMetadata | None = None,
     ) -> Tensor:
-        """Make a variable, and return the tensor of all its elements.
+        """Create a variable, and return the tensor of all its elements.
 
         Args:
             element_type: element type, or the NumPy dtype of one.
             shape: sizes of the dimensions; `()` is one element of rank 0.
-            name: name within the current scopes; a number is added if the name is in use.
+            name: name within the current scopes; a number is appended if the name is in use.
             mapping: "linear" spreads the elements evenly and in order over all tiles; a tile
                 number, or intervals for each tile, mean the same as in `set_tile_mapping`.
                 Without a mapping the elements have no tile yet.
             initial_value: as in `set_initial_value`.
             metadata: format and scale of QUARTER elements: a value, which becomes a constant on
-                tile 0, or a tensor of one QUARTER_METADATA element, which programs may change.
+                tile 0, or a tensor with one QUARTER_METADATA element, which programs may change.
 
         Returns:
             A tensor of that shape.
@@ -250,7 +250,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         mapping: Literal["linear"] | MappingLike | None = None,
         metadata: Tensor | QuarterMetadata | None = None,
     ) -> Tensor:
-        """Make a constant, and return the tensor of all its elements.
+        """Create a constant, and return the tensor of all its elements.
 
         A constant needs a tile mapping, as a variable does. Nothing may write to it.
 
@@ -282,7 +282,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
     def add_replication_index_constant(
         self, name: str = "", *, mapping: Literal["linear"] | MappingLike | None = None
     ) -> Tensor:
-        """Make a constant that holds the number of its replica, counted from 0.
+        """Create a constant whose value is the number of its replica, counted from 0.
 
         Args:
             name: as in `add_variable`.
@@ -310,7 +310,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
     ) -> None:
         """Set the values of elements when a program is loaded, or the value of a state field.
 
-        Elements without an initial value start as zero; strict checks regard them as unwritten.
+        Elements without an initial value start at zero; strict checks regard them as unwritten.
 
         Args:
             target: any view of variables; or a state field, `vertex["count"]`.
@@ -319,7 +319,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
 
         Raises:
             GraphReplicationError: for a replica that does not exist.
-            GraphConnectionError: for a view of a constant, or one that holds an element twice.
+            GraphConnectionError: for a view of a constant, or one that contains an element twice.
             TensorCreationError: for a wrong number of values.
             ElementTypeError: for values of the wrong kind.
             SizeOverflowError: for a value outside the range of the element type.
@@ -376,14 +376,14 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         element_type: ElementTypeLike | None = None,
         metadata: Tensor | QuarterMetadata | None = None,
     ) -> Tensor:
-        """Make a new variable with the shape of a tensor and its elements on the same tiles.
+        """Create a variable with the shape and the tile mapping of a tensor.
 
         The contents are not copied. An element without a tile has none in the clone either. The
         clone of a constant is a variable. The element type, and after it the metadata, may also
         come first, as in Poplar: `clone(HALF, tensor)`, `clone(metadata, tensor)`.
 
         Args:
-            tensor: any view; it may hold an element twice.
+            tensor: any view; it may contain an element twice.
             name: name of the variable; by default the tensor's.
             method: the order of the elements in memory.
             element_type: element type of the clone; by default the tensor's.
@@ -428,10 +428,10 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         element_type: ElementTypeLike | None = None,
         metadata: Tensor | QuarterMetadata | None = None,
     ) -> Tensor:
-        """Make n clones of a tensor, as one tensor with a new first dimension.
+        """Create n clones of a tensor, as one tensor with a new first dimension.
 
         Args:
-            tensor: any view; its elements need tiles when an engine is made.
+            tensor: any view; its elements need tiles when an engine is created.
             n: number of clones, 0 or more.
             name: name of the variables; by default the tensor's.
             method: the order of the elements of each clone in memory.
@@ -500,8 +500,8 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
             if variable.storage is storage:
                 return variable
         raise GraphConnectionError(
-            f"{clipped(storage, 80)} is not of {self!r}",
-            fix="use the graph that made the tensor: tensor.graph",
+            f"{clipped(storage, 80)} does not belong to {self!r}",
+            fix="use the graph of the tensor: tensor.graph",
         )
 
     # Tiles
@@ -512,13 +512,13 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         """Map the elements of a tensor, or a vertex, to tiles.
 
         Later calls override earlier ones, element by element. A `ConstantRemappedWarning` reports
-        elements of a constant that were on another tile.
+        elements of a constant that were mapped to another tile.
 
         Args:
-            target: any view; or a vertex.
+            target: any view, or a vertex.
             mapping: a tile number; for a tensor also "linear", in order over all tiles, or for
                 each tile a list of intervals `(begin, end)` over the flattened view. Elements
-                in no interval keep their tile.
+                outside all intervals keep their tile.
 
         Raises:
             InvalidTileMapping: for a tile that the graph does not have, an interval outside the
@@ -605,7 +605,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         tiles: SupportsIndex | Sequence[int] | npt.NDArray[np.integer[Any]],
         upper: SupportsIndex | None = None,
     ) -> VirtualGraph:
-        """Make a graph over some tiles of this graph, with tile numbers of its own from 0.
+        """Create a graph over some tiles of this graph, numbered from 0.
 
         Variables, compute sets, functions and streams are shared; only the tile numbers differ.
         A virtual graph of a virtual graph belongs to the same top-level graph.
@@ -719,8 +719,8 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
     ) -> regions.SortedRegions:
         """Group the elements of a tensor by contiguous ranges of memory, in memory order.
 
-        A group is a list of intervals of the flattened tensor that together, one after the other,
-        are one contiguous range of memory. Groups are sorted by address; groups with the same
+        A group is a list of intervals of the flattened tensor that form, one after the other,
+        one contiguous range of memory. Groups are sorted by address; groups with the same
         address keep their order in the tensor.
 
         Args:
@@ -761,7 +761,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
     ) -> regions.TileRegions:
         """Group the elements of a tensor by contiguous ranges of memory, for every tile.
 
-        Much faster than one call of `sorted_contiguous_regions` for each tile.
+        This is much faster than a call of `sorted_contiguous_regions` for each tile.
 
         Args:
             tensor: any view; every element must have a tile.
@@ -784,7 +784,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
     def reorder_to_simplify(
         self, tensor: Tensor, others: Sequence[Tensor] = (), require_simplest_order: bool = True
     ) -> tuple[Tensor, ...]:
-        """Rearrange tensors in the same way, so that the first has few contiguous regions.
+        """Rearrange tensors in the same way so that the first has few contiguous regions.
 
         Args:
             tensor: the tensor to simplify.
@@ -796,7 +796,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
             The tensor and the others, each 1-D.
 
         Raises:
-            TensorCreationError: for a tensor with another number of elements.
+            TensorCreationError: for a tensor with a different number of elements.
             GraphConnectionError: for a tensor of another graph.
 
         >>> import poplite as pl
@@ -830,14 +830,14 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         return rearrange.TensorRearranger(tensor.view)
 
     def find_unbroadcast_tensor(self, tensor: Tensor) -> Tensor | None:
-        """Return the smallest tensor that gives a tensor by broadcasting.
+        """Return the smallest tensor that can be broadcast to a tensor.
 
         Args:
             tensor: any view.
 
         Returns:
-            A tensor of the same rank that, broadcast along its dimensions, equals `tensor`; None,
-            in Poplar an invalid tensor, if nothing is broadcast.
+            A tensor of the same rank that, broadcast along its dimensions, equals `tensor`; None
+            (in Poplar an invalid tensor) if no dimension is broadcast.
 
         Raises:
             GraphConnectionError: for a tensor of another graph.
@@ -854,7 +854,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
     # Compute sets and functions
 
     def add_compute_set(self, name: str = "") -> ComputeSet:
-        """Make an empty compute set.
+        """Create an empty compute set.
 
         Args:
             name: name within the current scopes; a number is added if the name is in use.
@@ -866,18 +866,18 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         'step'
         """
         name = checked_name(name, "compute set", "graph.add_compute_set('step')")
-        made = self._parts.compute_sets
-        full_name = self._parts.names.unique("compute set", name or f"cs{len(made)}")
-        made.append(compute_sets.ComputeSet(self.top_level_graph, full_name, here()))
-        return made[-1]
+        existing = self._parts.compute_sets
+        full_name = self._parts.names.unique("compute set", name or f"cs{len(existing)}")
+        existing.append(compute_sets.ComputeSet(self.top_level_graph, full_name, here()))
+        return existing[-1]
 
     def steps(self, name: str = "") -> RecordedSteps:
-        """Return a program whose `with` block takes the steps of operations.
+        """Return a program that collects the steps of operations called in its `with` block.
 
-        Operations in the block of a virtual graph put all that they make on its tiles.
+        In the block of a virtual graph, operations use only the tiles of that graph.
 
         Args:
-            name: for messages and drawings.
+            name: a name for messages and drawings.
 
         >>> import poplite as pl
         >>> graph = pl.Graph(pl.Target(tiles=2))
@@ -894,15 +894,16 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         return RecordedSteps(self, checked_name(name, "program", "graph.steps()"))
 
     def add_function(self, program: Program, name: str = "") -> Function:
-        """Make a function: a program that `Call` can run from many places.
+        """Create a function: a program that `Call` can run from many places.
 
         Args:
-            program: what the function runs. Functions have no arguments: data is passed in
+            program: the body of the function. Functions have no arguments: data is passed in
                 variables.
             name: name within the current scopes; a number is added if the name is in use.
 
         Raises:
-            ControlProgramError: when it is not a program, or calls a function of another graph.
+            ControlProgramError: when `program` is not a program, or calls a function of another
+                graph.
             TensorCreationError: when the name is not a string.
 
         >>> from poplite.program import Call, Program
@@ -929,7 +930,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         """Add a vertex to a compute set, and connect its fields.
 
         Args:
-            compute_set: the compute set that the vertex joins.
+            compute_set: the compute set to which the vertex is added.
             vertex_class: the class of the vertex, or its name if that is unique. For a
                 template (`class Add(Vertex, Generic[T])`) either `Add[FLOAT]`, or `Add`, whose
                 element types are deduced from the connected tensors.
@@ -982,19 +983,19 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
     ) -> VertexBlock:
         """Add many vertices of one class in one call, with all their fields.
 
-        Adding a million takes no longer than adding a few thousand one by one; if the tensors
-        are regular, they take no more memory than a single vertex.
+        Adding a million vertices takes no longer than adding a few thousand one by one; if the
+        tensors are regular, they take no more memory than a single vertex.
 
         Args:
-            compute_set: the compute set that the vertices join.
+            compute_set: the compute set to which the vertices are added.
             vertex_class: the class of the vertices; a template gets its element types from the
                 tensors.
             tile: the tile of all vertices, or an array with the tile of each.
             **fields: the values of each field. For n vertices: a tensor of shape (n, ...), of
                 which vertex k gets `t[k]`; the slices of a tensor, `t.slices(array)`; or a list
                 of n tensors (n lists of tensors for a list of edges). A scalar Input or State
-                also takes a number, or an array of n; State of a Vector takes an array of shape
-                (n, length) or a list of n arrays.
+                also takes a number, or an array of n numbers; State of a Vector takes an array of
+                shape (n, length) or a list of n arrays.
 
         Returns:
             The vertices. `block[k]` makes the instance of one of them.
@@ -1067,8 +1068,8 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
     def set_field_size(self, field: _Field, size: int) -> None:
         """Set the number of rows of a list of edges, or of values of a state vector.
 
-        A list that is connected row by row is complete once it has that many rows. A state
-        vector holds zeros until its values are set.
+        A list that is connected row by row is complete once it has that many rows. The values of
+        a state vector are zero until they are set.
 
         Args:
             field: `vertex["rows"]`.
@@ -1218,7 +1219,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         Args:
             vertex_class: the class; a template means all classes made from it.
             estimator: a function of a vertex, whose `field_info("x")` has sizes and values, and
-                the target; it returns cycles or an estimate. It replaces an earlier one.
+                the target; it returns cycles or an estimate, and replaces an earlier estimator.
 
         Raises:
             ElementTypeError: when the class is not a vertex class, or the estimator is not
@@ -1257,7 +1258,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         replicated_mode: ReplicatedStreamMode | str = ReplicatedStreamMode.REPLICATE,
         buffering_depth: int = 1,
     ) -> DataStream:
-        """Make a stream of blocks from the host to the device.
+        """Create a stream of blocks from the host to the device.
 
         Args:
             handle: name of the stream; unique among the graph's streams.
@@ -1284,7 +1285,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
     def add_device_to_host_fifo(
         self, handle: str, element_type: TypeLike, num_elements: int
     ) -> DataStream:
-        """Make a stream of blocks from the device to the host.
+        """Create a stream of blocks from the device to the host.
 
         Args:
             handle: name of the stream; unique among the graph's streams.
@@ -1317,7 +1318,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         rearrange_on_host: bool = False,
         optimise_memory: bool = False,
     ) -> RemoteBuffer:
-        """Make a buffer of rows on the host, which keeps its contents between runs.
+        """Create a buffer of rows on the host, which keeps its contents between runs.
 
         Args:
             handle: name of the buffer; unique among the graph's remote buffers.
@@ -1342,7 +1343,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         return registered(self._parts.handles.remote_buffers, "remote buffer", handle, buffer)
 
     def add_function_buffer(self, function: Function) -> FunctionBuffer:
-        """Keep the code of a function on the host until `Copy(buffer, function)` loads it.
+        """Store the code of a function on the host until `Copy(buffer, function)` loads it.
 
         Args:
             function: a function of this graph.
@@ -1371,7 +1372,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         inputs: Iterable[tuple[TypeLike, int]] = (),
         outputs: Iterable[tuple[TypeLike, int]] = (),
     ) -> HostFunction:
-        """Make a function that runs on the host, in the middle of a program.
+        """Create a function that runs on the host, in the middle of a program.
 
         Args:
             handle: name of the function; unique among the graph's host functions.
@@ -1392,11 +1393,11 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         return registered(self._parts.handles.host_functions, "host function", handle, function)
 
     def create_host_write(self, handle: str, tensor: Tensor) -> None:
-        """Let the host write a tensor by name: `engine.write(handle, array)`.
+        """Let the host write a tensor by its handle: `engine.write(handle, array)`.
 
         Args:
             handle: the name; unique among the graph's handles for writing.
-            tensor: any view without aliases and constants.
+            tensor: any view without aliases or constants.
 
         Raises:
             StreamConnectionError: when the handle is in use.
@@ -1412,7 +1413,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         registered(self._parts.handles.writes, "host write", handle, made)
 
     def create_host_read(self, handle: str, tensor: Tensor) -> None:
-        """Let the host read a tensor by name: `engine.read(handle)`.
+        """Let the host read a tensor by its handle: `engine.read(handle)`.
 
         Args:
             handle: the name; unique among the graph's handles for reading.
@@ -1457,7 +1458,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
 
         Args:
             stream: a text file, open for writing.
-            programs: programs that run one after the other, which add order and copies.
+            programs: programs that run one after the other; they add an order, and copies.
 
         Raises:
             ControlProgramError: when a program belongs to another graph or is not a program, or for

@@ -58,12 +58,12 @@ MAX_TRANSFER_BYTES = 128 << 20
 
 
 def positive_count(value: object, what: str, of: str) -> int:
-    """Return a positive integer, or refuse the value; `of` is its unit in the message."""
+    """Return a positive integer, or refuse the value; `of` is the unit in the message."""
     number = integer_or_none(value)
     if number is None or number < 1:
         raise TensorCreationError(
-            f"{what}: {clipped(value)} {of}, but it has at least 1",
-            fix="a whole number from 1",
+            f"{what}: {clipped(value)} {of}, but at least 1 is needed",
+            fix="pass a whole number from 1",
         )
     return number
 
@@ -73,10 +73,10 @@ def check_size(what: str, count: int, element: type[ElementType[Any]]) -> None:
     if count * element.size_bytes > MAX_TRANSFER_BYTES:
         most = MAX_TRANSFER_BYTES // element.size_bytes
         raise StreamMemoryAllocationError(
-            f"{what}: {transfer_text(count, element)}, but one transfer has at most "
+            f"{what}: {transfer_text(count, element)}, but one transfer moves at most "
             f"{MAX_TRANSFER_BYTES:,} B",
-            found=f"that is {most:,} elements of {element!r}",
-            fix="transfer a part at a time, in a Repeat",
+            found=f"the maximum is {most:,} elements of {element!r}",
+            fix="transfer one part at a time, in a Repeat",
         )
 
 
@@ -96,16 +96,16 @@ def transferable_type(like: TypeLike, what: str) -> type[ElementType[Any]]:
     element = element_type(like)
     if element is QUARTER:
         raise ElementTypeError(
-            f"{what}: QUARTER elements mean nothing without their metadata, which it does not hold",
-            fix="UNSIGNED_CHAR, and t.reinterpret(pl.UNSIGNED_CHAR) for the codes of a tensor",
+            f"{what}: QUARTER elements need metadata, which it does not store",
+            fix="use UNSIGNED_CHAR, and t.reinterpret(pl.UNSIGNED_CHAR) for the codes of a tensor",
         )
     return element
 
 
 def signature(side: object, what: str) -> tuple[tuple[type[ElementType[Any]], int], ...]:
-    """Return element type and number of elements of each array of a host function."""
+    """Return the element type and number of elements of each array of a host function."""
     pairs = items_or_none(side)
-    made = []
+    checked = []
     for pair in [side] if pairs is None else pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TensorCreationError(
@@ -115,8 +115,8 @@ def signature(side: object, what: str) -> tuple[tuple[type[ElementType[Any]], in
         element = transferable_type(pair[0], what)
         count = positive_count(pair[1], what, "elements in an array")
         check_size(what, count, element)
-        made.append((element, count))
-    return tuple(made)
+        checked.append((element, count))
+    return tuple(checked)
 
 
 class DataStreamType(Enumeration):
@@ -150,7 +150,7 @@ class ReplicatedStreamMode(Enumeration):
 @cpp_spelling()
 @frozen(eq=False, repr=False)
 class DataStream(DataStreamSpelling):
-    """A stream; made by `graph.add_host_to_device_fifo` or `graph.add_device_to_host_fifo`.
+    """A stream, created by `graph.add_host_to_device_fifo` or `graph.add_device_to_host_fifo`.
 
     Attributes:
         graph: the graph.
@@ -160,7 +160,7 @@ class DataStream(DataStreamSpelling):
         type: direction of the stream.
         replicated_mode: whether replicas get the same blocks.
         buffering_depth: number of blocks that may be fetched in advance.
-        location: the user's line that made it.
+        location: the user's line that created it.
 
     >>> from poplite.graph import Graph
     >>> Graph().add_host_to_device_fifo("images", "float32", 784)
@@ -203,9 +203,9 @@ class DataStream(DataStreamSpelling):
 class StreamCallback:
     """Base class of callbacks that fill or take the blocks of a stream, possibly in advance.
 
-    For a stream to the device, `prefetch` is called after each block until it has no more or as
+    For a stream to the device, `prefetch` is called after each block until it returns false or as
     many blocks are ready as the buffering depth allows; the next Copy uses those first. For a
-    stream to the host, `fetch` gets each block, and nothing is done in advance.
+    stream to the host, `fetch` gets each block, and `prefetch` is not called.
 
     >>> class Counter(StreamCallback):
     ...     def __init__(self):
@@ -228,7 +228,7 @@ class StreamCallback:
         NotAvailable = NOT_AVAILABLE
 
     def fetch(self, array: npt.NDArray[Any]) -> None:
-        """Fill the next block now; for a stream to the host, take it.
+        """Fill the next block now; for a stream to the host, consume it.
 
         Args:
             array: the block, 1-D. It is valid only during the call: copy it to keep it.
@@ -247,7 +247,7 @@ class StreamCallback:
         return StreamCallback.Result.NOT_AVAILABLE
 
     def complete(self) -> None:
-        """React to the completed transfer of the oldest filled block, or of the block taken."""
+        """React to the completed transfer of the oldest filled block, or of a consumed one."""
 
     def invalidate_prefetched(self) -> None:
         """React to the blocks filled in advance being discarded unused."""
@@ -281,9 +281,9 @@ def stream_of(
 @cpp_spelling()
 @frozen(eq=False, repr=False)
 class RemoteBuffer(RemoteBufferSpelling):
-    """Rows of elements on the host; made by `graph.add_remote_buffer`.
+    """Rows of elements on the host, created by `graph.add_remote_buffer`.
 
-    They keep their contents between runs. Each replica has its own.
+    They keep their contents between runs. Each replica has its own rows.
 
     Attributes:
         graph: the graph.
@@ -293,7 +293,7 @@ class RemoteBuffer(RemoteBufferSpelling):
         repeats: number of rows.
         rearrange_on_host: a hint, which has no effect on values.
         optimise_memory: a hint, which has no effect on values.
-        location: the user's line that made it.
+        location: the user's line that created it.
 
     >>> from poplite.graph import Graph
     >>> Graph().add_remote_buffer("table", "float32", 64, repeats=1000)
@@ -328,11 +328,11 @@ class RemoteBuffer(RemoteBufferSpelling):
         return fitted(f"<RemoteBuffer '{{}}' {rows}, {self.size_bytes:,} B>", self.handle)
 
     def getIpuToHostStream(self) -> DataStream:
-        """Return the stream by which rows would go to the host; no program can copy to it."""
+        """Return the stream that stands for transfers to the host; no program can copy to it."""
         return self._stream(DataStreamType.DEVICE_TO_HOST_BUFFER)
 
     def getHostToIpuStream(self) -> DataStream:
-        """Return the stream by which rows would come from the host; no program can copy from it."""
+        """Return the stream for transfers from the host; no program can copy from it."""
         return self._stream(DataStreamType.HOST_TO_DEVICE_BUFFER)
 
     def _stream(self, kind: DataStreamType) -> DataStream:
@@ -343,14 +343,14 @@ class RemoteBuffer(RemoteBufferSpelling):
 @made_by("graph.add_host_function('sort', inputs, outputs)")
 @frozen(eq=False, repr=False)
 class HostFunction:
-    """A function on the host that a program calls; made by `graph.add_host_function`.
+    """A function on the host that a program calls, created by `graph.add_host_function`.
 
     Attributes:
         graph: the graph.
         handle: its name in `engine.connect_host_function`.
         inputs: element type and number of elements of each array that it reads.
         outputs: element type and number of elements of each array that it fills.
-        location: the user's line that made it.
+        location: the user's line that created it.
 
     >>> from poplite.graph import Graph
     >>> Graph().add_host_function("sort", [("int32", 8)], [("int32", 8)])
@@ -433,7 +433,7 @@ class HostHandle:
 
 @dataclass(slots=True, eq=False)
 class Handles:
-    """Everything in a graph that the host finds by handle; each kind has its own handles."""
+    """Everything in a graph that the host accesses by handle; each kind has its own handles."""
 
     streams: dict[str, DataStream] = field(default_factory=dict)
     remote_buffers: dict[str, RemoteBuffer] = field(default_factory=dict)
@@ -443,20 +443,20 @@ class Handles:
 
 
 def registered(taken: dict[str, T], kind: str, handle: object, made: T) -> T:
-    """Register something of a kind under its handle, and return it."""
+    """Register an object under its handle, and return it."""
     if not isinstance(handle, str) or not handle:
         raise TensorCreationError(
-            f"{kind} {clipped(handle)}: a handle is text",
+            f"{kind} {clipped(handle)}: a handle must be a string that is not empty",
             found="it is empty" if isinstance(handle, str) else of_type(handle),
             fix="graph.add_remote_buffer('table', pl.FLOAT, 64)"
             if kind == "remote buffer"
-            else "name it, as 'images'",
+            else "pass a name, such as 'images'",
         )
     if handle in taken:
         raise StreamConnectionError(
-            f"{kind} {handle!r}: there is one of that name already",
-            found=f"made at {taken[handle].location}",
-            fix="use the one that was made, or another name",
+            f"{kind} {handle!r}: the name is already in use",
+            found=f"the existing one was made at {taken[handle].location}",
+            fix="use the existing one, or another name",
         )
     taken[handle] = made
     return made
@@ -469,6 +469,6 @@ def write_handle(tensor: Tensor, handle: object, at: SourceLocation) -> HostHand
         raise GraphConnectionError(
             f"host write {clipped(handle)}: '{tensor.name}' {reason}",
             found=fact,
-            fix="graph.create_host_read for a tensor that is only read",
+            fix="call graph.create_host_read for a tensor that is only read",
         )
     return HostHandle(tensor, at)

@@ -11,7 +11,7 @@ with an error where NumPy would wrap around::
     >>> element_array(INT, [1, 2], what="'a'")
     array([1, 2], dtype=int32)
 
-Values that exceed the memory of all tiles together are refused before the host allocates them.
+Values that exceed the total memory of all tiles are refused before the host allocates them.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def element_array(
     Traceback (most recent call last):
     ...
     poplite.errors.SizeOverflowError: 'a': 2147483648 does not fit INT  (...)
-      INT holds -2147483648 to 2147483647
-      try: a value in that range, or a wider element type
+      INT ranges from -2147483648 to 2147483647
+      try: pass a value in that range, or use a wider element type
     """
     if isinstance(value, QuarterMetadata):
         if element is not QUARTER_METADATA:
@@ -128,8 +128,8 @@ def _quarters(
 ) -> npt.NDArray[np.uint8]:
     if metadata is None:
         raise TensorMetadataError(
-            f"{what}: a value for QUARTER without metadata",
-            found="the bits of a QUARTER element mean nothing without format and scale",
+            f"{what}: a value for QUARTER needs metadata",
+            found="the bits of a QUARTER element have no meaning without a format and a scale",
             fix="graph.add_constant(pl.QUARTER, (), value, metadata=pl.QuarterMetadata('F143'))",
         )
     values = _as_array(FLOAT, value, what).astype(np.float64)
@@ -137,38 +137,38 @@ def _quarters(
     lost = (codes == NAN_CODE) & ~np.isnan(values)
     if lost.any():
         raise SizeOverflowError(
-            f"{what}: {values[lost].flat[0]} does not fit QUARTER of {metadata}",
-            found=f"it holds {-metadata.largest:g} to {metadata.largest:g}, and NaN",
-            fix="a value in that range, or a larger scale",
+            f"{what}: {values[lost].flat[0]} does not fit QUARTER with {metadata}",
+            found=f"it ranges from {-metadata.largest:g} to {metadata.largest:g}, and NaN",
+            fix="pass a value in that range, or use a larger scale",
         )
     return codes
 
 
 def scalar(element: ElementClass, value: Number, *, what: str) -> bool | int | float:
-    """Return one host value as `element` stores it, as a Python number.
+    """Return a host value, rounded as `element` stores it, as a Python number.
 
     >>> from poplite.types import FLOAT
     >>> scalar(FLOAT, 0.1, what="'a'")
     0.10000000149011612
     """
-    held = held_number(element, value)
-    if held is not None:
-        return held
+    converted = converted_number(element, value)
+    if converted is not None:
+        return converted
     stored = element_array(element, value, what=what)
     if stored.ndim:
         raise ElementTypeError(
-            f"{what}: an array of shape {stored.shape} where one {element!r} is needed",
+            f"{what}: one {element!r} is needed, not an array of shape {stored.shape}",
             fix="pass a plain number",
         )
     number: bool | int | float = stored.item()
     return number
 
 
-def held_number(element: ElementClass, value: object) -> int | float | None:
-    """Return a plain number as `element` stores it; None if `scalar` must decide.
+def converted_number(element: ElementClass, value: object) -> int | float | None:
+    """Return a plain number, rounded as `element` stores it; None if `scalar` must decide.
 
     >>> from poplite.types import INT
-    >>> held_number(INT, 3), held_number(INT, 2**31), held_number(INT, 0.5)
+    >>> converted_number(INT, 3), converted_number(INT, 2**31), converted_number(INT, 0.5)
     (3, None, None)
     """
     packed = _PACKED.get(type(value), _NOT_PACKED).get(element)
@@ -177,10 +177,10 @@ def held_number(element: ElementClass, value: object) -> int | float | None:
     try:
         if type(value) is int and element.is_floating_point:
             value = as_double(value)
-        held: int | float = packed.unpack(packed.pack(value))[0]
+        converted: int | float = packed.unpack(packed.pack(value))[0]
     except (OverflowError, struct.error):
         return None
-    return held
+    return converted
 
 
 def _as_array(element: ElementClass, value: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
@@ -201,27 +201,27 @@ def _as_array(element: ElementClass, value: npt.ArrayLike, what: str) -> npt.NDA
         raise ElementTypeError(
             f"{what}: {shown} cannot be stored as {element!r}",
             found=f"{_values_text(array, element)}, elements of {element.dtype}",
-            fix="convert it yourself, e.g. with int(...) or array.astype(...)",
+            fix="convert it explicitly, e.g. with int(...) or array.astype(...)",
         )
     return array
 
 
 def _values_text(array: npt.NDArray[Any], element: ElementClass) -> str:
-    """Describe the kind of values, in Python's terms where NumPy has only objects."""
+    """Describe the type of values: NumPy's, or Python's for an array of objects."""
     if array.dtype.kind == "U":
-        return "values of text"
+        return "strings"
     kinds = {"b": bool, "f": int | float}
-    held, values = kinds.get(element.dtype.kind, int), array.ravel()
-    odd = [v for v in values.tolist() if not isinstance(v, held)] if values.dtype == object else []
+    valid, values = kinds.get(element.dtype.kind, int), array.ravel()
+    odd = [v for v in values.tolist() if not isinstance(v, valid)] if values.dtype == object else []
     if not odd:
         return f"values of {array.dtype}"
     if isinstance(odd[0], list | tuple):
-        return "lists of several lengths"
+        return "lists of different lengths"
     return f"{clipped(odd[0])} of type {type(odd[0]).__name__}"
 
 
 def _without_objects(element: ElementClass, array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
-    """Convert an array of objects, which NumPy makes for integers beyond 64 bits, to numbers."""
+    """Convert an array of objects, which NumPy creates for integers beyond 64 bits, to numbers."""
     numbers = array.ravel().tolist()
     if not all(isinstance(number, int | float | np.number) for number in numbers):
         return array
@@ -241,8 +241,8 @@ def _overflow(element: ElementClass, value: object, what: str) -> SizeOverflowEr
     limits = _limits(element)
     return SizeOverflowError(
         f"{what}: {value} does not fit {element!r}",
-        found=f"{element!r} holds {limits.min} to {limits.max}",
-        fix="a value in that range, or a wider element type",
+        found=f"{element!r} ranges from {limits.min} to {limits.max}",
+        fix="pass a value in that range, or use a wider element type",
     )
 
 
@@ -251,12 +251,12 @@ def _limits(element: ElementClass) -> Any:
     return np.finfo(element.dtype) if element.is_floating_point else np.iinfo(element.dtype.name)
 
 
-ALWAYS_HELD = 1 << 28
+ALWAYS_ALLOWED = 1 << 28
 """Bytes of values that are always allowed on the host, however little memory the tiles have."""
 
 
 def check_room(space: Space, kind: ElementClass, shape: tuple[int, ...], what: str) -> None:
-    """Refuse values that exceed the memory of all tiles together, before any of them is made.
+    """Refuse values that exceed the total memory of all tiles, before they are allocated.
 
     >>> from poplite.graph.graph import Graph
     >>> from poplite.types import INT
@@ -264,16 +264,16 @@ def check_room(space: Space, kind: ElementClass, shape: tuple[int, ...], what: s
     Traceback (most recent call last):
     poplite.errors.GraphMemoryAllocationError: 'table': 1,099,511,627,776 values of INT take ...
       shape (1099511627776,); a tile has 638,976 B
-      try: fewer values, or a graph of more tiles
+      try: use fewer values, or a target with more tiles
     """
     size = math.prod(shape) * kind.size_bytes
-    if size <= max(space.memory_bytes, ALWAYS_HELD):
+    if size <= max(space.memory_bytes, ALWAYS_ALLOWED):
         return
     raise GraphMemoryAllocationError(
         f"{what}: {amount(math.prod(shape), 'value')} of {kind!r} take {size:,} B, but "
         f"{_tiles(space.num_tiles)} {space.memory_bytes:,} B",
         found=f"shape {shape_text(shape)}; a tile has {space.memory_bytes // space.num_tiles:,} B",
-        fix="fewer values, or a graph of more tiles",
+        fix="use fewer values, or a target with more tiles",
     )
 
 

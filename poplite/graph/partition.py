@@ -8,9 +8,9 @@ not depend on the others::
     cut(i, 10, 4)               0     2       5     7       10
 
     map_linearly        0 0 0 1 1 1 2 2 2    in order
-    map_round_robin     0 1 2 3 0 1 2 3 0    grains are dealt out
-    map_by_weights      0 0 0 0 1 1 2 3 3    tiles have about equal weight
-    map_like            as another tensor is mapped
+    map_round_robin     0 1 2 3 0 1 2 3 0    one grain per tile in turn
+    map_by_weights      0 0 0 0 1 1 2 3 3    about equal weight per tile
+    map_like            the mapping of another tensor
 
 `map_blocks` puts blocks of a plane on tiles; `grid_blocks` returns the slices that vertices are
 connected to::
@@ -81,7 +81,7 @@ class HaloBlock(NamedTuple):
 
 
 def cut(i: int, n: int, parts: int) -> int:
-    """Return the first element of part `i` when `n` elements are cut into `parts`.
+    """Return the first element of part `i` when `n` elements are cut into `parts` parts.
 
     Args:
         i: number of the part; `parts` for the end of the last part.
@@ -89,7 +89,7 @@ def cut(i: int, n: int, parts: int) -> int:
         parts: number of parts, at least 1.
 
     Raises:
-        TensorCreationError: when `parts` is below 1.
+        TensorCreationError: when `parts` is less than 1.
 
     >>> [cut(i, 10, 4) for i in range(5)]
     [0, 2, 5, 7, 10]
@@ -97,7 +97,7 @@ def cut(i: int, n: int, parts: int) -> int:
     i, n = checked_integer(i, "cut: i"), checked_integer(n, "cut: n")
     if checked_integer(parts, "cut: parts") < 1:
         raise TensorCreationError(
-            f"cut of {amount(n, 'element')} into {parts} parts, but at least 1 is needed",
+            f"cut: {amount(n, 'element')} into {parts} parts, but at least 1 part is needed",
             found=f"cut({i}, {n}, {parts})",
             fix=f"cut({i}, {n}, 1)",
         )
@@ -121,7 +121,7 @@ def spread(
 
     Raises:
         ElementTypeError: for anything but whole numbers.
-        TensorCreationError: for tiles, a grain or a minimum below 1.
+        TensorCreationError: for tiles, a grain or a minimum less than 1.
         SizeOverflowError: for more elements than a graph has addresses, or more tiles than a
             target may have.
 
@@ -132,7 +132,7 @@ def spread(
     if num_elements >= MAX_ADDRESS:
         raise SizeOverflowError(
             f"spread: num_elements is {clipped(num_elements)}",
-            fix=f"fewer than {MAX_ADDRESS:,}, the addresses of a graph",
+            fix=f"pass fewer than {MAX_ADDRESS:,}, the number of addresses of a graph",
         )
     for name, count in (("tiles", tiles), ("grain", grain), ("min_elements", min_elements)):
         checked_integer(count, f"spread: {name}", 1)
@@ -180,15 +180,15 @@ def map_blocks(
         graph: the tensor's graph.
         tensor: a tensor of rank 2 or more; further dimensions stay together.
         grid: blocks down and across; by default nearly square blocks over all tiles.
-        halo: rows and columns at each edge that belong to no block of the grid; they are mapped
-            with the block next to them.
+        halo: rows and columns at each edge that are outside the grid; they are mapped with the
+            adjacent block.
 
     Returns:
         The slices of every block, without the halo, row by row of the grid; block `t` is on
         tile `t`.
 
     Raises:
-        TensorCreationError: for a tensor of rank below 2, or a grid or a halo that does not fit.
+        TensorCreationError: for a tensor of rank 0 or 1, or a grid or a halo that does not fit.
         ElementTypeError: for anything but a graph and a tensor, or a halo that is not a number.
         InvalidTileMapping: when the grid has more blocks than the graph has tiles.
 
@@ -244,7 +244,7 @@ def grid_blocks(shape: tuple[int, int], grid: tuple[int, int]) -> list[Block]:
         raise TensorCreationError(
             f"a grid of {grid[0]} x {grid[1]} blocks over {shape[0]} x {shape[1]} elements "
             "leaves blocks empty",
-            found=f"at most {max(shape[0], 1)} blocks down and {max(shape[1], 1)} across",
+            found=f"at most {max(shape[0], 1)} blocks down and {max(shape[1], 1)} across fit",
             fix=f"near_square_grid({shape[0]}, {shape[1]}, tiles)",
         )
     _check_most_tiles("grid_blocks", math.prod(grid))
@@ -258,7 +258,7 @@ def grid_blocks(shape: tuple[int, int], grid: tuple[int, int]) -> list[Block]:
 def halo_blocks(
     shape: Sequence[int], grid: tuple[int, int], *, halo: int = 1, workers: int = 1
 ) -> list[HaloBlock]:
-    """Cut the inside of a plane into blocks, and the rows of each block among workers.
+    """Cut the interior of a plane into blocks, and divide the rows of each block among workers.
 
     A vertex that computes a cell from its neighbours writes its own cells in one tensor, and reads
     those cells and a halo around them in another. Cells within `halo` of the edge of the plane
@@ -279,8 +279,8 @@ def halo_blocks(
 
     Raises:
         TensorCreationError: for a shape of fewer than two dimensions, for a grid or a halo that
-            does not fit, or for less than one worker.
-        ElementTypeError: for a halo or workers that are not whole numbers.
+            does not fit, or for fewer than one worker.
+        ElementTypeError: for a halo or a number of workers that is not a whole number.
 
     >>> for tile, own, around in halo_blocks((6, 4), (1, 1), workers=2):
     ...     print(tile, own, around)
@@ -318,7 +318,7 @@ def near_square_grid(
     Args:
         rows: rows of the plane.
         cols: columns of the plane.
-        tiles: largest number of tiles to use, at least 1.
+        tiles: maximum number of tiles to use, at least 1.
         workers: number of workers that share the rows of a block, such as
             `graph.target.workers`; None for blocks that are not shared by rows.
 
@@ -326,7 +326,7 @@ def near_square_grid(
         Blocks down and across; their product is at most `tiles`, and no block is empty.
 
     Raises:
-        TensorCreationError: when `tiles` or `workers` is below 1.
+        TensorCreationError: when `tiles` or `workers` is less than 1.
         SizeOverflowError: for more tiles than a target may have.
         ElementTypeError: for anything but whole numbers.
 
@@ -341,15 +341,15 @@ def near_square_grid(
         checked_integer(workers, "near_square_grid: workers", 1)
     if tiles < 1:
         raise TensorCreationError(
-            f"a grid over {tiles} tiles, but at least 1 is needed",
+            f"near_square_grid: {tiles} tiles, but at least 1 is needed",
             found=f"near_square_grid({rows}, {cols}, {tiles})",
             fix="near_square_grid(rows, cols, graph.target.tiles)",
         )
     _check_most_tiles("near_square_grid", tiles)
     if max(rows, cols) >= 2**63:
         raise SizeOverflowError(
-            f"near_square_grid: a plane of {clipped(rows)} x {clipped(cols)}",
-            fix="rows and columns below 2**63",
+            f"near_square_grid: a plane of {clipped(rows)} x {clipped(cols)} is too large",
+            fix="use fewer than 2**63 rows and columns",
         )
 
     def rank(grid: tuple[int, int]) -> tuple[bool, int, int, float]:
@@ -371,7 +371,7 @@ def _check_most_tiles(call: str, tiles: int) -> None:
         raise SizeOverflowError(
             f"{call}: tiles is {clipped(tiles)}",
             found=f"a target has at most {MOST_TILES:,}",
-            fix="graph.target.tiles",
+            fix="pass graph.target.tiles",
         )
 
 
@@ -408,7 +408,7 @@ def detect_innermost_grouping(graph: Graph, tensor: Tensor) -> int:
         raise TensorCreationError(
             "detect_innermost_grouping: a tensor of rank 0 has no innermost dimension",
             found=described(tensor),
-            fix="t.reshape((1,)) has one",
+            fix="pass t.reshape((1,))",
         )
     if tensor.num_elements == 0:
         return 1
@@ -436,8 +436,8 @@ def check_counts(tensor: Tensor, **counts: object) -> None:
         said = " and ".join(f"{name}={clipped(value)}" for name, value in counts.items())
         raise TensorCreationError(
             f"'{tensor.name}': {said}; "
-            + ("both are" if len(counts) > 1 else "it is")
-            + " at least 1",
+            + ("both" if len(counts) > 1 else "it")
+            + " must be at least 1",
             found=f"'{tensor.name}' has {amount(tensor.num_elements, 'element')}",
             fix=", ".join(f"{name}=1" for name in counts),
         )
@@ -459,27 +459,27 @@ def _check_two(what: str, pair: object) -> None:
         numbers = []
     if len(numbers) != 2:
         raise TensorCreationError(
-            f"{what} {clipped(pair)} is not two whole numbers",
+            f"{what} {clipped(pair)} is not a pair of whole numbers",
             found=f"its type is {type(pair).__name__}",
-            fix="rows and columns: (2, 3)",
+            fix="pass rows and columns: (2, 3)",
         )
 
 
 def _inside(what: str, plane: tuple[int, ...], halo: int) -> tuple[int, int]:
-    """Return the numbers of rows and columns of a plane without the halo at its edges."""
+    """Return the numbers of rows and columns inside the halo of a plane."""
     rows, cols = plane
     width = 2 * checked_integer(halo, f"{what}: halo", 0)
     if width and min(rows, cols) <= width:
         raise TensorCreationError(
             f"{what}: a halo of {amount(halo, 'cell')} leaves nothing of {rows} x {cols} cells",
             found=f"halo={halo} takes {width} rows and {width} columns",
-            fix=f"at least {width + 1} x {width + 1} cells, or a smaller halo",
+            fix=f"pass at least {width + 1} x {width + 1} cells, or a smaller halo",
         )
     return rows - width, cols - width
 
 
 def _shifted(block: Block, halo: int) -> Block:
-    """Return a block of the inside in coordinates of the plane."""
+    """Return a block of the interior in coordinates of the plane."""
     rows, cols = (slice(each.start + halo, each.stop + halo) for each in block)
     return rows, cols
 
@@ -502,16 +502,16 @@ def _first_run(row: View) -> int:
         digits = row.flat_digits()
         return digits[-1][0] if digits and digits[-1][1] == 1 else 1
     size = row.num_elements
-    most = 1
+    length = 1
     while True:
-        most = min(2 * most, size)
-        first = int(runs(row.slice(0, most, 0))[1][0])
-        if first < most or most == size:
+        length = min(2 * length, size)
+        first = int(runs(row.slice(0, length, 0))[1][0])
+        if first < length or length == size:
             return first
 
 
 def map_round_robin(graph: Graph, tensor: Tensor, *, grain: int = 1, first: int = 0) -> None:
-    """Distribute the flattened elements of a tensor over all tiles in turn.
+    """Distribute the flattened elements of a tensor over all tiles, round robin.
 
     Work that grows or shrinks along a tensor is spread evenly in this way, but neighbours are on
     different tiles.
@@ -519,7 +519,7 @@ def map_round_robin(graph: Graph, tensor: Tensor, *, grain: int = 1, first: int 
     Args:
         graph: the tensor's graph, or a virtual graph of it.
         tensor: any view.
-        grain: number of elements that a tile gets at a time.
+        grain: number of consecutive elements on a tile.
         first: the tile that gets the first elements.
 
     Raises:
@@ -539,8 +539,9 @@ def map_round_robin(graph: Graph, tensor: Tensor, *, grain: int = 1, first: int 
     number = integer_or_none(first)
     if number is None or not 0 <= number < graph.target.tiles:
         raise InvalidTileMapping(
-            f"map_round_robin: tile {clipped(first)} of {amount(graph.target.tiles, 'tile')}",
-            fix=f"first from 0 to {graph.target.tiles - 1}",
+            f"map_round_robin: first={clipped(first)}, but the graph has "
+            f"{amount(graph.target.tiles, 'tile')}",
+            fix=f"pass first from 0 to {graph.target.tiles - 1}",
         )
     size, step = tensor.num_elements, whole_number(grain)
     begin = np.arange(0, size, step)
@@ -557,7 +558,7 @@ def map_by_weights(
     dim: int | None = None,
     axis: int | None = None,
 ) -> None:
-    """Spread the indices of a dimension in order, so that tiles have about equal weight.
+    """Spread the indices of a dimension over tiles in order, with about equal weight per tile.
 
     Args:
         graph: the tensor's graph, or a virtual graph of it.
@@ -565,7 +566,7 @@ def map_by_weights(
         weights: the weight of each index of the dimension, not negative, such as the number of
             elements in each row of a sparse matrix. No tile gets more than its share plus the
             largest weight. If all weights are 0, indices are spread evenly.
-        dim: the dimension, by default 0; negative ones count from the last.
+        dim: the dimension, by default 0; negative numbers count from the end.
         axis: NumPy's name for `dim`.
 
     Raises:
@@ -588,8 +589,8 @@ def map_by_weights(
         raise TensorCreationError(
             f"map_by_weights: weights of shape {weight.shape} for the {size} indices of dimension "
             f"{number} of '{tensor.name}'",
-            found=f"the least weight is {weight.min(initial=np.inf)}",
-            fix=f"{size} finite numbers of at least 0",
+            found=f"the smallest weight is {weight.min(initial=np.inf)}",
+            fix=f"pass {size} finite numbers of at least 0",
         )
     if not weight.any():
         weight = np.ones(size)
@@ -611,9 +612,9 @@ def _weights(weights: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return np.asarray(given, np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise TensorCreationError(
-            f"map_by_weights: weights are {clipped(weights)}",
+            f"map_by_weights: weights are {clipped(weights)}, not numbers",
             found=str(error),
-            fix="numbers of at least 0, one for each index",
+            fix="pass numbers of at least 0, one for each index",
         ) from error
 
 
@@ -624,10 +625,10 @@ def map_like(graph: Graph, tensor: Tensor, other: Tensor) -> None:
         graph: the graph of both, or a virtual graph of it.
         tensor: any view.
         other: a tensor of the same shape, or of a shape that NumPy's rules broadcast to it; every
-            element has a tile.
+            element needs a tile.
 
     Raises:
-        TensorCreationError: for a shape that does not fit.
+        TensorCreationError: for an `other` of any other shape.
         InvalidTileMapping: for elements without a tile.
         ElementTypeError: for anything but a graph and tensors.
 
@@ -648,7 +649,7 @@ def map_like(graph: Graph, tensor: Tensor, other: Tensor) -> None:
     if not fits:
         raise TensorCreationError(
             f"map_like: '{other.name}' has shape {other.shape}, '{tensor.name}' {tensor.shape}",
-            fix=f"a tensor of shape {tensor.shape}, or one that is broadcast to it",
+            fix=f"pass a tensor of shape {tensor.shape}, or one that broadcasts to it",
         )
     wide = other.reshape(sizes)
     for dim, size in enumerate(tensor.shape):
@@ -664,7 +665,7 @@ def split_regions(
 
     Args:
         regions: intervals of elements, `(begin, end)`.
-        parts: the largest number of parts.
+        parts: the maximum number of parts.
         grain: number of elements that stay together, counted along all intervals.
         min_elements: minimum number of elements of a part, if there are enough.
 
@@ -681,21 +682,21 @@ def split_regions(
     if not all(map(is_count, counts.values())):
         raise TensorCreationError(
             "split_regions: " + ", ".join(f"{name}={clipped(n)}" for name, n in counts.items()),
-            fix="all of them are at least 1",
+            fix="pass whole numbers from 1",
         )
-    held = checked_regions("split_regions", regions)
-    size = sum(end - begin for begin, end in held)
+    checked = checked_regions("split_regions", regions)
+    size = sum(end - begin for begin, end in checked)
     _, high, _ = spread(size, parts, grain=grain, min_elements=min_elements)
-    return cut_regions(held, high)
+    return cut_regions(checked, high)
 
 
 def checked_regions(what: str, regions: object) -> list[tuple[int, int]]:
-    """Return intervals of elements without the empty ones, or raise.
+    """Return the intervals of elements that are not empty; refuse anything but intervals.
 
     >>> checked_regions("split_regions", [(0, 5), (8, 8)])
     [(0, 5)]
     """
-    fix = "a list of intervals, such as [(0, 4), (6, 8)]"
+    fix = "pass a list of intervals, such as [(0, 4), (6, 8)]"
     listed = [items_or_none(each) for each in checked_items(regions, f"{what}: regions", fix)]
     pairs = [[integer_or_none(number) for number in each or ()] for each in listed]
     if any(len(pair) != 2 or None in pair for pair in pairs):
@@ -705,13 +706,13 @@ def checked_regions(what: str, regions: object) -> list[tuple[int, int]]:
     return [(begin, end) for begin, end in pairs if end > begin]  # type: ignore[operator, misc]
 
 
-def cut_regions(held: Sequence[tuple[int, int]], ends: Int64) -> list[list[Interval]]:
+def cut_regions(regions: Sequence[tuple[int, int]], ends: Int64) -> list[list[Interval]]:
     """Return intervals cut into parts; `ends` are the parts' ends, counted along all intervals."""
-    stops = np.cumsum([end - begin for begin, end in held], dtype=np.int64)
+    stops = np.cumsum([end - begin for begin, end in regions], dtype=np.int64)
     found: list[list[Interval]] = [[] for _ in ends]
     for begin, end in pairwise(sorted({0, *stops.tolist(), *ends.tolist()})):
         source = int(np.searchsorted(stops, begin, "right"))
-        shift = held[source][1] - int(stops[source])
+        shift = regions[source][1] - int(stops[source])
         part = int(np.searchsorted(ends, begin, "right"))
         found[part].append(Interval(begin + shift, end + shift))
     return found
@@ -736,7 +737,7 @@ def split_among_workers(
 ) -> WorkerParts:
     """Cut the elements of a tensor on each tile into parts of nearly equal size, one per worker.
 
-    The parts are for `graph.add_vertices`::
+    The parts can be passed to `graph.add_vertices`::
 
         parts = pl.split_among_workers(graph, x, grain=2)
         graph.add_vertices(work, Scale, tile=parts.tile, x=x.flatten().slices(parts.intervals))
@@ -745,7 +746,7 @@ def split_among_workers(
         graph: the tensor's graph, or a virtual graph of it.
         tensor: any view, all of whose elements have tiles.
         grain: number of elements that stay together.
-        min_elements: minimum number of elements of a worker; small tensors then use fewer.
+        min_elements: minimum number of elements per worker; small tensors then use fewer workers.
 
     Raises:
         TensorCreationError: when `grain` or `min_elements` is not a positive integer.

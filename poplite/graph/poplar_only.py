@@ -1,6 +1,6 @@
-"""Members of Graph that only Poplar has, or that have arguments here that only Poplar has.
+"""Members of Graph under Poplar's names, with arguments that only Poplar has.
 
-    graph.addVertex(cs, Scale, {"x": x})                            connections as a list
+    graph.addVertex(cs, Scale, {"x": x})                            connections in one argument
     graph.addHostToDeviceFIFO("in", FLOAT, 6, {"bufferingDepth": "2"})   options by name
 
 Each function becomes a method of `Graph` under its C++ name.
@@ -49,13 +49,13 @@ def addConstantHalf(
     bits: npt.ArrayLike,
     name: str = "",
 ) -> Tensor:
-    """Make a constant of HALF from the bits of its values.
+    """Create a HALF constant from the bits of its values.
 
     Args:
         graph: the graph of the constant.
         element_type: HALF.
         shape: sizes of the dimensions.
-        bits: numbers from 0 to 65535; one for all elements, or one each.
+        bits: numbers from 0 to 65535: one for all elements, or one for each.
         name: as in `add_constant`.
 
     Raises:
@@ -68,19 +68,19 @@ def addConstantHalf(
     """
     if _element_type(element_type) is not HALF:
         raise ElementTypeError(
-            f"addConstantHalf: a constant of {clipped(element_type)}, but the bits are of HALF",
+            f"addConstantHalf: element_type is {clipped(element_type)}, but must be HALF",
             fix="graph.addConstantHalf(HALF, shape, bits)",
         )
     return graph.add_constant(element_type, shape, _halves(bits, "addConstantHalf"), name)
 
 
 def setInitialValueHalf(graph: Graph, target: Tensor | FieldRef, bits: npt.ArrayLike) -> None:
-    """Set initial values of HALF from their bits.
+    """Set initial values of HALF elements from their bits.
 
     Args:
         graph: the graph of the target.
         target: a tensor, or a state field of a vertex.
-        bits: numbers from 0 to 65535; one for all elements, or one each.
+        bits: numbers from 0 to 65535: one for all elements, or one for each.
 
     Raises:
         ElementTypeError: for a target of any element type but HALF.
@@ -93,7 +93,7 @@ def setInitialValueHalf(graph: Graph, target: Tensor | FieldRef, bits: npt.Array
     >>> graph.variables[0].initial_value
     array([1., 1.], dtype=float16)
     """
-    given: Any = target  # set_initial_value refuses all but tensors and fields
+    given: Any = target  # set_initial_value refuses anything but tensors and fields
     kind = (
         given.field.element
         if isinstance(given, compute_sets.FieldRef)
@@ -101,17 +101,17 @@ def setInitialValueHalf(graph: Graph, target: Tensor | FieldRef, bits: npt.Array
     )
     if kind is not HALF:
         raise ElementTypeError(
-            f"setInitialValueHalf: {clipped(given, 60)} is {kind.__name__}, the bits are of HALF",
+            f"setInitialValueHalf: {clipped(given, 60)} is {kind.__name__}, but must be HALF",
             fix="graph.setInitialValue(x, values)",
         )
     graph.set_initial_value(target, _halves(bits, "setInitialValueHalf"))
 
 
 class NoTensor:
-    """The invalid tensor of Poplar, in place of a missing one."""
+    """Poplar's invalid tensor, returned where no tensor exists."""
 
     def valid(self) -> bool:
-        """Return false."""
+        """Return False."""
         return False
 
     def __bool__(self) -> bool:
@@ -119,9 +119,9 @@ class NoTensor:
 
     def __getattr__(self, name: str) -> NoReturn:
         raise AbsentMember(
-            f"there is no tensor, so it has no {clipped(name)}",
-            found="findUnbroadcastTensor found nothing that is broadcast",
-            fix="if found.valid(): ...",
+            f"an invalid tensor has no attribute {clipped(name)}",
+            found="findUnbroadcastTensor returned it, since nothing is broadcast",
+            fix="check it first: if found.valid(): ...",
         )
 
     def __repr__(self) -> str:
@@ -165,16 +165,16 @@ def addVertex(
 
     Args:
         graph: the graph whose tile numbers are used.
-        compute_set: the compute set that the vertex joins.
-        vertex_class: its class, or the name of one.
-        connections: the tensors and values of its fields, in Poplar
-            `{{"x", x}, {"y", y}}`: a dictionary, or pairs.
+        compute_set: the compute set to which the vertex is added.
+        vertex_class: its class, or the name of the class.
+        connections: the tensors and values of its fields, as a dictionary or pairs; in Poplar
+            `{{"x", x}, {"y", y}}`.
         tile: as in `add_vertex`.
         **fields: as in `add_vertex`.
 
     Raises:
         GraphConnectionError: for a field that is connected twice.
-        ElementTypeError: for connections that are neither.
+        ElementTypeError: for connections that are neither a dictionary nor pairs.
         PopliteError: as for `add_vertex`.
 
     >>> import poplite as pl
@@ -191,9 +191,9 @@ def addVertex(
     for name, value in (*_pairs(connections), *fields.items()):
         if name in given:
             raise GraphConnectionError(
-                f"addVertex: field {name!r} of a vertex of {clipped(vertex_class, 60)} twice",
+                f"addVertex: field {name!r} of {clipped(vertex_class, 60)} is connected twice",
                 found=f"to {clipped(given[name], 60)} and to {clipped(value, 60)}",
-                fix="connect every field once",
+                fix="connect each field once",
             )
         given[name] = value
     return graph.add_vertex(compute_set, vertex_class, tile=tile, **given)
@@ -239,7 +239,7 @@ def isConstant(graph: Graph, variable: Variable) -> bool:
 
 
 def hasCodelet(graph: Graph, vertex_class: type[Vertex] | str) -> bool:
-    """Return whether a vertex class is known: every class is, by name once it has been defined.
+    """Return whether a vertex class is known, as all are once they have been defined.
 
     A name that several classes share is known, too, but `addVertex` then needs the class itself.
 
@@ -288,8 +288,8 @@ def addHostToDeviceFIFO(
     if isinstance(replicated_mode, Mapping):
         if options is not None:
             raise InvalidOption(
-                f"stream {clipped(handle)}: options {clipped(replicated_mode)} and "
-                f"{clipped(options)}",
+                f"stream {clipped(handle)}: options are given twice, as "
+                f"{clipped(replicated_mode)} and {clipped(options)}",
                 fix="addHostToDeviceFIFO(handle, type, n, ReplicatedStreamMode.REPLICATE, options)",
             )
         replicated_mode, options = None, replicated_mode
@@ -357,7 +357,7 @@ def _pairs(connections: Any) -> Iterable[tuple[str, Any]]:
             )
         if name == "tile":
             raise UnknownField(
-                f"addVertex: connections have {clipped('tile')}, which no vertex has as a field",
+                f"addVertex: connections contain {clipped('tile')}, not a valid field name",
                 fix="graph.addVertex(compute_set, Vertex, {...}, tile=3)",
             )
     return found
@@ -369,13 +369,13 @@ def _halves(bits: npt.ArrayLike, call: str) -> npt.NDArray[np.float16]:
         array = np.asarray(unmasked(bits, call))
         found = f"an array of {array.dtype}"
     except ValueError:
-        array, found = np.array(""), "rows of several lengths"
+        array, found = np.array(""), "rows of different lengths"
     array = array if array.size else array.astype(np.uint16)
     if array.dtype.kind not in "iu" or np.any((array < 0) | (array > 0xFFFF)):
         raise TensorCreationError(
             f"{call}: {clipped(bits, 60)} are not the bits of {HALF}",
             found=found,
-            fix="numbers from 0 to 65535; values go to the call without Half",
+            fix="pass numbers from 0 to 65535; for values, use the call without Half",
         )
     return array.astype(np.uint16).view(np.float16)
 

@@ -1,20 +1,19 @@
 """Saving a graph to files and streams, and tensors as text.
 
-A file also holds programs, which are a layer above graphs, so the module that writes and reads it
-is looked up by name, like pictures in `poplite.display`::
+A file also contains programs, which are in a layer above graphs, so the module that writes and
+reads it is looked up by name, like pictures in `poplite.display`::
 
     graph.save, graph.serialize     - - by name - -> poplite.executable.graph_file.save
     Graph.load, Graph.deserialize   - - by name - -> poplite.executable.graph_file.load
 
-A stream holds the bytes of the file, or the same as text for Poplar's JSON: base64 in an object.
+A stream contains the bytes of the file or, for Poplar's JSON, an object with the bytes as base64.
 
-The text of tensors describes the elements and variables that they show, and their shape, but holds
-no values::
+The text of tensors describes their elements, variables and shapes, but contains no values::
 
     serialize_tensors(stream, [x, y.T])                        {"tensors": [{"type": "FLOAT", ...
     deserialize_tensors(stream)                                the same tensors, in this graph
 
-Tensors that were written from one graph can be read into another one with the same variables.
+Tensors that were written from one graph can be read into another with the same variables.
 
 Source: Poplar API reference, "Graph::serialize", "Graph::serializeTensors".
 """
@@ -81,7 +80,7 @@ class SavedTensor:
 
 
 def _rows(tensors: Sequence[SavedTensor]) -> Json:
-    # Tensors are seldom saved, and graphs are made faster without the codec.
+    # Tensors are seldom saved, and the module loads faster without the codec.
     from poplite.codec.codec import Writer, coder_of
 
     return coder_of(tuple[SavedTensor, ...]).encode(tensors, Writer())
@@ -112,11 +111,11 @@ def serialize_tensors(
     tensors: Sequence[Tensor],
     format: SerializationFormat | str = SerializationFormat.JSON,
 ) -> None:
-    """Write the elements and variables that tensors show, and their shapes, without values.
+    """Write the elements, variables and shapes of tensors, without values.
 
     Args:
         graph: the graph of the tensors.
-        stream: a file, open for writing text; bytes for BINARY.
+        stream: a file, open for writing text, or bytes for BINARY.
         tensors: views of this graph's variables.
         format: JSON, or the same text as bytes.
 
@@ -173,10 +172,10 @@ def deserialize_tensors(
     Args:
         graph: the graph with the variables.
         stream: a file, open for reading.
-        format: the format; not needed, since the file itself shows which of the two it is.
+        format: the format; it has no effect, since the content shows which format it is.
 
     Raises:
-        FileLoadError: when the file holds no tensors, or the graph has no such elements.
+        FileLoadError: when the file contains no tensors, or the graph has no such elements.
         UnknownName: when the graph has no variable of that name.
     """
     graph = graph.top_level_graph
@@ -189,12 +188,12 @@ def deserialize_tensors(
     except (FileLoadError, UnknownName):
         raise
     except (PopliteError, *WRONG_CONTENT) as error:
-        is_told = isinstance(error, Malformed | PopliteError)
-        told = str(error).partition("\n")[0]
+        is_explained = isinstance(error, Malformed | PopliteError)
+        reason = str(error).partition("\n")[0]
         raise FileLoadError(
-            f"deserialize_tensors: the file holds no tensors of {graph!r}",
-            found=told if is_told else f"{type(error).__name__}: {told}",
-            fix="graph.serialize_tensors(stream, tensors) writes such a file",
+            f"deserialize_tensors: the file contains no tensors of {graph!r}",
+            found=reason if is_explained else f"{type(error).__name__}: {reason}",
+            fix="write the file with graph.serialize_tensors(stream, tensors)",
         ) from None
 
 
@@ -208,8 +207,8 @@ def _tensor(graph: Graph, saved: SavedTensor) -> Tensor:
             raise FileLoadError(
                 f"deserialize_tensors: variable {owner.name!r} is {owner.element_type.__name__} in "
                 f"this graph, but {kind.__name__} in the file",
-                found=f"a view of it as {saved.type.__name__}",
-                fix="read the file with the graph that it was made of, or an equal one",
+                found=f"a tensor of {saved.type.__name__} that refers to it",
+                fix="read the file with the graph that it was written from, or an equal one",
             )
     wholes = [of_variable(graph, owner).flatten() for owner in owners]
     number, begin, end = np.array(saved.regions, np.int64).T
@@ -227,7 +226,7 @@ def _of_type(tensor: Tensor, element_type: type[ElementType[object]]) -> Tensor:
 
 
 def checked_format(format: object) -> SerializationFormat:
-    """Return a format, given itself or by its name."""
+    """Return a format, given as a member or by its name."""
     return checked_member(format, SerializationFormat, "format", error=InvalidOption)
 
 
@@ -243,12 +242,12 @@ def save(
 ) -> None:
     """Write the graph and programs for it to a file, completely or not at all.
 
-    The file holds everything that was built: variables with their tiles and initial values,
-    vertices with their connections, streams, and programs. It holds no code: vertex classes
+    The file contains everything that was built: variables with their tiles and initial values,
+    vertices with their connections, streams, and programs. It contains no code: vertex classes
     are identified by module and name. Equal graphs give equal bytes. `poplite-viz` accepts such a
     file for every picture.
 
-    Estimators registered by `register_perf_estimator` are functions, and are not saved.
+    Estimators registered by `register_perf_estimator` are functions and are not saved.
 
     Args:
         graph: the graph; for a virtual graph, its top-level graph is saved.
@@ -256,7 +255,7 @@ def save(
         programs: programs of this graph, as `Engine` takes them; none by default.
 
     Raises:
-        FileLoadError: when the file cannot be written, or element types of a template are open.
+        FileLoadError: when the file cannot be written, or a template's element types are not known.
         ControlProgramError: when a program is not a program, or belongs to another graph.
 
     >>> import tempfile
@@ -291,7 +290,7 @@ def load(
         The graph, and its programs by name; "0", "1", ... for programs without a name.
 
     Raises:
-        FileLoadError: when there is no such file, or it is damaged or of another format.
+        FileLoadError: when the file does not exist, is damaged or has another format.
         ElementTypeError: when an item of `vertices` is neither a class nor a module.
     """
     return _loaded(path, vertices)
@@ -303,13 +302,13 @@ def serialize(
     programs: ProgramsLike | SerializationFormat | str = (),
     format: SerializationFormat | str = SerializationFormat.BINARY,
 ) -> None:
-    """Write the contents of a file of `save` to a stream; Poplar's way to save a graph.
+    """Write a graph to a stream, as `save` writes it to a file; Poplar's way to save a graph.
 
     Args:
         graph: as for `save`.
         stream: a file, open for writing bytes, or text for JSON.
         programs: as for `save`; as in Poplar, the format may be given in their place.
-        format: the bytes of the file, or JSON that holds them as text.
+        format: the bytes of the file, or JSON that contains them as text.
 
     Raises:
         PopliteError: as for `save`, and for anything but a file of that kind.
@@ -354,11 +353,11 @@ def deserialize(
             text: Any = found["graph"] if found["format"] == TEXT else None
             content = base64.b64decode(text, validate=True)
     except (ValueError, KeyError, TypeError) as error:
-        is_told = isinstance(error, Malformed)
+        is_explained = isinstance(error, Malformed)
         raise FileLoadError(
-            "Graph.deserialize: the stream holds no graph",
-            found=str(error) if is_told else f"{type(error).__name__}: {error}",
-            fix="graph.serialize(stream, programs) writes one",
+            "Graph.deserialize: the stream contains no graph",
+            found=str(error) if is_explained else f"{type(error).__name__}: {error}",
+            fix="write the stream with graph.serialize(stream, programs)",
         ) from None
     with passing_file("graph") as path:
         path.write_bytes(content)

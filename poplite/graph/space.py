@@ -1,6 +1,6 @@
 """The variables of a graph, in one space of element addresses.
 
-Users hold tensors, which are views of variables. The graph makes a variable in every call of
+Users have tensors, which are views of variables. The graph creates a variable in every call of
 `add_variable` and `add_constant`. All variables share the space. An unused address follows each, so
 that no run of elements extends from one variable into the next::
 
@@ -10,8 +10,8 @@ that no run of elements extends from one variable into the next::
 
 A view of several variables is cut by a table of their tiles. A single table of all variables would
 have to be rebuilt after every edit, and edits often alternate with queries. So at first, tables are
-made only for the variables below a view; the full table is made once these tables have cost as much
-as it does.
+built only for the variables below a view; the full table is built once these tables have cost as
+much as it does.
 
 Names get their scopes as a prefix, and a number if already in use, so that they are unambiguous in
 messages, drawings and `poplite-viz tensor NAME`::
@@ -20,14 +20,14 @@ messages, drawings and `poplite-viz tensor NAME`::
         graph.add_variable(FLOAT, (4,), "w")     'layer1/w'
         graph.add_variable(FLOAT, (4,), "w")     'layer1/w_1'
 
-A variable is found by its full name, or by the part after a slash if only one has it.
+A variable is found by its full name, or by the part after a slash if that is unique.
 
-Each variable of QUARTER codes has metadata: one byte, their format with its scale::
+Each variable of QUARTER codes has metadata, one byte with their format and scale::
 
     metadata = QuarterMetadata("F143", scale=-2)
     x = graph.add_variable(QUARTER, (64,), "x", metadata=metadata)   a constant 'x/metadata'
     scale = graph.add_variable(QUARTER_METADATA, (), "scale", mapping=0)
-    y = graph.add_variable(QUARTER, (64,), "y", metadata=scale)      one that programs may change
+    y = graph.add_variable(QUARTER, (64,), "y", metadata=scale)      programs may change it
 
 Every view of a variable has the variable's metadata. Operations that join or copy codes need the
 same metadata on both sides, since codes with a different scale represent different values.
@@ -94,7 +94,7 @@ class Names:
 
     @contextmanager
     def within(self, scope: str) -> Iterator[None]:
-        """Prefix `scope/` to names made inside a `with` block."""
+        """Add the prefix `scope/` to names created in a `with` block."""
         self._scopes.append(scope)
         try:
             yield
@@ -112,7 +112,7 @@ class Names:
         return unique
 
     def number(self, kind: str, name: str) -> int:
-        """Return the number of names of a kind that were taken before this one.
+        """Return the number of names of a kind that were in use before this one.
 
         >>> names = Names()
         >>> _ = names.unique("function", "blur"), names.unique("function", "sum")
@@ -126,7 +126,7 @@ class Names:
         return "/".join([*self._scopes, name]) if self._scopes else name
 
     def local(self, name: str) -> str:
-        """Return a full name without the open scopes.
+        """Return a full name without the prefix of the open scopes.
 
         >>> names = Names()
         >>> with names.within("conv1"):
@@ -141,11 +141,11 @@ class Names:
 
 
 def checked_name(name: object, kind: str, call: str) -> str:
-    """Return a name, perhaps empty, after checking that it is a string."""
+    """Return a name, which may be empty, after checking that it is a string."""
     if isinstance(name, str):
         return name
     raise TensorCreationError(
-        f"the name of a {kind} is text, but {clipped(name)} is given",
+        f"the name of a {kind} must be a string, not {clipped(name)}",
         found=f"its type is {type(name).__name__}",
         fix=call,
     )
@@ -156,8 +156,8 @@ def checked_scope(name: object) -> str:
     if isinstance(name, str) and name:
         return name
     raise TensorCreationError(
-        f"{clipped(name)} is not a valid name of a scope",
-        found="an empty name" if isinstance(name, str) else f"its type is {type(name).__name__}",
+        f"{clipped(name)} is not a valid name for a scope",
+        found="it is empty" if isinstance(name, str) else f"its type is {type(name).__name__}",
         fix="graph.scope('layer1')",
     )
 
@@ -170,10 +170,10 @@ _SEQUENCES = tuple, list, Sequence  # common ones first
 _NONE: Mapping[int, Any] = MappingProxyType({})
 
 COMMON = -1
-"""Key in place of a replica number, for all replicas without values of their own."""
+"""Key in place of a replica number, for all replicas without separate values."""
 
 
-@refuse_copies("graph.clone(tensor) makes a variable like another")
+@refuse_copies("call graph.clone(tensor) for a variable with the same shape and tiles")
 class Variable(Storage):
     """A variable or constant of a graph.
 
@@ -183,10 +183,10 @@ class Variable(Storage):
     Attributes:
         name: name with its scopes, unique among the graph's variables.
         element_type: type of the elements.
-        shape: shape of the tensor that the graph returned when it made the variable.
-        location: the user's line that made it.
+        shape: shape of the tensor that the graph returned when it created the variable.
+        location: the user's line that created it.
         initial_value: its values when a program is loaded, in its shape; None for zeros.
-        replica_values: the initial values of replicas that have their own, by replica number.
+        replica_values: the initial values of replicas with separate values, by replica number.
         with_value: bool[elements], by replica number (`COMMON` for `initial_value`): which elements
             have an initial value; all others are zeros.  Without an entry, all elements have one.
         metadata: for QUARTER, the element that holds format and scale.
@@ -207,7 +207,7 @@ class Variable(Storage):
     )
 
     def __init__(self, *arguments: object, **named: object) -> None:
-        """Refuse: only a graph makes variables."""
+        """Refuse every call: only a graph creates variables."""
         instead = "graph.add_variable(FLOAT, (4,), 'x'), and graph.variable_of(tensor)"
         raise not_called("Variable", instead, is_empty=not arguments and not named)
 
@@ -224,7 +224,7 @@ class Variable(Storage):
         version: Version,
         tile: int,
     ) -> Variable:
-        """Set all attributes of a variable that `__new__` has made, and return it."""
+        """Set all attributes of a variable that `__new__` has created, and return it."""
         Storage.__init__(self, number, base, num_elements, constant)
         self.name, self.element_type, self.shape = name, element_type, shape
         self.location = location
@@ -239,7 +239,7 @@ class Variable(Storage):
 
     @property
     def packed_with_value(self) -> dict[int, npt.NDArray[np.uint8]]:
-        """`with_value` as bits (`np.packbits`), without the entries in which all have a value."""
+        """`with_value` as bits (`np.packbits`), without the entries that are all true."""
         some = self.with_value
         return {each: np.packbits(some[each]) for each in sorted(some) if not some[each].all()}
 
@@ -274,7 +274,7 @@ class Variable(Storage):
 
     @property
     def only_tile(self) -> int | None:
-        """The tile of all elements if only one was ever set; None proves nothing."""
+        """The tile of all elements if only one was ever set; None if that is not known."""
         if self._mapping is not None:
             return self._mapping.only_tile
         return None if self._tile == NO_TILE else self._tile
@@ -301,7 +301,7 @@ def shape_of(shape: ShapeLike, name: str) -> tuple[int, ...]:
     if extents and min(extents) < 0:
         raise TensorCreationError(
             f"'{name}': {clipped(shape, 60)} is not a shape",
-            fix="whole numbers from 0, e.g. (64, 128); () is one element",
+            fix="pass whole numbers from 0, e.g. (64, 128), or () for one element",
         )
     return extents
 
@@ -317,7 +317,7 @@ class Space:
         num_constants: number of constants among them.
         next_base: the first free address.
         version: changes with every edit of a variable's mapping.
-        homes: the tiles of the virtual graphs that variables were made with, by variable number.
+        homes: the tiles of the virtual graphs used to create variables, by variable number.
 
     >>> from poplite.graph.space import Names
     >>> from poplite.types import INT
@@ -368,7 +368,7 @@ class Space:
         tile: int = NO_TILE,
         at: SourceLocation | None = None,
     ) -> Variable:
-        """Make a variable of a checked shape, after all others.
+        """Create a variable with a checked shape, after all others.
 
         `name` is relative to the current scopes; an empty one becomes the default name. The
         location is by default the user's line.
@@ -377,9 +377,9 @@ class Space:
         if base + size >= MAX_ADDRESS:
             raise SizeOverflowError(
                 f"'{title}': shape {shape_text(shape)} has {amount(size, 'element')}, "
-                "more than addresses are left",
+                "more than the addresses left",
                 found=f"a graph has {MAX_ADDRESS:,} addresses; {base:,} are used",
-                fix="a smaller shape",
+                fix="use a smaller shape",
             )
         number, full_name = len(self.variables), self.names.unique("variable", title)
         at = at or here()
@@ -392,15 +392,15 @@ class Space:
         return variable
 
     def note_home(self, variable: Variable, home: SomeTiles | None) -> None:
-        """Note the virtual graph that a variable is made with, if any."""
+        """Record the virtual graph used to create a variable, if any."""
         if home is not None:
             self.homes[variable.id] = home
 
     def home_of(self, views: Iterable[View]) -> SomeTiles | None:
-        """Return the virtual graph that the variables below views were made with, if any.
+        """Return the virtual graph used to create the variables below views, if any.
 
         Among several, it is the one that has the tiles of all others. Constants and single elements
-        count only if there is nothing else, and then only those made with a virtual graph.
+        count only if all variables are such, and then only those created with a virtual graph.
         """
         if not self.homes:
             return None
@@ -426,18 +426,18 @@ class Space:
         return f"{'const' if constant else 'var'}{len(self.variables)}"
 
     def take_back(self, variable: Variable) -> None:
-        """Remove a variable and those made after it, before any tensor of them exists."""
-        for made in self.variables[variable.storage.id :]:
-            self.num_constants -= made.constant
-            self.names.release("variable", made.name)
-            self.homes.pop(made.id, None)
+        """Remove a variable and those created after it, before any tensor refers to them."""
+        for removed in self.variables[variable.storage.id :]:
+            self.num_constants -= removed.constant
+            self.names.release("variable", removed.name)
+            self.homes.pop(removed.id, None)
         del self.variables[variable.storage.id :]
         self._by_name.clear()
         self._by_ending.clear()
         self._bases = self._bases[: len(self.variables)]
 
     def named(self, name: str) -> list[Variable]:
-        """Return the variable with a full name; else all whose names end with it after a slash.
+        """Return the variable with a full name, or all whose names end with it after a slash.
 
         >>> from poplite.graph import Graph
         >>> graph = Graph()
@@ -452,8 +452,8 @@ class Space:
             self._by_ending.setdefault(variable.name.rpartition("/")[2], []).append(variable)
         if name in self._by_name:
             return [self._by_name[name]]
-        alike = self._by_ending.get(name.rpartition("/")[2], [])
-        return [variable for variable in alike if variable.name.endswith(f"/{name}")]
+        candidates = self._by_ending.get(name.rpartition("/")[2], [])
+        return [variable for variable in candidates if variable.name.endswith(f"/{name}")]
 
     def variable_of(self, storage: Storage) -> Variable:
         """Return the variable that owns a storage of this space."""
@@ -466,13 +466,13 @@ class Space:
         return bisect_right(self.variables, address, key=_base) - 1
 
     def owners(self, addresses: Int64) -> Int64:
-        """Return the number of the variable that owns each of some addresses."""
+        """Return, for each address, the number of the variable that owns it."""
         if len(self._bases) != len(self.variables):
             self._bases = np.array([variable.storage.base for variable in self.variables], np.int64)
         return np.searchsorted(self._bases, addresses, side="right") - 1
 
     def table(self, touched: Sequence[Variable]) -> TileTable:
-        """Return a table of tiles that covers at least some variables; there is at least one.
+        """Return a table of tiles that covers at least the given variables, one or more.
 
         >>> from poplite.graph import Graph
         >>> graph = Graph()
@@ -493,8 +493,8 @@ class Space:
         if self._table is not None and self._table_version == self.version.number:
             return self._table
         self._spent = 0
-        held = (v for v in self.variables if v.num_elements)
-        self._table = joined_table((v.storage.base, v.mapping) for v in held)
+        filled = (v for v in self.variables if v.num_elements)
+        self._table = joined_table((v.storage.base, v.mapping) for v in filled)
         self._table_version = self.version.number
         return self._table
 
@@ -504,7 +504,7 @@ def _base(variable: Variable) -> int:
 
 
 NAME = 80
-"""Largest number of characters of a name in a list."""
+"""Maximum number of characters of a name in a list."""
 
 
 def variable_named(
@@ -530,7 +530,7 @@ def variable_named(
     before = f"{call}: " if call else ""
     if not isinstance(name, str):
         raise ElementTypeError(
-            f"{before}{clipped(name)} is not a name", at=at, fix="the name of a variable, as text"
+            f"{before}{clipped(name)} is not a name", at=at, fix="pass the name of a variable"
         )
     found = space.named(name)
     if len(found) == 1:
@@ -540,7 +540,7 @@ def variable_named(
             f"{before}{len(found):,} variables of the graph are called {name!r}",
             at=at,
             found=listed([f"{_described(v)}  ({v.location})" for v in found], "variables"),
-            fix=f"name it with its scopes: {found[0].name!r}",
+            fix=f"pass the name with its scopes: {found[0].name!r}",
         )
     shown = [_described(variable) for variable in space.variables]
     known = [variable.name for variable in space.variables]
@@ -566,13 +566,13 @@ EXAMPLE = "metadata=pl.QuarterMetadata('F143', scale=0)"
 
 
 def metadata_of(space: Space, view: View) -> View | None:
-    """Return the metadata of a view of QUARTER codes; None without elements, or for other types."""
+    """Return the metadata of a view of QUARTER codes; None for other types or an empty view."""
     below = storages(view)
     return space.variable_of(below[0]).metadata if below else None
 
 
 def initial_metadata(space: Space, metadata: View, replica: int = 0) -> QuarterMetadata:
-    """Return format and scale of one QUARTER_METADATA element when a program is loaded."""
+    """Return the initial format and scale in one QUARTER_METADATA element."""
     return QuarterMetadata.from_byte(_byte(space, metadata, replica))
 
 
@@ -588,7 +588,7 @@ def variable_below(space: Space, metadata: View) -> Variable:
     return space.variable_of(storages(metadata)[0])
 
 
-def check_alike(what: str, space: Space, *codes: View) -> None:
+def check_same_metadata(what: str, space: Space, *codes: View) -> None:
     """Refuse to combine QUARTER codes with different metadata, or without any.
 
     >>> import poplite as pl
@@ -601,10 +601,10 @@ def check_alike(what: str, space: Space, *codes: View) -> None:
         for storage in storages(view):
             variable = space.variable_of(storage)
             if variable.metadata is None:
-                raise _bare(what, variable)
+                raise _without_metadata(what, variable)
             first = first or variable
             if not same_meaning(space, first.metadata, variable.metadata):
-                raise _unlike(what, space, first, variable)
+                raise _different(what, space, first, variable)
 
 
 def same_meaning(space: Space, one: View | None, other: View | None) -> bool:
@@ -618,31 +618,31 @@ def same_meaning(space: Space, one: View | None, other: View | None) -> bool:
 
 
 def _constant(space: Space, metadata: View) -> int | None:
-    """Return the byte if no program may change it, and all replicas share it; else None."""
+    """Return the byte if it is constant and the same in all replicas, else None."""
     variable = variable_below(space, metadata)
     if not variable.constant or variable.replica_values:
         return None
     return _byte(space, metadata)
 
 
-def _bare(what: str, variable: Variable) -> TensorMetadataError:
+def _without_metadata(what: str, variable: Variable) -> TensorMetadataError:
     return TensorMetadataError(
         f"{what}: '{variable.name}' has no metadata",
-        found=f"{variable!r} was not made of QUARTER  ({variable.location})",
-        fix=f"make it of QUARTER, with {EXAMPLE}; reinterpret reads its codes",
+        found=f"{variable!r} was not created as QUARTER  ({variable.location})",
+        fix=f"create it as QUARTER, with {EXAMPLE}; reinterpret reads its codes",
     )
 
 
-def _unlike(what: str, space: Space, first: Variable, other: Variable) -> TensorMetadataError:
+def _different(what: str, space: Space, first: Variable, other: Variable) -> TensorMetadataError:
     assert first.metadata is not None
     assert other.metadata is not None
     return TensorMetadataError(
         f"{what}: '{first.name}' has {_shown(space, first.metadata)}, "
         f"but '{other.name}' has {_shown(space, other.metadata)}",
-        found="their codes may mean other values: the metadata is neither one tensor nor "
-        "equal constants",
-        fix="give both variables one metadata tensor; reinterpret(pl.UNSIGNED_CHAR) takes the "
-        "codes as they are",
+        found="their codes may represent different values: the metadata is neither the same tensor "
+        "nor equal constants",
+        fix="use one metadata tensor for both variables, or reinterpret(pl.UNSIGNED_CHAR) to copy "
+        "the codes unchanged",
     )
 
 

@@ -5,8 +5,8 @@
     tile 1     [3, 5)                 end    3, 8, 5
 
 A mapping is three arrays (compressed rows), never a list per tile: the intervals of a tile are
-slices of two of them. The arrays are made on first access; the number of elements on each tile, and
-whether all elements have a tile, can be found without them.
+slices of two of them. The arrays are computed on first access; the number of elements on each tile,
+and whether all elements have a tile, can be found without them.
 
     >>> mapping = TileMapping(2, np.array([0, 1, NO_TILE, 0]), np.array([3, 2, 1, 2]))
     >>> mapping[0], mapping.elements_per_tile.tolist(), mapping.unmapped
@@ -51,20 +51,20 @@ if TYPE_CHECKING:
     from poplite.machine.target import Target
 
 MOST_TILES = 1 << 31
-"""Upper bound of the number of tiles of a mapping."""
+"""Upper bound for the number of tiles of a mapping."""
 
 
 class TileMapping(Displayed):
-    """For each tile, the elements of a flattened view that live on it.
+    """For each tile, the elements of a flattened view that it stores.
 
-    `mapping[t]` behaves like a list of intervals, as `set_tile_mapping` takes it; `len(mapping)`
+    `mapping[t]` behaves like a list of intervals, as `set_tile_mapping` accepts it; `len(mapping)`
     is the number of tiles of the graph. A mapping is equal to any nested list with the same
     intervals; tiles beyond the end of the list count as empty.
 
     Args:
         num_tiles: number of tiles of the graph.
         tile: int[n], tile of each piece of the view, or `NO_TILE`.
-        length: int64[n], elements of each piece, in the order of the view.
+        length: int64[n], number of elements of each piece, in the order of the view.
 
     Attributes:
         num_elements: number of elements of the view.
@@ -102,7 +102,7 @@ class TileMapping(Displayed):
 
     @classmethod
     def of(cls, num_tiles: int, cut: Cut) -> TileMapping:
-        """Return the mapping of a cut view; it is computed on first access."""
+        """Return the mapping of a cut view, computed on first access."""
         mapping = cls(num_tiles, np.empty(0, np.int64), np.empty(0, np.int64))
         mapping.num_elements, mapping._cut, mapping._rows = cut.num_elements, cut, None
         return mapping
@@ -117,7 +117,7 @@ class TileMapping(Displayed):
     def _list(self) -> Int64:
         """Return begin and end of all intervals, int64[n, 2]; those without a tile come first."""
         if self._rows is None:
-            assert self._cut is not None, "either the intervals or what they come from"
+            assert self._cut is not None, "either the intervals or the cut that they come from"
             self._totals, tile, end = self._cut.pieces(len(self))
             cursors = np.cumsum(self._totals[:, 0]) - self._totals[:, 0]
             self._rows = np.empty((len(end), 2), np.int64)
@@ -192,7 +192,7 @@ class TileMapping(Displayed):
 
     @property
     def tiles(self) -> Int64:
-        """The tiles that hold an element, sorted."""
+        """The tiles that store an element, sorted."""
         return np.flatnonzero(self._counted[1:, 1])
 
     @property
@@ -265,12 +265,12 @@ def remapped(
         f"{'moves' if count == 1 else 'move'} to another tile",
         found=f"element {cuts[first]:,} was on tile {old[first]} and is on tile {new[first]} now; "
         f"the constant was made at {made_at}",
-        fix="map each element once; for the same values on several tiles make several constants",
+        fix="map each element once; create several constants for the same values on several tiles",
     )
 
 
 def _tiles_of(mapping: TileMapping, elements: Int64) -> Int64:
-    """Return the tile of each of some elements, or `NO_TILE`."""
+    """Return the tile, or `NO_TILE`, of each element."""
     begin, end, tile = mapping.in_order()
     at = np.searchsorted(begin, elements, side="right") - 1
     return np.asarray(np.where((at >= 0) & (elements < end[at]), tile[at], NO_TILE))
@@ -316,8 +316,8 @@ def _unfit_pieces(num_tiles: object, tile: object, length: object) -> InvalidTil
         f"TileMapping: num_tiles={clipped(num_tiles)}, tile={clipped(tile)}, "
         f"length={clipped(length)}",
         found=", ".join(of_type(each) for each in (num_tiles, tile, length)),
-        fix="TileMapping(4, np.array([0, 3]), np.array([8, 8])): a tile below the number of "
-        "tiles, and a length, of each piece",
+        fix="TileMapping(4, np.array([0, 3]), np.array([8, 8])): for each piece a tile less than "
+        "the number of tiles, and a length",
     )
 
 
@@ -354,22 +354,22 @@ def intervals_of(
     if len(twice):
         i = twice[0]
         raise InvalidTileMapping(
-            f"{what}: element {begin[i + 1]} is given to tile {tile[i]} and to tile {tile[i + 1]}",
+            f"{what}: element {begin[i + 1]} is mapped to tile {tile[i]} and to tile {tile[i + 1]}",
             found=f"[{begin[i]}, {end[i]}) on tile {tile[i]}, "
             f"[{begin[i + 1]}, {end[i + 1]}) on tile {tile[i + 1]}",
-            fix="intervals of one mapping may not overlap; set the second one afterwards",
+            fix="pass intervals that do not overlap, or set the second one in another call",
         )
     return begin, end, tile
 
 
 def _listed(mapping: Iterable[Iterable[tuple[int, int]]], what: str) -> tuple[Int64, Int64, Int64]:
     try:
-        rows = [(t, index(a), index(b)) for t, held in enumerate(mapping) for a, b in held]
+        rows = [(t, index(a), index(b)) for t, own in enumerate(mapping) for a, b in own]
     except (TypeError, ValueError):
         raise InvalidTileMapping(
             f"{what}: {clipped(mapping, 60)} is not a tile mapping",
             found=f"its type is {type(mapping).__name__}",
-            fix="a tile number, or for each tile a list of intervals: [[(0, 4)], [(4, 8)]]",
+            fix="pass a tile number, or for each tile a list of intervals: [[(0, 4)], [(4, 8)]]",
         ) from None
     try:
         table = np.array(rows, np.int64).reshape(-1, 3)
@@ -393,7 +393,7 @@ def _unfit(
         found="it ends before it begins"
         if begin > end
         else f"{amount(max(0, -begin) + max(0, end - num_elements), 'element')} too many",
-        fix=f"intervals count elements of the flattened view, 0 to {num_elements}",
+        fix=f"pass intervals over the flattened view, from 0 to {num_elements}",
     )
 
 
@@ -403,7 +403,7 @@ def tile_number(tile: object, what: str, num_tiles: int) -> int:
     if number is None:
         raise InvalidTileMapping(
             f"{what}: {clipped(tile, 60)} is neither a tile number nor a list of intervals",
-            fix=f"a tile from 0 to {num_tiles - 1}, or [[(0, 4)], [(4, 8)]]",
+            fix=f"pass a tile from 0 to {num_tiles - 1}, or [[(0, 4)], [(4, 8)]]",
         )
     if not 0 <= number < num_tiles:
         raise no_such_tile(what, number, num_tiles)
@@ -422,7 +422,7 @@ def unmapped_error(
 ) -> InvalidTileMapping:
     """Return the error for elements without a tile.
 
-    `at` is the line that made the variable, `where` the program step that uses it; with `view`,
+    `at` is the line that created the variable, `where` the program step that uses it; with `view`,
     the mapping is that of a view, not of the entire variable.
 
     >>> answer = TileMapping(4, np.array([0, -1]), np.array([96, 32]))
@@ -468,21 +468,21 @@ def _tiles(mapping: TileMapping) -> str:
 
 
 def no_such_tile(what: str, tile: object, num_tiles: int) -> InvalidTileMapping:
-    """Return the error for a tile the graph does not have.
+    """Return the error for a tile that the graph does not have.
 
     >>> print(no_such_tile("'a'", 4, 4))
     'a': tile 4, but the graph has 4 tiles  (...)
       tiles are 0-3
-      try: a smaller tile number, or a graph of 5 tiles, such as Graph(Target(tiles=5))
+      try: use a smaller tile number, or 5 tiles: Graph(Target(tiles=5))
     """
     larger = isinstance(tile, int) and 0 <= tile < 2**32
     return InvalidTileMapping(
         f"{what}: tile {clipped(tile)}, but the graph has {amount(num_tiles, 'tile')}",
         found=f"tiles are {ranges(range(num_tiles))}",
-        fix=f"a smaller tile number, or a graph of {tile + 1} tiles, "  # type: ignore[operator]
-        f"such as Graph(Target(tiles={tile + 1}))"  # type: ignore[operator]
+        fix=f"use a smaller tile number, or {tile + 1} tiles: "  # type: ignore[operator]
+        f"Graph(Target(tiles={tile + 1}))"  # type: ignore[operator]
         if larger
-        else "a whole number from 0",
+        else "pass a whole number from 0",
     )
 
 
@@ -495,13 +495,13 @@ class AllTiles:
     __slots__ = ("num_tiles",)
 
     home: SomeTiles | None = None
-    """The virtual graph whose variables are made with these numbers; here None."""
+    """The virtual graph whose variables are created with these numbers; here None."""
 
     def __init__(self, num_tiles: int) -> None:
         self.num_tiles = num_tiles
 
     def checked(self, tile: object, what: str) -> int:
-        """Return the top-level number of a user's tile, or refuse it; `what` is for messages."""
+        """Return the top-level number of a user's tile, or refuse it, naming it `what`."""
         return tile_number(tile, what, self.num_tiles)
 
     def in_range(self, tile: object) -> int | None:
@@ -517,7 +517,7 @@ class AllTiles:
         return tiles
 
     def from_top_level(self, tiles: Int64) -> Int64:
-        """Return this graph's numbers of top-level tiles; `NO_TILE` for tiles of others."""
+        """Return this graph's numbers of top-level tiles; `NO_TILE` for tiles outside it."""
         return tiles
 
     def of_clone(self, tiles: Int64) -> Int64:
@@ -525,17 +525,17 @@ class AllTiles:
         return tiles
 
     def renumbered(self, mapping: TileMapping) -> TileMapping:
-        """Return a mapping of the top-level graph in this graph's numbers."""
+        """Return a mapping of the top-level graph with this graph's tile numbers."""
         return mapping
 
     def check_complete(self, name: str, mapping: TileMapping, top_level: TileMapping) -> None:
-        """Refuse elements that are only on tiles of other graphs; here, no element is."""
+        """Accept every mapping: no tile is outside the top-level graph."""
 
 
 class SomeTiles:
     """The tile numbers of a virtual graph; its repr represents the virtual graph in messages.
 
-    `tiles` has the top-level number of each tile, `num_top_level` is the number of top-level tiles.
+    `tiles` is the top-level number of each tile, `num_top_level` the number of top-level tiles.
 
     >>> import poplite as pl
     >>> tiles = SomeTiles(np.array([6, 4]), pl.Graph(pl.Target(tiles=8)), 8)
@@ -553,7 +553,7 @@ class SomeTiles:
 
     @property
     def home(self) -> SomeTiles | None:
-        """The virtual graph whose variables are made with these numbers."""
+        """The virtual graph whose variables are created with these numbers."""
         return self
 
     @property
@@ -568,9 +568,9 @@ class SomeTiles:
             raise InvalidTileMapping(
                 f"{what}: tile {number}, but the virtual graph has "
                 f"{amount(self.num_tiles, 'tile')}",
-                found=f"it counts from 0: {self!r}",
-                fix=f"virtual.convert_top_level_graph_tile_to_tile({number}), if that is a "
-                "number of the top-level graph",
+                found=f"its tiles are numbered from 0: {self!r}",
+                fix=f"convert a number of the top-level graph: "
+                f"virtual.convert_top_level_graph_tile_to_tile({number})",
             )
         return int(self._to[tile_number(tile, what, self.num_tiles)])
 
@@ -584,10 +584,10 @@ class SomeTiles:
         own = int(self._from[number])
         if own == NO_TILE:
             raise InvalidTileMapping(
-                f"tile {number} of the top-level graph is not among this virtual graph's "
-                f"{self.num_tiles:,}",
-                found=f"it is over tiles {ranges(np.sort(self._to))}",
-                fix=f"one of these, or create_virtual_graph with tile {number} among its tiles",
+                f"tile {number} of the top-level graph is not among the {self.num_tiles:,} tiles "
+                "of this virtual graph",
+                found=f"it has tiles {ranges(np.sort(self._to))}",
+                fix=f"pass one of these, or create a virtual graph that includes tile {number}",
             )
         return own
 
@@ -596,7 +596,7 @@ class SomeTiles:
         return self._to[tiles]
 
     def from_top_level(self, tiles: Int64) -> Int64:
-        """Return this graph's numbers of top-level tiles; `NO_TILE` for tiles of others."""
+        """Return this graph's numbers of top-level tiles; `NO_TILE` for tiles outside it."""
         return self._from[tiles]
 
     def of_clone(self, tiles: Int64) -> Int64:
@@ -604,13 +604,13 @@ class SomeTiles:
         return tiles
 
     def renumbered(self, mapping: TileMapping) -> TileMapping:
-        """Return a mapping of the top-level graph in this graph's numbers."""
+        """Return a mapping of the top-level graph with this graph's tile numbers."""
         return mapping.renumbered(self._from[:-1], self.num_tiles)
 
     def check_complete(self, name: str, mapping: TileMapping, top_level: TileMapping) -> None:
-        """Refuse elements that are only on tiles of other graphs.
+        """Refuse elements on tiles outside this graph.
 
-        `top_level` is the same mapping in top-level numbers, where all elements have a tile.
+        `top_level` is the same mapping with top-level numbers, where all elements have a tile.
         """
         if mapping.is_complete:
             return
@@ -620,7 +620,8 @@ class SomeTiles:
             f"'{name}': {mapping.num_unmapped:,} of "
             f"{amount(mapping.num_elements, 'element')}, the first [{first.begin}, "
             f"{first.end}), are on no tile of this virtual graph",
-            found=f"top-level graph: on tile{'s' * (len(others) > 1)} {ranges(others)}; {self!r}",
+            found=f"they are on tile{'s' * (len(others) > 1)} {ranges(others)} of the top-level "
+            f"graph; {self!r}",
             fix="graph.top_level_graph.tile_mapping(tensor), or require_complete=False",
         )
 
@@ -631,10 +632,10 @@ class SomeTiles:
 
 
 class NearTiles(SomeTiles):
-    """The tile numbers of a virtual graph for its operations, which map other tiles to its own.
+    """The tile numbers that operations on a virtual graph use, with other tiles mapped to its own.
 
     Elements on other tiles are read and written from tiles of the graph, which are assigned to the
-    other tiles round-robin.
+    other tiles round robin.
 
     >>> import poplite as pl
     >>> tiles = NearTiles(SomeTiles(np.array([6, 4]), pl.Graph(pl.Target(tiles=8)), 8))
@@ -656,7 +657,7 @@ class NearTiles(SomeTiles):
 
     @property
     def home(self) -> SomeTiles | None:
-        """The virtual graph whose variables are made with these numbers."""
+        """The virtual graph whose variables are created with these numbers."""
         return self._own
 
 
@@ -665,16 +666,16 @@ TileNumbers = AllTiles | SomeTiles
 
 
 def tile_of_pair(target: Target, ipu: object, tile: object) -> int:
-    """Return the machine's number of a tile of an IPU, after checking both."""
+    """Return the machine's number for a tile of an IPU, after checking both numbers."""
     numbers = []
     for what, number, count in (("IPU", ipu, target.ipus), ("tile", tile, target.tiles_per_ipu)):
         whole = integer_or_none(number)
         if whole is None or not 0 <= whole < count:
             raise InvalidTileMapping(
-                f"{what} {clipped(number)} of a pair (IPU, tile), but there "
+                f"{what} {clipped(number)} in a pair (IPU, tile), but there "
                 f"{'is' if count == 1 else 'are'} {amount(count, what)}",
                 found=repr(target),
-                fix=f"a whole number from 0 to {count - 1}",
+                fix=f"pass a whole number from 0 to {count - 1}",
             )
         numbers.append(whole)
     return numbers[0] * target.tiles_per_ipu + numbers[1]

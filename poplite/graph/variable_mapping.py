@@ -60,19 +60,19 @@ NO_TILE = -1
 """Marks a missing tile number."""
 
 CAREFREE_PIECES = 2**26
-"""Pieces for which memory is reserved without counting them: untouched pages cost nothing."""
+"""Number of pieces up to which memory is reserved without counting: untouched pages are free."""
 
 MOST_PIECES = 2**28
-"""Largest number of pieces that are listed; each takes 28 bytes."""
+"""Maximum number of pieces that are listed; each takes 28 bytes."""
 
 
 class TileTable:
-    """The tiles of a range of addresses; never changed.
+    """The tiles of a range of addresses; immutable.
 
     Attributes:
         breaks: int64[m + 1], ascending.
         tiles: int32[m]; addresses `breaks[k]` to `breaks[k + 1]` are on `tiles[k]`.
-        shift: each bucket holds `1 << shift` addresses, which makes about four buckets per break.
+        shift: each bucket has `1 << shift` addresses, which gives about four buckets per break.
         buckets: int32[b + 1]; `buckets[i]` breaks are before bucket `i`.
     """
 
@@ -82,15 +82,15 @@ class TileTable:
         self.breaks, self.tiles = np.ascontiguousarray(breaks), tiles.astype(np.int32)
         addresses = int(breaks[-1] - breaks[0])
         self.shift = (addresses // (4 * len(breaks))).bit_length()
-        most = (max(addresses - 1, 0) >> self.shift) + 1
-        held = np.bincount((breaks[:-1] - breaks[0]) >> self.shift, minlength=most)
-        self.buckets = np.empty(len(held) + 1, np.int32)
+        count = (max(addresses - 1, 0) >> self.shift) + 1
+        per_bucket = np.bincount((breaks[:-1] - breaks[0]) >> self.shift, minlength=count)
+        self.buckets = np.empty(len(per_bucket) + 1, np.int32)
         self.buckets[0] = 0
-        np.cumsum(held, out=self.buckets[1:])
+        np.cumsum(per_bucket, out=self.buckets[1:])
 
 
 def joined_table(mappings: Iterable[tuple[int, VariableMapping]]) -> TileTable:
-    """Make the table of several variables from `(base, mapping)` of each, by ascending base.
+    """Build the table for several variables from their `(base, mapping)`, by ascending base.
 
     Addresses between variables are on no tile.
     """
@@ -110,8 +110,8 @@ class Cut(NamedTuple):
         table: the tiles.
         num_elements: elements of the view.
         most: an upper bound of the number of pieces.
-        kernel: cuts the view.
-        arguments: the first arguments of the kernel; it gets arrays by address.
+        kernel: the function that cuts the view.
+        arguments: the first arguments of the kernel, which takes arrays by address.
     """
 
     table: TileTable
@@ -140,7 +140,7 @@ class Cut(NamedTuple):
                 f"the view changes tiles {room:,} times, more than {MOST_PIECES:,}",
                 at=None,
                 found=f"it has {self.num_elements:,} elements",
-                fix="elements_per_tile and is_complete need no list; or ask for slices of the view",
+                fix="use elements_per_tile or is_complete, which need no list, or slice the view",
             )
         tile, end = np.empty(room, np.int32), np.empty(room, np.int64)
         totals, count = self._run(num_tiles, tile, end)
@@ -189,9 +189,9 @@ def split(
 ) -> tuple[Int64, Int64, Int64]:
     """Cut a few runs of addresses where the tile changes.
 
-    `mappings` has `(base, mapping)` of the variables touched: element `i` has the address
-    `base + i`, and variables neither share nor touch addresses. Runs have at least one element.
-    Returns `(tile, begin, length)` of the pieces, in the order of the runs.
+    `mappings` has the `(base, mapping)` of each variable that is accessed: element `i` has the
+    address `base + i`, and no two variables have equal or adjacent addresses. Runs have at least
+    one element. Returns `(tile, begin, length)` of the pieces, in the order of the runs.
 
     >>> mapping = VariableMapping(10)
     >>> mapping.paint(0, 4, 1)
@@ -217,7 +217,7 @@ def split(
 class VariableMapping:
     """The tiles of one variable's elements, edited by painting.
 
-    `tile` is the tile of all elements, or `NO_TILE`; `version` is the graph's.
+    `tile` is the tile of all elements, or `NO_TILE`; `version` is the counter of the graph.
     """
 
     __slots__ = (
@@ -245,7 +245,7 @@ class VariableMapping:
     def paint(self, begin: int, end: int, tile: int) -> None:
         """Put elements `[begin, end)` on one tile."""
         if begin == 0 and end == self.num_elements:
-            self._lie_below(tile)
+            self._replace(tile)
             return
         log = self._log
         if log is None:
@@ -275,7 +275,7 @@ class VariableMapping:
 
     def paint_linearly(self, linear: Linear) -> None:
         """Spread all elements evenly and in order."""
-        self._lie_below(linear)
+        self._replace(linear)
 
     def _opened(self) -> array[int]:
         """Start an empty log; everything derived from the mapping becomes outdated."""
@@ -284,8 +284,8 @@ class VariableMapping:
         self._log = array("q")
         return self._log
 
-    def _lie_below(self, tiles: int | Linear) -> None:
-        """Put all elements on tiles, which replaces all earlier edits."""
+    def _replace(self, tiles: int | Linear) -> None:
+        """Put all elements on tiles, replacing all earlier edits."""
         self._table = self._log = self._mapped = None
         self._version.number += 1
         self._below, self._whole = tiles, None
@@ -328,7 +328,7 @@ class VariableMapping:
 
     @property
     def only_tile(self) -> int | None:
-        """The tile of all elements, if only one was ever set; None proves nothing."""
+        """The tile of all elements, if only one was ever set; None if that is not known."""
         below = self._below
         if self._log is not None or not isinstance(below, int) or below == NO_TILE:
             return None
@@ -383,13 +383,13 @@ class VariableMapping:
         return breaks, tiles
 
     def table(self) -> TileTable:
-        """Return the mapping as a table for views of many runs; kept until the next edit."""
+        """Return the mapping as a table for views with many runs; cached until the next edit."""
         if self._table is None or self._log is not None:
             self._table = TileTable(*self.pieces())
         return self._table
 
     def tiles_used(self) -> Int64:
-        """Return the tiles that hold an element, sorted."""
+        """Return the tiles that store an element, sorted."""
         tiles = self.pieces()[1]
         return np.unique(tiles[tiles != NO_TILE]).astype(np.int64)
 
@@ -411,7 +411,7 @@ class VariableMapping:
         return len(below[1]) == 0 or (len(below[1]) == 1 and bool(below[1][0] == NO_TILE))
 
     def any_mapped(self, elements: slice | Int64) -> bool:
-        """Return whether any of some elements has a tile; fast between edits of few runs."""
+        """Return whether any of these elements has a tile; fast between edits of few runs."""
         if self._mapped is None:
             breaks, tiles = self.pieces()
             self._mapped = np.repeat(tiles != NO_TILE, np.diff(breaks))
@@ -435,7 +435,7 @@ class Linear(NamedTuple):
         begin_of(i)                                0     2         6         10
 
     Attributes:
-        tiles: number of tiles that hold elements.
+        tiles: number of tiles that store elements.
         grain: number of elements that stay together.
 
     >>> linear = Linear.over(10, 3, grain=2)
@@ -451,7 +451,7 @@ class Linear(NamedTuple):
     def over(
         cls, num_elements: int, tiles: int, *, grain: int = 1, min_elements: int = 1
     ) -> Linear:
-        """Spread elements over as many tiles as there are enough elements for.
+        """Spread elements over as many tiles as the number of elements allows.
 
         Cuts are at multiples of `grain`. A tile gets at least `min_elements` if there are enough,
         so that few elements use few tiles.
@@ -482,7 +482,7 @@ class Linear(NamedTuple):
 
 
 class Version:
-    """A counter that changes with a graph's mappings, by which outdated data is recognised."""
+    """A counter that changes with a graph's mappings, to recognise outdated data."""
 
     __slots__ = ("number",)
 

@@ -1,4 +1,4 @@
-"""Variables of a graph, including constants, clones, initial values.
+"""Variables of a graph, including constants, clones and initial values.
 
     x = graph.add_variable(FLOAT, (8,), "x", initial_value=1)
     taps = graph.add_constant(FLOAT, (3,), [1, 2, 1], "taps", mapping=0)
@@ -87,7 +87,7 @@ def add_variable(
     replicas: int,
     at: SourceLocation,
 ) -> Variable:
-    """Make a variable; see `Graph.add_variable`."""
+    """Create a variable; see `Graph.add_variable`."""
     tile = tiles.in_range(mapping)
     variable = _declared(space, like, shape, name, tile, at, constant=False)
     if tiles.home is not None:
@@ -117,7 +117,7 @@ def add_constant(
     metadata: Tensor | QuarterMetadata | None,
     at: SourceLocation,
 ) -> Variable:
-    """Make a constant; see `Graph.add_constant`."""
+    """Create a constant; see `Graph.add_constant`."""
     variable = _declared(space, like, shape, name, at=at, constant=True)
     if tiles.home is not None:
         space.note_home(variable, tiles.home)
@@ -143,7 +143,7 @@ def add_clone(
     method: object,
     metadata: Tensor | QuarterMetadata | None,
 ) -> Tensor:
-    """Make a variable for the elements of a tensor; see `Graph.clone`."""
+    """Create a variable for the elements of a tensor; see `Graph.clone`."""
     kind = checked_member(method, TensorCloneMethod, "clone, method")
     return _clone(tiles, source, name, like, metadata, layout(source, kind))
 
@@ -158,12 +158,12 @@ def add_clones(
     duplication: object,
     metadata: Tensor | QuarterMetadata | None,
 ) -> Tensor:
-    """Make n clones of a tensor, as one tensor; see `Graph.clone_n`."""
+    """Create n clones of a tensor, as one tensor; see `Graph.clone_n`."""
     kind = checked_member(method, TensorCloneMethod, "clone_n, method")
     duplicate = checked_member(duplication, TensorCloneDuplicationMethod, "clone_n, duplication")
     count = arguments.number(n, "n", source)
-    arguments.check_size(count * source.num_elements, source, "fewer clones")
-    shape = (count, *source.shape)  # each clone has a place of its own
+    arguments.check_size(count * source.num_elements, source, "make fewer clones")
+    shape = (count, *source.shape)  # every clone has separate memory
     check_room(source.graph.space, source.element_type, shape, f"clone_n of '{source.name}'")
     if duplicate is TensorCloneDuplicationMethod.DUPLICATE_BY_TILE_CONTIGUOUS_REGION:
         check_keeps_order(source, kind)
@@ -173,7 +173,7 @@ def add_clones(
     clones = [_clone(tiles, source, name, like, metadata, one).expand([0]) for _ in range(count)]
     if clones:
         return concat(clones)
-    # Without clones, the type is that of a variable without elements.
+    # Without clones, an empty variable provides the element type.
     none = source.expand([0]).broadcast(0, 0)
     if like is None or _element_type(like, name) is source.element_type:
         return none
@@ -188,7 +188,7 @@ def _clone(
     metadata: Tensor | QuarterMetadata | None,
     place: CloneLayout,
 ) -> Tensor:
-    """Make a variable for the elements of a tensor, in the order and on the tiles of a layout."""
+    """Create a variable for a tensor's elements, in the order and on the tiles of a layout."""
     space = source.graph.space
     kind = source.element_type if like is None else like
     if metadata is None and kind is source.element_type:
@@ -213,7 +213,7 @@ def add_number(
     tile: int | None,
     at: SourceLocation,
 ) -> Variable:
-    """Make a scalar constant, fast, for a checked and rounded number connected to a vertex."""
+    """Create a scalar constant, fast, for a checked, rounded number connected to a vertex."""
     variable = space.make("", kind, (), True, NO_TILE if tile is None else tile, at)
     variable.initial_value = value = np.array(number, kind.dtype)
     value.setflags(write=False)
@@ -229,10 +229,10 @@ def add_numbers(
     tile: Int64,
     at: SourceLocation,
 ) -> Variable:
-    """Make a constant from checked and rounded numbers that are connected to many vertices.
+    """Create a constant from checked, rounded numbers that are connected to many vertices.
 
-    `begin`, `end` and `tile` are the elements and the tile of each run on one tile. The numbers
-    become read-only.
+    `begin` and `end` are the elements of each run on one tile, and `tile` is that tile. The array
+    of numbers becomes read-only.
     """
     variable = space.make("", kind, numbers.shape, True, at=at)
     _fix(variable, numbers)
@@ -241,7 +241,7 @@ def add_numbers(
 
 
 def add_metadata(space: Space, name: str, metadata: QuarterMetadata, tile: int) -> Variable:
-    """Make a constant, with this full name, for the format and scale of a QUARTER variable."""
+    """Create a constant, with this full name, for the format and scale of a QUARTER variable."""
     variable = space.make(space.names.local(name), QUARTER_METADATA, (), True)
     _fix(variable, np.array(metadata.to_byte(), QUARTER_METADATA.dtype))
     variable.mapping.paint(0, 1, tile)
@@ -263,7 +263,7 @@ def _declared(
     *,
     constant: bool,
 ) -> Variable:
-    """Make a variable of the user's type and shape, which are checked here."""
+    """Create a variable with the user's type and shape, which are checked here."""
     if isinstance(shape, type) and issubclass(shape, ElementType):
         given: list[object] = [like, name]
         extents = next((each for each in given if isinstance(each, tuple | list | int)), (4,))
@@ -271,7 +271,7 @@ def _declared(
         raise ElementTypeError(
             f"a shape is needed, but {shape!r} is an element type",
             found=f"element type {clipped(like)}, shape {shape!r}, name {clipped(name)}",
-            fix="the element type first, then shape and name: "
+            fix="pass the element type first, then shape and name: "
             f"({shape!r}, {clipped(extents)}, {clipped(text or 'x')})",
         )
     own = checked_name(name, "variable", "name='x'; a tile goes to mapping=")
@@ -286,7 +286,7 @@ def _element_type(like: ElementTypeLike, name: str) -> ElementClass:
     except ElementTypeError as error:
         raise ElementTypeError(
             f"'{name}': {error.what}" if name else error.what,
-            found=error.found or f"given {clipped(like)} as the element type",
+            found=error.found or f"the element type is {clipped(like)}",
             fix=error.fix,
         ) from None
 
@@ -313,26 +313,26 @@ def _attach(space: Space, tiles: TileNumbers, variable: Variable, metadata: obje
     name = f"'{variable.name}'"
     if variable.element_type is not QUARTER:
         raise TensorMetadataError(
-            f"{name} is of {variable.element_type!r} and given metadata",
+            f"{name}: metadata is given for {variable.element_type!r}, but only QUARTER has it",
             found=f"metadata={clipped(metadata, 60)}",
-            fix="leave it out: only QUARTER has format and scale",
+            fix="leave it out",
         )
     if isinstance(metadata, QuarterMetadata):
         tile = int(tiles.to_top_level(np.zeros(1, np.int64))[0])
-        made = add_metadata(space, f"{variable.name}/metadata", metadata, tile)
-        variable.metadata = made.view
+        constant = add_metadata(space, f"{variable.name}/metadata", metadata, tile)
+        variable.metadata = constant.view
         return
     if metadata is None:
         raise TensorMetadataError(
-            f"{name} is of QUARTER and has no metadata",
-            found="the bits of a QUARTER element mean nothing without format and scale",
+            f"{name}: a QUARTER variable needs metadata",
+            found="the bits of a QUARTER element have no meaning without a format and a scale",
             fix=EXAMPLE,
         )
     tensor = _one_element(name, metadata)
     if tensor.graph.space is not space:
         raise TensorMetadataError(
             f"{name}: its metadata '{tensor.name}' belongs to another graph",
-            fix="make it with this graph's add_variable(pl.QUARTER_METADATA, (), mapping=tile)",
+            fix="create it with this graph's add_variable(pl.QUARTER_METADATA, (), mapping=tile)",
         )
     variable.metadata = tensor.view
 
@@ -345,7 +345,7 @@ def _one_element(name: str, metadata: object) -> Tensor:
     raise TensorMetadataError(
         f"{name}: {clipped(metadata, 80)} is not the metadata of a QUARTER tensor",
         found="metadata is one element of QUARTER_METADATA",
-        fix=f"{EXAMPLE}, or a tensor of add_variable(pl.QUARTER_METADATA, (), mapping=tile)",
+        fix=f"{EXAMPLE}, or a tensor from add_variable(pl.QUARTER_METADATA, (), mapping=tile)",
     )
 
 
@@ -365,11 +365,11 @@ def set_values(tensor: Tensor, value: Value, replicas: int) -> None:
     if not tensor.is_parallel_writeable():
         reason, fact = why_not_writeable(tensor)
         raise GraphConnectionError(
-            f"'{tensor.name}': an initial value for a view that {reason}",
+            f"'{tensor.name}': an initial value cannot be set, since the view {reason}",
             found=fact,
-            fix="a constant has its value from add_constant; make it a variable to set another"
+            fix="pass the value to add_constant, or use a variable to set another"
             if tensor.contains_constant()
-            else "set the view before broadcast, upsample or concat with itself",
+            else "set it for the view before broadcast, upsample or concat with itself",
         )
     kind, metadata = tensor.element_type, tensor.metadata
     below = None if metadata is None else metadata.view
@@ -383,7 +383,7 @@ def values_for(
     metadata: QuarterMetadata | None,
     name: str,
 ) -> npt.NDArray[Any]:
-    """Return host values in a shape: one number for all, or one for each element.
+    """Return host values as an array of a shape, from one number for all or one for each element.
 
     >>> from poplite.types import INT
     >>> values_for(INT, (2, 2), [1, 2, 3, 4], None, "x")
@@ -398,7 +398,7 @@ def values_for(
         raise TensorCreationError(
             f"{what}: {amount(values.size, 'value')} of shape {list(values.shape)} for "
             f"{amount(math.prod(shape), 'element')} of shape {list(shape)}",
-            fix=f"one number for all, or an array of shape {shape}",
+            fix=f"pass one number for all, or an array of shape {shape}",
         )
     return values.reshape(shape)
 
@@ -439,7 +439,7 @@ def _store(
 def _write(
     owners: list[Variable], view: View, values: npt.NDArray[Any], replica: int | None
 ) -> None:
-    """Store values in the variables below a view, for one replica or (None) for all others."""
+    """Store values in the variables below a view, for one replica, or for all others if None."""
     for variable in owners:
         storage = variable.storage
         is_all = len(owners) == 1 and len(values) == storage.num_elements
@@ -460,9 +460,9 @@ def _write(
 def _stored(
     variable: Variable, replica: int | None, *, is_all: bool
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None]:
-    """Return the initial values of a replica, or (None) of all others, flat and writable.
+    """Return the initial values of a replica, or of all others if None, flat and writable.
 
-    Also returns which elements have a value, if not all do; with `is_all`, all get one now.
+    Also returns which elements have a value, or None if all have; with `is_all`, all get one now.
     """
     number = COMMON if replica is None else replica
     values, some = variable.initial_value, variable.with_value.get(number)

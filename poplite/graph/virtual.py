@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class VirtualGraph(Graph):
-    """A graph over some tiles of another; made by `graph.create_virtual_graph`.
+    """A graph over some tiles of another, created by `graph.create_virtual_graph`.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=8))
@@ -59,7 +59,7 @@ class VirtualGraph(Graph):
 
 
 class WorkingGraph(VirtualGraph):
-    """A virtual graph for its operations: everything that they access is mapped to its tiles.
+    """A virtual graph prepared for operations: all that they access is mapped to its tiles.
 
     Attributes:
         virtual: the virtual graph, whose tile numbers the user's mappings use.
@@ -73,7 +73,7 @@ class WorkingGraph(VirtualGraph):
 
 
 def working_graph(graph: Graph) -> Graph:
-    """Return a graph in the form for operations; always the same for the same list of tiles."""
+    """Return the graph that operations use; always the same object for the same list of tiles."""
     if not isinstance(graph, VirtualGraph) or isinstance(graph, WorkingGraph):
         return graph
     assert isinstance(graph._tiles, SomeTiles)
@@ -84,13 +84,13 @@ def working_graph(graph: Graph) -> Graph:
 
 
 def home_graph(graph: Graph, tensors: Iterable[Tensor]) -> Graph:
-    """Return the virtual graph that some tensors were made with; else the graph itself."""
+    """Return the virtual graph used to create these tensors, or the graph itself."""
     home = graph.space.home_of(tensor.view for tensor in tensors)
     return graph if home is None else VirtualGraph(graph.top_level_graph, home.tiles)
 
 
 def mapping_graph(graph: Graph) -> Graph:
-    """Return the graph whose tile numbers the user's mappings use, for a graph of operations."""
+    """Return the graph whose tile numbers the user's mappings use, for a graph for operations."""
     return graph.virtual if isinstance(graph, WorkingGraph) else graph
 
 
@@ -103,7 +103,7 @@ def virtual_graph(parent: Graph, tiles: object, upper: object) -> VirtualGraph:
     else:
         own, asked = _listed(parent, tiles, upper), "tiles []"
     if not len(own):
-        raise _refused(parent, f"{asked} selects no tile, but at least 1 is needed")
+        raise _refused(parent, f"{asked} selects no tile; at least 1 is needed")
     return VirtualGraph(parent.top_level_graph, parent._tiles.to_top_level(own))
 
 
@@ -124,8 +124,8 @@ def _listed(parent: Graph, tiles: object, upper: object) -> Int64:
     except ValueError:  # lists of different lengths
         own = np.empty((0, 0))
     if own.ndim != 1 or (len(own) and own.dtype.kind not in "iu") or upper is not None:
-        beside = "" if upper is None else f" with upper={clipped(upper)}"
-        raise _refused(parent, f"{clipped(tiles, 60)}{beside} is not a list of tile numbers")
+        also = "" if upper is None else f" with upper={clipped(upper)}"
+        raise _refused(parent, f"{clipped(tiles, 60)}{also} is not a list of tile numbers")
     wrong = own[(own < 0) | (own >= parent.target.tiles)]
     if len(wrong):
         has = amount(parent.target.tiles, "tile")
@@ -141,14 +141,14 @@ def _listed(parent: Graph, tiles: object, upper: object) -> Int64:
 def _refused(parent: Graph, what: str) -> InvalidTileMapping:
     return InvalidTileMapping(
         f"create_virtual_graph: {what}",
-        found=f"tiles are {ranges(range(parent.target.tiles))} of {parent!r}",
+        found=f"tiles are {ranges(range(parent.target.tiles))} in {parent!r}",
         fix="create_virtual_graph(4) for tiles 0-3, (4, 8) for tiles 4-7, or ([0, 2, 5])",
     )
 
 
 def _ipus(target: Target, tiles: Int64) -> int:
-    """Return the number of IPUs of tiles; 1 unless each has one run of equally many tiles."""
+    """Return the number of IPUs with these tiles; 1 unless each has one run of equal length."""
     ipu = tiles // target.tiles_per_ipu
     ends = np.append(np.flatnonzero(np.diff(ipu)) + 1, len(tiles))
-    alike = (np.diff(ends, prepend=0) == ends[0]).all()
-    return len(ends) if alike and len(np.unique(ipu)) == len(ends) else 1
+    equal = (np.diff(ends, prepend=0) == ends[0]).all()
+    return len(ends) if equal and len(np.unique(ipu)) == len(ends) else 1

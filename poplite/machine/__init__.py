@@ -1,4 +1,4 @@
-"""The modelled machine: its parts, its costs, the sources of the numbers."""
+"""The modelled machine: its parts, its costs, and the sources of the numbers."""
 
 from __future__ import annotations
 

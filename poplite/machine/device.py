@@ -1,4 +1,4 @@
-"""Devices, on which programs are loaded, as in Poplar. Here each is a machine to simulate.
+"""Devices onto which programs are loaded, as in Poplar. Here each is a machine to simulate.
 
     device = DeviceManager.createDeviceManager().getDevices(TargetType.IPU, 2)[0]
     device = IPUModel("ipu2").createDevice()
@@ -34,12 +34,12 @@ from poplite.poplar.spelling import cpp_spelling
 from poplite.text import amount, clipped, integer_or_none, of_type
 
 DEVICE_IPUS = (1, 2, 4, 8, 16, 32, 64)
-"""Numbers of IPUs of the devices of a `DeviceManager`, by device number."""
+"""Number of IPUs of each device of a `DeviceManager`, by device number."""
 
 
 @cpp_spelling()
 class Device(metaclass=ListsPresent):
-    """A machine that programs are loaded on.
+    """A machine onto which programs are loaded.
 
     Args:
         target: the machine.
@@ -77,7 +77,7 @@ class Device(metaclass=ListsPresent):
         return self._target
 
     def attach(self) -> bool:
-        """Attach to the device, which is always free; return true."""
+        """Attach to the device, which is always free; return True."""
         self._attached = True
         return True
 
@@ -90,19 +90,19 @@ class Device(metaclass=ListsPresent):
         self._attached = False
 
     def supportsRemoteBuffers(self) -> bool:
-        """Return true."""
+        """Return True."""
         return True
 
     def hasGateway(self) -> bool:
-        """Return false."""
+        """Return False."""
         return False
 
     def getAttributes(self) -> dict[str, str]:
-        """Return the driver's attributes of the device: none, without a driver."""
+        """Return an empty dictionary in place of the driver's attributes of the device."""
         return {}
 
     def getDriverIDs(self) -> list[int]:
-        """Return the number of each of its IPUs."""
+        """Return the numbers of its IPUs."""
         return list(range(self._target.ipus))
 
     def createVirtualDevice(self, tiles_per_ipu: int) -> Device:
@@ -112,7 +112,7 @@ class Device(metaclass=ListsPresent):
             tiles_per_ipu: number of tiles on each IPU.
 
         Raises:
-            InvalidMachineModel: for more tiles than there are, or less than one.
+            InvalidMachineModel: for more tiles than the IPU has, or fewer than one.
 
         >>> Device(Target(tiles=64)).createVirtualDevice(16).getTarget().tiles
         16
@@ -128,10 +128,10 @@ class Device(metaclass=ListsPresent):
 
     @staticmethod
     def createCPUDevice(num_ipus: int = 1) -> Device:
-        """Return a device of one tile per IPU with one worker, and memory for any program.
+        """Return a device with one tile per IPU, one worker per tile, and memory for any program.
 
         Args:
-            num_ipus: number of IPUs, each of one tile.
+            num_ipus: number of IPUs, each with one tile.
 
         Raises:
             InvalidMachineModel: for an invalid number of IPUs.
@@ -164,9 +164,9 @@ class Device(metaclass=ListsPresent):
 
 
 class DeviceManager:
-    """Lists devices: machines of 1, 2, 4, ... 64 Mk2 IPUs, and others once requested.
+    """A list of devices: machines with 1, 2, 4, ... 64 Mk2 IPUs, and others once requested.
 
-    A number always means the same device, which remembers whether it is attached.
+    A number always refers to the same device, which remembers whether it is attached.
 
     >>> manager = DeviceManager.createDeviceManager()
     >>> manager.getDevices(TargetType.IPU, 2)
@@ -191,10 +191,10 @@ class DeviceManager:
         num_ipus: int | None = None,
         options: Mapping[str, str] | None = None,
     ) -> list[Device]:
-        """Return all devices, or those of a type or with a number of IPUs.
+        """Return all devices, or those with a type or a number of IPUs.
 
-        A machine of any number of IPUs can be simulated, so a requested device always exists;
-        TargetType.CPU is a device of one tile per IPU, and IPU_MODEL means IPU.
+        A machine with any number of IPUs can be simulated, so a requested device always exists;
+        TargetType.CPU is a device with one tile per IPU, and IPU_MODEL is the same as IPU.
 
         Args:
             type: the type; by default any.
@@ -245,19 +245,19 @@ class DeviceManager:
         checked_options(options, "getDevice")
         if number is None or not 0 <= number < len(self._devices):
             raise UnknownName(
-                f"no device {clipped(id)}",
-                found=f"devices are 0 to {len(self._devices) - 1}, of "
+                f"there is no device {clipped(id)}",
+                found=f"devices are 0 to {len(self._devices) - 1}, with "
                 f"{', '.join(str(each.getTarget().ipus) for each in self._devices)} IPUs",
                 fix="DeviceManager.createDeviceManager().getDevices(TargetType.IPU, 2)",
             )
         return self._devices[number]
 
     def getChildDeviceIds(self, parent_id: int, num_child_ipus: int = 1) -> list[int]:
-        """Return the numbers of the devices with `num_child_ipus` IPUs that are part of another.
+        """Return the numbers of the devices with `num_child_ipus` IPUs that are part of a device.
 
         Args:
-            parent_id: the number of the other device.
-            num_child_ipus: the number of their IPUs.
+            parent_id: the number of that device.
+            num_child_ipus: the number of IPUs of its parts.
 
         Raises:
             UnknownName: when there is no such device.
@@ -269,7 +269,7 @@ class DeviceManager:
         parent, number = self.getDevice(parent_id), integer_or_none(num_child_ipus)
         if number is None or number < 1:
             raise InvalidMachineModel(
-                f"getChildDeviceIds: {clipped(num_child_ipus)} is not a number of IPUs",
+                f"getChildDeviceIds: {clipped(num_child_ipus)} is not a valid number of IPUs",
                 found=of_type(num_child_ipus),
                 fix=f"getChildDeviceIds({parent_id}, 1)",
             )
@@ -298,15 +298,15 @@ _COSTS = {
     "convUnitCoeffLoadBytesPerCycle": "weight_load_bytes_per_cycle",
     "tilesPerSuperTile": "pair_tiles",
 }
-"""Numbers of a model that are costs of a target."""
+"""Numbers of a model that set costs of a target."""
 
 
 @cpp_spelling()
 @dataclass(init=False)
 class IPUModel(metaclass=ListsPresent):
-    """The numbers of a machine, which can be changed before a device is made from them.
+    """The numbers of a machine, which can be changed before a device is created from them.
 
-    By default they are those of the version. Constants of the cost model without a name here are
+    They are initialised from the version. Constants of the cost model without a name here are
     set by `Target(costs=...)`.
 
     Args:
@@ -337,14 +337,14 @@ class IPUModel(metaclass=ListsPresent):
     tilesPerSuperTile: float
     relativeSyncDelay: RelativeSyncDelayType = RelativeSyncDelayType.AUTO
     compileIPUCode: bool = False
-    """Whether machine code is compiled, too; here, code sizes are always estimated."""
+    """Whether machine code is compiled, too; it has no effect, since code sizes are estimated."""
     _version: str = field(repr=False, default="")
     RelativeSyncDelayType = RelativeSyncDelayType
 
     def __init__(self, version: str = "ipu2") -> None:
         if not isinstance(version, str):
             raise InvalidMachineModel(
-                f"IPUModel: version {clipped(version)} is not text",
+                f"IPUModel: version {clipped(version)} is not a string",
                 found=of_type(version),
                 fix='IPUModel("ipu2")',
             )
@@ -366,9 +366,9 @@ class IPUModel(metaclass=ListsPresent):
         known = {each.name for each in fields(self)}
         if name not in known:
             raise InvalidMachineModel(
-                f"IPUModel: no number {clipped(name)}",
+                f"IPUModel: there is no number {clipped(name)}",
                 found=f"there are {', '.join(sorted(known - {'_version'}))}",
-                fix="other constants are Target(costs={'sync_cycles': 90})",
+                fix="set other constants with Target(costs={'sync_cycles': 90})",
             )
         if name == "relativeSyncDelay":
             value = checked_member(
@@ -379,7 +379,7 @@ class IPUModel(metaclass=ListsPresent):
             raise InvalidMachineModel(
                 f"IPUModel: {name} is {clipped(value)}, not {wanted}",
                 found=of_type(value),
-                fix=f"IPUModel().{name} is {clipped(getattr(self, name, None))} before",
+                fix=f"pass a value like the default, {clipped(getattr(self, name, None))}",
             )
         object.__setattr__(self, name, value)
 
@@ -400,7 +400,7 @@ class IPUModel(metaclass=ListsPresent):
             InvalidMachineModel: for numbers that no machine or device can have, and if the version
                 was changed.
             InvalidOption: for options that are not a dictionary.
-            ElementTypeError: for an `accurate_half` that is not a truth value.
+            ElementTypeError: for an `accurate_half` that is not True or False.
 
         >>> IPUModel("ipu1").createDevice({}, True, 3).getId()
         3
@@ -409,7 +409,7 @@ class IPUModel(metaclass=ListsPresent):
         checked_truth(accurate_half, "createDevice: accurate_half")
         if self.IPUVersion != self._version:
             raise InvalidMachineModel(
-                f"IPUModel: version {clipped(self.IPUVersion)}, but it was made as "
+                f"IPUModel: version {clipped(self.IPUVersion)}, but it was created with "
                 f"{clipped(self._version)}",
                 fix=f"IPUModel({self.IPUVersion!r})",
             )
@@ -437,11 +437,11 @@ _COUNTS = (
     *("numIPUs", "tilesPerIPU", "numWorkerContexts", "memoryBytesPerTile"),
     *("exchangeBytesPerCycle", "dataPathWidth"),
 )
-"""Numbers of a model that are integers of at least 1."""
+"""Numbers of a model that are integers from 1."""
 
 
 def _wanted(name: str, value: object) -> str:
-    """Return words for the valid values of a number of a model; "" if the value is valid."""
+    """Describe the valid values for a number of a model; "" if the value is valid."""
     if name in _COUNTS:
         step, number = 8 if name == "dataPathWidth" else 1, integer_or_none(value)
         if number is None or number < 1 or number % step:
@@ -452,12 +452,12 @@ def _wanted(name: str, value: object) -> str:
         if not is_number or not low <= float(value) < math.inf:  # type: ignore[arg-type]
             return f"a finite number from {low:g}"
     if name == "compileIPUCode" and not isinstance(value, bool):
-        return "true or false"
+        return "True or False"
     return ""
 
 
 def _own_device(target: Target, id: int = 0) -> Device:
-    """Return a device that belongs to its maker, so that it need not be attached."""
+    """Return a device that belongs to its creator, and is attached already."""
     device = Device(target, id)
     device.attach()
     return device
@@ -468,7 +468,7 @@ def attached(device: Device, call: str) -> Device:
     if not device.isAttached():
         raise InvalidMachineModel(
             f"{call}: {device!r} is not attached",
-            found=amount(device.getTarget().ipus, "IPU"),
-            fix="device.attach()",
+            found=f"it has {amount(device.getTarget().ipus, 'IPU')}",
+            fix="call device.attach() first",
         )
     return device

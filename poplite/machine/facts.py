@@ -3,7 +3,7 @@
     >>> print(fact("bow", "clock_hz"))
     1,850,000,000 Hz (measured: tessellate-ipu, notebooks/IPU Peak Flops.ipynb)
 
-The cost model takes all its numbers from here.  Each fact states how reliable it is:
+The cost model takes all its numbers from here.  Each fact states its evidence:
 
     document    published by Graphcore
     measured    measured on hardware
@@ -11,8 +11,8 @@ The cost model takes all its numbers from here.  Each fact states how reliable i
     derived     computed from such numbers, as explained in the source
     assumed     not published: a choice, documented so that it can be replaced
 
-Repositories that sources name: graphcore/poplibs, graphcore/examples, osmarks/ipu-stack (an open
-toolchain for the C600), graphcore-research/tessellate-ipu, thorbenlouw/lbm-graphcore,
+The sources refer to these repositories: graphcore/poplibs, graphcore/examples, osmarks/ipu-stack
+(an open toolchain for the C600), graphcore-research/tessellate-ipu, thorbenlouw/lbm-graphcore,
 esa-tu-darmstadt/llvm-ipu (the compiler back end), simehaa/IPU.
 """
 
@@ -28,7 +28,7 @@ from poplite.frozen import frozen
 from poplite.machine.library_facts import VERTICES
 
 Evidence = Literal["document", "measured", "model", "derived", "assumed"]
-"""How reliable a number is."""
+"""The evidence for a number."""
 
 Architecture = Literal["gc2", "gc200", "bow", "c600"]
 ARCHITECTURES: tuple[Architecture, ...] = get_args(Architecture)
@@ -45,7 +45,7 @@ class Fact:
     Attributes:
         value: the number.
         unit: its unit.
-        evidence: how reliable it is.
+        evidence: the kind of evidence for it.
         source: document, or repository and path.
     """
 
@@ -306,7 +306,7 @@ _EVIDENCE: dict[str, Evidence] = {name: name for name in get_args(Evidence)}
 
 
 def _facts(text: str, *, end: str = "") -> dict[str, Fact]:
-    """Read a table: name, number, unit and evidence, then the source, which may take several lines.
+    """Read a table: name, number, unit and evidence, then the source, on one or more lines.
 
     Args:
         text: rows indented by four spaces; continuation lines by more.

@@ -1,4 +1,4 @@
-"""Floating-point numbers of the machine: modes of arithmetic, conversion for the host.
+"""Floating-point numbers of the machine: modes of arithmetic, and conversion for the host.
 
     FloatingPointBehaviour(inv=True, div0=True, oflo=True, esr=False, nanoo=True)
 
@@ -6,11 +6,11 @@ A tile stores this behaviour as a mode, a number made of these bits::
 
     INVALID  DIVIDE_BY_ZERO  OVERFLOW     stop the program
     STOCHASTIC                            stores round up or down at random
-    OVERFLOW_NAN, OVERFLOW_MAX            result for a value that is too large; else an infinity
+    OVERFLOW_NAN, OVERFLOW_MAX            result for a value that is too large, else an infinity
 
 HALF and QUARTER are converted at the boundary to the host::
 
-    copy_float_to_device_half(target, values, bits)       float32 to the bits of HALF, as uint16
+    copy_float_to_device_half(target, values, bits)       float32 to bits of HALF, as uint16
     copy_device_half_to_float(target, bits, values)       and back
     convert_to_quarter(values, metadata)                  float32 to codes of QUARTER
     convert_from_quarter(codes, metadata)                 and back
@@ -18,7 +18,7 @@ HALF and QUARTER are converted at the boundary to the host::
 `engine.write` and `read` convert automatically; these functions are for stream buffers.
 
 Sources: poplibs, include/popsys/CSRFunctions.hpp, for modes; Poplar API reference,
-"copyFloatToDeviceHalf" and others, for the names for HALF. Those for QUARTER are our own.
+"copyFloatToDeviceHalf" and others, for the names for HALF. The names for QUARTER are our own.
 """
 
 from __future__ import annotations
@@ -66,16 +66,16 @@ class FloatingPointBehaviour:
 
     Args:
         inv: an invalid operation stops the program: one whose result is NaN, one with NaN as an
-            operand, a comparison with NaN, a conversion to int that does not fit.
+            operand, a comparison with NaN, or a conversion to int that does not fit.
         div0: division of a number by zero, or the logarithm of zero, stops the program.
-        oflo: a result too large for its type stops the program.
+        oflo: a result that is too large for its type stops the program.
         esr: values stored as HALF or QUARTER are rounded up or down at random, so that they are
             correct on average; otherwise they are rounded to nearest.
         nanoo: a value too large for HALF or QUARTER is stored as NaN, which is also an invalid
             operation; otherwise as the largest number.
 
     Raises:
-        ControlProgramError: when one of them is not a truth value.
+        ControlProgramError: when an argument is not True or False.
 
     >>> FloatingPointBehaviour(esr=False)
     FloatingPointBehaviour(inv=True, div0=True, oflo=True, esr=False, nanoo=True)
@@ -93,13 +93,13 @@ class FloatingPointBehaviour:
             if not isinstance(value, bool):
                 raise ControlProgramError(
                     f"FloatingPointBehaviour: {field.name}={clipped(value, 60)} "
-                    "is not a truth value",
+                    "is not True or False",
                     fix=f"FloatingPointBehaviour({field.name}=True)",
                 )
 
     @property
     def bits(self) -> int:
-        """The mode that this behaviour sets."""
+        """The mode for this behaviour."""
         return sum(1 << bit for bit, chosen in enumerate(astuple(self)) if chosen)
 
 
@@ -129,7 +129,7 @@ def copy_float_to_device_half(
         target: the machine; all machines store HALF in the same way.
         source: numbers; an array has type float32 or float64.
         destination: C-contiguous array of float16, or of uint16 for the bits.
-        n: number of elements; by default all of the source.
+        n: number of elements; by default all elements of the source.
 
     Raises:
         TensorCreationError: when an array is too short, has a wrong type or is not C-contiguous, or
@@ -161,7 +161,7 @@ def copy_device_half_to_float(
         target: the machine; all machines store HALF in the same way.
         source: C-contiguous array of float16, or of uint16 for the bits.
         destination: C-contiguous array of float32 or float64.
-        n: number of elements; by default all of the source.
+        n: number of elements; by default all elements of the source.
 
     Raises:
         TensorCreationError: when an array is too short, has a wrong type or is not C-contiguous, or
@@ -188,7 +188,7 @@ def convert_to_quarter(
     Args:
         values: numbers.
         metadata: format and scale.
-        saturate: whether values that are too large become the greatest number instead of NaN.
+        saturate: whether values that are too large become the largest number instead of NaN.
 
     Raises:
         ElementTypeError: for anything but numbers.
@@ -211,10 +211,10 @@ def convert_to_quarter(
 def quarter_metadata_for(
     values: npt.ArrayLike, format: QuarterFormat | str = QuarterFormat.F143
 ) -> QuarterMetadata:
-    """Return the metadata with the least scale that can represent the greatest of some numbers.
+    """Return the metadata with the smallest scale that can represent the largest of the numbers.
 
     Args:
-        values: numbers; infinities and NaN do not count.
+        values: numbers; infinities and NaN are ignored.
         format: format of the codes.
 
     Raises:
@@ -259,7 +259,7 @@ def convert_from_quarter(
         raise ElementTypeError(
             f"{call}: {clipped(codes, 60)} are not codes of QUARTER",
             found=f"an array of {numbers.dtype}",
-            fix="whole numbers from 0 to 255, as convert_to_quarter returns",
+            fix="pass whole numbers from 0 to 255, such as the result of convert_to_quarter",
         )
     return decode(numbers.astype(np.uint8), metadata)
 
@@ -280,7 +280,7 @@ def _real(values: npt.ArrayLike, call: str) -> Array:
         array = np.asarray(unmasked(values, call))
         found = f"an array of {array.dtype}"
     except ValueError:
-        array, found = np.array(None), "rows of several lengths"
+        array, found = np.array(None), "rows of different lengths"
     if array.dtype.kind not in "biuf":
         raise ElementTypeError(
             f"{call}: {clipped(values, 60)} are not real numbers",
@@ -308,25 +308,25 @@ def _written(array: Array, types: tuple[np.dtype[Any], ...], call: str) -> Array
     flat = _flat(array, types, call, "destination")
     if not flat.flags.writeable:
         raise TensorCreationError(
-            f"{call}: the destination is read-only", fix="pass an array of your own"
+            f"{call}: the destination is read-only", fix="pass a writable array"
         )
     return flat
 
 
 def _flat(array: Any, types: tuple[np.dtype[Any], ...], call: str, role: str) -> Array:
-    """Return a one-dimensional view of an array that has one of some types."""
+    """Return a one-dimensional view of an array; refuse an array of any other type."""
     names = " or ".join(map(str, types))
     unmasked(array, f"{call}, {role}")
     if not isinstance(array, np.ndarray):
         raise ElementTypeError(
             f"{call}: {role} {clipped(array, 60)} is not an array",
             found=of_type(array),
-            fix=f"an array of {names}",
+            fix=f"pass an array of {names}",
         )
     if array.dtype not in types:
         halves = "HALF is float16, or uint16 for its bits" if types is _HALVES else ""
         raise TensorCreationError(
-            f"{call}: {role} is of {array.dtype}, not {names}",
+            f"{call}: {role} has type {array.dtype}, not {names}",
             found=halves,
             fix=f"array.astype(np.{types[0]})",
         )

@@ -1,7 +1,7 @@
 """The costs of PopLibs' vertices: the constants of their estimators.
 
-All are from the estimators of PopLibs, Graphcore's library, which were validated against a
-cycle-accurate simulator to within 10 %.  `poplite.vertices.estimators` has the formulas.
+All constants are from the estimators of PopLibs, Graphcore's library, which were validated against
+a cycle-accurate simulator to within 10 %.  `poplite.vertices.estimators` has the formulas.
 
     >>> print(BINARY["divide", "FLOAT"])
     10 slots/2 elements (model: binaryOpPerfInfo; poplibs, lib/popops/popopsCycleEstimators.hpp)
@@ -214,8 +214,8 @@ class LibraryLoop:
     """The inner loop of an elementwise vertex.
 
     Attributes:
-        slots: slots of one iteration.
-        elements: elements of one iteration; 0 for a vector of 64 bits.
+        slots: number of slots of one iteration.
+        elements: number of elements of one iteration; 0 for a vector of 64 bits.
         is_whole: whether the slots include loads, stores and the loop itself.
         source: the table that contains it.
     """

@@ -1,4 +1,4 @@
-"""Options as Poplar passes them: strings by name, made one by one or read from JSON.
+"""Options as Poplar passes them: strings by name, set one by one or read from JSON.
 
     flags = OptionFlags({"debug.floatPointOpException": "true"})
     flags.set("exchange.enablePrefetch", "false")
@@ -36,14 +36,14 @@ class OptionFlags(dict[str, object]):
     def set(
         self, name: str | Mapping[str, object] | Iterable[tuple[str, object]], value: object = None
     ) -> None:
-        """Set an option, or all those of a dictionary or a list of pairs.
+        """Set an option, or all options of a dictionary or a list of pairs.
 
         Args:
-            name: name of the option; or a dictionary of options, or pairs of names and values.
+            name: name of the option, or a dictionary of options, or pairs of names and values.
             value: its value.
 
         Raises:
-            InvalidOption: for a name that is not text.
+            InvalidOption: for a name that is not a string.
 
         >>> flags = OptionFlags()
         >>> flags.set({"debug.instrument": "false"})
@@ -76,8 +76,8 @@ class OptionFlags(dict[str, object]):
         if not isinstance(name, str) or name not in self:
             raise InvalidOption(
                 f"option {clipped(name)} is not set{did_you_mean(name, self)}",
-                found=f"set are {', '.join(map(repr, self)) or 'none'}",
-                fix="flags.get(name) is None where it is not set",
+                found=f"options that are set: {', '.join(map(repr, self)) or 'none'}",
+                fix="use flags.get(name), which returns None if it is not set",
             )
         return self[name]
 
@@ -131,8 +131,8 @@ RUNTIME_OPTIONS: Mapping[str, str | tuple[str, ...]] = {
     "streamCallbacks.numaAware": _TRUTH,
     "streamCallbacks.numWorkerThreads": "a number from 0, or auto",
 }
-"""Poplar's run options and their values. None has an effect here: nothing waits for a device, and
-callbacks run in the thread that calls engine.run. Source: Poplar API reference,
+"""Poplar's run options and their values. None has an effect here, since nothing waits for a device,
+and callbacks run in the thread that calls engine.run. Source: Poplar API reference,
 "RuntimeOptions"."""
 
 
@@ -143,7 +143,7 @@ class RuntimeOptions(OptionFlags):
         options: by name.
 
     Raises:
-        InvalidOption: for a name or a value that Poplar does not have either.
+        InvalidOption: for a name or a value that Poplar does not accept.
 
     >>> RuntimeOptions({"target.hostSyncTimeout": "60"})
     RuntimeOptions({'target.hostSyncTimeout': '60'})
@@ -156,15 +156,15 @@ class RuntimeOptions(OptionFlags):
     def __setitem__(self, name: str, value: object) -> None:
         if not isinstance(name, str) or name not in RUNTIME_OPTIONS:
             raise InvalidOption(
-                f"no option {clipped(name)} of a run{did_you_mean(name, RUNTIME_OPTIONS)}",
+                f"there is no run option {clipped(name)}{did_you_mean(name, RUNTIME_OPTIONS)}",
                 found=f"there are {', '.join(RUNTIME_OPTIONS)}",
-                fix="options of compiling are Engine(..., options=...)",
+                fix="pass options for compilation to Engine(..., options=...)",
             )
-        check_value(f"option {name!r} of a run", value, RUNTIME_OPTIONS[name])
+        check_value(f"run option {name!r}", value, RUNTIME_OPTIONS[name])
         super().__setitem__(name, value)
 
     def update(self, given: Any = (), /, **named: object) -> None:
-        """Set options, as a dictionary does."""
+        """Set options, like `dict.update`."""
         for name, value in (_dictionary(given, type(self).__name__) | named).items():
             self[name] = value
 
@@ -180,7 +180,7 @@ class RuntimeOptions(OptionFlags):
 
 
 def check_value(what: str, value: object, allowed: str | tuple[str, ...]) -> None:
-    """Refuse a value that is not one of the words, or not a number if one is needed."""
+    """Refuse a value that is not one of the words, or not a number if a number is needed."""
     text = clipped(value) if isinstance(value, list | tuple) else str(value)
     text = text.lower() if isinstance(value, bool) else text
     if isinstance(allowed, tuple):
@@ -204,16 +204,16 @@ def checked_options(options: object, call: str, known: Collection[str] | None = 
     for name in options or {}:
         if known is not None and name not in known:
             raise InvalidOption(
-                f"{call}: no option {clipped(name)}{did_you_mean(name, known)}",
+                f"{call}: there is no option {clipped(name)}{did_you_mean(name, known)}",
                 found=f"there are {', '.join(known)}",
             )
 
 
 def checked_runtime_options(options: object, debug_name: object = "") -> None:
-    """Refuse anything but a dictionary of run options, and a debug name that is not text."""
+    """Refuse anything but a dictionary of run options, and a debug name that is not a string."""
     if not isinstance(debug_name, str):
         raise InvalidOption(
-            f"engine.run: debug_name is {clipped(debug_name)}, no text",
+            f"engine.run: debug_name is {clipped(debug_name)}, not a string",
             found=of_type(debug_name),
             fix="engine.run(program, name, RuntimeOptions())",
         )
@@ -223,7 +223,7 @@ def checked_runtime_options(options: object, debug_name: object = "") -> None:
         RuntimeOptions(options)
     else:
         raise InvalidOption(
-            f"runtime options are {clipped(options)}, no dictionary",
+            f"runtime options are {clipped(options)}, not a dictionary",
             found=of_type(options),
             fix="engine.run(program, name, RuntimeOptions())",
         )
@@ -233,7 +233,7 @@ def read_json(text: str, flags: OptionFlags) -> None:
     """Set options from a JSON object.
 
     Args:
-        text: the object; its values are strings, numbers and truth values.
+        text: the object; its values are strings, numbers and booleans.
         flags: the flags to set.
 
     Raises:
@@ -255,8 +255,8 @@ def read_json_from_env(variable: str, flags: OptionFlags) -> None:
         flags: the flags to set.
 
     Raises:
-        ParseError: when it does not hold a JSON object.
-        InvalidOption: for a name that is not text.
+        ParseError: when it is not a JSON object.
+        InvalidOption: for a name that is not a string.
 
     >>> flags = OptionFlags()
     >>> read_json_from_env("NO_SUCH_VARIABLE", flags)

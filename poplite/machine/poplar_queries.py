@@ -1,8 +1,8 @@
 """Queries of Poplar's Target, answered from the facts of the machine.
 
 Each function becomes a method of `Target` under its C++ name.
-Source of the names: Poplar API reference, "Target"; of the numbers: `poplite.machine.facts`. Which
-types the matrix unit has: poplibs, lib/poplin/ConvUtilInternal.cpp and lib/popops/Cast.cpp.
+Sources: Poplar API reference, "Target", for the names; `poplite.machine.facts`, for the numbers;
+poplibs, lib/poplin/ConvUtilInternal.cpp and lib/popops/Cast.cpp, for the types of the matrix unit.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ class TargetType(Enumeration):
     """The kind of machine that runs a program."""
 
     IPU = "ipu"
-    """All targets here: programs find the machine they are written for, and it is simulated."""
+    """The type of all targets here: programs find the machine they need, and it is simulated."""
     IPU_MODEL = "ipu model"
-    """Poplar's own model; here it is replaced by an IPU."""
+    """Poplar's model; here the same as an IPU."""
     CPU = "cpu"
-    """One tile with one worker per IPU."""
+    """One tile per IPU, with one worker."""
 
 
 class IpuLinkConfiguration(Enumeration):
-    """How IPUs are connected."""
+    """The connections between IPUs."""
 
     DEFAULT = "default"
     SLIDING_WINDOW = "sliding window"
@@ -69,15 +69,15 @@ class IpuLinkTopology(Enumeration):
 
 
 def createCPUTarget(accurate_half: bool = False, num_ipus: int = 1) -> Target:
-    """Return a machine of one tile per IPU with one worker, and memory for any program.
+    """Return a machine with one tile per IPU, one worker per tile, and memory for any program.
 
     Args:
         accurate_half: as in Poplar; here HALF is always rounded on each store.
-        num_ipus: number of IPUs, each of one tile.
+        num_ipus: number of IPUs, each with one tile.
 
     Raises:
         InvalidMachineModel: for an invalid number of IPUs.
-        ElementTypeError: for an `accurate_half` that is not a truth value.
+        ElementTypeError: for an `accurate_half` that is not True or False.
 
     >>> createCPUTarget(True, 2).getTargetType()
     <TargetType.CPU: 'cpu'>
@@ -97,9 +97,9 @@ def createIPUTarget(
     """Return a machine: `createIPUTarget([numIPUs, [tilesPerIPU,]] system, [options])`.
 
     Args:
-        num_ipus: number of IPUs; or the system.
-        tiles_per_ipu: number of tiles per IPU; or the system, or the options after it.
-        system: "ipu1", "ipu2" (the default) or "ipu21", or one of poplite's architectures; or the
+        num_ipus: number of IPUs, or the system.
+        tiles_per_ipu: number of tiles per IPU, or the system, or the options after it.
+        system: "ipu1", "ipu2" (the default), "ipu21" or one of poplite's architectures, or the
             options after it.
         options: as in Poplar; none has an effect.
 
@@ -140,7 +140,7 @@ def check_system(system: object, what: str, fix: str) -> None:
 
 
 def createVirtualTarget(target: Target, num_ipus: int, tiles_per_ipu: int) -> Target:
-    """Return a machine with some of the IPUs and tiles of another, and otherwise the same.
+    """Return a machine that is like another, but has only some of its IPUs and tiles.
 
     Args:
         target: the machine.
@@ -148,7 +148,7 @@ def createVirtualTarget(target: Target, num_ipus: int, tiles_per_ipu: int) -> Ta
         tiles_per_ipu: number of tiles to use on each.
 
     Raises:
-        InvalidMachineModel: for more than the machine has, or less than one.
+        InvalidMachineModel: for more than the machine has, or fewer than one.
 
     >>> createVirtualTarget(createIPUTarget(4, "ipu2"), 2, 16).tiles
     32
@@ -158,8 +158,8 @@ def createVirtualTarget(target: Target, num_ipus: int, tiles_per_ipu: int) -> Ta
     within = within and 0 < num_ipus <= target.ipus and 0 < tiles_per_ipu <= target.tiles_per_ipu
     if not within:
         raise InvalidMachineModel(
-            f"createVirtualTarget: {clipped(num_ipus)} IPUs of {clipped(tiles_per_ipu)} tiles, "
-            f"but the machine has {target.ipus} of {target.tiles_per_ipu:,}",
+            f"createVirtualTarget: {clipped(num_ipus)} IPUs with {clipped(tiles_per_ipu)} tiles, "
+            f"but the machine has {target.ipus} with {target.tiles_per_ipu:,}",
             fix=f"target.createVirtualTarget({target.ipus}, {target.tiles_per_ipu})",
         )
     return replace(target, tiles=num_ipus * tiles_per_ipu, ipus=num_ipus)
@@ -172,7 +172,7 @@ def getTargetType(target: Target) -> TargetType:
 
 
 def getTargetArchString(target: Target) -> str:
-    """Return Poplar's name of the architecture: "ipu1", "ipu2", "ipu21", or "cpu"."""
+    """Return Poplar's name for the architecture: "ipu1", "ipu2", "ipu21", or "cpu"."""
     if getTargetType(target) is TargetType.CPU:
         return "cpu"
     return _POPLAR_NAMES[target.architecture]
@@ -186,15 +186,15 @@ def hash(target: Target) -> int:
 def getNumConvUnits(
     target: Target, input_type: ElementTypeLike | bool, partials_type: ElementTypeLike | bool
 ) -> int:
-    """Return the number of outputs that a tile's matrix unit computes at once; 0 if it cannot.
+    """Return the number of outputs that a tile's matrix unit computes at once; 0 if unsupported.
 
     Sums have the type of the inputs, or the next wider one.
 
     Args:
         target: the machine.
-        input_type: FLOAT, HALF or QUARTER; as in older versions of Poplar, true means FLOAT and
-            false HALF.
-        partials_type: type of the sums, in the same way.
+        input_type: FLOAT, HALF or QUARTER; as in older versions of Poplar, True means FLOAT and
+            False means HALF.
+        partials_type: type of the sums, likewise.
 
     Raises:
         ElementTypeError: for any other type.
@@ -212,7 +212,7 @@ def getNumConvUnits(
 
 
 def getWeightsPerConvUnit(target: Target, input_type: ElementTypeLike | bool) -> int:
-    """Return the number of weights that the matrix unit holds for each output.
+    """Return the number of weights that the matrix unit stores for each output.
 
     Args:
         target: the machine.
@@ -244,7 +244,7 @@ def getConvUnitInputLoadElemsPerCycle(target: Target, input_type: ElementTypeLik
 
 
 def getConvUnitMaxPipelineDepth(target: Target, partials_type: ElementTypeLike | bool) -> int:
-    """Return the number of cycles in which the matrix unit takes the inputs of one row.
+    """Return the number of cycles in which the matrix unit loads the inputs of one row.
 
     Args:
         target: the machine.
@@ -257,17 +257,17 @@ def getConvUnitMaxPipelineDepth(target: Target, partials_type: ElementTypeLike |
     4
     """
     loads = _each(target, partials_type, "data_path_bytes", "getConvUnitMaxPipelineDepth")
-    held = _each(target, partials_type, "amp_inputs_bytes", "getConvUnitMaxPipelineDepth")
-    return held // loads if loads else 0
+    inputs = _each(target, partials_type, "amp_inputs_bytes", "getConvUnitMaxPipelineDepth")
+    return inputs // loads if loads else 0
 
 
 def getMaxIPUSyncDelay(target: Target) -> int:
-    """Return the cycles of a sync between the tiles that are furthest apart."""
+    """Return the number of cycles of a sync between the tiles that are farthest apart."""
     return int(max(target.cost("sync_stagger_cycles"), target.cost("sync_cycles")))
 
 
 def getIpuLinkConfiguration(target: Target) -> IpuLinkConfiguration:
-    """Return DEFAULT: IPUs form one ladder, see `poplite.machine.target`."""
+    """Return DEFAULT: IPUs form one ladder (see `poplite.machine.target`)."""
     return IpuLinkConfiguration.DEFAULT
 
 
@@ -277,17 +277,17 @@ def getIpuLinkTopology(target: Target) -> IpuLinkTopology:
 
 
 def getGatewayMode(target: Target) -> bool:
-    """Return false: the host is reached without a gateway."""
+    """Return False: the host is reached without a gateway."""
     return False
 
 
 def supportsExchangeBusSharing(target: Target) -> bool:
-    """Return whether tiles share the buses that they send on."""
+    """Return whether tiles share the buses on which they send."""
     return target.cost("pair_tiles") > 1
 
 
 def getTypeSize(target: Target, type_: ElementTypeLike) -> int:
-    """Return the bytes of an element of a type, as its `size_bytes`.
+    """Return the size of an element of a type in bytes, like its `size_bytes`.
 
     Args:
         target: any machine.
@@ -303,7 +303,7 @@ def getTypeSize(target: Target, type_: ElementTypeLike) -> int:
 
 
 def getTypeLimitsMaxAs(target: Target, type_: ElementTypeLike) -> int | float:
-    """Return the greatest finite value of a type.
+    """Return the largest finite value of a type.
 
     Args:
         target: any machine.
@@ -319,7 +319,7 @@ def getTypeLimitsMaxAs(target: Target, type_: ElementTypeLike) -> int | float:
 
 
 def getTypeLimitsLowestAs(target: Target, type_: ElementTypeLike) -> int | float:
-    """Return the least finite value of a type.
+    """Return the smallest finite value of a type.
 
     Args:
         target: any machine.
@@ -335,7 +335,7 @@ def getTypeLimitsLowestAs(target: Target, type_: ElementTypeLike) -> int | float
 
 
 def _limits(type_: ElementTypeLike, call: str) -> tuple[int | float, int | float]:
-    """Return the least and the greatest value of a type."""
+    """Return the smallest and the largest value of a type."""
     if element_type(type_) is QUARTER:
         raise ElementTypeError(
             f"{call}: the values of QUARTER depend on format and scale",
@@ -362,11 +362,11 @@ def _whole(number: object, what: str) -> int:
 
 
 _CONVOLUTIONS = ((QUARTER, HALF), (HALF, HALF), (HALF, FLOAT), (FLOAT, FLOAT))
-"""Types of inputs and sums of the matrix unit."""
+"""Types of the inputs and sums of the matrix unit."""
 
 
 def _each(target: Target, like: ElementTypeLike | bool, cost: str, call: str) -> int:
-    """Return the elements in some bytes of the matrix unit; 0 if it does not support the type."""
+    """Return the number of elements in a part of the matrix unit; 0 for an unsupported type."""
     type_ = _conv_type(like, call)
     return int(target.cost(cost)) // type_.size_bytes if _has_type(target, type_) else 0
 
@@ -383,7 +383,7 @@ def _conv_type(like: ElementTypeLike | bool, call: str) -> type[ElementType[obje
     type_ = element_type(like)
     if type_ not in (FLOAT, HALF, QUARTER):
         raise ElementTypeError(
-            f"{call}: the matrix unit has no {type_}",
+            f"{call}: the matrix unit does not support {type_}",
             found="its types are FLOAT, HALF and QUARTER",
             fix=f"target.{call}({', '.join(['HALF', 'FLOAT'][: 1 + (call == 'getNumConvUnits')])})",
         )

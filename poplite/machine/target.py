@@ -1,4 +1,4 @@
-"""The modelled machine: its tiles and their properties, links between IPUs, replicas.
+"""The modelled machine: its tiles and their properties, the links between IPUs, and replicas.
 
 The default is Graphcore's Mk2 (GC200).  `poplite.machine.facts` has the source of every number.
 
@@ -11,8 +11,8 @@ The default is Graphcore's Mk2 (GC200).  `poplite.machine.facts` has the source 
 
 Tiles are numbered consecutively: those of the first IPU, then those of the second, and so on.
 
-A custom machine takes whatever is not specified from its architecture, including constants of the
-cost model:
+A custom machine takes everything that is not specified from its architecture, including constants
+of the cost model:
 
     >>> quick = Target(tiles=64, costs={"sync_cycles": 20})
     >>> quick
@@ -25,15 +25,15 @@ IPUs are arranged in a ladder; two of them make a card::
     0 ===== 1       card    4 links between the two IPUs of a card, for data from one to the other
     |       |       cross   2 links there, for data on the way to another card
     2 ===== 3       up      2 links to the same side of the next card
-    |       |       down    2 links to the same side of the card before
+    |       |       down    2 links to the same side of the previous card
     4 ===== 5
 
-Data for the other side of another card cross first, then go up or down:
+Data for the other side of another card cross first, then move up or down:
 
     >>> [(link.kind, link.ipu) for link in route(0, 5)]
     [('cross', 0), ('up', 1), ('up', 3)]
 
-Each group of links serves one direction, and all data on it share its rate.
+Each group of links serves one direction, and all data on it share its bandwidth.
 
 Replicas are copies of one graph on equal parts of a machine, which all run the same program::
 
@@ -55,7 +55,7 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar
 
-import poplite.machine as machine  # `from poplite` would hash all of it for the cache of code
+import poplite.machine as machine  # `from poplite` would hash the whole package for the code cache
 from poplite.errors import (
     GraphReplicationError,
     InvalidMachineModel,
@@ -88,13 +88,13 @@ else:
 T = TypeVar("T")
 
 MOST_TILES = 2**22
-"""Tiles of the largest machine, some 2,800 IPUs: every mapping stores a few numbers per tile."""
+"""Number of tiles of the largest machine, 2,800 IPUs: mappings store a few numbers per tile."""
 
 MOST_WORKERS = 2**28
-"""Most workers of all tiles together: arrays with one entry per worker distribute vertices."""
+"""Maximum total number of workers: vertices are distributed with one array entry per worker."""
 
 _FROM_FACTS = ("tiles", "workers", "tile_memory_bytes", "clock_hz", "exchange_bytes_per_cycle")
-"""Constants that have arguments of their own."""
+"""Constants with a separate argument."""
 
 _COSTS = {
     architecture: {name: fact.value for name, fact in facts.items() if name not in _FROM_FACTS}
@@ -112,20 +112,20 @@ class Target(TargetSpelling, metaclass=ListsPresent):
     The defaults are those of the architecture.
 
     Args:
-        tiles: number of tiles of all IPUs together, at most 2**22.
-        workers: hardware worker contexts of a tile; those of all tiles together at most 2**28.
-        tile_memory_bytes: bytes of memory of a tile.
-        clock_hz: clock frequency of the tiles, in hertz.
-        exchange_bytes_per_cycle: bytes that a tile can receive from the exchange in a cycle.
+        tiles: total number of tiles of all IPUs, at most 2**22.
+        workers: number of hardware worker contexts of a tile; at most 2**28 on all tiles.
+        tile_memory_bytes: memory of a tile in bytes.
+        clock_hz: clock frequency of the tiles in hertz.
+        exchange_bytes_per_cycle: bytes that a tile can receive from the exchange per cycle.
         ipus: number of IPUs, with equal numbers of tiles.
         architecture: "gc2" (Mk1), "gc200" (Mk2), "bow" or "c600", for everything that is not
-            specified. Poplar's names for the first three, "ipu1", "ipu2" and "ipu21", work, too.
+            specified. Poplar's names for the first three, "ipu1", "ipu2" and "ipu21", are accepted.
         costs: other constants of `poplite.machine.facts` by name, as numbers from 0 in their units.
 
     Raises:
-        InvalidMachineModel: when a number is not positive and finite, a count is not whole, the
-            tiles or their workers are too many, the tiles do not divide among the IPUs, the
-            architecture is unknown, or a cost is below 0.
+        InvalidMachineModel: when a number is not positive and finite, a count is not whole, there
+            are too many tiles or workers, the tiles do not divide among the IPUs, the architecture
+            is unknown, or a cost is negative.
         UnknownName: when a cost does not name a constant.
     """
 
@@ -162,23 +162,23 @@ class Target(TargetSpelling, metaclass=ListsPresent):
         for name, value in values.items():
             object.__setattr__(self, name, called(value))
         if self.tiles > MOST_TILES:
-            most = f"tiles={MOST_TILES}" if tiles is not None else f"ipus={MOST_TILES // 2**11}"
+            limit = f"tiles={MOST_TILES}" if tiles is not None else f"ipus={MOST_TILES // 2**11}"
             raise InvalidMachineModel(
-                f"Target: {amount(self.tiles, 'tile')}, but the most is {MOST_TILES:,}",
-                found=f"on {amount(self.ipus, 'IPU')}; tiles counts those of all IPUs",
-                fix=f"Target({most})",
+                f"Target: {amount(self.tiles, 'tile')}, but the maximum is {MOST_TILES:,}",
+                found=f"on {amount(self.ipus, 'IPU')}; `tiles` is the total number on all IPUs",
+                fix=f"Target({limit})",
             )
         if self.tiles % self.ipus:
             whole = max(1, round(self.tiles / self.ipus)) * self.ipus
             raise InvalidMachineModel(
                 f"Target: {amount(self.tiles, 'tile')} cannot be divided among {self.ipus:,} IPUs",
-                found=f"every IPU has as many tiles; {self.tiles % self.ipus:,} are left over",
-                fix=f"Target(tiles={whole}, ipus={self.ipus}); tiles counts those of all IPUs",
+                found=f"all IPUs have equally many tiles; {self.tiles % self.ipus:,} are left over",
+                fix=f"Target(tiles={whole}, ipus={self.ipus}), with the total number of tiles",
             )
         if self.tiles * self.workers > MOST_WORKERS:
             raise InvalidMachineModel(
-                f"Target: {amount(self.tiles, 'tile')} of {amount(self.workers, 'worker')}, "
-                f"but the most is {MOST_WORKERS:,} of all tiles together",
+                f"Target: {amount(self.tiles, 'tile')} with {amount(self.workers, 'worker')}, "
+                f"but the maximum is {MOST_WORKERS:,} workers on all tiles",
                 fix=f"Target(workers={MOST_WORKERS // self.tiles})",
             )
 
@@ -222,11 +222,11 @@ class Target(TargetSpelling, metaclass=ListsPresent):
 
     @property
     def tiles_per_ipu(self) -> CalledInt:
-        """Tiles of one IPU."""
+        """Number of tiles of one IPU."""
         return CalledInt(self.tiles // self.ipus)
 
     def ipu_of(self, tile: SupportsIndex) -> int:
-        """Return the IPU that a tile is on.
+        """Return the IPU of a tile.
 
         Args:
             tile: a tile number.
@@ -240,7 +240,7 @@ class Target(TargetSpelling, metaclass=ListsPresent):
         number = integer_or_none(tile)
         if number is None or not 0 <= number < self.tiles:
             raise InvalidTileMapping(
-                f"ipu_of: no tile {clipped(tile)} on {self!r}",
+                f"ipu_of: there is no tile {clipped(tile)} on {self!r}",
                 found=f"tiles are 0 to {self.tiles - 1}",
                 fix="target.ipu_of(0)",
             )
@@ -248,7 +248,7 @@ class Target(TargetSpelling, metaclass=ListsPresent):
 
     @property
     def memory_bytes(self) -> CalledInt:
-        """Bytes of memory of all tiles together."""
+        """Total memory of all tiles in bytes."""
         return CalledInt(self.tiles * self.tile_memory_bytes)
 
     @property
@@ -257,7 +257,7 @@ class Target(TargetSpelling, metaclass=ListsPresent):
         return CalledInt(8 * self.cost("data_path_bytes"))
 
     def vector_width(self, like: ElementTypeLike) -> int:
-        """Return the number of elements of a type that a worker handles at once.
+        """Return the number of elements of a type that a worker processes at once.
 
         Args:
             like: the element type.
@@ -300,8 +300,8 @@ def _known(name: str, architecture: Architecture) -> Fact:
     facts = FACTS[architecture]
     if not isinstance(name, str) or name not in facts:
         raise UnknownName(
-            f"Target: no constant {clipped(name)}{did_you_mean(name, facts)}",
-            found=f"{len(facts)} constants of '{architecture}' are in poplite.machine.facts",
+            f"Target: there is no constant {clipped(name)}{did_you_mean(name, facts)}",
+            found=f"poplite.machine.facts has {len(facts)} constants of '{architecture}'",
             fix="target.fact('clock_hz')",
         )
     return facts[name]
@@ -322,8 +322,8 @@ def _costs(
         default = _known(name, architecture).value
         if name in _FROM_FACTS:
             raise InvalidMachineModel(
-                f"Target: costs has {name!r}, which is an argument of its own",
-                found=f"given as {clipped(value)}",
+                f"Target: costs contains {name!r}, which is a separate argument",
+                found=f"its value is {clipped(value)}",
                 fix=f"Target({name}={clipped(value)})",
             )
         number = _number(value)
@@ -344,14 +344,14 @@ def _count(name: str, value: object, default: Any) -> int:
         nearest = max(1, round(number)) if math.isfinite(number) else default
         raise _refused(name, f"{clipped(value)} is not a whole number", nearest)
     if count < 1:
-        raise _refused(name, f"{number_text(count)} but at least 1 is needed", 1)
+        raise _refused(name, f"{number_text(count)}, but at least 1 is needed", 1)
     return count
 
 
 def _positive(name: str, value: object, default: Any) -> float:
     number = _number(value)
     if not 0 < number < math.inf:
-        raise _refused(name, f"{clipped(value)} is not a finite number above 0", default)
+        raise _refused(name, f"{clipped(value)} is not a finite number greater than 0", default)
     return number
 
 
@@ -375,8 +375,8 @@ class Link:
     """A group of parallel links in one direction.
 
     Attributes:
-        kind: where it leads: "card", "cross", "up" or "down".
-        ipu: the IPU that it leaves.
+        kind: its direction: "card", "cross", "up" or "down".
+        ipu: the IPU at its start.
     """
 
     kind: Literal["card", "cross", "up", "down"]
@@ -392,7 +392,7 @@ _LINKS = {
 
 
 def route(a: int, b: int) -> tuple[Link, ...]:
-    """Return the links from one IPU to another, in order; none to the same IPU.
+    """Return the links from one IPU to another, in order; empty for the same IPU.
 
     >>> route(2, 3)
     (Link(kind='card', ipu=2),)
@@ -420,7 +420,7 @@ def hops(a: int, b: int) -> int:
 
 
 def link_bytes_per_cycle(target: Target, link: Link) -> float:
-    """Return the bytes per tile cycle of a group of links, in one direction.
+    """Return the bandwidth of a group of links, in bytes per tile cycle in one direction.
 
     >>> round(link_bytes_per_cycle(Target(ipus=2), Link("card", 0)), 2)
     43.92
@@ -430,9 +430,9 @@ def link_bytes_per_cycle(target: Target, link: Link) -> float:
 
 
 def bytes_per_cycle(target: Target, a: int, b: int) -> float:
-    """Return the bytes per tile cycle that one IPU can send to another, without other traffic.
+    """Return the bandwidth from one IPU to another, in bytes per tile cycle, without other traffic.
 
-    The number is infinite for an IPU and itself.
+    It is infinite from an IPU to itself.
 
     >>> machine = Target(ipus=4)
     >>> bytes_per_cycle(machine, 0, 1) / bytes_per_cycle(machine, 0, 3)
@@ -443,10 +443,10 @@ def bytes_per_cycle(target: Target, a: int, b: int) -> float:
 
 
 def global_sync_cycles(target: Target) -> int:
-    """Return the cycles of a sync between the tiles of all IPUs; 0 on one IPU.
+    """Return the number of cycles of a sync between the tiles of all IPUs; 0 on one IPU.
 
-    A signal travels to the farthest card and back; short ladders take as long as was measured on a
-    ladder of 16 IPUs.
+    A signal travels to the farthest card and back; the time on short ladders is the one measured
+    on a ladder of 16 IPUs.
 
     >>> global_sync_cycles(Target()), global_sync_cycles(Target(ipus=2))
     (0, 600)
@@ -461,7 +461,7 @@ def global_sync_cycles(target: Target) -> int:
 # -- replicas --------------------------------------------------------------------------------------
 
 MOST_REPLICAS = 1 << 16
-"""Most replicas: more than any machine has IPUs; every replica takes memory of its own."""
+"""Maximum number of replicas, more than any machine has IPUs; every replica takes memory."""
 
 
 def checked_target(value: object) -> Target:
@@ -475,7 +475,7 @@ def checked_target(value: object) -> Target:
     tiles = value if isinstance(value, int) and value > 0 else 4
     raise InvalidMachineModel(
         f"Graph: {clipped(value)} is not a target",
-        found=f"its type is {type(value).__name__}, where a Target is needed",
+        found=f"its type is {type(value).__name__}, but a Target is needed",
         fix=f"Graph(Target(tiles={tiles}))",
     )
 
@@ -499,7 +499,7 @@ def replica_part(whole: Target, replicas: object) -> tuple[Target, int]:
         ipus = -(-whole.ipus // count) * count
         raise GraphReplicationError(
             f"Graph: {amount(whole.ipus, 'IPU')} cannot be divided among {count:,} replicas",
-            found=f"the target is the whole machine: {whole!r}",
+            found=f"the target is the entire machine: {whole!r}",
             fix=f"Graph(Target(tiles={whole.tiles_per_ipu * ipus}, ipus={ipus}), "
             f"replication_factor={count})",
         )
@@ -515,15 +515,15 @@ def replica_number(value: object, count: int, what: str) -> int:
             f"{what}: there is no replica {clipped(value)}",
             found=f"the graph has {amount(count, 'replica')}: "
             + (f"0 to {count - 1}" if count > 1 else "0"),
-            fix="a number in that range, or leave it out for all replicas"
+            fix="use a number in that range, or leave it out for all replicas"
             if count > 1
-            else "Graph(Target(ipus=2), replication_factor=2) has two",
+            else "use Graph(Target(ipus=2), replication_factor=2) for two replicas",
         )
     return number
 
 
 def tiles_text(tiles: int, count: int) -> str:
-    """Return words for the number of tiles of a replica, and of replicas if there are several.
+    """Return the number of tiles of a replica in words, and of replicas if there are several.
 
     >>> tiles_text(4, 1), tiles_text(4, 2)
     ('4 tiles', '4 tiles in each of 2 replicas')
@@ -539,7 +539,7 @@ def by_replica(values: Mapping[int, T], count: int, what: str) -> dict[int, T]:
     """
     if not values:
         raise GraphReplicationError(
-            f"{what}: a dictionary without replicas", fix="{0: value, 1: value}"
+            f"{what}: the dictionary contains no replicas", fix="pass {0: value, 1: value}"
         )
     checked = {replica_number(key, count, what): value for key, value in values.items()}
     return {number: checked[number] for number in sorted(checked)}

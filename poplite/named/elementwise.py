@@ -19,7 +19,7 @@ from poplite.errors import ElementTypeError, ImplicitOuterProductError, SizeOver
 from poplite.expr.operand import JOINS_TRUTHS, check_no_truth
 from poplite.expr.operations import OPERATIONS, kind_of
 from poplite.expr.tree import ElementClass
-from poplite.graph.host_values import held_number
+from poplite.graph.host_values import converted_number
 from poplite.named.axes import Axes, check_lengths, joint_order, same_lengths
 from poplite.named.changed_axes import spelled
 from poplite.named.op import FUNCTIONS, LABELS, Op, as_op, makes, texts_of, written_as
@@ -180,7 +180,7 @@ def check_number(what: str, number: NumberOp, other: Op, element: ElementClass) 
             found=f"{of_type(value)}; {other.text}",
             fix=fix,
         )
-    if not is_bool and held_number(element, value) is None:
+    if not is_bool and converted_number(element, value) is None:
         limits: Any = (np.finfo if kind == "float" else np.iinfo)(element.dtype)
         raise SizeOverflowError(
             f"{what}: {clipped(value)} does not fit {element!r}",

@@ -26,7 +26,7 @@ from poplite.errors import (
     ReadOnlyError,
 )
 from poplite.expr.tree import ElementClass
-from poplite.graph.host_values import element_array, held_number
+from poplite.graph.host_values import converted_number, element_array
 from poplite.graph.tile_mapping import TileMapping
 from poplite.named.axes import Axes, AxesLike, Axis, axes_of, check_lengths, missing
 from poplite.named.changed_axes import one_name
@@ -251,7 +251,9 @@ def _state(kind: str, axes: AxesLike, value: Value, dtype: ElementTypeLike, *how
     made = TensorOp(kind, listed, found, False if value is None else value, *how)
     if isinstance(value, Op):
         _check_constant(made, value)
-    is_number = value is None or held_number(found, value) is not None  # a number fits any axes
+    is_number = (
+        value is None or converted_number(found, value) is not None
+    )  # a number fits any axes
     if not is_number and not callable(value) and None not in listed.lengths:
         made.first_value()  # raises if the value does not fit
     return made
@@ -278,7 +280,7 @@ def filled_array(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.ND
     element = tensor.element_type
     if isinstance(value, np.ndarray) and value.dtype == element.dtype and value.shape == shape:
         return value
-    held = held_number(element, value)
+    held = converted_number(element, value)
     if held is not None:
         return np.broadcast_to(element.dtype.type(held), shape)
     array = _array_of(value, tensor.name, tensor.axes)

@@ -7,9 +7,10 @@
     graph.addVariable(FLOAT, [4], VariableMappingMethod.LINEAR, "x")
     graph.add_variable(FLOAT, [4], "x", mapping="linear")
 
-Among several declarations, the first one applies whose parameters fit the arguments by number and
-type. Keywords are those of our method. A type is checked only if it decides between declarations,
-or if our method has no such parameter; our method checks the rest and reports its own errors.
+Among several declarations, the first one whose parameters match the arguments in number and type
+applies. Keyword arguments have the names of our method. A type is checked only if it decides
+between declarations, or if our method has no such parameter; our method checks everything else and
+reports its own errors.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ _FITS: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
         "unsigned": lambda value: hasattr(value, "__index__"),
     }
 )
-"""Tests of whether a value can be meant as a C++ type; types without a test accept any value."""
+"""Tests of whether a value can stand for a C++ type; types without a test accept any value."""
 
 
 def _mapping(value: object, what: str) -> str | None:
@@ -163,7 +164,7 @@ _CHECKED: Mapping[str, Callable[[Any, str], Any]] = MappingProxyType(
         ),
     }
 )
-"""Functions that convert a value of a C++ type to our value, or refuse it."""
+"""Functions that convert a value of a C++ type to our value, or reject it."""
 
 WHOLE = frozenset(("unsigned", "std::size_t", "std::uint64_t"))
 """C++ result types that are whole numbers."""
@@ -246,9 +247,9 @@ class Declaration:
     def _pointer(self, name: str, value: object) -> ElementTypeError:
         reason, _, instead = self.row.note.partition(" | ")
         return ElementTypeError(
-            f"{self.row.called}: {clipped(value, 60)} where C++ has a pointer, {name}",
+            f"{self.row.called}: {name} is {clipped(value, 60)}, but is a pointer in C++",
             found=reason,
-            fix=instead or f"leave {name} out",
+            fix=instead or f"omit {name}",
         )
 
 
@@ -311,7 +312,7 @@ class Binder:
             arguments: positional arguments in the function's order.
             keywords: keyword arguments.
             owners: 1 for a method whose first argument is the object.
-            given: the user's arguments, if they were in Poplar's order.
+            given: the user's arguments, if these were in Poplar's order.
         """
         why = why_unfit(function, arguments, keywords)
         shown, named = given or (arguments[owners:], keywords)
@@ -333,16 +334,16 @@ class Binder:
             fix += f", in order; by name as {name}{signature_text(function, owners)}"
         found = [clipped(each, 60) for each in arguments] + list(keywords)
         return ElementTypeError(
-            f"{self._member}: {error}", found=f"given {', '.join(found) or 'nothing'}", fix=fix
+            f"{self._member}: {error}", found=f"arguments: {', '.join(found) or 'none'}", fix=fix
         )
 
     @cached_property
     def counts_in_our_order(self) -> list[int]:
-        """Numbers of arguments that have our order in every declaration, and so need no binder."""
-        most = max(len(each.parameters) for each in self._declarations)
+        """Numbers of arguments that all declarations have in our order, so no binder is needed."""
+        maximum = max(len(each.parameters) for each in self._declarations)
         return [
             count
-            for count in range(1 + most)
+            for count in range(1 + maximum)
             for possible in [self._possible(count)]
             if possible and all(each.has_our_order(count) for each in possible)
         ]
@@ -355,8 +356,8 @@ class Binder:
         Args:
             arguments: positional arguments.
             keywords: keyword arguments.
-            as_ours: whether a valid number of arguments that fit no declaration is taken to be in
-                our order already.
+            as_ours: whether arguments that match no declaration, but are valid in number, are
+                assumed to be in our order already.
         """
         declared = self._meant(arguments)
         if declared is None and as_ours and self._possible(len(arguments)):
@@ -365,7 +366,7 @@ class Binder:
         return self._in_our_order(declared, arguments, dict(keywords))
 
     def _meant(self, arguments: tuple[Any, ...]) -> Declaration | None:
-        """Return the declaration that fits the arguments, or begins with them; else None."""
+        """Return the declaration that matches the arguments, or begins with them, or None."""
         count = len(arguments)
         possible = self._possible(count)
         if len(possible) == 1 == len(self._declarations):
@@ -385,27 +386,27 @@ class Binder:
         ]
 
     def _nearest(self, arguments: tuple[Any, ...]) -> Declaration:
-        """Return the declaration that fits best, for arguments that fit none; or refuse them.
+        """Return the best match for arguments that match no declaration, or reject them.
 
         Declarations that take this number of arguments are preferred; if there are none, those that
         need more arguments are considered.
         """
         count = len(arguments)
         possible = self._possible(count)
-        most = max(
+        longest = max(
             self._declarations, key=lambda each: (each.matching(arguments), len(each.parameters))
         )
         long_enough = possible or [each for each in self._declarations if count <= each.least]
         if long_enough:
             best = max(long_enough, key=lambda declared: declared.closeness(arguments))
-            if most.matching(arguments) <= best.matching(arguments) + 1:
+            if longest.matching(arguments) <= best.matching(arguments) + 1:
                 return best  # our method reports the mistake
-        if count <= len(most.parameters):
-            return most
+        if count <= len(longest.parameters):
+            return longest
         raise ElementTypeError(
-            f"{self._member}: {amount(count - len(most.parameters), 'argument')} too many",
-            found=f"given {', '.join(clipped(each, 60) for each in arguments)}",
-            fix=most.row.declaration,
+            f"{self._member}: {amount(count - len(longest.parameters), 'argument')} too many",
+            found=f"arguments: {', '.join(clipped(each, 60) for each in arguments)}",
+            fix=longest.row.declaration,
         )
 
     def _in_our_order(
@@ -428,7 +429,7 @@ class Binder:
 
     def _twice(self, name: str, value: object, other: object) -> TensorCreationError:
         return TensorCreationError(
-            f"{self._member}: {name} in order, {clipped(value, 60)}, and by name",
+            f"{self._member}: {name} is passed by position, {clipped(value, 60)}, and by name",
             found=f"{name}={clipped(other, 60)}",
-            fix="give it once",
+            fix="pass it once",
         )

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Self
 class _Called:
     __slots__ = ()
     _kind: ClassVar[str] = "a number"
-    _instead: ClassVar[str] = "without parentheses it is the number"
+    _instead: ClassVar[str] = "omit the parentheses to get the number"
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Self:
         """Return the value itself."""
@@ -33,7 +33,7 @@ class _Called:
 
         given = ", ".join(clipped(each, 40) for each in arguments)
         return ElementTypeError(
-            f"{self._kind} that answers to a call takes no arguments, but ({given}) is given",
+            f"a call of {self._kind} takes no arguments, but has ({given})",
             found=f"it is {self!r}",
             fix=self._instead,
         )
@@ -60,14 +60,14 @@ class CalledFloat(_Called, float):
 
 
 class CalledText(_Called, str):
-    """A text that returns itself when it is called.
+    """A string that returns itself when it is called.
 
     >>> CalledText("images")()
     'images'
     """
 
     __slots__ = ()
-    _kind, _instead = "a name", "without parentheses it is the text"
+    _kind, _instead = "a name", "omit the parentheses to get the text"
 
 
 class CalledShape(_Called, tuple[int, ...]):
@@ -78,7 +78,7 @@ class CalledShape(_Called, tuple[int, ...]):
     """
 
     __slots__ = ()
-    _kind, _instead = "a shape", "t.dim(i), or t.shape[i], is the size of one dimension"
+    _kind, _instead = "a shape", "use t.dim(i), or t.shape[i], for the size of one dimension"
 
 
 _KINDS: dict[type, type] = {int: CalledInt, float: CalledFloat, str: CalledText}
@@ -86,12 +86,12 @@ _PLAIN: dict[type, type] = {kind: plain for plain, kind in _KINDS.items()}
 
 
 def called(value: Any) -> Any:
-    """Return a number or a text as one that can also be called, and anything else unchanged."""
+    """Return a number or a string as one that can also be called, and anything else unchanged."""
     kind = _KINDS.get(type(value))
     return value if kind is None else kind(value)
 
 
 def number_or_text(value: Any) -> Any:
-    """Return a callable number or text as a plain one, and anything else unchanged."""
+    """Return a callable number or string as a plain one, and anything else unchanged."""
     kind = _PLAIN.get(type(value))
     return value if kind is None else kind(value)

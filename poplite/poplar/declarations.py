@@ -6,12 +6,12 @@
 The text after the arrow is one of these; after `//` there is a note in Markdown about
 other differences in Python:
 
-    nothing                    the class has a member of this name, or `poplite.poplar.absent` says
-                               why there is none
+    nothing                    the class has a member of this name, or `poplite.poplar.absent` has
+                               the reason why there is none
     dim_shuffle                an attribute of ours, or a method with its arguments in this order
     create_host_write(handle)  a call of ours, by the names of the declaration's parameters
 
-A pointer that our call does not take is refused with the note, which may end with ` | ` and the
+A pointer that our call does not take is rejected with the note, which may end with ` | ` and the
 alternative.
 
 Parameter types are from the Julia bindings that were generated from the headers of SDK 3.3

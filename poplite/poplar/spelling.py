@@ -5,9 +5,9 @@
         def dim_shuffle(self, permutation): ...      becomes dimShuffle as well
 
 A method whose arguments have Poplar's order is the same under both names; an attribute becomes a
-method that returns it; if the order differs, `binder` reads the declarations on the first
-call. Arguments that do not fit are refused with the declaration. Calls by our own names cost
-nothing extra.
+method that returns it; if the order differs, `binder` reads the declarations at the first call.
+The error for arguments that do not match contains the declaration. Calls by our own names have no
+extra cost.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ C = TypeVar("C", bound=type)
 def cpp_spelling(
     functions: ModuleType | None = None, owner: str = "", but: str = ""
 ) -> Callable[[C], C]:
-    """Give a class the names that its members have in Poplar.
+    """Add the names that the members of a class have in Poplar.
 
     Args:
         functions: a module whose functions become methods under their own names, for members that
@@ -46,9 +46,9 @@ def cpp_spelling(
         for row in declared_rows(name):
             members.setdefault(row.member, []).append(row)
         for member, rows in members.items():
-            made = None if member in but.split() else _made(cls, member, rows, functions)
-            if made is not None:
-                setattr(cls, member, made)
+            value = None if member in but.split() else _attribute(cls, member, rows, functions)
+            if value is not None:
+                setattr(cls, member, value)
         for member, why in absent_members(cls.__name__).items():
             absent = Absent(*why)
             absent.__set_name__(cls, member)
@@ -63,10 +63,10 @@ def _listed(self: object) -> list[str]:
     return present_names(type(self), object.__dir__(self))
 
 
-def _made(
+def _attribute(
     cls: type, member: str, rows: Sequence[Row], functions: ModuleType | None
 ) -> object | None:
-    """Return the attribute that a class gets for a member; None if it has the member already."""
+    """Return the attribute to set for a member; None if the class has the member already."""
     own: Any = vars(functions).get(member) if functions else None
     if isinstance(own, FunctionType) and functions and own.__module__ == functions.__name__:
         is_static = rows[0].declaration.startswith("static ")
@@ -87,18 +87,18 @@ _METHODS = (FunctionType, staticmethod, classmethod)
 
 
 def _checked(method: Any, cls: type, rows: Sequence[Row]) -> object:
-    """Return a method that shows its declaration if arguments do not fit."""
+    """Return a method whose errors for arguments that do not match contain its declaration."""
     row, owners = rows[0], int(not isinstance(method, staticmethod))
 
     def refusal(function: Any, arguments: Any, keywords: Any) -> ElementTypeError | None:
         return binder_of(row.owner, row.member).refusal(function, arguments, keywords, owners)
 
     function: FunctionType = getattr(method, "__func__", method)
-    made = checked_call(function, row.member, refusal)
-    _name(made, cls, row.member)
+    checked = checked_call(function, row.member, refusal)
+    _name(checked, cls, row.member)
     if function.__module__ != cls.__module__:  # its doctest calls functions of that module
-        made.__doc__ = (function.__doc__ or "").partition(">>>")[0].rstrip()
-    return made if isinstance(method, FunctionType) else type(method)(made)
+        checked.__doc__ = (function.__doc__ or "").partition(">>>")[0].rstrip()
+    return checked if isinstance(method, FunctionType) else type(method)(checked)
 
 
 @cache
@@ -108,12 +108,12 @@ def names_here() -> Mapping[str, str]:
 
 
 def declared_function(name: str, value: object) -> object:
-    """Return the object for a Poplar name; a function shows its declaration in argument errors."""
+    """Return the object of a Poplar name; argument errors of a function contain its declaration."""
     if not isinstance(value, FunctionType):
         return value
-    made = checked_call(value, name, lambda *given: binder_of("", name).refusal(*given))
-    made.__module__, made.__name__, made.__qualname__ = "poplite", name, name
-    return made
+    checked = checked_call(value, name, lambda *given: binder_of("", name).refusal(*given))
+    checked.__module__, checked.__name__, checked.__qualname__ = "poplite", name, name
+    return checked
 
 
 def _getter(name: str, row: Row) -> FunctionType:
@@ -163,6 +163,6 @@ def _named(function: FunctionType, cls: type, rows: Sequence[Row]) -> FunctionTy
 
 
 def _name(function: Callable[..., Any], cls: type, member: str) -> None:
-    """Name a function after its place in the class, so that it can be pickled by reference."""
+    """Set the qualified name of a function in its class, so that it can be pickled by reference."""
     function.__name__, function.__module__ = member, cls.__module__
     function.__qualname__ = f"{cls.__qualname__}.{member}"

@@ -1,8 +1,8 @@
 """Programs: small frozen trees that define the order of execution.
 
-Leaves do the work (`Execute`, `Copy`, `PrintTensor`, `Abort`, ...); the others arrange programs: in
-order (`Sequence`, `Block`), repeatedly (`Repeat`, `RepeatWhileTrue`, `RepeatWhileFalse`, `Loop`),
-one of several (`If`, `Switch`), from many places (`Call`)::
+Leaves do the work (`Execute`, `Copy`, `PrintTensor`, `Abort`, ...); the others control programs,
+which run in order (`Sequence`, `Block`), repeatedly (`Repeat`, `RepeatWhileTrue`,
+`RepeatWhileFalse`, `Loop`), as one of several (`If`, `Switch`), or from many places (`Call`)::
 
     Sequence 'main'
       Copy 'image' -> 'a'              step 1

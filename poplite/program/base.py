@@ -5,21 +5,21 @@ A kind of program is declared once, by fields with roles; the rest follows from 
     @declared()
     class If(Program):
         _title = "If '{predicate.name}'"
-        predicate: Tensor = decides()            is read; its one element decides what runs
+        predicate: Tensor = decides()            is read; its one element decides which body runs
         true_body: Program = part("then")        runs below it, and may not change any more
         false_body: Program = part("else")
-        name: InitVar[str] = ""                  an argument, as in Poplar, that is not kept
+        name: InitVar[str] = ""                  an argument, as in Poplar, that is not stored
 
         children, decided_by, reads, writes, num_steps, is_empty    from the roles
         str and repr                                                from the title
         `same_as`, and the data in a saved graph                    from all fields not derived
 
-Values that do not fit a role are refused when a program is made; the method `_check` of a kind
+Values that do not fit a role are refused when a program is created; the method `_check` of a kind
 makes further checks and fills in derived fields.  A leaf is one step.
 
 Steps are the leaves, numbered from 1 in the order in which they are written (the body of a Repeat
 once, both bodies of an If, a function in each place that calls it), so that a message can say
-`step 3 of 5: Execute 'blur'`.  Nothing recurses: a program built as
+`step 3 of 5: Execute 'blur'`.  No function is recursive: a program built as
 `program = Sequence(program, next)` may be as deep as it is long.
 """
 
@@ -62,8 +62,8 @@ class Roles(NamedTuple):
         read: fields that it reads: tensors, or other sources.
         written: fields that it writes: tensors, or other destinations.
         checks: functions that convert an argument to a field's value, or refuse it.
-        compared: the fields in which two programs that do the same are equal.
-        saved: the fields that a saved graph keeps, in the order in which they are written.
+        compared: the fields that are equal in two programs that do the same.
+        saved: the fields that a saved graph stores, in the order in which they are written.
         own_steps: 1 for a leaf.
         called: Poplar's name of the kind, for messages.
     """
@@ -80,13 +80,13 @@ class Roles(NamedTuple):
 
 # Compared by identity: trees share sub-trees, and comparing those by content would visit
 # each of them once for every path that leads to it.
-@refuse_copies("build it once more, or use it twice: a program may be in several places")
+@refuse_copies("build it once more, or use it twice, since a program may be in several places")
 @frozen(eq=False, repr=False)
 class Program(Displayed):
-    """A program that does nothing; base of the others.
+    """A program that does nothing; base of all other programs.
 
     Attributes:
-        location: the user's line that made it.
+        location: the user's line that created it.
         num_steps: number of leaves below it, counted in each place, however often they run.
         is_empty: whether it does nothing.
 
@@ -104,7 +104,7 @@ class Program(Displayed):
     def __post_init__(self, *arguments: object) -> None:
         """Check the fields by their roles, and count the steps below.
 
-        If there are arguments that are not kept, the last of them may be a name.
+        If there are arguments that are not stored, the last of them may be a name.
         """
         roles, at = self._roles, here()
         if arguments:
@@ -126,7 +126,7 @@ class Program(Displayed):
         object.__setattr__(self, "is_empty", is_empty)
 
     def _check(self) -> None:
-        """Refuse values that fit their roles but not each other, and fill in derived fields."""
+        """Refuse values that do not fit each other, and fill in derived fields."""
 
     def _does_nothing(self) -> bool:
         return all([each.is_empty for each in self.children])
@@ -143,26 +143,26 @@ class Program(Displayed):
 
     @property
     def reads(self) -> tuple[Tensor, ...]:
-        """Tensors that it reads itself, excluding those that vertices read."""
+        """Tensors that it reads, excluding those that vertices read."""
         return ()
 
     @property
     def writes(self) -> tuple[Tensor, ...]:
-        """Tensors that it writes itself, excluding those that vertices write."""
+        """Tensors that it writes, excluding those that vertices write."""
         return ()
 
     def __enter__(self) -> Any:
-        """Refuse a `with` block: only those of a Sequence and of operations take steps."""
+        """Refuse a `with` block: only those of a Sequence and of operations collect steps."""
         raise ControlProgramError(
-            f"{self!r} cannot be the subject of a `with` statement",
-            fix=f"with {self._block_instead}: operations are its steps",
+            f"{self!r} cannot be used in a `with` statement",
+            fix=f"use `with {self._block_instead}:`, whose operations become its steps",
         )
 
     def __exit__(self, *failure: object) -> None:
         """End the `with` block of a program that can have one."""
 
     def mark_used(self, at: SourceLocation) -> None:
-        """Note that it has become part of another program, so it may not change any more."""
+        """Record that it has become part of another program, so that it may not change any more."""
 
     def _titled(self) -> str:
         """Return the pattern of its title, with `{field.name}` for fields."""
@@ -203,7 +203,7 @@ class Program(Displayed):
             parts = _parts_to_compare(a, b)
             if parts is None:
                 return False
-            if isinstance(a, Program):  # other values may be temporary, and reuse an id
+            if isinstance(a, Program):  # other values may be temporary, and their ids reused
                 seen.add((id(a), id(b)))
             pending += parts
         return True
@@ -230,7 +230,7 @@ def _parsed(title: str) -> tuple[str, Callable[[Program], tuple[object, ...]]]:
     texts = [
         text.replace("{", "{{").replace("}", "}}") + "{}" * bool(name) for text, name in parsed
     ]
-    return "".join(texts), _together(*[name for _, name in parsed if name])
+    return "".join(texts), _values_of(*[name for _, name in parsed if name])
 
 
 def _parts_to_compare(a: Any, b: Any) -> list[tuple[Any, Any]] | None:
@@ -256,22 +256,22 @@ KINDS: list[type[Program]] = [Program]
 
 
 def part(word: str = "") -> Any:
-    """Declare a program that runs below; `word` names its role in pictures, if that helps."""
+    """Declare a program that runs below; `word` names its role in pictures, if it is not ""."""
     return field(metadata={"role": "part", "word": word})
 
 
 def decides() -> Any:
-    """Declare a tensor whose one element decides which part runs next."""
+    """Declare a tensor whose single element decides which part runs next."""
     return field(metadata={"role": "decides"})
 
 
 def reads(*, default: Any = MISSING) -> Any:
-    """Declare one or several tensors that are read; values of other kinds are not read."""
+    """Declare one or several tensors that are read; values of other types are ignored."""
     return field(default=default, metadata={"role": "reads"})
 
 
 def writes(*, default: Any = MISSING) -> Any:
-    """Declare one or several tensors that are written; values of other kinds are not written."""
+    """Declare one or several tensors that are written; values of other types are ignored."""
     return field(default=default, metadata={"role": "writes"})
 
 
@@ -281,7 +281,7 @@ def derived(*, init: Literal[False] = False) -> Any:
 
 
 def noted(name: str, *, init: Literal[False] = False) -> Any:
-    """Declare a field that other code sets; a saved graph keeps the attribute `name` for it."""
+    """Declare a field that other code sets; a saved graph stores the attribute `name` for it."""
     return field(init=init, compare=False, metadata={"saved": name})
 
 
@@ -294,41 +294,41 @@ def declared(*, init: bool = True, binds: bool = True) -> Callable[[C], C]:
     """Make a class a kind of program, by the roles of its fields.
 
     Args:
-        init: whether `__init__` takes the fields, unless the class defines its own.
+        init: whether `__init__` takes the fields, unless the class defines `__init__`.
         binds: whether it takes arguments in Poplar's order, by the declarations of its class.
     """
 
     def decorated(cls: C) -> C:
         own = init and "__init__" not in vars(cls)
-        made: Any = frozen(eq=False, repr=False, init=own)(cls)
-        for name, each in made.__dataclass_fields__.items():
-            if str(each.type).startswith("InitVar") and name in vars(made):
-                delattr(made, name)  # the default of an argument should not be an attribute
-        made._roles = roles = _roles_of(made)
+        new: Any = frozen(eq=False, repr=False, init=own)(cls)
+        for name, each in new.__dataclass_fields__.items():
+            if str(each.type).startswith("InitVar") and name in vars(new):
+                delattr(new, name)  # the default of an argument should not be an attribute
+        new._roles = roles = _roles_of(new)
         if roles.parts and "children" not in vars(cls):
-            made.children = _as_in_base("children", _together(*roles.parts))
+            new.children = _as_in_base("children", _values_of(*roles.parts))
         if roles.read:
-            made.reads = _as_in_base("reads", _tensors(*roles.read))
+            new.reads = _as_in_base("reads", _tensors(*roles.read))
         if roles.written:
-            made.writes = _as_in_base("writes", _tensors(*roles.written))
-        for each in fields(made):
+            new.writes = _as_in_base("writes", _tensors(*roles.written))
+        for each in fields(new):
             if each.metadata.get("role") == "decides":
-                made.decided_by = _as_in_base("decided_by", attrgetter(each.name))
-        KINDS.append(made)
-        is_made = init and _declared_bases(made)
-        kind: C = _bound(made) if binds and is_made else made
+                new.decided_by = _as_in_base("decided_by", attrgetter(each.name))
+        KINDS.append(new)
+        is_callable = init and _declared_bases(new)
+        kind: C = _bound(new) if binds and is_callable else new
         return kind
 
     return decorated
 
 
 def _as_in_base(name: str, get: Callable[[Any], Any]) -> property:
-    """Return a property with the documentation of the same property of `Program`."""
+    """Return a property with the docstring of the property of `Program` with this name."""
     return property(get, doc=getattr(Program, name).__doc__)
 
 
 def _declared_bases(kind: type) -> list[type]:
-    """Return the classes among a kind and its bases that Poplar declares."""
+    """Return a kind and its bases, as far as Poplar declares them."""
     return [base for base in kind.__mro__ if base is not Program and declared_rows(base.__name__)]
 
 
@@ -356,7 +356,7 @@ def _roles_of(kind: type[Program]) -> Roles:
     )
 
 
-def _together(*names: str) -> Callable[[Any], tuple[Any, ...]]:
+def _values_of(*names: str) -> Callable[[Any], tuple[Any, ...]]:
     """Return a function that returns the values of fields, or of attributes of fields."""
     if not names:
         return lambda program: ()
@@ -365,7 +365,7 @@ def _together(*names: str) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def _tensors(*names: str) -> Callable[[Program], tuple[Tensor, ...]]:
-    """Return a function that returns the tensors in fields that hold one or several."""
+    """Return a function that returns the tensors in fields with one or several tensors."""
     get: Any = attrgetter(*names)
 
     def of_one(program: Program) -> tuple[Tensor, ...]:
@@ -436,7 +436,7 @@ def made_kinds() -> list[type[Program]]:
 
 
 def saved_fields(kind: type[Program]) -> tuple[str, ...]:
-    """Return the fields that a saved graph keeps for a kind, in the order of writing."""
+    """Return the fields that a saved graph stores for a kind, in the order of writing."""
     return kind._roles.saved
 
 
@@ -461,7 +461,7 @@ def unknown_kind(program: Program, what: str) -> ControlProgramError:
         what.format(f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"),
         at=program.location,
         found=printable(str(program)),
-        fix="build programs of the classes in poplite.program",
+        fix="build programs from the classes in poplite.program",
     )
 
 
@@ -469,12 +469,12 @@ def unknown_kind(program: Program, what: str) -> ControlProgramError:
 
 
 def check_name(name: object, program: str) -> None:
-    """Refuse a program's name that is not text; it is Poplar's last argument, without effect."""
+    """Refuse a program's name that is not a string; Poplar's last argument, it has no effect."""
     if not isinstance(name, str):
         raise ControlProgramError(
-            f"{program}: name {clipped(name, 60)} is not text",
+            f"{program}: name {clipped(name, 60)} is not a string",
             found=of_type(name),
-            fix='pl.Block(program, "forward") has a name in messages, drawings and profiles',
+            fix='use pl.Block(program, "forward") for a name in messages, drawings and profiles',
         )
 
 
@@ -486,11 +486,11 @@ def checked(value: object, where: str) -> Program:
     """
     if isinstance(value, Program):
         return value
-    fix = "wrap a compute set in Execute(cs); build sequences as Sequence(a, b)"
+    fix = "pass a program, such as Execute(compute_set) or Sequence(a, b)"
     if isinstance(value, Operand):
-        fix = "with graph.steps() as program: ops.assign(...) or another operation on it"
+        fix = "use an operation on it: with graph.steps() as program: ops.assign(...)"
     if where == "Repeat, body" and isinstance(value, int):
-        fix = f"the number comes first: Repeat({value}, program)"
+        fix = f"pass the number first: Repeat({value}, program)"
     raise ControlProgramError(
         f"{where}: {clipped(value, 80)} is not a program", found=of_type(value), fix=fix
     )
@@ -516,11 +516,11 @@ def checked_tensor(value: object, what: str, fix: str) -> Tensor:
     )
 
 
-_ONE_OF_ALL = "store one of all: ops.map(ops.any(t)), ops.map(ops.all(t))"
+_ONE_OF_ALL = "reduce it to one element: ops.map(ops.any(t)), ops.map(ops.all(t))"
 
 
 def deciding_tensor(tensor: object, program: str, role: str) -> Tensor:
-    """Return a tensor that controls a program, if it has one element of a suitable type.
+    """Return a tensor that controls a program; refuse any other type or number of elements.
 
     `program` is the kind of program; `role` is "predicate", or "control" for a Switch, which
     cannot be BOOL.
@@ -530,12 +530,12 @@ def deciding_tensor(tensor: object, program: str, role: str) -> Tensor:
     >>> deciding_tensor(x, "If", "predicate")
     Traceback (most recent call last):
     ...
-    poplite.errors.ElementTypeError: If: predicate 'x' is of FLOAT, not BOOL, INT or UNSIGNED_INT...
+    poplite.errors.ElementTypeError: If: predicate 'x' is FLOAT, not BOOL, INT or UNSIGNED_INT...
     """
     types = NUMBERS if role == "control" else (BOOL, *NUMBERS)
     tensor = as_read(tensor)
     if not isinstance(tensor, Tensor):
-        fix = f"{role} = graph.add_variable({types[0]!r}, (), mapping=0); a vertex writes it"
+        fix = f"{role} = graph.add_variable({types[0]!r}, (), mapping=0), which a vertex writes"
         raise ElementTypeError(
             f"{program}: {role} {clipped(tensor, 60)} is not a tensor",
             found=of_type(tensor),
@@ -544,17 +544,17 @@ def deciding_tensor(tensor: object, program: str, role: str) -> Tensor:
     if tensor.element_type not in types:
         *others, last = map(repr, types)
         raise ElementTypeError(
-            f"{program}: {role} '{tensor.name}' is of {tensor.element_type!r}, "
+            f"{program}: {role} '{tensor.name}' is {tensor.element_type!r}, "
             f"not {', '.join(others)} or {last}",
             found=type_and_shape(tensor),
-            fix="let a vertex compare, and write the outcome to such a scalar",
+            fix="compare in a vertex, and write the result to such a scalar",
         )
     if tensor.num_elements != 1:
         raise ControlProgramError(
             f"{program}: {role} '{tensor.name}' has {amount(tensor.num_elements, 'element')}, "
             "not one",
             found=type_and_shape(tensor),
-            fix=f"one element, t[0], or {_ONE_OF_ALL}",
+            fix=f"pass one element, t[0], or {_ONE_OF_ALL}",
         )
     return tensor
 
@@ -565,10 +565,10 @@ def deciding_tensor(tensor: object, program: str, role: str) -> Tensor:
 @made_by("pl.program.walk(program)")
 @frozen(repr=False, eq=False)
 class Step:
-    """One leaf of a program, in one place; or a program in which a scalar decides what runs.
+    """A leaf of a program in one place, or a program in which a scalar decides which part runs.
 
     Attributes:
-        number: its number, from 1; for a program that decides, that of the first step below it.
+        number: its number, from 1; for a program that decides, the number of the first step below.
         total: number of steps of the program.
         program: the leaf, or the program that decides.
     """
@@ -591,7 +591,7 @@ class Step:
 
 
 def walk(program: Program) -> Iterator[Step]:
-    """Yield every step of a program; a shared sub-tree in each of its places.
+    """Yield every step of a program; those of a shared sub-tree occur in each of its places.
 
     >>> from poplite.graph import Graph
     >>> from poplite.program import Execute, Repeat, Sequence
@@ -605,7 +605,7 @@ def walk(program: Program) -> Iterator[Step]:
 def distinct_steps(program: Program) -> Iterator[Step]:
     """Yield every leaf of a program once, at its first place.
 
-    The time depends on the number of distinct sub-trees, however often they are shared.
+    The time depends on the number of distinct sub-trees, not on how often they are shared.
 
     >>> from poplite.graph import Graph
     >>> from poplite.program import Execute, Sequence
@@ -649,7 +649,7 @@ def children_first(program: Program) -> Iterator[Program]:
 
 
 def _nodes(program: Program, once: bool) -> Iterator[tuple[int, Program]]:
-    """Yield every node, before the nodes below it, with the number of its first step."""
+    """Yield every node before the nodes below it, with the number of its first step."""
     seen: set[int] = set()
     number = 1
     pending = [program]

@@ -1,6 +1,6 @@
-"""Programs that arrange others: in order, repeated, one of several.
+"""Programs that control others: in order, repeatedly, or one of several.
 
-    Sequence(a, b)                            in order; `with sequence:` operations append to it
+    Sequence(a, b)                            in order; in `with sequence:`, operations append to it
     Block(a, "forward")                       with a name
 
     Repeat(100, step)                         100 times
@@ -63,24 +63,24 @@ OPEN: ContextVar[tuple[RecordedSteps, ...]] = ContextVar("open steps", default=(
 
 
 @made_by("Sequence(*programs), or Switch(control, cases)")
-@refuse_copies("Sequence(*sequence.programs) or Switch(control, switch.cases): the same parts")
+@refuse_copies("use the same parts: Sequence(*sequence.programs), Switch(control, switch.cases)")
 @declared()
 class Growing(Program):
     """Base of the programs with an `add` method.
 
     Attributes:
-        used_at: the line that made it part of another program or of an engine.
+        used_at: the line at which it became part of another program or of an engine.
     """
 
     used_at: SourceLocation | None = derived()
 
     def mark_used(self, at: SourceLocation) -> None:
-        """Note that it has become part of something, so that nothing may be added."""
+        """Record that it has become part of a program or an engine, so that it may not grow."""
         if self.used_at is None:
             fill(self, used_at=at)
 
     def _adopt(self, added: Program, what: str) -> None:
-        """Make a program part of this one, which must not be in use; `what` is for messages."""
+        """Make a program part of this one, which must not be in use; messages call it `what`."""
         if self.used_at is not None or added is self:
             raise self._refused(added, what)
         added.mark_used(here())
@@ -93,13 +93,13 @@ class Growing(Program):
             names = ", ".join(f"'{function.name}'" for function in path)
             return GraphRecursionError(
                 f"{self}: {what} would run the {type(self).__name__} itself",
-                found=f"by way of the functions {names}" if path else f"{what} is {added!r}",
-                fix="a program cannot contain itself: loop with Repeat or RepeatWhileTrue",
+                found=f"through the functions {names}" if path else f"{what} is {added!r}",
+                fix="use Repeat or RepeatWhileTrue for a loop: a program cannot contain itself",
             )
         return ControlProgramError(
-            f"{self}: {what} comes too late: it is part of a program or an engine",
-            found=f"used at {self.used_at}",
-            fix="add everything first",
+            f"{self}: {what} cannot be added to a program that is already in use",
+            found=f"it became part of a program or an engine at {self.used_at}",
+            fix="add all parts before it is used",
         )
 
 
@@ -116,7 +116,7 @@ class Sequence(Growing):
         name: for messages and drawings; as in Poplar, it may follow the programs.
 
     Raises:
-        ControlProgramError: when one of them is not a program.
+        ControlProgramError: when an argument is not a program.
 
     >>> Sequence(Program(), Sequence(), name="main")
     <Sequence 'main' 0 steps>
@@ -124,7 +124,7 @@ class Sequence(Growing):
 
     name: str = field(compare=False)
     _programs: list[Program] = field(metadata={"saved": "programs"})
-    _made: range = noted("_made")  # numbers of variables that an operation made for these steps
+    _made: range = noted("_made")  # numbers of variables that an operation created for these steps
     _block: RecordedSteps | None = field(init=False)  # takes steps while its `with` block is open
 
     def __init__(self, *programs: Program | Iterable[Program] | str, name: str = "") -> None:
@@ -155,7 +155,7 @@ class Sequence(Growing):
         Raises:
             ControlProgramError: when it is not a program, or the Sequence is part of another
                 program or of an engine.
-            GraphRecursionError: when the program runs this very Sequence.
+            GraphRecursionError: when the program runs this Sequence.
 
         >>> Sequence(name="main").add(Program()).add(Program())
         <Sequence 'main' 0 steps>
@@ -204,20 +204,20 @@ class Sequence(Growing):
         if is_open:
             raise ControlProgramError(
                 f"{self}: its block is open already",
-                fix="graph.steps() makes another one, which step.add(...) takes",
+                fix="use another block, graph.steps(), and add it with step.add(...)",
             )
         if self.used_at is not None:
             self.add(Sequence())  # refuses
 
     def mark_used(self, at: SourceLocation) -> None:
-        """Note that it has become part of something; refused while its block is open."""
+        """Record that it has become part of a program or an engine; refused in its own block."""
         if self._block is not None:
             raise self._used_while_open(at)
         Growing.mark_used(self, at)
 
     def _used_while_open(self, at: SourceLocation) -> ControlProgramError:
         return ControlProgramError(
-            f"{self}: it is used while its block is open",
+            f"{self}: it cannot be used while its block is open",
             at=at,
             fix="use it after the `with` statement",
         )
@@ -253,7 +253,7 @@ class Block(Program):
         name: its name.
 
     Raises:
-        ControlProgramError: when it is not a program, or the name is not text or is empty.
+        ControlProgramError: when it is not a program, or the name is empty or not a string.
 
     >>> Block(Program(), "forward")
     <Block 'forward' 0 steps>
@@ -266,7 +266,7 @@ class Block(Program):
     def _check(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise ControlProgramError(
-                f"Block: {clipped(self.name)} is not a name",
+                f"Block: {clipped(self.name)} is not a valid name",
                 found=f"{of_type(self.name)}; the program is {self.program!r}",
                 fix="Block(program, 'forward')",
             )
@@ -279,7 +279,7 @@ class Block(Program):
 
 
 MOST_TIMES = 2**32 - 1
-"""The largest count of a Repeat, which Poplar keeps in 32 bits."""
+"""The largest count of a Repeat, which Poplar stores in 32 bits."""
 
 Cases = Mapping[int, Program] | Iterable[tuple[int, Program]]
 
@@ -316,9 +316,9 @@ class Repeat(Program):
             raise ControlProgramError(
                 f"Repeat: {clipped(count)} times, but a whole number from 0 to 2**32 - 1 is needed",
                 found=of_type(count),
-                fix="counted_loop(graph, 0, count, 1, body) reads how often from a tensor"
+                fix="call counted_loop(graph, 0, count, 1, body) to read the count from a tensor"
                 if isinstance(count, Tensor)
-                else "Repeat(2**16, Repeat(2**16, body)), one inside the other"
+                else "nest two loops: Repeat(2**16, Repeat(2**16, body))"
                 if times > MOST_TIMES
                 else "Repeat(100, body)",
             )
@@ -335,7 +335,7 @@ class Repeat(Program):
 class Loop(Program):
     """A program that runs repeatedly until the run ends.
 
-    The run ends by `engine.stop()`, an `Abort` or `AbortOnCondition` in it, or an exception.
+    The run ends with `engine.stop()`, an `Abort` or `AbortOnCondition` in it, or an exception.
 
     Args:
         body: the program to repeat.
@@ -353,7 +353,7 @@ class Loop(Program):
     name: InitVar[str] = ""
 
     def _does_nothing(self) -> bool:
-        return False  # even with an empty body: it does not end
+        return False  # even with an empty body, since it does not end
 
     def _detail(self) -> str:
         return f" {amount(self.num_steps, 'step')}"
@@ -365,10 +365,10 @@ class RepeatWhile(Program):
     """Base of the loops that a scalar ends.
 
     In each iteration `condition` runs, then the predicate is read; if that ends the loop, `body`
-    does not run any more.  So `condition` runs at least once, `body` possibly never.
+    does not run.  So `condition` runs at least once, and `body` possibly never.
 
     Attributes:
-        times: number of runs of the body in a counted loop; None if data decide.
+        times: number of runs of the body in a counted loop; None if it depends on data.
         goes_on_if: the value of the predicate for which the body runs.
     """
 
@@ -393,14 +393,14 @@ class RepeatWhileTrue(RepeatWhile):
     """A loop that runs while a scalar is true; another program sets it before each iteration.
 
     Args:
-        condition: the program that runs each time before the predicate is read; at least once.
+        condition: the program that runs before each read of the predicate, at least once.
         predicate: one element of BOOL, INT or UNSIGNED_INT, true when it is not 0.
-        body: the program that runs as long as the predicate is true; possibly never.
+        body: the program that runs as long as the predicate is true, possibly never.
         name: as in Poplar; it has no effect.
 
     Raises:
-        ControlProgramError: when `condition` or `body` is not a program, or the predicate not one
-            element.
+        ControlProgramError: when `condition` or `body` is not a program, or the predicate is not
+            one element.
         ElementTypeError: when the predicate is not a tensor of these types.
 
     >>> from poplite.graph import Graph
@@ -418,14 +418,14 @@ class RepeatWhileFalse(RepeatWhile):
     """A loop that runs until a scalar is true; another program sets it before each iteration.
 
     Args:
-        condition: the program that runs each time before the predicate is read; at least once.
+        condition: the program that runs before each read of the predicate, at least once.
         predicate: one element of BOOL, INT or UNSIGNED_INT, true when it is not 0.
-        body: the program that runs as long as the predicate is false; possibly never.
+        body: the program that runs as long as the predicate is false, possibly never.
         name: as in Poplar; it has no effect.
 
     Raises:
-        ControlProgramError: when `condition` or `body` is not a program, or the predicate not one
-            element.
+        ControlProgramError: when `condition` or `body` is not a program, or the predicate is not
+            one element.
         ElementTypeError: when the predicate is not a tensor of these types.
 
     >>> from poplite.graph import Graph
@@ -520,7 +520,7 @@ class Switch(Growing):
 
     @classmethod
     def with_bounds_checking(cls, control: Tensor, cases: Cases = (), name: str = "") -> Self:
-        """Make a Switch that stops the run with an error when no case matches.
+        """Create a Switch that stops the run with an error if no case matches.
 
         Args:
             control: one element of INT or UNSIGNED_INT.
@@ -536,9 +536,9 @@ class Switch(Growing):
     def with_unreachable_default(
         cls, control: Tensor, cases: Cases | str = (), name: str = ""
     ) -> Self:
-        """Make a Switch for a control that always matches a case.
+        """Create a Switch for a control that always matches a case.
 
-        Without a match the behaviour of a machine is undefined; here the run stops with an error.
+        Without a match, behaviour on a machine is undefined; here the run stops with an error.
 
         Args:
             control: one element of INT or UNSIGNED_INT.
@@ -581,7 +581,7 @@ class Switch(Growing):
             ControlProgramError: when the value is not a whole number or has a case already,
                 `program` is not a program, or the Switch is part of another program.
             SizeOverflowError: when the control can never have that value.
-            GraphRecursionError: when the program runs this very Switch.
+            GraphRecursionError: when the program runs this Switch.
         """
         number, part = self._case(value, program)
         self._adopt(part, f"case {number:,}")
@@ -593,9 +593,9 @@ class Switch(Growing):
         number, part = self._number(value), checked(program, f"Switch, case {clipped(value)}")
         if self.used_at is None and number in self._cases:
             raise ControlProgramError(
-                f"Switch '{self.control.name}': two programs for the value {number:,}",
+                f"Switch '{self.control.name}': the value {number:,} has two programs",
                 found=f"cases: {self.values_text()}",
-                fix="Sequence(first, second) runs both",
+                fix="use Sequence(first, second) to run both",
             )
         return number, part
 
@@ -612,14 +612,14 @@ class Switch(Growing):
         if not low <= number < high:
             raise SizeOverflowError(
                 f"Switch '{self.control.name}': a case for {number:,}, but "
-                f"{self.control.element_type!r} holds {low:,} to {high - 1:,}",
+                f"{self.control.element_type!r} ranges from {low:,} to {high - 1:,}",
                 found=f"cases so far: {self.values_text()}",
-                fix="a value in that range",
+                fix="use a value in that range",
             )
         return number
 
     def values_text(self) -> str:
-        """Return the values of the cases as text, of many only the first few."""
+        """Return the values of the cases as text; only the first few if there are many."""
         values = [f"{value:,}" for value in self._cases]
         more = f" and {len(values) - MOST_VALUES:,} more" if len(values) > MOST_VALUES else ""
         return ", ".join(values[:MOST_VALUES]) + more if values else "none"
@@ -649,9 +649,9 @@ def _pairs(cases: object) -> list[tuple[int, Program]]:
     found = programs_or_none(cases)
     for pair in [cases] if found is None else found:
         if found is None or not isinstance(pair, tuple | list) or len(pair) != 2:
-            what = "cases" if found is None else "a value and its program"
+            what = "cases" if found is None else "a value with its program"
             raise ControlProgramError(
-                f"Switch: {clipped(pair, 60)} in place of {what}",
+                f"Switch: {clipped(pair, 60)} is not valid as {what}",
                 found=of_type(pair),
                 fix="Switch(control, {0: program}), or Switch(control, default=program)",
             )
@@ -659,17 +659,17 @@ def _pairs(cases: object) -> list[tuple[int, Program]]:
 
 
 MOST_VALUES = 8
-"""Most values of cases that a message lists."""
+"""Maximum number of values of cases that a message lists."""
 
 
 # -- when parts run --------------------------------------------------------------------------------
 
 
 def runs_in_order(program: Program, unknown: str = "there is no op for {}") -> bool:
-    """Return whether all parts of a program run exactly once, in order, each time that it runs.
+    """Return whether all parts of a program run exactly once, in order, whenever it runs.
 
     Code that handles parts calls this, so that a new kind is refused until it is listed here;
-    `unknown` is the message, as for `unknown_kind`.
+    `unknown` is the message, as in `unknown_kind`.
 
     >>> runs_in_order(Sequence(Program())), runs_in_order(Repeat(1, Program()))
     (True, False)
@@ -685,15 +685,15 @@ def runs_in_order(program: Program, unknown: str = "there is no op for {}") -> b
 
 
 def check_appended(usage: str, graph: object, sequence: object) -> None:
-    """Refuse arguments of a function that appends to a sequence, before it makes anything.
+    """Refuse invalid arguments of a function that appends to a sequence, before it does anything.
 
     `usage` is a call of the function, for messages.
     """
     check_graph(usage, graph)
     if isinstance(sequence, ComputeSet):
         raise ControlProgramError(
-            f"{usage.partition('(')[0]}: compute set '{sequence.name}' in place of a sequence",
-            found="operations make compute sets of their own, one for each of their steps",
+            f"{usage.partition('(')[0]}: compute set '{sequence.name}' is not a sequence",
+            found="operations create their compute sets, one for each of their steps",
             fix="pass a Sequence; operations in a block of ops.together() share compute sets",
         )
     if not isinstance(sequence, Sequence):

@@ -1,10 +1,10 @@
-"""Programs that move data: between tensors, replicas, or with the host.
+"""Programs that move data: between tensors, between replicas, or to and from the host.
 
     Copy(tensor, tensor)                                   TensorCopy
     Copy(stream, tensor), Copy(tensor, stream)             StreamCopy   one block of a stream
     Copy(buffer, tensor, row), Copy(tensor, buffer, row)   RemoteCopy   rows of a remote buffer
     Copy(function_buffer, function)                        CodeCopy     the code of a function
-    CrossReplicaCopy(x, y, {0: 1, 1: 2, 2: 0})             x of replica 0 to y of replica 1, ...
+    CrossReplicaCopy(x, y, {0: 1, 1: 2, 2: 0})             x in replica 0 to y in replica 1, ...
     Call(sort, [x], [y])                                   HostCall     a function on the host
 
 Source: Poplar API reference, "Copy" and "Call".
@@ -38,7 +38,7 @@ from poplite.graph.host import (
     RemoteBuffer,
     transfer_text,
 )
-from poplite.graph.space import check_alike
+from poplite.graph.space import check_same_metadata
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import shared, type_and_shape, why_not_writeable
 from poplite.graph.tile_mapping import ranges
@@ -59,16 +59,16 @@ from poplite.text import amount, clipped, integer_or_none
 from poplite.types import QUARTER, ElementType
 
 SHOWN = 4
-"""Most replicas of the map that an error shows as an example."""
+"""Maximum number of replicas that an error shows in an example of a map."""
 
 _FIFOS = DataStreamType.HOST_TO_DEVICE_FIFO, DataStreamType.DEVICE_TO_HOST_FIFO
 
 
 @declared(init=False)
 class Copy(Program):
-    """Moves data: from tensor to tensor, or between a tensor and the host.
+    """Moves data from tensor to tensor, or between a tensor and the host.
 
-    Its arguments decide which subclass of `Copy` is made. Elements are moved in flattened
+    Its arguments determine which subclass of `Copy` is created. Elements are moved in flattened
     order; both sides have the same number of elements, of the same type.
 
     Args:
@@ -76,16 +76,16 @@ class Copy(Program):
         destination: a tensor, a stream to the host, a remote buffer, or the function of a
             function buffer.
         offset: for a remote buffer, an INT or UNSIGNED_INT scalar with the number of the row, or a
-            tensor of k elements with the numbers of k rows; by default row 0. For tensors and
+            tensor with k elements for the numbers of k rows; by default row 0. For tensors and
             streams, Poplar has a bool here, dontOutline or optimiseMemory, without effect.
 
     Raises:
         ControlProgramError: for different numbers of elements or different graphs, when source
-            and destination share elements, for a stream of the opposite direction, the buffer of
+            and destination share elements, for a stream in the wrong direction, the buffer of
             another function, and an offset without a remote buffer.
-        ElementTypeError: for different element types, or something that cannot be copied.
+        ElementTypeError: for different element types, or an object that cannot be copied.
         TensorMetadataError: for QUARTER tensors with different metadata.
-        GraphConnectionError: when the destination is constant, or holds an element twice.
+        GraphConnectionError: when the destination is constant, or contains an element twice.
         StreamMemoryAllocationError: when more than 128 MiB of a remote buffer are moved at a time.
 
     >>> from poplite.graph import Graph
@@ -145,7 +145,7 @@ class Copy(Program):
         if offset is not None and not {type(source), type(destination)} & {RemoteBuffer}:
             raise ControlProgramError(
                 f"Copy: offset {clipped(offset, 60)}, but neither side is a remote buffer",
-                fix="slice the tensor to copy a part of it: Copy(x[2:5], y)",
+                fix="slice the tensor to copy part of it: Copy(x[2:5], y)",
             )
         return object.__new__(_form(source, destination))
 
@@ -159,13 +159,13 @@ class Copy(Program):
 
     @property
     def num_elements(self) -> int:
-        """Elements that are moved in each run."""
+        """Number of elements that are moved in each run."""
         tensor = self.tensor
         return 0 if tensor is None else tensor.num_elements
 
     @property
     def size_bytes(self) -> int:
-        """Bytes that are moved in each run."""
+        """Number of bytes that are moved in each run."""
         tensor = self.tensor
         return 0 if tensor is None else tensor.num_elements * tensor.element_type.size_bytes
 
@@ -175,7 +175,7 @@ class Copy(Program):
 
 @declared()
 class TensorCopy(Copy):
-    """Copies a tensor to another; made by `Copy`. Shapes and tiles may differ."""
+    """Copies a tensor to another; created by `Copy`. Shapes and tiles may differ."""
 
     source: Tensor = reads()
     destination: Tensor = writes()
@@ -186,7 +186,7 @@ class TensorCopy(Copy):
         source = as_read(self.source, self.destination)
         if source is not self.source:
             fill(self, source=source)
-        fix = "Copy(source, destination); host values go in by engine.write"
+        fix = "Copy(source, destination), or engine.write(tensor, values) for host values"
         for role in ("source", "destination"):
             checked_tensor(getattr(self, role), f"Copy: {role}", fix)
         check_copied(self, self.source, self.destination)
@@ -205,7 +205,7 @@ def _form(source: object, destination: object) -> type[Copy]:
 
 @declared()
 class StreamCopy(Copy):
-    """One block of a stream, to or from a tensor; made by `Copy`."""
+    """One block of a stream, to or from a tensor; created by `Copy`."""
 
     source: Tensor | DataStream = reads()
     destination: Tensor | DataStream = writes()
@@ -218,28 +218,28 @@ class StreamCopy(Copy):
         to_device = stream is self.source
         if stream.type not in _FIFOS:
             raise ControlProgramError(
-                f"{self}: the stream is a part of remote buffer '{stream.name}'",
+                f"{self}: the stream belongs to remote buffer '{stream.name}'",
                 found=f"the buffer was made at {stream.location}",
-                fix="Copy(buffer, tensor, row) and Copy(tensor, buffer, row)",
+                fix="use Copy(buffer, tensor, row) or Copy(tensor, buffer, row)",
             )
         if to_device != (stream.type is DataStreamType.HOST_TO_DEVICE_FIFO):
             raise ControlProgramError(
-                f"{self}: the stream goes from {stream.type.value}",
+                f"{self}: the direction of the stream is {stream.type.value}",
                 found=f"the stream was made at {stream.location}",
-                fix="Copy(tensor, stream), or a stream of graph.add_host_to_device_fifo"
+                fix="use Copy(tensor, stream), or a stream of graph.add_host_to_device_fifo"
                 if to_device
-                else "Copy(stream, tensor), or a stream of graph.add_device_to_host_fifo",
+                else "use Copy(stream, tensor), or a stream of graph.add_device_to_host_fifo",
             )
         each = stream.element_type, stream.num_elements, "a block has"
-        _check_alike(str(self), tensor, stream, *each, is_written=to_device)
+        _check_host_side(str(self), tensor, stream, *each, is_written=to_device)
         fill(self, stream=stream)
 
 
 @declared()
 class RemoteCopy(Copy):
-    """Rows of a remote buffer, to or from a tensor; made by `Copy`.
+    """Rows of a remote buffer, to or from a tensor; created by `Copy`.
 
-    `offset` holds the numbers of the rows and is read when the copy runs; by default row 0.
+    `offset` contains the numbers of the rows and is read when the copy runs; by default row 0.
     """
 
     source: Tensor | RemoteBuffer = reads()
@@ -256,11 +256,11 @@ class RemoteCopy(Copy):
         rows = 1 if offset is None else _rows(offset, buffer, what)
         has = "a row has" if rows == 1 else f"{rows:,} rows have"
         each = buffer.element_type, rows * buffer.num_elements, has
-        _check_alike(what, tensor, buffer, *each, is_written=buffer is self.source)
+        _check_host_side(what, tensor, buffer, *each, is_written=buffer is self.source)
         if self.size_bytes > MAX_TRANSFER_BYTES:
             raise StreamMemoryAllocationError(
                 f"{what}: {transfer_text(tensor.num_elements, tensor.element_type)}, but one "
-                f"transfer has at most {MAX_TRANSFER_BYTES:,} B",
+                f"transfer moves at most {MAX_TRANSFER_BYTES:,} B",
                 found=f"{amount(rows, 'row')} of {buffer!r}",
                 fix="copy fewer rows at a time",
             )
@@ -269,7 +269,7 @@ class RemoteCopy(Copy):
 
 @declared()
 class CodeCopy(Copy):
-    """Loads the code of a function from its buffer; made by `Copy`."""
+    """Loads the code of a function from its buffer; created by `Copy`."""
 
     source: FunctionBuffer = reads()
     destination: Function = writes()
@@ -287,7 +287,7 @@ class CodeCopy(Copy):
         if not isinstance(source, FunctionBuffer) or destination is not source.function:
             raise ControlProgramError(
                 f"Copy({clipped(source, 60)}, {clipped(destination, 60)}): "
-                "the code of a function goes from its buffer to itself",
+                "the code of a function can only be copied from its buffer to the function",
                 fix="Copy(graph.add_function_buffer(function), function)",
             )
 
@@ -297,7 +297,7 @@ class CodeCopy(Copy):
 
 @declared()
 class HostCall(Call):
-    """Runs a function on the host; made by `Call(function, inputs, outputs)`."""
+    """Runs a function on the host; created by `Call(function, inputs, outputs)`."""
 
     function: HostFunction
     inputs: tuple[Tensor, ...] = reads(default=())
@@ -313,18 +313,18 @@ class HostCall(Call):
                 raise ControlProgramError(
                     f"{what}: {amount(len(tensors), role)}, but the function has {len(wanted):,}",
                     found=f"{function!r}, made at {function.location}",
-                    fix=f"a tensor for each {role}",
+                    fix=f"pass a tensor for each {role}",
                 )
             for number, (tensor, (element, count)) in enumerate(zip(tensors, wanted, strict=True)):
                 place = f"{what}: {role} {number} '{tensor.name}'"
                 each = element, count, "the array has"
-                _check_alike(place, tensor, function, *each, is_written=role == "output")
+                _check_host_side(place, tensor, function, *each, is_written=role == "output")
         for number, tensor in enumerate(self.outputs):
             for other in self.outputs[:number]:
                 if tensor.intersects_with(other):
                     raise GraphConnectionError(
                         f"{what}: outputs '{other.name}' and '{tensor.name}' share elements",
-                        fix="give every element one output",
+                        fix="connect each output to separate elements",
                     )
 
     def _detail(self) -> str:
@@ -333,20 +333,20 @@ class HostCall(Call):
 
 @declared()
 class CrossReplicaCopy(Program):
-    """Copies a tensor of each replica to a tensor of another replica, all at once.
+    """Copies a tensor of each replica to a tensor of another replica, in one exchange.
 
     Args:
         source: the tensor to read.
         destination: the tensor to write, with as many elements of the same type.
-        replica_map: for each replica, the replica that its source is copied to: a dictionary, a
+        replica_map: for each replica, the replica to which its source is copied: a dictionary, a
             list or an array; every replica receives once.
         name: as in Poplar; it has no effect.
 
     Attributes:
-        replica_map: for each replica, the replica that its source is copied to.
+        replica_map: for each replica, the replica to which its source is copied.
 
     Raises:
-        GraphReplicationError: when replicas are left out, or receive twice or never.
+        GraphReplicationError: when replicas are missing, or receive twice or never.
         PopliteError: for tensors that do not fit each other, as for `Copy`.
 
     >>> from poplite.graph import Graph
@@ -392,38 +392,38 @@ def check_copied(title: object, source: Tensor, destination: Tensor) -> None:
         raise ControlProgramError(
             f"{title}: the tensors belong to two graphs",
             found=f"{source.graph!r} and {destination.graph!r}",
-            fix="make both variables with one graph",
+            fix="create both variables with one graph",
         )
     if source.element_type is not destination.element_type:
         types = source.element_type, destination.element_type
-        converted = f"copy ops.map(ops.cast(x, {types[1]!r}))"
-        by_vertex = "use a vertex with an Input and an Output"
+        converted = f"convert the source first: ops.map(ops.cast(x, {types[1]!r}))"
+        by_vertex = "convert in a vertex with an Input and an Output"
         raise ElementTypeError(
-            f"{title}: {types[0]!r} to {types[1]!r}",
+            f"{title}: a copy does not convert {types[0]!r} to {types[1]!r}",
             found=_shapes(source, destination),
-            fix=f"a copy does not convert: {by_vertex if QUARTER in types else converted}",
+            fix=by_vertex if QUARTER in types else converted,
         )
     if source.element_type is QUARTER:
-        check_alike(str(title), source.graph.space, source.view, destination.view)
+        check_same_metadata(str(title), source.graph.space, source.view, destination.view)
     if source.num_elements != destination.num_elements:
         raise ControlProgramError(
             f"{title}: {amount(source.num_elements, 'element')} to {destination.num_elements:,}",
             found=_shapes(source, destination),
-            fix="slice or broadcast the source until both have equally many elements",
+            fix="slice or broadcast the source so that both have as many elements",
         )
     if not destination.is_parallel_writeable():
         reason, fact = why_not_writeable(destination)
         raise GraphConnectionError(
             f"{title}: the destination {reason}",
             found=f"{fact}; {_shapes(source, destination)}",
-            fix="a constant is never written: copy to a variable of graph.add_variable"
+            fix="copy to a variable (graph.add_variable)"
             if destination.contains_constant()
             else "copy to the view before broadcast, upsample or concat with itself",
         )
     if source.intersects_with(destination):
         raise ControlProgramError(
             f"{title}: source and destination share elements",
-            found=f"both hold {shared(source, destination)}",
+            found=f"both contain {shared(source, destination)}",
             fix="copy through a third variable",
         )
 
@@ -433,7 +433,7 @@ def _shapes(source: Tensor, destination: Tensor) -> str:
 
 
 def _sides(copy: StreamCopy | RemoteCopy, kind: type, name: str) -> Any:
-    """Return the host side and the tensor of a copy; the tensor is read if it is the source."""
+    """Return the host side and the tensor of a copy; an operand as source is read first."""
     source: Any = as_read(copy.source, copy.destination)
     if source is not copy.source:
         fill(copy, source=source)
@@ -449,7 +449,7 @@ def _sides(copy: StreamCopy | RemoteCopy, kind: type, name: str) -> Any:
     return host, tensor
 
 
-def _check_alike(
+def _check_host_side(
     what: str,
     tensor: Tensor,
     host: DataStream | RemoteBuffer | HostFunction,
@@ -459,38 +459,38 @@ def _check_alike(
     *,
     is_written: bool,
 ) -> None:
-    """Refuse a tensor that does not fit the host side; `each` begins the text of its size."""
+    """Refuse a tensor that does not match the host side; `each` begins the text of its size."""
     if tensor.graph is not host.graph:
         raise _other_graph(what)
     if tensor.element_type is not element:
         raise ElementTypeError(
-            f"{what}: the tensor is of {tensor.element_type!r}, the host's side of {element!r}",
+            f"{what}: the tensor is {tensor.element_type!r}, but the host's side is {element!r}",
             found=type_and_shape(tensor),
-            fix="a copy does not convert; use a vertex with an Input and an Output",
+            fix="convert in a vertex with an Input and an Output, since a copy does not",
         )
     if tensor.num_elements != count:
         raise ControlProgramError(
             f"{what}: the tensor has {amount(tensor.num_elements, 'element')}, {each} {count:,}",
             found=f"{type_and_shape(tensor)}; {host!r}",
-            fix="slice the tensor, or make the other side as large",
+            fix="slice the tensor, or use equal sizes",
         )
     if is_written and not tensor.is_parallel_writeable():
         reason, fact = why_not_writeable(tensor)
         raise GraphConnectionError(
             f"{what}: the tensor {reason}",
             found=fact,
-            fix="a tensor that the host writes is of graph.add_variable, each element once",
+            fix="pass a tensor of variables (graph.add_variable) with each element once",
         )
 
 
 def _other_graph(what: str) -> ControlProgramError:
     return ControlProgramError(
-        f"{what}: the two sides belong to two graphs", fix="make both with one graph"
+        f"{what}: the two sides belong to two graphs", fix="create both with one graph"
     )
 
 
 def _rows(offset: object, buffer: RemoteBuffer, what: str) -> int:
-    """Return how many rows an offset names."""
+    """Return the number of rows that an offset selects."""
     names = " or ".join(map(repr, NUMBERS))
     if not isinstance(offset, Tensor) or offset.element_type not in NUMBERS:
         raise ElementTypeError(
@@ -501,9 +501,9 @@ def _rows(offset: object, buffer: RemoteBuffer, what: str) -> int:
         raise _other_graph(f"{what}, offset '{offset.name}'")
     if not offset.num_elements:
         raise ControlProgramError(
-            f"{what}: offset '{offset.name}' has 0 elements, so that no row would move",
+            f"{what}: offset '{offset.name}' has 0 elements, so no row would be copied",
             found=type_and_shape(offset),
-            fix="a scalar for one row, k elements for k rows",
+            fix="pass a scalar for one row, or k elements for k rows",
         )
     return offset.num_elements
 
@@ -520,7 +520,7 @@ def _tensors(value: object, what: str) -> tuple[Tensor, ...]:
 
 
 def _permutation(replica_map: object, count: int, title: str) -> tuple[int, ...]:
-    """Return the replica that the source of each replica is copied to."""
+    """Return, for each replica, the replica to which its source is copied."""
     pairs: list[tuple[object, object]] = []
     replica_map = replica_map.tolist() if isinstance(replica_map, np.ndarray) else replica_map
     if isinstance(replica_map, Mapping):
@@ -534,7 +534,7 @@ def _permutation(replica_map: object, count: int, title: str) -> tuple[int, ...]
         "replicas that send nothing": [n for n in range(count) if n not in to_of],
         "replicas that receive nothing": [n for n in range(count) if n not in times],
         "replicas that receive more than once": sorted(n for n in times if times[n] > 1),
-        "no replicas of the graph": sorted({*to_of, *times} - set(range(count))),
+        "replicas that do not exist": sorted({*to_of, *times} - set(range(count))),
     }
     lines = [f"{what}: {ranges(listed)}" for what, listed in faults.items() if listed]
     if len(to_of) < len(pairs) or not pairs:

@@ -3,8 +3,8 @@
     blur = graph.add_function(Sequence(horizontal, vertical), "blur")
     Sequence(Call(blur), Copy(a, b), Call(blur))
 
-They have no arguments: data is passed in variables.  A program can only call functions that were
-made before it, so no function can call itself.
+Functions have no arguments: data is passed in variables.  A program can only call functions that
+were created before it, so no function can call itself.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 
 @made_by("graph.add_function(program)")
-@refuse_copies("graph.add_function(function.program) makes another function")
+@refuse_copies("call graph.add_function(function.program) for another function")
 @frozen(eq=False, repr=False)
 class Function:
-    """A program that `Call` runs; made by `graph.add_function`.
+    """A program that `Call` runs; created by `graph.add_function`.
 
     Attributes:
         graph: the graph.
-        name: unique among its functions.
+        name: unique among the graph's functions.
         program: the program that it runs.
-        location: the user's line that made it.
+        location: the user's line that created it.
 
     >>> from poplite.graph import Graph
     >>> Graph().add_function(Program(), "blur")
@@ -63,13 +63,13 @@ class Function:
 @made_by("graph.add_function_buffer(function)")
 @frozen(eq=False, repr=False)
 class FunctionBuffer:
-    """The code of a function, kept on the host until a Copy loads it.
+    """The code of a function, stored on the host until a Copy loads it.
 
-    Made by `graph.add_function_buffer`. A Call of the function before the Copy is refused.
+    Created by `graph.add_function_buffer`. A Call of the function before the Copy is refused.
 
     Attributes:
         function: the function.
-        location: the user's line that made it.
+        location: the user's line that created it.
 
     >>> from poplite.graph import Graph
     >>> graph = Graph()
@@ -100,8 +100,8 @@ def function_of(graph: Graph, name: str, program: object, at: SourceLocation) ->
         if isinstance(node, FunctionCall) and node.function.graph is not graph:
             raise ControlProgramError(
                 f"add_function '{name}': it calls function '{node.function.name}' of another graph",
-                found=f"that is of {node.function.graph!r} ({node.function.location})",
-                fix="graph.add_function(program), with the same graph for both",
+                found=f"that belongs to {node.function.graph!r} ({node.function.location})",
+                fix="add both functions to the same graph: graph.add_function(program)",
             )
     part.mark_used(here())
     return Function(graph, name, part, at)
@@ -132,8 +132,8 @@ class Call(Program):
             graph; for a host function, when the number of tensors or elements is wrong, or the
             graphs differ.
         ElementTypeError: for a wrong element type, or anything but a tensor.
-        GraphConnectionError: when an output may not be written, holds an element twice, or two
-            outputs share elements.
+        GraphConnectionError: when an output may not be written or contains an element twice, or
+            two outputs share elements.
 
     >>> from poplite.graph import Graph
     >>> Call(Graph().add_function(Program(), "blur"))
@@ -168,7 +168,7 @@ class Call(Program):
 
 @declared()
 class FunctionCall(Call):
-    """Runs a function of the graph; made by `Call`."""
+    """Runs a function of the graph; created by `Call`."""
 
     function: Function
 
@@ -179,14 +179,14 @@ class FunctionCall(Call):
             raise ControlProgramError(
                 f"Call: {clipped(function, 80)} is not a function",
                 found=of_type(function),
-                fix="Call(graph.add_function(program)); a program itself needs no Call",
+                fix="Call(graph.add_function(program)), or use a program without Call",
             )
         if tensors:
             raise ControlProgramError(
-                f"Call '{function.name}': a function of the graph has no inputs and outputs",
-                found=f"{amount(len(tensors), 'argument')} behind {function!r}",
-                fix="Copy to the variables that it works on before the Call; functions of the "
-                "host, graph.add_host_function, have inputs and outputs",
+                f"Call '{function.name}': a function of the graph has no inputs or outputs",
+                found=f"{amount(len(tensors), 'argument')} after {function!r}",
+                fix="copy to the variables that it uses before the Call, or use a host function "
+                "(graph.add_host_function), which has inputs and outputs",
             )
         set_once(self, function=function)
 
@@ -220,7 +220,7 @@ def written_steps(program: Program) -> int:
 
 
 def functions_between(program: Program, inner: Program) -> list[Function] | None:
-    """Return the functions through which a program runs another; None if it does not run it.
+    """Return the functions through which a program runs `inner`; None if it does not run it.
 
     >>> from poplite.graph import Graph
     >>> inner = Program()

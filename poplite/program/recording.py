@@ -1,4 +1,4 @@
-"""Recording of steps: the blocks that operations append to, of `graph.steps()` or a Sequence.
+"""Recording of steps: the blocks of `graph.steps()` or a Sequence, to which operations append.
 
     with graph.steps("update") as update:       operations below are recorded here
         ops.assign(w, w - rate * g)
@@ -8,9 +8,9 @@
 
     with virtual.steps() as other:              operations below use only its tiles
 
-The steps of a block become part of its Sequence when the block ends, unless it ends by an
-exception. Blocks may be nested; each is a separate program, and one that is made in a
-loop, a branch or a function has to be added to it. A block is open only in the thread, or the
+The steps of a block become part of its Sequence when the block ends, unless it ends with an
+exception. Blocks may be nested; each is a separate program, and one that is created inside a
+loop, a branch or a function must be added to it. A block is open only in the thread, or the
 asynchronous task, that entered it.
 """
 
@@ -36,20 +36,20 @@ from poplite.text import amount
 from poplite.view.aliases import ViewIndex
 
 _OVER: ContextVar[Graph | None] = ContextVar("graph of operations", default=None)
-"""The graph that decides the tiles of operations, if a call names one."""
+"""The graph that determines the tiles of operations, if a call names one."""
 
 _OPERATION = "operation"
 """The kind of name for operations, whose names are unique."""
 
 
 class RecordedSteps(Sequence):
-    """A Sequence that operations append to, while its block is open.
+    """A Sequence to which operations append while its block is open.
 
-    `graph.steps(name)` makes one. A block may be entered again: new steps follow the earlier ones.
+    It is created by `graph.steps(name)`. A block may be entered again; new steps follow the others.
 
     Args:
-        graph: the graph whose operations append to it; a virtual graph decides their tiles. None
-            for the graph of the first operation.
+        graph: the graph whose operations append to it; a virtual graph determines their tiles.
+            None for the graph of the first operation.
         name: shown in messages.
         around: the block that contains a loop or a branch; programs added to that block are added
             here while this one is the innermost.
@@ -69,7 +69,7 @@ class RecordedSteps(Sequence):
     _around: RecordedSteps | None
     _is_part: bool  # of a loop, a branch or a function
     _made_inside: list[Sequence]
-    _over: Graph | None  # the first virtual graph that decided for one of its operations
+    _over: Graph | None  # the first virtual graph that determined the tiles of an operation
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class RecordedSteps(Sequence):
         if known is None:
             raise ControlProgramError(
                 f"{self}: its graph is not known before an operation on a tensor is recorded in it",
-                fix="with graph.steps() as step: ..., in place of a Sequence's block",
+                fix="use `with graph.steps() as step:` in place of a Sequence's block",
             )
         return known
 
@@ -102,14 +102,14 @@ class RecordedSteps(Sequence):
         return self._graph
 
     def takes(self, graph: Graph) -> bool:
-        """Return whether operations of a graph append to it; the first one determines its graph."""
+        """Return whether operations on a graph append to it; the first one determines its graph."""
         known = self._known_graph
         if known is None:
             self._work_on(graph.top_level_graph)
         return known is None or known.top_level_graph is graph.top_level_graph
 
     def take_graph_of(self, operands: Iterable[object]) -> None:
-        """Set its graph to that of operands, if it is not known yet."""
+        """Set its graph to the graph of operands, if it is not known yet."""
         for operand in operands if self._known_graph is None else ():
             for each in operand.leaves if isinstance(operand, Expr) else (operand,):
                 graph = each if isinstance(each, Graph) else getattr(each, "graph", None)
@@ -117,18 +117,18 @@ class RecordedSteps(Sequence):
                     self.takes(graph)
 
     def _work_on(self, graph: Graph) -> None:
-        """Set the graph of the block and of those around it."""
+        """Set the graph of the block and of the enclosing blocks."""
         fill(self, _graph=graph)
         if self._around is not None and self._around._known_graph is None:
             self._around._work_on(graph)
 
     @property
     def works_over(self) -> Graph:
-        """The graph whose tiles it uses: its own, or the one that its operands were made with."""
+        """The graph whose tiles it uses: its own, or the one used to create its operands."""
         return self._over or self.graph
 
     def note_over(self, graph: Graph) -> None:
-        """Note the graph that decides the tiles of an operation, here and in the blocks around."""
+        """Record the graph that determines an operation's tiles, also in the enclosing blocks."""
         block: RecordedSteps | None = self
         while block is not None and block._over is None and block.graph is graph.top_level_graph:
             fill(block, _over=mapping_graph(graph))
@@ -143,35 +143,35 @@ class RecordedSteps(Sequence):
     def __exit__(self, *failure: object) -> None:
         recorded = self._blocks.pop()
         OPEN.set(tuple(each for each in OPEN.get() if each is not self))
-        made, self._made_inside[:] = [*self._made_inside], []
+        created, self._made_inside[:] = [*self._made_inside], []
         if failure[0] is None:
             for program in recorded:
                 super().add(program)
-            self._check_used(made)
+            self._check_used(created)
 
     def note_made(self, sequence: Sequence) -> None:
-        """Note a Sequence that was made while this block is the innermost."""
+        """Record a Sequence that was created while this block is the innermost."""
         if self._is_part:
             self._made_inside.append(sequence)
 
-    def _check_used(self, made: Iterable[Sequence]) -> None:
+    def _check_used(self, created: Iterable[Sequence]) -> None:
         """Refuse steps recorded inside a loop, a branch or a function but not added to it."""
-        for each in made:
+        for each in created:
             if isinstance(each, RecordedSteps) and each._is_part:
                 continue  # checked when that block ends
             if each.used_at is None and not each.is_empty:
                 raise ControlProgramError(
-                    f"{each!r} is made within '{self.name}', and its steps are not part of that",
+                    f"{each!r} was created inside '{self.name}', but not added to it",
                     at=each.location,
-                    found="each block of graph.steps() and each Sequence is a program of its own",
-                    fix="record them in the block that is open, without graph.steps() or program=; "
-                    "or block.add(sequence)",
+                    found="each block of graph.steps() and each Sequence is a separate program",
+                    fix="record the steps in the open block, without graph.steps() or program=, "
+                    "or call block.add(sequence)",
                 )
 
     def add(self, program: Program) -> Self:
-        """Append a program; if the block is open, as its next step.
+        """Append a program, as the next step if the block is open.
 
-        Inside a loop or a branch of the block, it becomes a step of that.
+        Inside a loop or a branch of the block, it becomes a step of that loop or branch.
         """
         if not self._blocks:
             super().add(program)
@@ -184,14 +184,14 @@ class RecordedSteps(Sequence):
         return self
 
     def _is_in(self, block: RecordedSteps) -> bool:
-        """Return whether it is a loop or a branch in a block, at any depth."""
+        """Return whether it is a loop or a branch inside a block, at any depth."""
         around = self._around
         while around is not None and around is not block:
             around = around._around
         return around is block
 
     def mark_used(self, at: SourceLocation) -> None:
-        """Note that it has become part of something; refused while its block is open."""
+        """Record that it has become part of a program or an engine; refused in its own block."""
         if self._blocks:
             raise self._used_while_open(at)
         super().mark_used(at)
@@ -206,7 +206,7 @@ class RecordedSteps(Sequence):
 
 
 class OperationRecord:
-    """Records everything that a graph gets from now on as one operation."""
+    """Records everything that is added to a graph from now on as one operation."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph.top_level_graph
@@ -216,11 +216,11 @@ class OperationRecord:
 
     @property
     def made(self) -> range:
-        """The numbers of the variables made since."""
+        """The numbers of the variables created since."""
         return range(self._variables, len(self._graph.space.variables))
 
     def close(self, name: str) -> None:
-        """Add the operation to its graph, in place of the operations that it consists of."""
+        """Add the operation to its graph, replacing the operations that it consists of."""
         parts = self._graph._parts
         compute_sets = parts.compute_sets[self._sets :]
         if not compute_sets:
@@ -228,14 +228,14 @@ class OperationRecord:
         for inner in parts.operations[self._operations :]:
             parts.names.release(_OPERATION, inner.name)
         scope = f"{parts.names.full(name)}/"
-        made = parts.space.variables[self._variables :]
+        created = parts.space.variables[self._variables :]
         parts.operations[self._operations :] = [
             RecordedOperation(
                 parts.names.unique(_OPERATION, name),
                 here(),
                 tuple(compute_sets),
-                tuple(each for each in made if not each.name.startswith(scope)),
-                tuple(each for each in made if each.name.startswith(scope)),
+                tuple(each for each in created if not each.name.startswith(scope)),
+                tuple(each for each in created if each.name.startswith(scope)),
             )
         ]
 
@@ -257,19 +257,19 @@ class Recorder:
 
     def compute_set(self, name: str) -> ComputeSet:
         """Return the compute set of the next step."""
-        made = self.graph.add_compute_set(name)
-        self.steps.append(Execute(made))
-        return made
+        compute_set = self.graph.add_compute_set(name)
+        self.steps.append(Execute(compute_set))
+        return compute_set
 
     def add(self, program: Program) -> None:
         """Add another step."""
         self.steps.append(program)
 
     def uses(self, name: str, reads: Iterable[Tensor], writes: Iterable[Tensor]) -> None:
-        """Record the tensors that the operation reads and writes, for others of its block."""
+        """Record the tensors that the operation reads and writes, for other operations."""
 
     def finish(self, target: Sequence, name: str) -> None:
-        """Append the steps to a program: a single step as it is, several as a Sequence."""
+        """Append the steps to a program, as a Sequence unless there is only one."""
         self._record.close(name)
         if len(self.steps) == 1:
             target.add(self.steps[0])
@@ -280,9 +280,9 @@ class Recorder:
 
 
 class Together(RecordedSteps):
-    """Merged steps of independent operations: the first steps of all, then the second, and so on.
+    """Merged steps of independent operations: all first steps, then all second steps, and so on.
 
-    Operations of one block share compute sets, so that one synchronisation serves all of them.
+    Operations in one block share compute sets, so that one synchronisation serves all of them.
     Other programs run where they are recorded, after the operations before them; operations before
     and after such a program share no compute sets.
 
@@ -335,7 +335,7 @@ class Together(RecordedSteps):
         return self._levels[level]
 
     def use(self, use: _Use) -> None:
-        """Note that an operation reads or writes a tensor; refused if operations depend on it.
+        """Record that an operation reads or writes a tensor; refuse dependent operations.
 
         Raises:
             GraphCycleError: for elements that one operation writes and another reads or writes.
@@ -348,7 +348,7 @@ class Together(RecordedSteps):
         (self._writes if use.is_write else self._reads).add(view, use)
 
     def finished(self, name: str) -> None:
-        """Note the name of an operation that left its steps to the block."""
+        """Record the name of an operation whose steps the block has taken."""
         self._names[name] = None
 
     def close_levels(self) -> None:
@@ -382,19 +382,19 @@ def _dependent(use: _Use, other: _Use) -> GraphCycleError:
     return GraphCycleError(
         f"ops.together(): '{use.name}' {verb} '{use.tensor.name}', "
         f"and '{other.name}' before it {others} the same elements",
-        found=f"{use.tensor!r} and {other.tensor!r}; the operations of a block run at once",
+        found=f"{use.tensor!r} and {other.tensor!r}; the operations of a block run in parallel",
         fix=f"record '{use.name}' after the block of ops.together()",
     )
 
 
 class ComputeSetList(Sequence):
-    """A user's compute sets in place of a Sequence: for the first steps, for the second, and so on.
+    """A user's compute sets in place of a Sequence: one for all first steps, and so on.
 
-    The user executes them in this order. Operations whose steps they take run at the same time.
+    The user executes them in this order. Operations that add vertices to them run in parallel.
 
     Args:
-        compute_sets: existing compute sets; further ones are appended for further steps.
-        most: the largest number of compute sets; None for any number.
+        compute_sets: existing compute sets; others are appended for further steps.
+        most: the maximum number of compute sets; None for any number.
     """
 
     takes_programs: ClassVar[bool] = False
@@ -430,17 +430,17 @@ class ComputeSetList(Sequence):
     def _refused_step(self, step: str) -> ControlProgramError:
         names = ", ".join(f"'{each.name}'" for each in self._compute_sets[:SHOWN_FAULTS])
         return ControlProgramError(
-            f"an operation whose steps go to compute sets needs {step}",
+            f"an operation whose steps are added to compute sets needs {step}",
             found=f"it has {amount(len(self._compute_sets), 'compute set')}: {names or 'none'}",
-            fix="the form with a program, which takes all steps",
+            fix="pass a program, which takes all steps",
         )
 
 
 class SharedRecorder(Recorder):
-    """The steps of one operation, added to steps that are shared with other operations."""
+    """The steps of one operation, added to steps that other operations share."""
 
     def __init__(self, graph: Graph, shared: Together | ComputeSetList) -> None:
-        # No steps or operation record of its own: both are shared.
+        # Steps and operation record are those of `shared`.
         self.graph, self._shared, self._level = graph, shared, 0
         self.takes_programs = shared.takes_programs
 
@@ -455,7 +455,7 @@ class SharedRecorder(Recorder):
         self._level += 1
 
     def uses(self, name: str, reads: Iterable[Tensor], writes: Iterable[Tensor]) -> None:
-        """Note what the operation reads and writes; refused if it depends on another one."""
+        """Record the tensors that the operation reads and writes; refuse a dependent operation."""
         for is_write, tensors in enumerate((reads, writes)):
             for tensor in tensors:
                 self._shared.use(_Use(self, name, tensor, bool(is_write)))
@@ -490,7 +490,7 @@ def open_steps(graph: Graph, usage: str) -> RecordedSteps:
 
 
 def _innermost_of(graph: Graph) -> RecordedSteps | None:
-    """Return the innermost open block of a graph or its virtual graphs, if there is one."""
+    """Return the innermost open block of a graph or its virtual graphs, or None."""
     for steps in reversed(OPEN.get()):
         if steps.takes(graph):
             return steps
@@ -499,7 +499,7 @@ def _innermost_of(graph: Graph) -> RecordedSteps | None:
 
 @contextmanager
 def deciding_tiles(graph: Graph) -> Iterator[None]:
-    """Let a graph decide the tiles of all operations in a `with` block."""
+    """Let a graph determine the tiles of all operations in a `with` block."""
     token = _OVER.set(graph)
     try:
         yield
@@ -510,11 +510,11 @@ def deciding_tiles(graph: Graph) -> Iterator[None]:
 def graph_for(
     graph: Graph, tensors: Iterable[Tensor], program: object, *, is_placed: bool = False
 ) -> Graph:
-    """Return the graph whose tiles an operation uses, in the form for operations.
+    """Return the graph whose tiles an operation uses, prepared for operations.
 
-    It is the graph that a call names (`deciding_tiles`, or a virtual graph); else that of the block
-    that takes the steps; else, unless the user placed the result (`is_placed`), the virtual graph
-    that all operands were made with; else the top-level graph.
+    It is the graph that a call names (`deciding_tiles`, or a virtual graph); else the graph of the
+    block that takes the steps; else, unless the user placed the result (`is_placed`), the virtual
+    graph used to create all operands; else the top-level graph.
     """
     top, named = graph.top_level_graph, _OVER.get()
     block = program if isinstance(program, RecordedSteps) else _innermost_of(graph)
@@ -539,9 +539,9 @@ def innermost(usage: str) -> RecordedSteps:
 def _no_program(usage: str, graph: Graph | None = None, instead: str = "") -> ControlProgramError:
     found = "no block of graph.steps() is open"
     if OPEN.get():
-        found = f"it works on {graph!r}, the open block on {OPEN.get()[-1].graph!r}"
+        found = f"it uses {graph!r}, but the open block uses {OPEN.get()[-1].graph!r}"
     return ControlProgramError(
-        f"{usage}: outside its graph's steps()",
+        f"{usage}: it is called outside its graph's steps()",
         found=found,
         fix=f"with graph.steps() as step: ...{instead}",
     )

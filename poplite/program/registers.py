@@ -1,16 +1,16 @@
-"""Programs for tile registers: cycle counters, floating-point modes.
+"""Programs for tile registers: cycle counters and floating-point modes.
 
-    cycle_stamp(graph, sequence)     the cycles so far, at this point
-    cycle_count(graph, sequence)     the cycles that the sequence takes
+    cycle_stamp(graph, sequence)     the number of cycles so far, at this point
+    cycle_count(graph, sequence)     the number of cycles that the sequence takes
 
 The counter counts modelled cycles over all runs of the engine; all tiles synchronise before it
 is read.  Reading it takes `cycle_stamp_cycles`, so two consecutive stamps differ by that number.
 Source: Poplar API reference, "CycleCount".
 
     set_stochastic_rounding(graph, sequence, True)      as in Poplar: appended to a Sequence
-    Sequence(SetStochasticRounding(True), train)        the same as a program of its own
+    Sequence(SetStochasticRounding(True), train)        the same as a separate program
 
-The behaviour applies to all tiles, and is kept when a run ends.
+The behaviour applies to all tiles, and persists when a run ends.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from poplite.types import UNSIGNED_INT
 @made_by("pl.cycle_stamp(graph, sequence, tile)")
 @declared()
 class CycleStamp(Program):
-    """Stores the cycle counter; made by `cycle_stamp` and `cycle_count`.
+    """Stores the cycle counter; created by `cycle_stamp` and `cycle_count`.
 
     Attributes:
         tensor: UNSIGNED_INT[2] on one tile, the low word first.
@@ -65,17 +65,17 @@ def cycle_stamp(
     sync_type: SyncType | str = SyncType.INTERNAL,
     name: str = "cycle_stamp",
 ) -> Tensor:
-    """Append a program to a sequence that stores the cycle counter.
+    """Append a program that stores the cycle counter to a sequence.
 
     Args:
-        graph: the graph the sequence is for.
+        graph: the graph of the sequence.
         sequence: the sequence to append to.
         tile: the tile whose counter is read.
         sync_type: which tiles synchronise before that.
         name: name of the tensor.
 
     Returns:
-        UNSIGNED_INT[2] on that tile: the cycles so far, the low 32 bits first.
+        UNSIGNED_INT[2] on that tile: the number of cycles so far, the low 32 bits first.
 
     Raises:
         ControlProgramError: for an invalid graph or sequence, and when the sequence is part of
@@ -105,14 +105,14 @@ def cycle_count(
     Its present contents are measured each time it runs; programs added later are not.
 
     Args:
-        graph: the graph the sequence is for.
+        graph: the graph of the sequence.
         sequence: the sequence to measure.
         tile: the tile whose counter is read.
         sync_type: which tiles synchronise before that.
         name: name of the tensor.
 
     Returns:
-        UNSIGNED_INT[2] on that tile: the cycles of the last run, the low 32 bits first.
+        UNSIGNED_INT[2] on that tile: the number of cycles of the last run, the low 32 bits first.
 
     Raises:
         ControlProgramError: for an invalid graph or sequence, and when the sequence is part of
@@ -154,8 +154,8 @@ class SetMode(Program):
     """Base of the programs that change how floating-point arithmetic behaves.
 
     Attributes:
-        clear: bits of the mode that are cleared.
-        set: bits that are set after that.
+        clear: the bits of the mode that are cleared.
+        set: the bits that are then set.
     """
 
     clear: int = derived()
@@ -164,7 +164,7 @@ class SetMode(Program):
 
 @declared()
 class SetFloatingPointBehaviour(SetMode):
-    """Sets how floating-point arithmetic behaves.
+    """Sets the behaviour of floating-point arithmetic.
 
     Args:
         behaviour: the complete behaviour.
@@ -190,11 +190,11 @@ class SetFloatingPointBehaviour(SetMode):
 
 @declared()
 class ModifyFloatingPointBehaviour(SetMode):
-    """Changes parts of how floating-point arithmetic behaves.
+    """Changes parts of the behaviour of floating-point arithmetic.
 
     Args:
         clear: the behaviour to turn off.
-        set: the behaviour to turn on after that.
+        set: the behaviour to turn on afterwards.
 
     Raises:
         ControlProgramError: when one of them is not a `FloatingPointBehaviour`.
@@ -225,7 +225,7 @@ class SetStochasticRounding(SetMode):
     """Turns stochastic rounding on or off.
 
     Args:
-        on: whether it is on from here on.
+        on: whether it is turned on.
 
     Raises:
         ControlProgramError: when it is not a truth value.
@@ -239,7 +239,7 @@ class SetStochasticRounding(SetMode):
     def _check(self) -> None:
         if not isinstance(self.on, bool):
             raise ControlProgramError(
-                f"SetStochasticRounding: {clipped(self.on, 60)} is not a truth value",
+                f"SetStochasticRounding: {clipped(self.on, 60)} is not True or False",
                 found=of_type(self.on),
                 fix="SetStochasticRounding(True)",
             )
@@ -252,10 +252,10 @@ class SetStochasticRounding(SetMode):
 def set_floating_point_behaviour(
     graph: Graph, sequence: Sequence, behaviour: FloatingPointBehaviour, name: str = ""
 ) -> None:
-    """Append a program to a sequence that sets the floating-point behaviour from there on.
+    """Append a program that sets the floating-point behaviour to a sequence.
 
     Args:
-        graph: the graph the sequence is for.
+        graph: the graph of the sequence.
         sequence: the sequence to append to.
         behaviour: the complete behaviour.
         name: as in Poplar; it has no effect.
@@ -280,13 +280,13 @@ def get_and_modify_floating_point_behaviour(
     set: FloatingPointBehaviour,
     name: str = "",
 ) -> None:
-    """Append a program to a sequence that changes parts of the behaviour from there on.
+    """Append a program that changes parts of the floating-point behaviour to a sequence.
 
     Args:
-        graph: the graph the sequence is for.
+        graph: the graph of the sequence.
         sequence: the sequence to append to.
         clear: the behaviour to turn off.
-        set: the behaviour to turn on after that.
+        set: the behaviour to turn on afterwards.
         name: as in Poplar; it has no effect.
 
     Raises:
@@ -298,12 +298,12 @@ def get_and_modify_floating_point_behaviour(
 
 
 def set_stochastic_rounding(graph: Graph, sequence: Sequence, on: bool, name: str = "") -> None:
-    """Append a program to a sequence that turns stochastic rounding on or off from there on.
+    """Append a program that turns stochastic rounding on or off to a sequence.
 
     Args:
-        graph: the graph the sequence is for.
+        graph: the graph of the sequence.
         sequence: the sequence to append to.
-        on: whether it is on.
+        on: whether it is turned on.
         name: as in Poplar; it has no effect.
 
     Raises:
@@ -319,8 +319,8 @@ def _check(what: str, **values: object) -> None:
         if isinstance(value, Tensor):
             raise ControlProgramError(
                 f"{what}: {name} {clipped(value, 60)} is a tensor",
-                found="Poplar keeps a behaviour in one, to set it again later; here it is known",
-                fix=f"{name}=FloatingPointBehaviour(...), with what it was before",
+                found="Poplar stores a behaviour in a tensor, to restore it; here it is known",
+                fix=f"pass the earlier behaviour: {name}=FloatingPointBehaviour(...)",
             )
         if not isinstance(value, FloatingPointBehaviour):
             raise ControlProgramError(

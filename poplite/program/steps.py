@@ -1,6 +1,6 @@
-"""Steps other than copies: executing a compute set, printing, ending the run, marks.
+"""Steps other than copies: executing a compute set, printing, ending the run, and marks.
 
-    Execute(compute_set)                     all vertices at once
+    Execute(compute_set)                     all vertices in parallel
 
     PrintTensor("loss", loss)                                   loss: 0.1250000
     PrintTensor("w", w, PrintTensorFormat(digits=3))            w: [1.00 0.50]
@@ -55,13 +55,13 @@ from poplite.types import BOOL
 
 @declared()
 class Execute(Program):
-    """Runs all vertices of a compute set at once.
+    """Runs all vertices of a compute set in parallel.
 
     Args:
         compute_set: the compute set.
         result: one element of BOOL that is true afterwards if all vertices whose `compute`
-            is declared `-> bool` returned true; the others do not count. It is written after all
-            vertices have run. By default the return values are discarded.
+            is declared `-> bool` returned true; other vertices are ignored. It is written after
+            all vertices have run. By default the return values are discarded.
         name: as in Poplar; it has no effect.
 
     Raises:
@@ -110,7 +110,7 @@ def _check_result(title: str, compute_set: ComputeSet, result: object) -> None:
     found = type_and_shape(result)
     if result.element_type is not BOOL:
         raise ElementTypeError(
-            f"{title}: result '{result.name}' is of {result.element_type!r}, not BOOL",
+            f"{title}: result '{result.name}' is {result.element_type!r}, not BOOL",
             found=found,
             fix=fix,
         )
@@ -125,7 +125,7 @@ def _check_result(title: str, compute_set: ComputeSet, result: object) -> None:
         raise ControlProgramError(
             f"{title}: result '{result.name}' belongs to another graph",
             found=f"{result.graph!r} and {compute_set.graph!r}",
-            fix="make the compute set and the result with one graph",
+            fix="create the compute set and the result with one graph",
         )
     if result.contains_constant():
         raise GraphConnectionError(
@@ -141,7 +141,7 @@ _COUNTS = ("summarise_threshold", "edge_items", "max_line_width", "digits")
 _TEXTS = ("separator", "open_bracket", "close_bracket")
 
 MOST_DIGITS = 1000
-"""More digits than any float has, but quick to write."""
+"""Maximum of `digits`: more than any float has, but quick to write."""
 
 
 @frozen
@@ -149,22 +149,21 @@ class PrintTensorFormat:
     """How PrintTensor writes values.
 
     Args:
-        summarise_threshold: elements beyond which only the edges of a tensor are written; 0 for
-            no such limit.
-        edge_items: elements at each edge that are written in that case.
-        max_line_width: characters after which a line is continued on the next; 0 for no such
-            limit.
-        digits: digits of a number, at most 1,000; 0 writes every number as short as possible,
+        summarise_threshold: number of elements above which only the edges of a tensor are written;
+            0 for no limit.
+        edge_items: number of elements at each edge that are written in that case.
+        max_line_width: maximum number of characters in a line; 0 for no limit.
+        digits: number of digits, at most 1,000; 0 writes every number as short as possible,
             without columns. Integers are always written in full.
-        float_format: "fixed" as 12.500000, "scientific" as 1.2500000e+01, "none" as short as
-            possible, "auto" whichever fits the values.
+        float_format: "fixed" as in 12.500000, "scientific" as in 1.2500000e+01, "none" as short
+            as possible, "auto" for whichever fits the values.
         separator: text between elements.
         open_bracket: text before the elements of a dimension.
         close_bracket: text after them.
 
     Raises:
         ControlProgramError: for a number that is not a whole number from 0, too many digits, an
-            unknown `float_format`, and for brackets and separators that are not text.
+            unknown `float_format`, and for brackets and separators that are not strings.
 
     >>> PrintTensorFormat(digits=3).digits
     3
@@ -206,7 +205,7 @@ class PrintTensorFormat:
         object.__setattr__(self, "float_format", str(form))
         for name in _TEXTS:
             if not isinstance(text := getattr(self, name), str):
-                raise _refused(name, text, "text")
+                raise _refused(name, text, "a string")
 
     @staticmethod
     def disable_formatting() -> PrintTensorFormat:
@@ -231,7 +230,7 @@ def _refused(name: str, value: object, needed: str) -> ControlProgramError:
     return ControlProgramError(
         f"PrintTensorFormat: {name}={clipped(value)}, but {needed} is needed",
         found=of_type(value),
-        fix=f"{name}={default!r} is the default",
+        fix=f"use the default, {name}={default!r}",
     )
 
 
@@ -240,15 +239,15 @@ class PrintTensor(Program):
     """Prints a tensor on the host: `title: values`.
 
     Args:
-        title: text before the values; by default the tensor's name. As in Poplar, it comes
-            first if it is given.
+        title: text before the values; by default the tensor's name. As in Poplar, it is the
+            first argument if given.
         tensor: the tensor to print.
         format: how values are written; it follows the tensor, also without a title.
         name: as in Poplar; it has no effect.
 
     Raises:
-        ElementTypeError: when there is no tensor, the title is not text, or the format is not a
-            `PrintTensorFormat`.
+        ElementTypeError: when there is no tensor, the title is not a string, or the format is not
+            a `PrintTensorFormat`.
 
     >>> from poplite.graph import Graph
     >>> x = Graph().add_variable("int32", (3,), "x")
@@ -275,7 +274,7 @@ class PrintTensor(Program):
         if not isinstance(text, str) or not isinstance(shown, Tensor):
             swapped = isinstance(title, Tensor) and isinstance(tensor, str)
             raise ElementTypeError(
-                "PrintTensor: the title comes first, then the tensor"
+                "PrintTensor: the title must precede the tensor"
                 if swapped
                 else f"PrintTensor({clipped(title)}, {clipped(tensor)}) has no tensor to print",
                 found=f"title {clipped(title, 60)}, tensor {clipped(tensor, 60)}",
@@ -319,7 +318,7 @@ class Stop(Program):
             before = "predicate, " if kind == "AbortOnCondition" else ""
             after = ", tensor" if kind == "ErrorProgram" else ""
             raise ControlProgramError(
-                f"{kind}: message {clipped(message)} is not text",
+                f"{kind}: message {clipped(message)} is not a string",
                 found=of_type(message),
                 fix=f"{kind}({before}'diverged'{after})",
             )
@@ -334,7 +333,7 @@ class Abort(Stop):
         name: as in Poplar; it has no effect.
 
     Raises:
-        ControlProgramError: when the message is not text.
+        ControlProgramError: when the message is not a string.
 
     >>> Abort("not reached")
     <Abort 'not reached'>
@@ -358,7 +357,7 @@ class AbortOnCondition(Stop):
         name: as in Poplar; it has no effect.
 
     Raises:
-        ControlProgramError: when the predicate is not one element, or the message is not text.
+        ControlProgramError: when the predicate is not one element, or the message is not a string.
         ElementTypeError: when the predicate is not a tensor of these types.
 
     >>> from poplite.graph import Graph
@@ -387,7 +386,7 @@ class ErrorProgram(Stop):
         name: as in Poplar; it has no effect.
 
     Raises:
-        ControlProgramError: when the message is not text.
+        ControlProgramError: when the message is not a string.
         ElementTypeError: when `debug_tensor` is not a tensor.
 
     >>> from poplite.graph import Graph
@@ -402,7 +401,7 @@ class ErrorProgram(Stop):
 
     def _check(self) -> None:
         Stop._check(self)
-        fix = "ErrorProgram(message, tensor), or Abort(message) without one"
+        fix = "ErrorProgram(message, tensor), or Abort(message) without a tensor"
         tensor = checked_tensor(as_read(self.debug_tensor), "ErrorProgram: debug_tensor", fix)
         fill(self, debug_tensor=tensor)
 
@@ -414,14 +413,14 @@ class ErrorProgram(Stop):
 
 
 class SyncType(Enumeration):
-    """Which tiles wait for each other."""
+    """The tiles that wait for each other."""
 
     INTERNAL = "internal"
-    """Those of each IPU."""
+    """The tiles of each IPU."""
     EXTERNAL = "external"
-    """Those of all IPUs of the device."""
+    """The tiles of all IPUs of the device."""
     GLOBAL = "global"
-    """Those of all devices."""
+    """The tiles of all devices."""
 
 
 @made_by("Sync(sync_type), WriteUndef(tensor), or AssumeEqualAcrossReplicas(tensor)")
@@ -435,7 +434,7 @@ class Sync(Mark):
     """Makes tiles wait for each other; no value changes, since steps run in order anyway.
 
     Args:
-        sync_type: which tiles.
+        sync_type: which tiles wait.
         name: as in Poplar; it has no effect.
 
     Raises:
@@ -456,10 +455,10 @@ class Sync(Mark):
 
 @declared()
 class WriteUndef(Mark):
-    """Declares that a tensor's values are not needed any more: they are undefined from here on.
+    """Declares that a tensor's values are not needed any more, and become undefined.
 
     On a machine, its memory may be reused until it is written again.  Here it keeps its values,
-    but with strict checks nothing may depend on them.
+    but with strict checks no result may depend on them.
 
     Args:
         tensor: any view without constants.
@@ -467,7 +466,7 @@ class WriteUndef(Mark):
 
     Raises:
         ElementTypeError: when it is not a tensor.
-        GraphConnectionError: when it holds a constant, which is always defined.
+        GraphConnectionError: when it contains a constant, which is always defined.
 
     >>> from poplite.graph import Graph
     >>> WriteUndef(Graph().add_variable("int32", (3,), "x"))
@@ -484,7 +483,7 @@ class WriteUndef(Mark):
             raise GraphConnectionError(
                 f"{self}: a constant is always defined",
                 found=type_and_shape(tensor),
-                fix="leave the constant alone, or make it a variable: graph.add_variable(...)",
+                fix="leave the constant out, or use a variable: graph.add_variable(...)",
             )
 
     def _detail(self) -> str:
@@ -495,8 +494,8 @@ class WriteUndef(Mark):
 class AssumeEqualAcrossReplicas(Mark):
     """Declares that a tensor has the same values in every replica.
 
-    With strict checks the engine compares them, and stops the run where they differ; with fast
-    checks it does nothing.
+    With strict checks the engine compares them, and stops the run if they differ; with fast
+    checks it has no effect.
 
     Args:
         tensor: any view.

@@ -1,4 +1,4 @@
-"""Vertex classes: fields, layouts, templates; `compute` is the language of their code."""
+"""Vertex classes: fields, layouts and templates; the package `compute` is for their code."""
 
 from poplite.vertex.vertex import (
     Field as Field,

@@ -1,4 +1,4 @@
-"""A faster form of a vertex: a second method that does what `compute` does, faster on this machine.
+"""A faster form of a vertex: a second method with the effect of `compute`, faster on this machine.
 
 A class declares it with a decorator::
 
@@ -6,7 +6,7 @@ A class declares it with a decorator::
         def compute(self) -> None: ...          the definition, which determines cycles
 
         @faster(bits="equal")
-        def blocked(self) -> None: ...          run instead by compiled engines
+        def blocked(self) -> None: ...          compiled engines run this one instead
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Promise:
 
     Attributes:
         rtol: largest relative difference from the results of `compute`; 0 for equal bits.
-        wide: numbers of the class with different values where registers are many and long.
+        wide: numbers of the class with different values on processors with many long registers.
     """
 
     rtol: float
@@ -64,7 +64,7 @@ def faster(
             registers of 64 bytes (AVX-512), for instance the number of lanes.
 
     Raises:
-        VertexDefinitionError: unless exactly one of `bits` and `rtol` is given, and if it does not
+        VertexDefinitionError: unless exactly one of `bits` and `rtol` is passed, and if it does not
             decorate a method.
 
     >>> from poplite.vertex.vertex import InOut, Vertex
@@ -84,7 +84,8 @@ def faster(
         if not is_method or method.__qualname__.endswith("<locals>." + method.__name__):
             raise VertexDefinitionError(
                 f"faster: {clipped(method)} is not a method of a vertex class",
-                fix=f"class V(pl.Vertex): ... @pl.faster({promise}) def blocked(self) -> None: ...",
+                fix="decorate a method: "
+                f"class V(pl.Vertex): ... @pl.faster({promise}) def blocked(self) -> None: ...",
             )
         setattr(method, _MARK, promise)
         return method
@@ -95,22 +96,22 @@ def faster(
 def _promise(bits: object, rtol: object, wide: object) -> Promise:
     fix = 'pl.faster(bits="equal"), or pl.faster(rtol=1e-6)'
     if (bits is None) == (rtol is None):
-        given = "neither bits nor rtol" if bits is None else "bits and rtol"
-        raise VertexDefinitionError(f"faster: {given} given", fix=fix)
+        passed = "neither bits nor rtol is" if bits is None else "both bits and rtol are"
+        raise VertexDefinitionError(f"faster: {passed} passed", fix=fix)
     if bits is not None and not (isinstance(bits, str) and bits == "equal"):
-        what = f'faster: bits={clipped(bits)}, but must be "equal"'
+        what = f'faster: bits={clipped(bits)}, but it must be "equal"'
         raise VertexDefinitionError(what, fix=fix)
     is_number = isinstance(rtol, int | float) and not isinstance(rtol, bool)
     if rtol is not None and not (is_number and 0 < rtol <= sys.float_info.max):  # type: ignore[operator]
         what = f"faster: rtol={clipped(rtol)} is not a number above 0"
         raise VertexDefinitionError(what, fix=fix)
     if not isinstance(wide, Mapping):
-        what = f"faster: wide={clipped(wide)} is not a dict of numbers of the class"
+        what = f"faster: wide={clipped(wide)} is not a dictionary of numbers of the class"
         raise VertexDefinitionError(what, fix='wide={"LANES": 32}')
     for each in wide:
         if not isinstance(each, str):
             raise VertexDefinitionError(
-                f"faster: wide has the key {clipped(each)}",
+                f"faster: wide has the key {clipped(each)}, not a name",
                 found=f"{of_type(each)}; keys are names of numbers of the class",
                 fix='wide={"LANES": 32}',
             )
@@ -118,7 +119,7 @@ def _promise(bits: object, rtol: object, wide: object) -> Promise:
 
 
 def promise_of(method: object) -> Promise | None:
-    """Return the promise of a method that is a faster form; None for other methods."""
+    """Return the promise of a method that is a faster form, or None for other methods."""
     if isinstance(method, staticmethod | classmethod):
         method = method.__func__
     found: Promise | None = vars(method).get(_MARK) if isinstance(method, FunctionType) else None
@@ -143,14 +144,14 @@ _NOT_USED = frozenset(
 
 
 def _is_used(name: str) -> bool:
-    """Return whether a class with such an attribute may compute other values than its base."""
+    """Return whether a class with such an attribute may compute different values from its base."""
     return name not in _NOT_USED and not name.startswith(("__", "@"))
 
 
 def check_faster_methods(
     cls: type, arguments: tuple[str, ...], has_compute: Callable[[Any], bool]
 ) -> None:
-    """Refuse invalid faster forms of a class; a valid one has the `arguments` of compute.
+    """Reject invalid faster forms of a class; a valid one has the `arguments` of compute.
 
     Raises `VertexDefinitionError`.
     """
@@ -159,20 +160,20 @@ def check_faster_methods(
         raise definition_error(
             cls,
             f"it has {len(declared)} faster forms: {', '.join(declared)}",
-            "keep the fastest one",
+            "remove all except the fastest one",
         )
     for name, method in declared.items():
         parameters = ", ".join(arguments)
-        fix = f"def {name}({parameters}) -> None: ..., as compute does"
+        fix = f"declare it like compute: def {name}({parameters}) -> None: ..."
         if not isinstance(method, FunctionType) or inspect.iscoroutinefunction(method):
             kind = "async" if isinstance(method, FunctionType) else type(method).__name__
-            raise definition_error(cls, f"its faster form {name} is {kind}, no method", fix)
+            raise definition_error(cls, f"its faster form {name} is {kind}, not a method", fix)
         if name == "compute":
-            what = "compute is the definition, and no faster form"
-            raise definition_error(cls, what, "write a second method, with pl.faster above it")
+            what = "compute is the definition, so it cannot be a faster form"
+            raise definition_error(cls, what, "write a second method, decorated with pl.faster")
         if tuple(inspect.signature(method).parameters) != arguments:
-            found = f"its faster form {name}{inspect.signature(method)} takes other arguments"
-            raise definition_error(cls, f"{found} than {' and '.join(arguments)}", fix)
+            found = f"its faster form {name}{inspect.signature(method)} has different arguments"
+            raise definition_error(cls, f"{found} from compute", fix)
         promise = promise_of(method)
         assert promise is not None, "declared methods have one"
         for each, number in promise.wide.items():
@@ -180,10 +181,10 @@ def check_faster_methods(
                 what = f"its faster form {name} has wide={clipped({each: number})}"
                 numbers = [key for key, known in vars(cls).items() if type(known) is int]
                 which = ", ".join(numbers) or f"{each} = 16, say"
-                raise definition_error(cls, what, f"an int for an int of the class: {which}")
+                raise definition_error(cls, what, f"use an int for an int of the class: {which}")
         if not has_compute(cls):
             what = f"it has the faster form {name}, but no compute"
-            raise definition_error(cls, what, "def compute says what both compute")
+            raise definition_error(cls, what, "define compute, which both must agree with")
 
 
 def _declared(owner: type) -> dict[str, Any]:

@@ -5,13 +5,13 @@
     k: State[Vector[INT]]       values fixed when the graph is built
 
 For type checkers the roles are descriptors: inside `compute`, `self.y` is a float to mypy
-and pyright, and `self.x` a vector of floats.  At run time a vertex class holds no such
-attributes; the compiled and the interpreted form supply them.
+and pyright, and `self.x` a vector of floats.  At run time a vertex class has no such attributes;
+the compiled and the interpreted form add them.
 
 In a template the element type is a type variable.  Type checkers fully understand one that is bound
 to the element types (`TypeVar("T", bound=ElementType[Any])`), or constrained to some.  With an
-unbound one, or with a NumPy type, they refuse to store a literal (`self.y = 0`), since the type of
-its numbers is unknown.
+unbound one, or with a NumPy type, they do not allow storing a literal (`self.y = 0`), since the
+type of its numbers is unknown.
 
 For field forms see the Poplar user guide, "Understanding vertices".
 
@@ -74,7 +74,7 @@ class VectorLayout(Enumeration):
     SCALED_PTR32 = "16-bit pointer in units of 4 bytes"
     SCALED_PTR64 = "16-bit pointer in units of 8 bytes"
     SCALED_PTR128 = "16-bit pointer in units of 16 bytes"
-    COMPACT_PTR = "the shortest pointer that does"
+    COMPACT_PTR = "the shortest pointer that suffices"
 
     @property
     def limit(self) -> int:
@@ -87,7 +87,7 @@ class VectorListLayout(Enumeration):
 
     DELTANELEMENTS = "a pointer, and for each vector an offset and a count"
     DELTAN = "a pointer, and for each vector an offset and a count, the older form"
-    COMPACT_DELTAN = "as DELTAN, in the least bytes"
+    COMPACT_DELTAN = "as DELTAN, in as few bytes as possible"
 
 
 class ProfilerVectorLayout(Enumeration):
@@ -115,7 +115,7 @@ class ProfilerVectorLayout(Enumeration):
 class ProfilerVectorListLayout(Enumeration):
     """The layout of a list, for estimators; source: Poplar API reference, "layout::VectorList"."""
 
-    NOT_A_VECTOR_LIST = "no list in one descriptor"
+    NOT_A_VECTOR_LIST = "not a list in one descriptor"
     DELTANELEMENTS = VectorListLayout.DELTANELEMENTS.value
     DELTAN = VectorListLayout.DELTAN.value
     ONE_PTR = "a pointer to vectors of equal lengths; no field has it"
@@ -136,7 +136,7 @@ class ProfilerVectorListLayout(Enumeration):
 
 @frozen(repr=False)
 class Layout:
-    """How a vector field is stored in memory; given in `Annotated`, after the field's type.
+    """How a vector field is stored in memory; it is in `Annotated`, after the field's type.
 
     Args:
         vector: the data for each vector; for a list of edges, also a `VectorListLayout`, for the
@@ -167,7 +167,7 @@ class Layout:
         if type(align) is not int or align < 1 or align & (align - 1):
             raise VertexDefinitionError(
                 f"Layout: min_align={clipped(align)} is not a power of two",
-                found="it is bytes, such as 8 for loads of 64 bits",
+                found="the alignment is in bytes, such as 8 for loads of 64 bits",
                 fix="Layout(min_align=8)",
             )
 
@@ -187,7 +187,7 @@ class Layout:
 
 
 PLAIN = Layout()
-"""The layout of fields that do not specify one."""
+"""The layout of a field that does not specify one."""
 
 
 def split_annotation(annotation: Any) -> tuple[Any, list[Layout]]:
@@ -198,16 +198,16 @@ def split_annotation(annotation: Any) -> tuple[Any, list[Layout]]:
     """
     if get_origin(annotation) is not Annotated:
         return annotation, []
-    kind, *beside = get_args(annotation)
-    return kind, [each for each in beside if isinstance(each, Layout)]
+    kind, *metadata = get_args(annotation)
+    return kind, [each for each in metadata if isinstance(each, Layout)]
 
 
 def refusal_of_layouts(layouts: list[Layout], depth: int, is_edge: bool) -> str:
-    """Return why a field of this depth cannot have these layouts, or ""."""
+    """Return the reason why a field of this depth cannot have these layouts, or ""."""
     if len(layouts) > 1:
-        return f"has {len(layouts)} layouts; a field has one"
+        return f"has {len(layouts)} layouts, but may have only one"
     if layouts and depth == 0:
-        return f"is one element, which has no {layouts[0]!r}"
+        return f"is one element, which cannot have {layouts[0]!r}"
     is_list = layouts and isinstance(layouts[0].vector, VectorListLayout)
     if is_list and (depth != 2 or not is_edge):
         return f"is not a list of edges, as {layouts[0]!r} needs"
@@ -215,7 +215,7 @@ def refusal_of_layouts(layouts: list[Layout], depth: int, is_edge: bool) -> str:
 
 
 def profiler_layout(layout: Layout, rank: int, dim: int) -> ProfilerVectorLayout:
-    """Return how the vectors of a dimension are stored; a list itself is a pointer and a count.
+    """Return the layout of the vectors of a dimension; a list itself is a pointer and a count.
 
     >>> profiler_layout(Layout(VectorLayout.ONE_PTR), rank=2, dim=1)
     <ProfilerVectorLayout.ONE_PTR: 'pointer'>
@@ -230,7 +230,7 @@ def profiler_layout(layout: Layout, rank: int, dim: int) -> ProfilerVectorLayout
 
 
 def profiler_list_layout(layout: Layout, rank: int) -> ProfilerVectorListLayout:
-    """Return how a list of vectors is stored in one descriptor, if it is.
+    """Return the layout of a list of vectors in one descriptor, if it has one.
 
     >>> profiler_list_layout(Layout(VectorListLayout.COMPACT_DELTAN), rank=2)
     <ProfilerVectorListLayout.DELTAN: 'a pointer, and for each vector an offset and a count, ...'>
@@ -273,7 +273,7 @@ class Elements(Generic[K_co]):
         raise NotImplementedError
 
     def lanes(self, first: int, count: int = 64) -> Lanes:
-        """Return elements from `first` on; without `count`, 64 or as many as there are."""
+        """Return elements from `first` on: `count`, or without it up to 64."""
         raise NotImplementedError
 
     def set_lanes(self, first: int, value: Lanes) -> None:
@@ -348,7 +348,7 @@ class Field:
     """One declared field of a vertex class.
 
     Attributes:
-        element: its element type; `ElementType` itself if that is a type variable.
+        element: its element type, or `ElementType` itself for a type variable.
         depth: 0 scalar, 1 vector, 2 list of vectors.
         variable: the type variable, in a template.
         is_edge: whether it connects a tensor.
@@ -371,7 +371,7 @@ class Field:
     is_implicit: bool = attribute(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # These are read for every field of every vertex, so they are computed once.
+        # This is read for every field of every vertex, so it is computed once.
         object.__setattr__(self, "is_edge", self.role != "state")
         object.__setattr__(self, "reads", self.role in ("input", "inout"))
         object.__setattr__(self, "writes", self.role in ("output", "inout"))
@@ -393,8 +393,8 @@ class Field:
 def with_metadata(cls: type, fields: Iterable[Field]) -> Mapping[str, Field]:
     """Return fields by name, those of QUARTER followed by an edge for their metadata.
 
-    Such an edge is read-only, whatever the role of the field, and is connected with it.  Raises
-    `VertexDefinitionError` for a State of QUARTER, which could not have metadata.
+    Such an edge is read-only for every role of the field, and is connected together with it.
+    Raises `VertexDefinitionError` for a State of QUARTER, which cannot have metadata.
 
     >>> from poplite.types import QUARTER
     >>> list(with_metadata(type("V", (), {}), [Field("x", "output", QUARTER, 1)]))
@@ -408,7 +408,7 @@ def with_metadata(cls: type, fields: Iterable[Field]) -> Mapping[str, Field]:
         if not field.is_edge:
             raise definition_error(
                 cls,
-                f"field '{field.name}' is State of {field.element!r}, and state has no metadata",
+                f"field '{field.name}' is State of {field.element!r}, but state has no metadata",
                 f"declare {field.name}: Input[...] and connect a constant",
                 found=f"declared: {field}",
             )
@@ -418,7 +418,7 @@ def with_metadata(cls: type, fields: Iterable[Field]) -> Mapping[str, Field]:
 
 
 def definition_error(cls: type, what: str, fix: str, *, found: str = "") -> VertexDefinitionError:
-    """Return the error of an invalid vertex class, at the user's line."""
+    """Return the error for an invalid vertex class, at the user's line."""
     what = f"vertex class '{cls.__name__}': {what}"
     return VertexDefinitionError(what, found=found, fix=fix)
 
@@ -430,7 +430,7 @@ def definition_error(cls: type, what: str, fix: str, *, found: str = "") -> Vert
 ShapeKind = Literal["nothing", "length", "rows", "value"]
 
 WORDS: dict[ShapeKind, int] = {"nothing": 0, "length": 1, "rows": 2, "value": 1}
-"""Number of words of each kind; those of "rows" are the number of rows, and of all elements."""
+"""Number of words of each kind; "rows" has the numbers of rows and of all elements."""
 
 
 @frozen(eq=False)
@@ -472,6 +472,6 @@ def shape_kind(field: Field) -> ShapeKind:
     """Return the kind of words that a shape has for a field."""
     if field.depth:
         return "rows" if field.depth == 2 else "length"
-    # An integer may be the number of iterations of a loop.
+    # An integer may be the number of iterations of a loop, so it is part of the shape.
     is_number = field.variable is None and field.element.dtype.kind != "f"
     return "value" if is_number and not field.is_edge else "nothing"

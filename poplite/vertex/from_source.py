@@ -1,17 +1,17 @@
-r"""Vertex classes made without a class statement: from a text, or only from their fields.
+r"""Vertex classes without a class statement: from source text, or only from their fields.
 
     vertex_from_source("import poplite as pl\nclass Double(pl.Vertex): ...", "Double")
 
-The text is run as a separate module.  It is registered as source text, under a name that is not a
-file's, so that the checks of `compute`, messages and tracebacks can show its lines::
+The text is run as a separate module.  It is registered with `linecache`, under a name that is not
+that of a file, so that the checks of `compute`, messages and tracebacks can show its lines::
 
     <poplite Double 3f2a91c0>:7
 
-Equal texts give the same class, as long as anything refers to it.
+Equal texts give the same class, as long as it is referenced.
 
-A saved graph contains the names of its vertex classes, their fields and digests of their code, not
-the code itself.  If a class is missing, one with the same fields replaces it: connections can be
-drawn and queried, but nothing can be compiled (`poplite.vertex.compute` refuses).
+A saved graph contains the names of its vertex classes, their fields and digests of their code, but
+not the code itself.  If a class is missing, one with the same fields replaces it: connections can
+be drawn and queried, but `poplite.vertex.compute` does not compile it.
 
     >>> from poplite.types import FLOAT
     >>> cls = stand_in("Scale", "heat", [Field("x", "inout", FLOAT, 1)], why="is not there")
@@ -37,11 +37,11 @@ from poplite.vertex.vertex import MultiVertex, Vertex
 
 
 def vertex_from_source(text: str, name: str) -> type[Vertex]:
-    """Make a vertex class from the text of a module.
+    """Create a vertex class from the source text of a module.
 
     The text is executed and can do anything that Python can, so it should come from the program
-    itself. Executables with such a class are saved like others; loading them executes nothing from
-    the file, so the class must have been made from the same text before.
+    itself. Executables with such a class are saved like others. Loading them does not execute
+    code from the file, so the class must first be created from the same text.
 
     Args:
         text: the text of a module: its imports, constants, functions, and the class.
@@ -82,12 +82,12 @@ def vertex_from_source(text: str, name: str) -> type[Vertex]:
 
 
 def made_from_source(text: str, name: str, shown: str) -> type[Vertex]:
-    """Make a vertex class from the text of a module; `shown` is its name in messages, if any.
+    """Create a vertex class from the text of a module; `shown` is its name in messages, or "".
 
     Its qualified name is the one in the text, which files and C++ use.
     """
     with _lock:
-        known = _made.get((text, name))
+        known = _classes.get((text, name))
         if known is not None:
             return known
         file = _file_of(text, name, shown)
@@ -101,36 +101,36 @@ def made_from_source(text: str, name: str, shown: str) -> type[Vertex]:
             cls.__name__ = shown
             _generated.add(cls)
         weakref.finalize(cls, linecache.cache.pop, file, None)
-        _made[text, name] = cls
+        _classes[text, name] = cls
         return cls
 
 
 def is_generated(cls: type[Vertex]) -> bool:
-    """Return whether poplite generated a class, with a name to show."""
+    """Return whether poplite generated a class with a name for messages."""
     return cls in _generated
 
 
 _generated: weakref.WeakSet[type[Vertex]] = weakref.WeakSet()
 
-_made: weakref.WeakValueDictionary[tuple[str, str], type[Vertex]] = weakref.WeakValueDictionary()
-"""The classes made, by text and name."""
+_classes: weakref.WeakValueDictionary[tuple[str, str], type[Vertex]] = weakref.WeakValueDictionary()
+"""The classes created so far, by text and name."""
 
 _lock = RLock()
-"""Held while a class is made, so that two threads make only one; reentrant for nested calls."""
+"""Held while a class is created, so that threads share it; reentrant, as calls can nest."""
 
 
 def _file_of(text: str, name: str, shown: str) -> str:
     """Return the unique file name of a text in messages."""
     if shown and f"<poplite {shown}>" not in linecache.cache:
         return f"<poplite {shown}>"
-    import hashlib  # 3 ms, which programs without such classes do without
+    import hashlib  # here, as it takes 3 ms and few programs have such classes
 
     digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
     return f"<poplite {shown or name} {digest[:16]}>"
 
 
 def _class_of(text: str, name: str, file: str) -> type[Vertex]:
-    # No module of that name is imported, and `here()` takes it for the user's.
+    # No module of that name is imported, and `here()` treats it as the user's code.
     names: dict[str, object] = {"__name__": file, "__file__": file}
     try:
         exec(_compiled(text, name, file), names)
@@ -140,9 +140,9 @@ def _class_of(text: str, name: str, file: str) -> type[Vertex]:
         frames = traceback.walk_tb(error.__traceback__)
         line = [number for frame, number in frames if frame.f_code.co_filename == file][-1]
         raise VertexDefinitionError(
-            f"vertex_from_source '{name}': running the text fails: {clipped(error, 200)}",
+            f"vertex_from_source '{name}': running the text failed: {clipped(error, 200)}",
             found=f"{_shown(text, file, line)}",
-            fix="the text is a module: it imports what it uses",
+            fix="write a complete module, with imports of all names that it uses",
         ) from error
     found = names.get(name)
     if isinstance(found, type) and found.__module__ == file:
@@ -167,7 +167,7 @@ def _compiled(text: str, name: str, file: str) -> CodeType:
     except (SyntaxError, ValueError) as error:  # ValueError: a null character
         line = getattr(error, "lineno", None) or 1
         raise VertexDefinitionError(
-            f"vertex_from_source '{name}': the text is not Python: "
+            f"vertex_from_source '{name}': the text is not valid Python: "
             f"{getattr(error, 'msg', None) or error}",
             found=_shown(text, file, line),
         ) from None
@@ -182,7 +182,7 @@ def _shown(text: str, file: str, line: int) -> str:
 # -- classes with known fields only ----------------------------------------------------------------
 
 
-_WHY, _SAVED = "@why_missing", "@saved_as"  # no identifiers, so no name hides them
+_WHY, _SAVED = "@why_missing", "@saved_as"  # not identifiers, so no user's name can hide them
 
 _BY_ROLE: dict[str, Any] = {role: cls for cls, role in ROLES.items()}
 
@@ -196,10 +196,10 @@ def stand_in(
     why: str,
     saved: Any = None,
 ) -> type[Vertex]:
-    """Return a class with these fields; `why` says why it replaces another.
+    """Return a class with these fields; `why` is the reason for replacing another class.
 
-    `saved` is the file's record of the original class, and is saved again for this one.  Raises
-    VertexDefinitionError for invalid fields.
+    `saved` is the record of the original class in the file, which is saved again for this one.
+    Raises VertexDefinitionError for invalid fields.
     """
     base = MultiVertex if is_multi else Vertex
     own = [f for f in fields if not f.is_implicit and f != base.fields.get(f.name)]
@@ -222,13 +222,13 @@ def stand_in(
 
 
 def why_missing(cls: type[Vertex]) -> str | None:
-    """Return why a class replaces a missing one; None for ordinary classes."""
+    """Return the reason why a class replaces a missing one, or None for ordinary classes."""
     why: str | None = vars(cls).get(_WHY)
     return why
 
 
 def saved_as(cls: type[Vertex]) -> Any:
-    """Return the file's record of the class that this one replaces."""
+    """Return the record in the file of the class that this one replaces."""
     return vars(cls)[_SAVED]
 
 

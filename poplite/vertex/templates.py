@@ -5,11 +5,11 @@
         ...
 
     Add[FLOAT]                              a vertex class with x: Input[Vector[FLOAT]]
-    class Scaled(Add[T])                    a template again, with more fields
+    class Scaled(Add[T])                    another template, with more fields
     class FloatAdd(Add[FLOAT])              a vertex class like any other
 
-The class for given element types is made once, derives from its template and shares its
-`compute`; the compiler and the interpreter see only such classes.  A type variable accepts the
+The class for particular element types is created once, derives from its template and shares its
+`compute`; the compiler and the interpreter use only such classes.  A type variable accepts the
 types that its bound and its constraints allow, `TypeVar("T", FLOAT, INT)`.
 """
 
@@ -35,14 +35,14 @@ ElementClass = type[ElementType[Any]]
 def parameters(cls: type[Vertex]) -> tuple[TypeVar, ...]:
     """Return the type variables of a class that is being defined.
 
-    They are those that it declares with `Generic[T]`, otherwise those of its base template.  Raises
-    `VertexDefinitionError` for one that allows no element type.
+    These are the ones that it declares with `Generic[T]`, otherwise those of its base template.
+    Raises `VertexDefinitionError` for one that allows no element type.
     """
     originals = vars(cls).get("__orig_bases__")
     if originals is None:
         inherited = (base.type_variables for base in _vertex_bases(cls))
         return next((variables for variables in inherited if variables), ())
-    # Not `cls.__parameters__`, which `Generic` sets last if it comes before Vertex.
+    # Not `cls.__parameters__`, which `Generic` sets last if it precedes Vertex.
     own = [get_args(base) for base in originals if get_origin(base) is Generic]
     of_bases = (
         () if isinstance(base, type) else getattr(base, "__parameters__", ()) for base in originals
@@ -53,7 +53,7 @@ def parameters(cls: type[Vertex]) -> tuple[TypeVar, ...]:
             raise definition_error(
                 cls,
                 f"{variable} is not a TypeVar",
-                "name each type: class V(Vertex, Generic[T, U])",
+                "use one type variable for each type: class V(Vertex, Generic[T, U])",
             )
         _check_bounds(cls, variable)
     return declared
@@ -74,8 +74,8 @@ def inherited_fields(cls: type[Vertex]) -> Iterator[Field]:
 def mixin_arguments(cls: type[Vertex]) -> dict[type, dict[TypeVar, Any]]:
     """Return the arguments of generic bases that are not vertex classes, by base and type variable.
 
-    For a base `Row[FLOAT]`, FLOAT replaces the T of `class Row(Generic[T])`, and that of the bases
-    of Row.
+    For a base `Row[FLOAT]`, FLOAT replaces the T of `class Row(Generic[T])`, and of the bases of
+    Row.
     """
     found: dict[type, dict[TypeVar, Any]] = {}
     waiting: list[tuple[type, dict[TypeVar, Any]]] = [(cls, {})]
@@ -98,22 +98,22 @@ def mixin_arguments(cls: type[Vertex]) -> dict[type, dict[TypeVar, Any]]:
 def specialise(cls: type[Vertex], arguments: Sequence[Any]) -> Any:
     """Return `cls[arguments]`, see `Vertex.__class_getitem__`.
 
-    For element types this is a vertex class, always the same one for the same types; if all
-    arguments are type variables, it is the alias of `typing`, from which a class can derive.
+    For element types this is a vertex class, always the same one for the same types. If all
+    arguments are type variables, it is an alias of `typing`, from which a class can derive.
     """
     variables = cls.type_variables
     names = ", ".join(variable.__name__ for variable in variables)
     if not variables:
         raise definition_error(
             cls,
-            f"it is not a template, but is given {_list(arguments)}",
-            f"use {cls.__name__} as it is; class V(Vertex, Generic[T]) is a template",
+            f"it is not a template, so it cannot have the arguments {_list(arguments)}",
+            f"use {cls.__name__} without them, or declare class V(Vertex, Generic[T])",
         )
     if len(arguments) != len(variables):
         raise definition_error(
             cls,
             f"{amount(len(variables), 'element type')} needed for {names}, "
-            f"but {len(arguments)} given: {_list(arguments)}",
+            f"but {len(arguments)} passed: {_list(arguments)}",
             example(cls),
         )
     open_ones = [argument for argument in arguments if isinstance(argument, TypeVar)]
@@ -122,13 +122,13 @@ def specialise(cls: type[Vertex], arguments: Sequence[Any]) -> Any:
     if open_ones:
         raise definition_error(
             cls,
-            f"{_list(arguments)} leaves {spelled(open_ones[0])} open and not the others",
-            f"element types for all of {names}, or for none",
+            f"{_list(arguments)} has the type variable {spelled(open_ones[0])} and element types",
+            f"pass element types for all of {names}, or for none",
         )
     pairs = zip(variables, arguments, strict=True)
     elements = tuple(_argument(cls, variable, argument) for variable, argument in pairs)
     if elements not in cls._specialised:
-        cls._specialised[elements] = _make(cls, elements)
+        cls._specialised[elements] = _new_class(cls, elements)
     return cls._specialised[elements]
 
 
@@ -139,36 +139,36 @@ def example(cls: type[Vertex]) -> str:
 
 
 def refusal(variable: TypeVar, element: ElementClass) -> str:
-    """Return why a type variable cannot be an element type, or "".
+    """Return the reason why a type variable cannot be an element type, or "".
 
     >>> from poplite.types import BOOL, FLOAT, INT
     >>> refusal(TypeVar("T", FLOAT, INT), BOOL)
-    'T is one of FLOAT, INT'
+    'T must be one of FLOAT, INT'
     """
     if _admits(variable, element):
         return ""
-    return f"{variable.__name__} is one of {', '.join(map(repr, allowed_elements(variable)))}"
+    return f"{variable.__name__} must be one of {', '.join(map(repr, allowed_elements(variable)))}"
 
 
 def _list(arguments: Sequence[Any]) -> str:
     return f"[{', '.join(map(spelled, arguments))}]"
 
 
-def _make(cls: type[Vertex], elements: tuple[ElementClass, ...]) -> type[Vertex]:
+def _new_class(cls: type[Vertex], elements: tuple[ElementClass, ...]) -> type[Vertex]:
     suffix = _list(elements)
     namespace = {
         "__module__": cls.__module__,
         "__qualname__": cls.__qualname__ + suffix,
         "__doc__": cls.__doc__,
     }
-    made: type[Vertex] = new_class(
+    new: type[Vertex] = new_class(
         cls.__name__ + suffix, (cls,), exec_body=lambda body: body.update(namespace)
     )
     binding = dict(zip(cls.type_variables, elements, strict=True))
     fields = (_bound(field, binding) for field in cls.fields.values())
-    made.fields = with_metadata(made, fields)
-    made.type_variables, made.location = (), cls.location
-    return made
+    new.fields = with_metadata(new, fields)
+    new.type_variables, new.location = (), cls.location
+    return new
 
 
 def _bound(field: Field, binding: Mapping[TypeVar, Any]) -> Field:
@@ -206,9 +206,10 @@ def _check_bounds(cls: type[Vertex], variable: TypeVar) -> None:
     limits = variable.__constraints__ or (variable.__bound__,)
     raise definition_error(
         cls,
-        f"type variable {variable.__name__} is limited to {', '.join(map(spelled, limits))}",
-        'TypeVar("T", FLOAT, INT), or TypeVar("T", bound=ElementType[Any])',
-        found="its bound and constraints are element types",
+        f"type variable {variable.__name__} is limited to {', '.join(map(spelled, limits))}, "
+        "which allows no element type",
+        'use TypeVar("T", FLOAT, INT), or TypeVar("T", bound=ElementType[Any])',
+        found="its bound and constraints must be element types",
     )
 
 

@@ -1,4 +1,4 @@
-"""Vertex classes: fields as annotations, work in `compute`.
+"""Vertex classes: annotations declare fields, and `compute` is the work.
 
 A vertex is written once, as a Python class::
 
@@ -14,10 +14,10 @@ A vertex is written once, as a Python class::
 `Input`, `Output` and `InOut` connect tensors: `Input[T]` is a scalar edge, `Input[Vector[T]]` one
 edge of many elements, `Input[Vector[Vector[T]]]` a list of edges, each with its own length.
 `State[T]` and `State[Vector[T]]` are values passed to `add_vertex`.  An element type may also be
-written as a NumPy type (`Input[np.float32]`), whose numbers type checkers do not know inside
-`compute`.
+written as a NumPy type (`Input[np.float32]`); type checkers do not know the type of its numbers
+inside `compute`.
 
-The memory layout of a vector is given with its type: `Annotated[Input[Vector[FLOAT]],
+The memory layout of a vector is written with its type: `Annotated[Input[Vector[FLOAT]],
 Layout(VectorLayout.SHORT_SPAN)]` (`poplite.vertex.fields`).
 
 Annotations may be strings, in quotes or with `from __future__ import annotations`.  They are
@@ -30,14 +30,13 @@ resolved when the class is created, in the scopes of the class statement::
             x: "Input[Row]"
 
 A class with type variables, `class Axpy(Vertex, Generic[T])`, is a template: `Axpy[FLOAT]` is a
-vertex class.  The `compute` of a `MultiVertex` runs once for each worker of the tile. A class may
-want fields in different memories, `constraints = ("elem(*x) != elem(*y)",)`.  A load and a store of
-different memory elements can then be issued together.  What a vertex computes does not depend on
+vertex class.  The `compute` of a `MultiVertex` runs once for each worker of the tile. A class can
+require fields in different memories, `constraints = ("elem(*x) != elem(*y)",)`.  A load and a store
+in different memory elements can then be issued together.  The results of a vertex do not depend on
 it.
 
-
 Rows that are scattered over memory are copied to be contiguous before a vertex reads them.  If the
-class declares its rows, they are read in place, with another stride.
+class declares its rows, they are read in place, with a different stride.
 
 Sources: Poplar user guide, "Understanding vertices" and "Memory constraints".
 """
@@ -218,11 +217,11 @@ def parsed_constraints(
 ) -> tuple[Constraint, ...]:
     """Check and return the memory constraints of a vertex class; `texts` is its `constraints`.
 
-    Raises `MemoryElemConstraintsError` for text that is not a constraint, or names something other
-    than an edge of the class.
+    Raises `MemoryElemConstraintsError` for text that is not a constraint, or refers to something
+    other than an edge of the class.
     """
     if isinstance(texts, str) or not isinstance(texts, Iterable):
-        raise _refused(name, f"constraints is {clipped(texts)}, not a tuple of texts")
+        raise _refused(name, f"constraints is {clipped(texts)}, not a tuple of strings")
     return tuple(_parsed(name, text, fields) for text in texts)
 
 
@@ -237,14 +236,14 @@ def _parsed(name: str, text: object, fields: Mapping[str, Field]) -> Constraint:
         declared = fields.get(field)
         if declared is None:
             guess = did_you_mean(field, fields)
-            raise _refused(name, f"{text!r} names field {field!r}, but there is none{guess}")
+            raise _refused(name, f"{text!r} refers to {field!r}, which is not a field{guess}")
         if not declared.is_edge or len(found) != max(declared.depth, 1):
             needed = "an edge" if not declared.is_edge else f"{'*' * max(declared.depth, 1)}{field}"
             raise _refused(
-                name, f"{text!r} says {found}{field}, where {needed} is needed", f"{declared}"
+                name, f"{text!r} contains {found}{field}, where {needed} is needed", f"{declared}"
             )
     if first == second:
-        raise _refused(name, f"{text!r} keeps field {first!r} apart from itself")
+        raise _refused(name, f"{text!r} compares field {first!r} with itself")
     return Constraint(memory, first, second)
 
 
@@ -252,7 +251,7 @@ def _refused(name: str, what: str, declared: str = "") -> MemoryElemConstraintsE
     return MemoryElemConstraintsError(
         f"vertex class '{name}': {what}",
         found=f"declared {declared}" if declared else "",
-        fix='constraints = ("elem(*x) != elem(*y)", "region(*x) != region(*y)")',
+        fix='write constraints = ("elem(*x) != elem(*y)", "region(*x) != region(*y)")',
     )
 
 
@@ -266,10 +265,10 @@ if TYPE_CHECKING:
 else:
 
     class VertexMeta(abc.ABCMeta):
-        """The type of vertex classes; those made from templates are pickled as `Scale[FLOAT]`.
+        """The type of vertex classes; those of templates are pickled as `Scale[FLOAT]`.
 
         It is an ABCMeta so that an abstract base class can be a mixin. Otherwise it behaves like
-        `type`: no frame of `abc` is involved in creating a class, and `isinstance` is faster.
+        `type`: creating a class has no stack frame of `abc`, and `isinstance` is faster.
         """
 
         __new__ = type.__new__
@@ -280,8 +279,8 @@ else:
 def _pickled(cls: type) -> str | tuple[Callable[..., type], tuple[Any, ...]]:
     """Return the name by which a class can be found, or the template and the element types."""
     template = cls.__bases__[0]
-    for elements, made in getattr(template, "_specialised", {}).items():
-        if made is cls:
+    for elements, specialised in getattr(template, "_specialised", {}).items():
+        if specialised is cls:
             return specialise, (template, elements)
     return cls.__qualname__
 
@@ -294,13 +293,13 @@ class Vertex(metaclass=VertexMeta):
 
     Subclasses annotate fields and define `compute(self) -> None`.  They inherit the fields of their
     bases, including bases that are not vertex classes; one without `compute` is only a base.
-    A field that a class itself declares replaces a base's field of that name.  Class attributes
-    without annotation that are numbers serve as constants inside `compute`.  The result of a
-    `compute(self) -> bool` goes into the result of `Execute(compute_set, result)`.
+    A field that a class itself declares replaces a base's field of the same name.  Numbers that are
+    class attributes without annotation are constants inside `compute`.  The result of a
+    `compute(self) -> bool` is combined into the result of `Execute(compute_set, result)`.
 
     A `cycles(self, target) -> int` returns the cost of a vertex: slots of the worker that runs it,
-    or, for a `MultiVertex`, cycles of its tile.  It is ordinary Python and never compiled; `self`
-    has lengths and the integers of state, but no data.
+    or, for a `MultiVertex`, cycles of its tile.  It is ordinary Python and is never compiled;
+    `self` has lengths and the integers of state, but no data.
 
     Raises:
         VertexDefinitionError: at class creation, for an invalid field, `compute` or `cycles`.
@@ -318,7 +317,7 @@ class Vertex(metaclass=VertexMeta):
     """Declared fields by name, in the order of declaration, bases first."""
 
     type_variables: ClassVar[tuple[TypeVar, ...]] = ()
-    """The type variables of a template; () for any other vertex class."""
+    """The type variables of a template, or () for any other vertex class."""
 
     constraints: ClassVar[Sequence[str]] = ()
     """Memory constraints, such as `"elem(*x) != elem(*y)"`."""
@@ -327,7 +326,7 @@ class Vertex(metaclass=VertexMeta):
     """`constraints` as data."""
 
     strided_rows: ClassVar[StridedRows | None] = None
-    """The field that has rows at a stride, so that engines need not copy them together."""
+    """The field with rows at a stride, so that engines need not copy them to be contiguous."""
 
     location: ClassVar[SourceLocation]
     """Where the class was defined."""
@@ -351,13 +350,16 @@ class Vertex(metaclass=VertexMeta):
         super().__init_subclass__()  # Generic's, which finds the type variables
         for name in ("fields", "location", "memory_constraints", "type_variables"):
             if name in vars(cls):  # it would be overwritten
-                raise definition_error(cls, f"name '{name}' is reserved", f"call it 'own_{name}'")
+                fix = f"rename it to 'own_{name}'"
+                raise definition_error(cls, f"name '{name}' is reserved", fix)
         cls.location, cls._specialised = here(), {}
         cls.type_variables = parameters(cls)
         if cls.type_variables and Generic in cls.__mro__[: cls.__mro__.index(Vertex)]:
-            raise definition_error(cls, "Generic comes before Vertex", _vertex_first(cls))
+            raise definition_error(cls, "Generic precedes Vertex", _vertex_first(cls))
         if cls.__init__ is not object.__init__:
-            raise definition_error(cls, "a vertex has no __init__", "declare fields instead")
+            raise definition_error(
+                cls, "a vertex class cannot define __init__", "declare fields instead"
+            )
         frame = sys._getframe(1)
         own = dict(annotations_of(cls, cls, frame))
         fields = _fields_of_bases(cls, own, frame)
@@ -371,9 +373,11 @@ class Vertex(metaclass=VertexMeta):
         check_faster_methods(cls, cls._arguments, has_compute)
 
     def __new__(cls, *args: object, **kwargs: object) -> Vertex:
-        """Refuse: vertices are added to a graph."""
+        """Raise an error: vertices are added to a graph."""
         raise definition_error(
-            cls, "a vertex is not made by calling its class", "graph.add_vertex(cs, V, tile=0, ...)"
+            cls,
+            "a vertex is not created by calling its class",
+            "use graph.add_vertex(cs, V, tile=0, ...)",
         )
 
     def __class_getitem__(cls, arguments: Any) -> Any:
@@ -408,9 +412,9 @@ def field_of(cls: type[Vertex], name: str) -> Field:
     found = "declared: " + (", ".join(str(f) for f in cls.fields.values()) or "no fields")
     if not isinstance(name, str):
         raise ElementTypeError(
-            f"'{cls.__name__}': a field is asked for by its name, not by {clipped(name)}",
+            f"'{cls.__name__}': {clipped(name)} is not the name of a field",
             found=found,
-            fix="vertex['x'], and vertex['x'][2] for a row of a list of edges",
+            fix="use vertex['x'], or vertex['x'][2] for a row of a list of edges",
         )
     raise UnknownField(
         f"'{cls.__name__}' has no field '{name}'{did_you_mean(name, cls.fields)}",
@@ -444,7 +448,7 @@ def dtype_of(cls: type[Vertex], name: str) -> np.dtype[Any]:
         raise ElementTypeError(
             f"the element type of '{name}' of {cls.__name__} is not known",
             found=f"{cls.__name__} is a template",
-            fix=f"name the type: {example(cls)}.reference(...)",
+            fix=f"specify the type: {example(cls)}.reference(...)",
         )
     return np.dtype(field.element.dtype)
 
@@ -455,7 +459,7 @@ def _fields_of_bases(
     """Return the fields of all bases of a class by name, those of vertex classes first.
 
     `own` are the annotations of the class itself, which override declarations in bases.
-    Raises `VertexDefinitionError` if two bases declare a field differently, and neither derives
+    Raises `VertexDefinitionError` if two bases declare a field differently and neither derives
     from the other.
     """
     fields = {field.name: field for field in inherited_fields(cls)}
@@ -470,16 +474,16 @@ def _fields_of_bases(
             if known != field and not issubclass(mixin, owners.get(name, cls)):
                 raise definition_error(
                     cls,
-                    f"its bases declare field '{name}' in two ways",
-                    f"declare '{name}' in {cls.__name__} itself, or in one of them",
-                    found=f"{mixin.__name__} has {field}, another base {known}",
+                    f"its bases declare field '{name}' differently",
+                    f"declare '{name}' in {cls.__name__} itself, or in only one base",
+                    found=f"{mixin.__name__} has {field}, another base has {known}",
                 )
             fields[name], owners[name] = field, mixin
     return fields
 
 
 def _check_nothing_hides(cls: type[Vertex], fields: Mapping[str, Field]) -> None:
-    """Refuse a class attribute that hides a field of one of the bases."""
+    """Reject a class attribute that hides a field of one of the bases."""
     for name, field in fields.items():
         for base in cls.__mro__:
             if name in vars(base):
@@ -487,7 +491,7 @@ def _check_nothing_hides(cls: type[Vertex], fields: Mapping[str, Field]) -> None
                 raise definition_error(
                     cls,
                     f"'{value}' hides field '{name}'",
-                    f"drop it, or call it 'own_{name}'",
+                    f"remove it, or rename it to 'own_{name}'",
                     found=f"field {field}; class {base.__name__} has {value}",
                 )
             if name in inspect.get_annotations(base):
@@ -522,7 +526,7 @@ def _mixins(cls: type[Vertex]) -> Iterator[type]:
 
 
 def _is_meant_as_field(annotation: Any) -> bool:
-    """Distinguish the fields of a mixin from annotations that only its own methods use."""
+    """Return whether a mixin's annotation declares a field; its methods may use others."""
     inner, _ = split_annotation(annotation)
     kind = get_origin(inner) or inner
     return _role(annotation) is not None or (isinstance(kind, type) and issubclass(kind, FieldKind))
@@ -542,24 +546,25 @@ def _field(
 ) -> Field:
     """Return the field that an annotation in `owner`, the class or a mixin of it, declares.
 
-    `arguments` are the values that the class gives to the owner's type variables.
+    `arguments` are the values of the owner's type variables in the class.
     """
     role = _role(annotation)
     annotation, layouts = split_annotation(annotation)
     if role is None:
         raise definition_error(
             cls,
-            f"field '{name}' is annotated {spelled(annotation)}",
-            "Input[...], Output[...], InOut[...] or State[...]; constants need no annotation",
+            f"field '{name}' has the annotation {spelled(annotation)}, which is not valid",
+            "use Input[...], Output[...], InOut[...] or State[...]; constants need no annotation",
         )
     if name in RESERVED_NAMES or name in Vertex.__dict__ or name.startswith("__"):
-        raise definition_error(cls, f"field name '{name}' is reserved", f"call it '{name}_value'")
+        fix = f"rename it to '{name}_value'"
+        raise definition_error(cls, f"field name '{name}' is reserved", fix)
     if name in vars(owner):
         default = clipped(vars(owner)[name], 60)
         raise definition_error(
             cls,
-            f"field '{name}' is given {default}, but fields have no defaults",
-            f"give the value to add_vertex, or drop the annotation to make '{name}' a constant",
+            f"field '{name}' has the default {default}, but fields cannot have defaults",
+            f"pass the value to add_vertex, or remove the annotation to make '{name}' a constant",
         )
     inner, depth = (get_args(annotation) or (None,))[0], 0
     while get_origin(inner) is Vector:
@@ -570,21 +575,22 @@ def _field(
     if depth > limit:
         raise definition_error(
             cls,
-            f"field '{name}' nests Vector {depth} deep; at most {limit} here",
+            f"field '{name}' has {depth} nested Vectors, but the maximum here is {limit}",
             "connect a list of 1-D tensors to Vector[Vector[T]]",
         )
     layout = layouts[0] if layouts else PLAIN
     why = refusal_of_layouts(layouts, depth, is_edge=role != "state")
     if why:
         form = "Annotated[Input[Vector[FLOAT]], Layout(VectorLayout.ONE_PTR, min_align=8)]"
-        raise definition_error(cls, f"field '{name}' {why}", f"{name}: {form}")
+        raise definition_error(cls, f"field '{name}' {why}", f"declare it like {name}: {form}")
     if inner in cls.type_variables:
         return Field(name, role, ElementType, depth, inner, layout)
     element = _element(cls, owner, name, role, inner)
     why = refusal(variable, element) if variable else ""
     if why:
-        what = f"field '{name}' of {owner.__name__} cannot be of {element!r}"
-        raise definition_error(cls, what, f"{owner.__name__} of another element type", found=why)
+        what = f"field '{name}' of {owner.__name__} cannot have type {element!r}"
+        fix = f"use {owner.__name__} with another element type"
+        raise definition_error(cls, what, fix, found=why)
     return Field(name, role, element, depth, layout=layout)
 
 
@@ -594,8 +600,10 @@ def _element(
     try:
         return element_type(inner)
     except ElementTypeError as error:
-        what = "nothing" if inner is None else f"{spelled(inner)}, which is not an element type"
-        fix = f"{name}: {ROLE_NAMES[role]}[FLOAT], or of Vector[FLOAT]"
+        what = "no element type"
+        if inner is not None:
+            what = f"{spelled(inner)}, which is not an element type"
+        fix = f"declare {name}: {ROLE_NAMES[role]}[FLOAT], or use Vector[FLOAT]"
         if isinstance(inner, TypeVar):
             what = f"{inner.__name__}, a type variable that the class does not declare"
             open_ones = getattr(owner, "__parameters__", ())
@@ -603,9 +611,7 @@ def _element(
             if owner is not cls and inner in open_ones:
                 fix = f"class {cls.__name__}(Vertex, {owner.__name__}"
                 fix += f"[{', '.join('FLOAT' for _ in open_ones)}])"
-        raise definition_error(
-            cls, f"field '{name}' holds {what}", fix, found=error.found
-        ) from None
+        raise definition_error(cls, f"field '{name}' has {what}", fix, found=error.found) from None
 
 
 def has_cycles(cls: type[Vertex]) -> bool:
@@ -618,7 +624,7 @@ def has_cycles(cls: type[Vertex]) -> bool:
 
 
 def has_compute(cls: type[Vertex]) -> bool:
-    """Return whether a vertex class or one of its bases has a `compute`; else it is only a base.
+    """Return whether a vertex class or one of its bases has a `compute`; if not, it is only a base.
 
     >>> has_compute(Vertex)
     False
@@ -635,37 +641,37 @@ def _check_compute(cls: type[Vertex]) -> None:
         what = f"compute is of type {type(compute).__name__}, not a function"
         raise definition_error(cls, what, _definition(cls))
     if compute.__code__.co_name == "<lambda>" or inspect.iscoroutinefunction(compute):
-        kind = "async" if inspect.iscoroutinefunction(compute) else "a lambda"
+        kind = "an async function" if inspect.iscoroutinefunction(compute) else "a lambda"
         raise definition_error(cls, f"compute is {kind}", _definition(cls))
     names = tuple(inspect.signature(compute).parameters)
     if names == cls._arguments:
         return
-    what = f"compute{inspect.signature(compute)} takes other arguments than "
+    what = f"compute{inspect.signature(compute)} has arguments other than "
     what += " and ".join(cls._arguments)
     fix = "declare State fields for values, and connect tensors to Input fields"
     if len(cls._arguments) == 2:
         fix = f"{_definition(cls)}, or derive it from Vertex"
     elif names == ("self", "worker"):
-        fix = f"class {cls.__name__}(MultiVertex), whose compute runs once for each worker"
+        fix = f"use class {cls.__name__}(MultiVertex), whose compute runs once for each worker"
     raise definition_error(cls, what, fix)
 
 
 def _check_cycles(cls: type[Vertex]) -> None:
     cycles = vars(cls).get("cycles")
-    if cycles is None:  # none of its own, or `cycles = None`, which drops the inherited one
+    if cycles is None:  # no definition, or `cycles = None`, which removes the inherited one
         return
-    fix = "def cycles(self, target) -> int: return 20 + 3 * len(self.x)"
+    fix = "write def cycles(self, target) -> int: return 20 + 3 * len(self.x)"
     if not inspect.isfunction(cycles):
         what = f"cycles is of type {type(cycles).__name__}, not a function"
         raise definition_error(cls, what, fix)
     if tuple(inspect.signature(cycles).parameters) != ("self", "target"):
-        what = f"cycles{inspect.signature(cycles)} takes other arguments than self and target"
+        what = f"cycles{inspect.signature(cycles)} has arguments other than self and target"
         raise definition_error(cls, what, fix)
 
 
 def _definition(cls: type[Vertex]) -> str:
     worker = ", worker: int" if len(cls._arguments) == 2 else ""
-    return f"def compute(self{worker}) -> None: ..."
+    return f"write def compute(self{worker}) -> None: ..."
 
 
 class MultiVertex(Vertex):
@@ -691,7 +697,7 @@ class MultiVertex(Vertex):
         num_workers: State[INT]
 
     def compute(self, worker: int) -> bool | None:
-        """Do one worker's share; overridden by every class.
+        """Do the work of one worker; overridden by every class.
 
         Args:
             worker: number of the worker, from 0 to `self.num_workers - 1`.
@@ -699,5 +705,5 @@ class MultiVertex(Vertex):
         raise NotImplementedError
 
 
-# The name is reserved, so no annotation can declare it; the graph sets it from its target.
+# The name is reserved, so an annotation cannot declare it; the graph sets it from its target.
 MultiVertex.fields = MappingProxyType({"num_workers": Field("num_workers", "state", INT, 0)})

@@ -7,9 +7,9 @@
 
 `view` defines the operations, `concatenation` joins views, `contiguous_runs` and `regions` find
 runs of addresses; `aliases` decides which views share elements by the number theory of strided
-sets, for many sets at once as arrays; `address_sets` sorts elements by address; `equality` decides
-which views show the same elements; `operations` finds the expression that makes a view.  The
-arithmetic of digits is in `poplite.arrays.series`.
+sets, with arrays for many sets at once; `address_sets` sorts elements by address; `equality`
+decides which views have the same elements; `operations` finds the expression that creates a view.
+The arithmetic of digits is in `poplite.arrays.series`.
 """
 
 from poplite.arrays.intervals import Interval as Interval, Intervals as Intervals

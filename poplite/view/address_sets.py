@@ -1,7 +1,7 @@
 """Sets of elements by address: strided if the digits of a view allow it, else lists of runs.
 
-If a view never shows an element twice and its strides nest, then its digits, sorted by descending
-stride, give the memory order.  The position in the tensor has strides of its own::
+If a view contains no element twice and its strides nest, then its digits, sorted by descending
+stride, give the memory order.  The position in the tensor has separate strides::
 
     (3, 4) transposed, flattened      digits (extent, address step, position step)
     in tensor order                   (4, 1, 3) (3, 4, 1)
@@ -27,7 +27,8 @@ from poplite.view.contiguous_runs import runs
 from poplite.view.view import NOWHERE, Storage, View
 
 # -- strided sets ----------------------------------------------------------------------------------
-# Sets of integers base + x0*s0 + x1*s1 + ..., 0 <= xi < ei.  Does one repeat a number? Do two meet?
+# For sets of integers base + x0*s0 + x1*s1 + ..., 0 <= xi < ei: does a set contain a number twice,
+# and do two sets share a number?
 #
 # Both are the same question: does a bounded sum reach a target (a bounded Diophantine
 # equation, hard in general, nearly always easy in practice)?  Answers are exact, and the cheapest
@@ -36,14 +37,14 @@ from poplite.view.view import NOWHERE, Storage, View
 #
 #     strides 7, 4, extents 3, 4     sums of the set {0, 4, 8, 12} shifted by 0, 7, 14
 #
-# A question that is too large for both is refused, never guessed.  Source of the problem and its
-# search: NumPy's `shares_memory` manual page and `mem_overlap.c`.
+# A question that is too large for both raises an error.  Source of the problem and its search:
+# NumPy's `shares_memory` manual page and `mem_overlap.c`.
 
 FIRST_STEPS = 100
 """Nodes searched before compiled code takes over."""
 
 SEARCH_STEPS = 200_000
-"""Nodes searched before bit sets are used: milliseconds, as for bit sets of 10^7 numbers."""
+"""Nodes searched before bit sets are used; takes milliseconds, like bit sets of 10^7 numbers."""
 
 LAST_STEPS = 4_000_000
 """Nodes searched if the bit sets would be too large: under a second."""
@@ -55,7 +56,8 @@ LARGEST_SPAN = 2**33
 def repeats(digits: Sequence[Digit]) -> bool:
     """Return whether two indices of a number (extents above 1, any strides) have the same offset.
 
-    Raises `SizeOverflowError` for the rare set that is too hard and too wide for bit sets.
+    Raises `SizeOverflowError` for the rare set that is too hard to search and too wide for bit
+    sets.
 
     >>> repeats([(4, 1), (3, 4)]), repeats([(4, 1), (3, 3)]), repeats([(4, 3), (3, 4)])
     (False, True, False)
@@ -86,7 +88,8 @@ def repeats(digits: Sequence[Digit]) -> bool:
 def meet(base_a: int, digits_a: Sequence[Digit], base_b: int, digits_b: Sequence[Digit]) -> bool:
     """Return whether two strided sets share a number.
 
-    Raises `SizeOverflowError` for the rare pair that is too hard and too wide for bit sets.
+    Raises `SizeOverflowError` for the rare pair that is too hard to search and too wide for bit
+    sets.
 
     >>> meet(0, [(8, 2)], 1, [(8, 2)]), meet(0, [(8, 2)], 1, [(8, 3)])
     (False, True)
@@ -110,7 +113,7 @@ def meet(base_a: int, digits_a: Sequence[Digit], base_b: int, digits_b: Sequence
 
 
 def span(base: int, digits: Sequence[Digit]) -> tuple[int, int]:
-    """Return the least and the greatest number of a strided set.
+    """Return the smallest and the largest number of a strided set.
 
     >>> span(10, [(3, -4), (2, 1)])
     (2, 11)
@@ -138,14 +141,14 @@ def _commensurable(ordered: Sequence[tuple[int, int]]) -> bool:
 
 
 def _search_repeat(ordered: Sequence[tuple[int, int]]) -> bool | None:
-    """Look for two indices of equal offset by the coarsest digit in which they differ.
+    """Search for two indices with equal offsets, by the coarsest digit in which they differ.
 
-    The result is None when the search used up its steps.
+    The result is None if the search takes too many steps.
     """
     width = sum([(e - 1) * s for s, e in ordered]) + 1
     gave_up = False
     for i, (stride, extent) in enumerate(ordered):
-        # Differences of the finer digits, shifted to start at 0, plus at least one step of this.
+        # Differences of the finer digits, shifted to start at 0, and at least one step of it.
         digits = [*[(s, 2 * e - 1) for s, e in ordered[:i]], (stride, extent - 1)]
         target = sum([(e - 1) * s for s, e in ordered[:i]]) - stride
         found = _reaches(digits, target, width)
@@ -161,7 +164,7 @@ def _reaches(ordered: Sequence[tuple[int, int]], target: int, width: int) -> boo
     `ordered` has (stride, extent), by ascending stride; `width` is the width of the bit set that
     would replace the search.
     """
-    # Up to each place: reach, divisor of all sums, whether the sums are all its multiples.
+    # Up to each place: the reach, the divisor of all sums, and whether they are all its multiples.
     facts = [(0, 0, True)]
     reach, common, dense = facts[0]
     for stride, extent in ordered:
@@ -177,12 +180,11 @@ def _reaches(ordered: Sequence[tuple[int, int]], target: int, width: int) -> boo
         if dense:
             return True
         stride, extent = ordered[i - 1]
-        least = -((facts[i - 1][0] - target) // stride)
-        most = target // stride
-        least, most = max(0, least), min(extent - 1, most)
-        if least != most:
-            return least < most and _search(ordered[:i], facts, target, width)
-        target -= least * stride
+        low = max(0, -((facts[i - 1][0] - target) // stride))
+        high = min(extent - 1, target // stride)
+        if low != high:
+            return low < high and _search(ordered[:i], facts, target, width)
+        target -= low * stride
     return target == 0
 
 
@@ -214,12 +216,12 @@ def _sums(digits: Sequence[Digit]) -> Int64:
             f"too hard to compare: strides that do not nest, over {width:,} addresses "
             f"(at most {LARGEST_SPAN:,} are compared one by one)",
             found=f"digits (extent, stride): {list(digits)}",
-            fix="work on smaller slices, or copy the view to a variable of its own",
+            fix="work on smaller slices, or copy the view to a new variable",
         )
     bits = np.zeros((width >> 6) + 1, np.int64)
     bits[0] = 1
     reach = 0
-    # Narrow digits first, while there are few words to shift.
+    # Narrow digits come first, while there are few words to shift.
     for extent, stride in sorted(digits, key=lambda digit: (digit[0] - 1) * digit[1]):
         reach += (extent - 1) * stride
         native(add_multiples)(address(bits), (reach >> 6) + 1, extent, stride)
@@ -227,7 +229,7 @@ def _sums(digits: Sequence[Digit]) -> Int64:
 
 
 def _common_bit(a: Int64, b: Int64, shift: int) -> bool:
-    """Return whether some number in b plus the shift is in a."""
+    """Return whether a number in b plus the shift is in a."""
     if shift < 0:
         return _common_bit(b, a, -shift)
     words, part = divmod(shift, 64)
@@ -245,12 +247,12 @@ def _common_bit(a: Int64, b: Int64, shift: int) -> bool:
 # -- sets by address -------------------------------------------------------------------------------
 
 RUNS_PER_KID = 128
-"""Views of a Cat with fewer runs are listed and sorted, which costs less than one set per view."""
+"""Runs per view below which a Cat's views are listed and sorted, which is cheaper than sets."""
 
 _POSITIONS = Storage(-1, 0, 1 << 62)
 
 Part = tuple[View, int]
-"""A view, and the position of its first element in the tensor that it is part of."""
+"""A view, and the position of its first element in the tensor that contains it."""
 
 Walk = tuple[int, int, int]
 """A digit of addresses and positions: extent, address stride, position stride."""
@@ -260,7 +262,7 @@ class Strided(NamedTuple):
     """Elements whose memory order follows from their digits.
 
     Attributes:
-        high: one past the greatest address.
+        high: one past the largest address.
         position: position of the element at `low`.
         digits: by descending address stride; all address strides are positive, and digits nest.
     """
@@ -271,7 +273,7 @@ class Strided(NamedTuple):
     digits: list[Walk]
 
     def split(self) -> tuple[list[Walk], int, Walk]:
-        """Split the digits into those of the rows, the length of a run, and the runs of a row."""
+        """Return the digits of the rows, the length of a run, and the digit of a row's runs."""
         rest = list(self.digits)
         run = rest.pop()[0] if rest and rest[-1][1:] == (1, 1) else 1
         row = rest.pop() if rest else (1, run, run)
@@ -279,7 +281,7 @@ class Strided(NamedTuple):
 
     @property
     def num_runs(self) -> int:
-        """The number of runs, provided that none continues in the next one."""
+        """Number of runs, provided that none continues in the next one."""
         outer, _, row = self.split()
         return math.prod([extent for extent, *_ in outer]) * row[0]
 
@@ -288,10 +290,10 @@ class AddressRuns(NamedTuple):
     """Elements listed as runs, in any order.
 
     Attributes:
-        high: one past the greatest address.
+        high: one past the largest address.
         address: int64[R], first addresses.
         position: int64[R], positions of the first elements.
-        length: int64[R], element counts.
+        length: int64[R], numbers of elements.
     """
 
     low: int
@@ -307,9 +309,9 @@ class AddressRuns(NamedTuple):
 
 
 def in_memory_order(view: View) -> View:
-    """Return the elements of a non-empty view of one variable by stride, without repeats.
+    """Return a view of the elements of a view of one variable, sorted by stride, without repeats.
 
-    If the strides nest, this is the memory order, with each element once.
+    The view must have elements. If the strides nest, this is the memory order.
 
     >>> from poplite.view.view import all_of
     >>> matrix = all_of(Storage(0, 10, 6), (2, 3))
@@ -348,7 +350,7 @@ def _spanned(address: Int64, position: Int64, length: Int64) -> AddressRuns:
 
 
 def sets_by_address(part: Part | AddressRuns, *, drop: bool) -> Sequence[Strided | AddressRuns]:
-    """Return sets that together contain the elements of a part.
+    """Return sets whose union contains the elements of a part.
 
     With `drop`, repeats of an element within a view may be left out, except the first occurrence.
 
@@ -365,7 +367,7 @@ def sets_by_address(part: Part | AddressRuns, *, drop: bool) -> Sequence[Strided
 
 
 def listed(view: View, position: int) -> AddressRuns:
-    """List the runs of a non-empty view whose first element has this position."""
+    """List the runs of a view with elements, the first of which has this position."""
     begin, length = runs(view)
     end = np.cumsum(length) + position
     return _spanned(begin, end - length, length)
@@ -394,7 +396,7 @@ def _strided_sets(view: View, position: int, drop: bool) -> list[Strided] | None
         count, size = len(space.kids), space.num_elements
         read = math.prod([extent for extent, *_ in ordered.digits])
         if ordered.low or ordered.high != size or read != size:
-            return None  # some of the space is not read
+            return None  # part of the space is not read
         if count > 1 and count * RUNS_PER_KID * min(_run(view), _run(space.kids[0])) > size:
             return None
         dim = pack(coalesce([(extent, step) for extent, _, step in ordered.digits]))
@@ -417,7 +419,7 @@ def _run(view: View) -> int:
 def _ordered(view: View, places: View, base: int, drop: bool) -> Strided | None:
     """Sort the digits of a view and of its positions by descending address step."""
     if places.space is not _POSITIONS:
-        return None  # the positions themselves are cut into pieces
+        return None  # the positions are cut into pieces
     pairs = _common(view.flat_digits(), places.flat_digits())
     if pairs is None:
         return None

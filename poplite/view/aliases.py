@@ -1,7 +1,7 @@
-"""Shared elements: aliases inside a view, intersections of two or many views.
+"""Shared elements: aliases in a view, and intersections of two or many views.
 
 Over one variable, a view is a strided set of addresses, and number theory gives the answer
-(`poplite.view.address_sets`).  Nothing is listed for a view of a `Cat` either, if it reads
+(`poplite.view.address_sets`).  No elements are listed for a view of a `Cat` either, if it reads
 every position of the Cat once: it then consists of the strided sets of the Cat's kids, which are
 compared as arrays::
 
@@ -14,17 +14,17 @@ compared as arrays::
 A Cat whose kids never overlap behaves like a variable: views of it share an element if and only if
 they share a position.
 
-Many strided sets of addresses are tested at once, as arrays, for a shared address.
+Many strided sets of addresses are tested for a shared address at once, as arrays.
 
-A set is a least address and digits with positive steps; the order of its elements is dropped.
-Tests over all sets together are tried in order of cost, the cheapest first::
+A set is a smallest address and digits with positive steps; the order of its elements is ignored.
+Tests over all sets are tried in order of cost, the cheapest first::
 
     spans        |--a--|    |--b--|      do not overlap: apart; exact where sets have no gaps
     residues     a.b.a.b.a.b.            modulo the coarsest steps, the same for the rest
     pairs        a.....b.a               one by one, where few spans overlap
     bitmap       11.1..11                every element marked once
 
-Sets are compared with each other, or those of one group with those of another.
+Sets are compared with each other, or the sets of one group with those of another.
 """
 
 from __future__ import annotations
@@ -49,27 +49,27 @@ from poplite.view.regions import chunks
 from poplite.view.view import NOWHERE, Cat, Storage, View, once
 
 FEW_PAIRS = 1024
-"""Up to this many pairs are always compared one by one: a few milliseconds."""
+"""Number of pairs up to which pairs are always compared one by one, in a few milliseconds."""
 
 ELEMENTS_PER_PAIR = 2048
-"""Elements that can be marked in the time of comparing one pair."""
+"""Number of elements that can be marked in the time that comparing one pair takes."""
 
 MOST_PAIRS = 2**20
-"""Pairs that are compared if a bitmap would be too large: a few seconds."""
+"""Maximum number of pairs compared if a bitmap would be too large; takes a few seconds."""
 
 MANY = 4096
-"""More sets without gaps than this are marked in a bitmap rather than sorted ..."""
+"""Number of sets without gaps above which they are marked in a bitmap rather than sorted."""
 
 ADDRESSES_PER_SET = 512
-"""... unless they are farther apart than this on average."""
+"""Average distance of sets above which they are sorted all the same."""
 
 
 class Sets(NamedTuple):
     """Strided sets of addresses.
 
     Attributes:
-        low: int64[N], the least address of each set.
-        high: int64[N], the greatest address of each set.
+        low: int64[N], the smallest address of each set.
+        high: int64[N], the largest address of each set.
         extent: int64[N, K], extents of the digits, at least one column; 1 for padding.
         stride: int64[N, K], not negative; 0 only where the extent is 1.
     """
@@ -86,10 +86,10 @@ class Sets(NamedTuple):
 
 
 def sets_of(base: Int64, extent: Int64, stride: Int64) -> Sets:
-    """Return sets from digits of any sign; repeated elements count once.
+    """Return sets from digits with strides of any sign; repeated elements count once.
 
-    `base`: int64[N], the addresses where all digits are 0; `extent` and `stride`: int64[N, K],
-    K at least 1.
+    `base` is int64[N], the addresses at which all digits are 0; `extent` and `stride` are
+    int64[N, K], with K at least 1.
 
     >>> one = sets_of(np.array([9]), np.array([[3, 2]]), np.array([[-4, 0]]))
     >>> one.low.tolist(), one.high.tolist(), one.digits(0)
@@ -133,7 +133,7 @@ def joined(parts: Sequence[Sets]) -> Sets:
 def any_meet(a: Sets, b: Sets | None = None) -> bool:
     """Return whether a set of `a` and a set of `b` share an address; no set is empty.
 
-    Without `b`, the sets of `a` are compared with each other, and none may repeat an address.
+    Without `b`, the sets of `a` are compared with each other; none may contain an address twice.
     Raises `SizeOverflowError` if too many sets overlap over too many addresses, or two sets are
     too hard to compare.
 
@@ -157,8 +157,8 @@ def any_meet(a: Sets, b: Sets | None = None) -> bool:
         overlaps = residues
     elements = float(sets.extent.prod(axis=1, dtype=np.float64).sum())
     too_many = max(high - low + 1, 0 if b is None else elements) > LARGEST_SPAN
-    most = MOST_PAIRS if too_many else max(FEW_PAIRS, elements / ELEMENTS_PER_PAIR)
-    if overlaps.number <= most:
+    limit = MOST_PAIRS if too_many else max(FEW_PAIRS, elements / ELEMENTS_PER_PAIR)
+    if overlaps.number <= limit:
         return any(
             meet(int(sets.low[i]), sets.digits(i), int(sets.low[j]), sets.digits(j))
             for i, j in overlaps.pairs()
@@ -166,10 +166,10 @@ def any_meet(a: Sets, b: Sets | None = None) -> bool:
     if too_many:
         raise SizeOverflowError(
             f"too hard to compare: {number:,} strided pieces over {high - low + 1:,} addresses "
-            f"(at most {MOST_PAIRS:,} pairs that overlap, or {LARGEST_SPAN:,} addresses)",
+            f"(at most {MOST_PAIRS:,} overlapping pairs, or {LARGEST_SPAN:,} addresses)",
             found=f"{overlaps.number:,} pairs; the first piece has digits (extent, stride) "
             f"{sets.digits(0)}",
-            fix="compare smaller slices, or copy the view to a variable of its own",
+            fix="compare smaller slices, or copy the view to a new variable",
         )
     return marks_meet([[part] for part in parts], low, high)
 
@@ -186,7 +186,7 @@ def _is_without_gaps(sets: Sets) -> bool:
 
 
 class _Overlaps(NamedTuple):
-    """Pairs of intervals of which one begins inside the other: rows of others per interval.
+    """Pairs of intervals, one of which begins inside the other, grouped by the other.
 
     Attributes:
         number: number of pairs.
@@ -215,7 +215,7 @@ def _overlaps(begin: Int64, end: Int64, first: Mask | None) -> _Overlaps:
     else:
         ours, theirs = np.flatnonzero(first), np.flatnonzero(~first)
         ours, theirs = (part[np.argsort(begin[part], kind="stable")] for part in (ours, theirs))
-        # The later of a pair begins inside the earlier; at equal begins, ours counts as the later.
+        # The later one of a pair begins inside the earlier; at equal begins, ours is the later.
         at = np.searchsorted(begin[ours], begin[theirs])
         rows.append((theirs, ours, at, np.searchsorted(begin[ours], end[theirs]) - at))
         at = np.searchsorted(begin[theirs], begin[ours], side="right")
@@ -224,9 +224,9 @@ def _overlaps(begin: Int64, end: Int64, first: Mask | None) -> _Overlaps:
 
 
 def _residue_overlaps(sets: Sets, first: Mask | None) -> _Overlaps | None:
-    """Find the pairs that overlap modulo the coarsest steps, or return None if all may.
+    """Find the pairs that overlap modulo the coarsest steps; None if all pairs may overlap.
 
-    Example: each of 64 shuffled columns of a matrix has a residue of its own, so no two overlap.
+    Example: the 64 shuffled columns of a matrix have different residues, so no two overlap.
     """
     modulus = int(np.gcd.reduce(sets.stride.max(axis=1)))
     if modulus < 2:
@@ -237,7 +237,7 @@ def _residue_overlaps(sets: Sets, first: Mask | None) -> _Overlaps | None:
         return None
     begin = sets.low % modulus
     end = begin + width
-    # A range that passes the modulus wraps around to 0.
+    # A range that extends past the modulus wraps around to 0.
     owner = np.append(np.arange(len(end)), np.flatnonzero(end > modulus))
     over = owner[len(end) :]
     begin = np.append(begin, np.zeros(len(over), np.int64))
@@ -249,9 +249,9 @@ def _residue_overlaps(sets: Sets, first: Mask | None) -> _Overlaps | None:
 def marks_meet(groups: Sequence[Iterable[Sets]], low: int, high: int) -> bool:
     """Return whether two sets share an address by marking every element in a bitmap.
 
-    The sets of a single group are compared with each other, those of two groups with the other
-    group.  All addresses are in [low, high].  Raises `SizeOverflowError` if the bitmap would have
-    more than `LARGEST_SPAN` bits.
+    The sets of a single group are compared with each other; of two groups, those of one with those
+    of the other.  All addresses are in [low, high].  Raises `SizeOverflowError` if the bitmap would
+    have more than `LARGEST_SPAN` bits.
 
     >>> sets = intervals(np.array([0, 9]), np.array([4, 2]))
     >>> marks_meet([[sets]], 0, 10), marks_meet([[sets], [sets]], 0, 10)
@@ -262,7 +262,7 @@ def marks_meet(groups: Sequence[Iterable[Sets]], low: int, high: int) -> bool:
             f"too hard to compare: irregular pieces over {high - low + 1:,} addresses "
             f"(at most {LARGEST_SPAN:,} are compared one by one)",
             found=f"{sum(len(sets.low) for group in groups for sets in group):,} pieces",
-            fix="compare smaller slices, or copy the view to a variable of its own",
+            fix="compare smaller slices, or copy the view to a new variable",
         )
     bits = np.zeros((high - low >> 3) + 1, np.uint8)
     *before, last = groups
@@ -285,15 +285,15 @@ Kids = tuple[View, ...] | SlicedViews
 Blocks = tuple[list[Sets], list[View]]
 
 FEW = 8
-"""Most views that are compared in pairs, without arrays.
+"""Maximum number of views that are compared in pairs, without arrays.
 
-No benchmark row depends on it: a field of three pieces takes 7 us this way, 36 us with arrays."""
+No benchmark depends on it: a field of three pieces takes 7 us this way, and 36 us with arrays."""
 
 
 def contains_aliases(view: View) -> bool:
-    """Return whether some element occurs twice in a view.
+    """Return whether any element occurs twice in a view.
 
-    Raises `SizeOverflowError` for the rare view that is too irregular and too large to decide.
+    Raises `SizeOverflowError` for the rare view that is too irregular and too large to examine.
 
     >>> from poplite.view.view import all_of
     >>> row = all_of(Storage(0, 0, 6), (1, 6))
@@ -317,7 +317,7 @@ def contains_aliases(view: View) -> bool:
 def intersects(a: View, b: View) -> bool:
     """Return whether two views share an element.
 
-    Raises `SizeOverflowError` for the rare views that are too irregular and too large to decide.
+    Raises `SizeOverflowError` for the rare views that are too irregular and too large to examine.
 
     >>> from poplite.view.view import all_of
     >>> row = all_of(Storage(0, 0, 6), (6,))
@@ -342,7 +342,7 @@ def intersects(a: View, b: View) -> bool:
 
 
 def contains_constant(view: View) -> bool:
-    """Return whether some element of a view belongs to a constant."""
+    """Return whether any element of a view belongs to a constant."""
     space = view.space
     if isinstance(space, Storage):
         return space.constant
@@ -353,7 +353,7 @@ def contains_constant(view: View) -> bool:
     found = _reaches_constant(view)
     if found is not None:
         return found
-    # A space may be built on storages from which it, or the view, reads nothing.
+    # Neither the space nor the view needs to read every storage below it.
     begin = np.array([storage.base for storage in constants], np.int64)
     length = np.array([storage.num_elements for storage in constants], np.int64)
     return _meet([_blocks(view), ([intervals(begin, length)], [])], below_view)
@@ -428,9 +428,9 @@ def _moved(kids: Kids, space: Storage) -> Kids:
 
 
 def _distinct(kids: Kids) -> Iterable[View]:
-    """Return representatives of the kids: if any kid repeats an element, a representative does.
+    """Return kids that represent all: if any kid contains an element twice, one of these does.
 
-    A kid on a Cat represents only itself, since the Cat may repeat elements.
+    A kid on a Cat represents only itself, since the Cat may contain elements twice.
     """
     if isinstance(kids, SlicedViews):
         return (kids[int(kids.extent.argmax())],)
@@ -442,7 +442,7 @@ def _distinct(kids: Kids) -> Iterable[View]:
 
 
 def few_on_variables(view: View) -> tuple[View, ...]:
-    """Return the views of variables that make up a view, or () if there are more than `FEW`."""
+    """Return the views of variables that a view consists of, or () if there are more than `FEW`."""
     space = view.space
     if isinstance(space, Storage):
         return (view,)
@@ -477,7 +477,7 @@ def _all_sets(sets: Iterable[Sets], streamed: Iterable[View]) -> Iterator[Sets]:
 
 
 def _blocks(view: View) -> Blocks:
-    """Return the strided sets that make up a view, and the parts that are too large to list.
+    """Return the strided sets that a view consists of, and the parts that are too large to list.
 
     A view that reads only part of a Cat is listed as runs.
     """
@@ -507,13 +507,13 @@ def _blocks(view: View) -> Blocks:
 
 
 def reads_all(view: View, cat: Cat) -> bool:
-    """Return whether a view reads every position of a Cat, any number of times each."""
+    """Return whether a view reads every position of a Cat at least once."""
     digits = [digit for digit in view.flat_digits() if digit[1]]
     count = math.prod([extent for extent, _ in digits])
     return count == cat.num_elements and not repeats(digits)
 
 
-# -- views among many that share an element --------------------------------------------------------
+# -- an index of views -----------------------------------------------------------------------------
 # An index of many views finds those that share an element with a given view.
 #
 # A view of a variable has a range of addresses, and a range of residues modulo its coarsest step,
@@ -524,8 +524,8 @@ def reads_all(view: View, cat: Cat) -> bool:
 #     column 2 of (100, 8)     addresses 2 to 794        residue 2 of 8
 #
 # Both ranges are cut into cells of about their own length (up to a factor of 2), so that a view
-# occupies few cells; a view is compared only with those in its own cells. If it has too many cells,
-# they are not looked up, and all views of the grid are compared.
+# occupies few cells, and is compared only with the views in its own cells. If it has too many
+# cells, they are not looked up, and all views of the grid are compared.
 
 T = TypeVar("T")
 
@@ -557,7 +557,7 @@ class ViewIndex(Generic[T]):
         """Yield the items of the views that share an element with a view, in order of addition.
 
         Raises `SizeOverflowError` for the rare views that are too irregular and too large to
-        decide.
+        examine.
         """
         near: set[int] = set()
         for storage in storages_below(view):
@@ -580,7 +580,7 @@ def _insert(grids: dict[_Kind, _Grid], storage: Storage, view: View, number: int
 
 
 def _near(grids: dict[_Kind, _Grid], storage: Storage, view: View) -> set[int]:
-    """Return the numbers of the views in the cells of another view."""
+    """Return the numbers of the indexed views in the cells of a view."""
     near: set[int] = set()
     for part in _sets(view, storage):
         for kind, grid in grids.items():
@@ -608,14 +608,14 @@ class _Kind(NamedTuple):
 
 
 class _Grid(NamedTuple):
-    """The numbers of some views: of all, and by address cell and residue cell."""
+    """The numbers of all views of a grid, and by address cell and residue cell."""
 
     numbers: list[int]
     cells: dict[tuple[int, int], list[int]]
 
 
 class _Set(NamedTuple):
-    """A set of positions in one storage that contains those that a view reads there."""
+    """A set of positions in one storage that contains all those that a view reads there."""
 
     low: int
     high: int
@@ -631,7 +631,7 @@ class _Set(NamedTuple):
         return _Kind(modulus, (self.high - self.low).bit_length(), (width - 1).bit_length())
 
     def _width(self, modulus: int) -> int:
-        """Return the length of a range that contains all its residues."""
+        """Return the length of a range that contains all residues."""
         return 1 + sum([(extent - 1) * abs(step) for extent, step in self.digits if step % modulus])
 
     def cells(self, kind: _Kind) -> tuple[range, list[range]]:

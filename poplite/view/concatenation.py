@@ -1,9 +1,9 @@
-"""Concatenation: merge pieces that continue each other, keep the rest as one `Cat`.
+"""Concatenation: pieces that continue each other are merged, the others become one `Cat`.
 
 Along dimension `axis`, every piece is read as `outer` repetitions (the dimensions before
 the axis) of one chunk (the axis and all after it).  Pieces are merged in this order:
 
-1. all pieces together are one strided view: one mixed-radix number is recognised in consecutive
+1. all pieces form one strided view: one mixed-radix number is recognised in consecutive
    pieces, so that a view that is cut and joined again becomes the original view, and the nine
    shifted windows of a 3x3 convolution become one view::
 
@@ -23,10 +23,10 @@ arrays of begins and ends, merged by the same rules, but all at once:
 1. slices that begin where the previous one ends are joined;
 2. equal pieces at regular distances, place by place, are one strided view;
 3. otherwise, pieces that continue their neighbour are joined, and the second rule is tried again;
-4. if few are left, counting each progression as one, they become views and go through `concat`;
-5. the rest is kept as arrays: a `Cat` of `SlicedViews`.
+4. if few are left, counting each progression as one, they become views and are passed to `concat`;
+5. the rest is stored as arrays: a `Cat` of `SlicedViews`.
 
-Pieces differ only in their begin and length, so two numbers describe each.  The
+Pieces differ only in their begin and length, so two numbers describe each piece.  The
 template is the view from which they are cut, with dimensions (outer, axis, inner)::
 
     a = all_of(storage, (4, 6))              rows 1 to 3, row 0, rows 2 to 3
@@ -63,7 +63,7 @@ from poplite.view.view import NOWHERE, Cat, Shape, Storage, View, empty, flat, p
 
 
 class ConcatPart(NamedTuple):
-    """One piece: digits of the repetitions, and of one chunk of `size` elements."""
+    """One piece: the digits of its repetitions, and of one chunk of `size` elements."""
 
     space: Storage | Cat
     outer: Digits
@@ -106,7 +106,7 @@ def joined(parts: list[ConcatPart], outer: int, shape: Shape) -> View:
 
 
 def cut(view: View, pieces: list[Piece], shape: Shape, dim: int) -> View:
-    """Join the pieces, at least two, that `cut_digits` made of dimension `dim` of a non-empty view.
+    """Join the two or more pieces of dimension `dim` of a view that `cut_digits` returned.
 
     >>> from poplite.view.view import all_of
     >>> columns = all_of(Storage(0, 0, 24), (4, 6)).dim_shuffle((1, 0)).reshape((24,))
@@ -174,7 +174,7 @@ def _single(part: ConcatPart, outer: int, shape: Shape) -> View:
 
 
 def _rebuild(parts: list[ConcatPart]) -> ConcatPart | None:
-    """Recognise one strided view in all parts together."""
+    """Recognise one strided view in all parts; None if there is none."""
     space, outer, _, _, base = parts[0]
     if any([part.space is not space or part.outer != outer for part in parts]):
         return None
@@ -185,7 +185,7 @@ def _rebuild(parts: list[ConcatPart]) -> ConcatPart | None:
 
 
 def _one_number(todo: list[Piece]) -> Digits | None:
-    """Write pieces, at least one, as the digits of one number, or return None.
+    """Express one or more pieces as the digits of one number, or return None.
 
     Places are found one by one, innermost first: the stride is the first step, and the extent ends
     where the step changes; every piece must then consist of complete places and ends of places.
@@ -356,17 +356,17 @@ def _progressions(parts: list[ConcatPart]) -> list[ConcatPart]:
 # -- many slices of one view -----------------------------------------------------------------------
 
 FEW = 64
-"""Most pieces that become views of their own, which keep more structure than `SlicedViews`."""
+"""Maximum number of pieces that become separate views, with more structure than `SlicedViews`."""
 
 MOST_CUTS = 8
-"""Most pieces per slice, on average, when slices are cut at digits."""
+"""Maximum average number of pieces per slice when slices are cut at digits."""
 
 
 def concat_slices(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> View:
     """Join the slices [begin, end) of dimension `dim` of a view along `axis`.
 
     `begin` and `end` are int64[P].  Unless `axis` is `dim`, all slices have equal sizes.  The
-    result is the view that `concat` makes from the slices, up to how its space is cut into pieces.
+    result is the view that `concat` returns for the slices, except for how its space is cut.
 
     >>> from poplite.view.view import Storage
     >>> from poplite.view.view import all_of
@@ -407,7 +407,7 @@ def _following(begin: Int64, end: Int64) -> tuple[Int64, Int64]:
 
 
 class SlicedViews(Sequence[View]):
-    """Views of shape (outer, extent * inner), made one by one when indexed.
+    """Views of shape (outer, extent * inner), created one by one when indexed.
 
     Attributes:
         template: shape (outer, axis, inner); `dims[1]` is a single stride.
@@ -430,7 +430,7 @@ class SlicedViews(Sequence[View]):
         self.off = off
 
     def breaks(self) -> Int64:
-        """Return int64[P + 1]: where each piece begins in a repetition, and its length."""
+        """Return int64[P + 1]: the begin of each piece in a repetition, and its length."""
         breaks = np.zeros(len(self) + 1, np.int64)
         np.cumsum(self.extent * self.template.shape[2], out=breaks[1:])
         return breaks
@@ -496,7 +496,7 @@ def _pieces(view: View, begin: Int64, end: Int64, dim: int, axis: int) -> Sliced
 def _of_steps(
     view: View, axis: int, along: Digit, inner: Sequence[Digit], extent: Int64, off: Int64
 ) -> SlicedViews:
-    """Return pieces made of steps along one digit, repeated by the dimensions before an axis."""
+    """Return pieces of steps along one digit, repeated by the dimensions before an axis."""
     outer = pack(flat_digits(view.shape[:axis], view.dims[:axis]))
     size, stride = along
     sizes = (math.prod(view.shape[:axis]), size, math.prod([extent for extent, _ in inner]))
@@ -565,7 +565,7 @@ def _joined(pieces: SlicedViews, outer: int, shape: Shape) -> View:
 
 
 def _places(pieces: SlicedViews) -> list[Digit] | None:
-    """Write the offsets of equal pieces as digits, or return None if they are not regular."""
+    """Express the offsets of equal pieces as digits, or return None if they are not regular."""
     if (pieces.extent != pieces.extent[0]).any():
         return None
     digits: list[Digit] = []
@@ -587,10 +587,10 @@ def _groups(pieces: SlicedViews) -> list[tuple[int, int]] | None:
     As in `concat`, a progression has at least three pieces.
     """
     last = len(pieces) - 2
-    alike = pieces.extent[1:] == pieces.extent[:-1]
+    is_equal = pieces.extent[1:] == pieces.extent[:-1]
     steps = np.diff(pieces.off)
-    goes_on = alike[1:] & alike[:-1] & (steps[1:] == steps[:-1])
-    ends = np.flatnonzero(~goes_on)
+    continues = is_equal[1:] & is_equal[:-1] & (steps[1:] == steps[:-1])
+    ends = np.flatnonzero(~continues)
     if len(ends) > 3 * FEW:
         return None
     stops = [*ends.tolist(), last, last + 1]

@@ -2,12 +2,12 @@
 
 For views of a variable with few runs, plain Python is faster than arrays. For views of
 concatenations, kernels find the runs: the space of the view is lowered once to `Leaves`, and the
-method depends on where the view's innermost step leads::
+method depends on the view's innermost step::
 
     through the complete space, once     leaf after leaf
     from leaf to leaf, next to a digit   some columns at a time, one look-up for each
     with steps of 1 in the space
-    anywhere else                        stretches inside a digit of a leaf
+    all others                           sections inside a digit of a leaf
 
 If a space of strided leaves has far fewer runs than the view has elements, it is lowered once more,
 to contiguous leaves.
@@ -59,21 +59,21 @@ if TYPE_CHECKING:
 
 # -- parts on variables ----------------------------------------------------------------------------
 # A view of a `Cat` is cut where it leaves a kid, then each part where it leaves a kid of the space
-# below, and so on.  A part on a variable is kept whole, however many runs it has::
+# below, and so on.  A part on a variable is not cut, however many runs it has::
 #
 #     (a0 a1 a2 a3) (b0 b1 b2) read backwards      b2 b1 b0 | a3 a2 a1 a0
 #
-# Nothing is listed before it is needed.
+# Parts are found only as they are needed.
 
 MOST_LEVELS = 128
-"""Levels of nested concatenations that are kept."""
+"""Maximum levels of nested concatenations; more are replaced by one."""
 
 MOST_STEPS = 2**16
-"""Cuts and descents that may be spent on replacing many levels by one: half a second."""
+"""Maximum number of steps for replacing many levels by one; takes half a second."""
 
 
 def flat(digits: Sequence[Digit], off: int, space: Storage | Cat) -> View:
-    """Return the one-dimensional view that coalesced digits describe."""
+    """Return the one-dimensional view with these coalesced digits."""
     size = math.prod([extent for extent, _ in digits])
     return View((size,), (pack(digits),), off, space)
 
@@ -178,10 +178,10 @@ def levels(space: Storage | Cat) -> int:
 # -- runs ------------------------------------------------------------------------------------------
 
 FEW = 64
-"""Most runs, before any join, that are listed in Python.
+"""Maximum number of runs, before any join, that are listed in Python.
 
-Kept for benchmarks/compilation.py: without it, `Copy of 10 elements with its costs` takes 2.4 times
-as long."""
+Without this limit, `Copy of 10 elements with its costs` in benchmarks/compilation.py takes 2.4
+times as long."""
 
 
 def few_runs(view: View) -> tuple[list[int], list[int]] | None:
@@ -210,7 +210,7 @@ def few_runs(view: View) -> tuple[list[int], list[int]] | None:
 
 
 def _starts(digits: Sequence[Digit], base: int) -> tuple[list[int] | None, int]:
-    """Return the begins of runs before any join, or None if there are many, and their length."""
+    """Return the length of runs before any join, and their begins, or None if there are many."""
     run = 1
     if digits and digits[-1][1] == 1:
         run = digits[-1][0]
@@ -239,10 +239,10 @@ def _append(begin: list[int], length: list[int], start: int, run: int) -> None:
 
 
 MOST_RUNS = 2**27
-"""Most runs that are listed at once: 2 GiB with their lengths."""
+"""Maximum number of runs that are listed at once: 2 GiB with their lengths."""
 
 MOST_COUNTED = 2**28
-"""Most runs that are counted for the message that there are too many: a few seconds."""
+"""Maximum number of runs that are counted for the message about too many; takes a few seconds."""
 
 ELEMENTS_PER_RUN = 8
 """Elements of a view per run of its space from which the space is lowered to runs."""
@@ -251,9 +251,9 @@ ELEMENTS_PER_RUN = 8
 def runs(view: View) -> tuple[Int64, Int64]:
     """Return the maximal runs of a view, in view order, as `(begin, length)`.
 
-    Both are int64[R]: first addresses in the graph's space, and element counts, which may be one
-    number repeated and are read-only.  Raises `SizeOverflowError` when there are more than
-    `MOST_RUNS`; `chunks` streams them.
+    Both are int64[R]: first addresses in the graph's space, and numbers of elements, which may be
+    one number broadcast and are read-only.  Raises `SizeOverflowError` if there are more than
+    `MOST_RUNS` runs; `chunks` streams them.
 
     >>> from poplite.view.view import all_of
     >>> [a.tolist() for a in runs(all_of(Storage(0, 10, 6), (2, 3)).slice(0, 2, 1))]
@@ -274,7 +274,7 @@ def runs_through(leaves: Leaves, digits: Sequence[Digit], off: int) -> tuple[Int
     """Return the runs of a view of a space: int64[R] begins and lengths.
 
     `digits` and `off` are those of the view, in positions; the digits are coalesced.  Equal lengths
-    are one number repeated.  Raises `SizeOverflowError` when there are more than `MOST_RUNS`.
+    are one number broadcast.  Raises `SizeOverflowError` if there are more than `MOST_RUNS` runs.
     """
     leaves = _suited(leaves, digits)
     if _is_transposed(leaves, digits):
@@ -289,16 +289,16 @@ def runs_through(leaves: Leaves, digits: Sequence[Digit], off: int) -> tuple[Int
     return _fitted(begin, length, _walk(leaves, digits, off, begin, length))
 
 
-def count_through(leaves: Leaves, digits: Sequence[Digit], off: int, most: int = 2**63 - 1) -> int:
+def count_through(leaves: Leaves, digits: Sequence[Digit], off: int, limit: int = 2**63 - 1) -> int:
     """Count the runs of a view of a space; the arguments are those of `runs_through`.
 
     Runs are visited, except for a complete space whose repetitions are regular; counting stops
-    soon after `most`.
+    soon after `limit`.
     """
     count = _count_whole(leaves) if _is_whole(leaves, digits) else None
     if count is not None:
         return count
-    return _walk(_suited(leaves, digits), digits, off, _NONE, _NONE, most)
+    return _walk(_suited(leaves, digits), digits, off, _NONE, _NONE, limit)
 
 
 def space_runs(leaves: Leaves) -> tuple[Int64, Int64]:
@@ -378,9 +378,9 @@ def _walk(
     off: int,
     begin: Int64,
     length: Int64,
-    most: int = 2**63 - 1,
+    limit: int = 2**63 - 1,
 ) -> int:
-    """Count the runs of a view, and write them where there is room."""
+    """Count the runs of a view, and write as many as there is room for."""
     return run_kernel(
         through,
         _most_runs(leaves, digits),
@@ -393,7 +393,7 @@ def _walk(
         begin,
         length,
         len(begin),
-        most,
+        limit,
     )
 
 
@@ -463,7 +463,7 @@ def _is_transposed(leaves: Leaves, digits: Sequence[Digit]) -> bool:
 
 
 def _most_runs(leaves: Leaves, digits: Sequence[Digit]) -> int:
-    """Return an upper bound of the number of runs of a view."""
+    """Return an upper bound for the number of runs of a view."""
     if _is_whole(leaves, digits):
         return leaves.most_runs
     rest, run = split_run(digits)
@@ -474,37 +474,37 @@ def _elements(digits: Sequence[Digit]) -> int:
     return math.prod([extent for extent, _ in digits])
 
 
-def check_listable(count: int, what: str, fix: str = "t.region_chunks() streams them; or ") -> None:
-    """Raise `SizeOverflowError` when there are more runs than can be listed at once.
+def check_listable(count: int, what: str, fix: str = "stream t.region_chunks(), or ") -> None:
+    """Raise `SizeOverflowError` if there are more runs than can be listed at once.
 
-    `what` is the subject and verb of the message; `fix` is advice given before that of slicing.
+    `what` is the subject and verb of the message; `fix` is advice that precedes that of slicing.
     """
     if count > MOST_RUNS:
         raise SizeOverflowError(
             f"{what} {count:,} runs of consecutive elements; at most {MOST_RUNS:,} are listed at "
             "once",
             found=f"their begins and lengths would fill {16 * count / 2**30:,.0f} GiB",
-            fix=f"{fix}take slices of the tensor in turn",
+            fix=f"{fix}use slices of the tensor one after the other",
         )
 
 
 FEW_LEVELS = 2
-"""Most levels of nested concatenations that are lowered one after the other, the lowest first."""
+"""Maximum levels of nested concatenations that are lowered one by one, the lowest first."""
 
 FEW_LEAVES = 2**18
-"""Most leaves for which more levels are lowered in this way: kernels list them in milliseconds."""
+"""Maximum leaves for which more levels are lowered so: kernels list them in milliseconds."""
 
 
 class Leaves:
     """The leaves of one space.
 
     Attributes:
-        outer: repetitions of the space.
-        breaks: int64[L + 1], positions in a period where leaves begin, and the period.
+        outer: number of repetitions of the space.
+        breaks: int64[L + 1], positions in a period at which leaves begin, and the period.
         base: int64[L], addresses of the first elements.
         extent: int64[L, K], digits of each leaf, outermost first.
         stride: int64[L, K].
-        outer_columns: how many of the K digits count repetitions; 0 for a single repetition.
+        outer_columns: how many of the K digits are for repetitions; 0 for a single repetition.
     """
 
     def __init__(
@@ -533,7 +533,7 @@ class Leaves:
 
     @cached_property
     def run(self) -> Int64:
-        """int64[L]: consecutive elements at each step of the other digits."""
+        """int64[L]: number of consecutive elements at each step of the other digits."""
         return np.where(self.stride[:, -1] == 1, self.extent[:, -1], 1)
 
     @cached_property
@@ -549,12 +549,12 @@ class Leaves:
 
     @cached_property
     def shortest_run(self) -> int:
-        """Elements of the shortest run of a chunk."""
+        """Number of elements of the shortest run of a chunk."""
         return int(self.run.min())
 
     @cached_property
     def distance(self) -> Int64:
-        """int64[L]: address distance between repetitions, with at most one outer column."""
+        """int64[L]: distance in addresses between repetitions, with at most one outer column."""
         if not self.outer_columns:
             return np.zeros(len(self), np.int64)
         return np.ascontiguousarray(self.stride[:, 0])
@@ -569,8 +569,8 @@ class Leaves:
     def directory(self) -> tuple[npt.NDArray[np.int32], int]:
         """A leaf at or before each position `i << shift` of a period, and the shift.
 
-        There are about two entries per leaf; the leaf at a position is that one or one of the
-        following.
+        There are about two entries per leaf; the leaf at a position is the entry's leaf or one of
+        those after it.
         """
         period = int(self.breaks[-1])
         shift = max((period // (2 * len(self))).bit_length() - 1, 0)
@@ -581,7 +581,7 @@ class Leaves:
 
     @cached_property
     def flattened(self) -> Leaves:
-        """The same space as one repetition of contiguous leaves, its runs."""
+        """The same space as one repetition of contiguous leaves, one for each run."""
         if self.contiguous and self.outer == 1:
             return self
         return contiguous_leaves(*space_runs(self))
@@ -596,9 +596,9 @@ def contiguous_leaves(begin: Int64, length: Int64) -> Leaves:
 
 
 def leaves_of(cat: Cat) -> Leaves:
-    """Return the leaves of a space, kept from the first call on.
+    """Return the leaves of a space, cached after the first call.
 
-    Raises `SizeOverflowError` when a Cat below it has more runs than are ever listed.
+    Raises `SizeOverflowError` if a Cat below it has more runs than can be listed.
 
     >>> leaves = leaves_of(Cat((View((1, 6), (0, 2), 0, Storage(0, 10, 12)),), 1))
     >>> leaves.base.tolist(), leaves.extent.tolist(), leaves.stride.tolist()
@@ -628,7 +628,7 @@ def _lowered(cat: Cat, room: float | None) -> bool:
 
 
 def _expected_leaves(cat: Cat) -> float:
-    """Estimate the leaves of a Cat, assuming that leaves of the spaces below are spread evenly."""
+    """Estimate the leaves of a Cat, assuming that the leaves below it are spread evenly."""
     kids, times = cat.kids, 1.0
     if cat.levels == 1:
         return len(kids)
@@ -649,7 +649,7 @@ def _expected_leaves(cat: Cat) -> float:
 
 
 def below(cat: Cat) -> list[Cat]:
-    """Return a Cat and all Cats below it, each after those that it is built on.
+    """Return a Cat and all Cats below it, each after those that it uses.
 
     >>> storage = Storage(0, 0, 6)
     >>> below(Cat((View((1, 6), (0, 1), 0, storage),), 1))
@@ -682,7 +682,7 @@ def _lower(cat: Cat) -> Leaves:
         leaves = Leaves(cat.outer, np.asarray(cat.breaks, np.int64), *rows)
         if on_variables:
             return leaves
-        # So far the addresses are positions in the one space that all kids are on.
+        # So far the addresses are positions in the only space, on which all kids are.
         (inner,) = spaces.values()
         assert isinstance(inner, Cat)
         return contiguous_leaves(*_mapped(*space_runs(leaves), leaves_of(inner).flattened))
@@ -694,11 +694,11 @@ def _lower(cat: Cat) -> Leaves:
 
 
 def stacked(views: Sequence[View], *, split: bool) -> tuple[Int64, Int64, Int64, int]:
-    """Return the digits of views, at least one, as rows.
+    """Return the digits of one or more views as rows.
 
     The results are the addresses of the first elements (positions on a Cat), int64[L]; extents and
     strides, int64[L, K]; and the number of columns for the first dimension.  With `split`, the
-    digits of the first dimension have columns of their own.
+    digits of the first dimension have separate columns.
     """
     # Views often have the same form: slices of one tensor, variables of one shape.
     numbers: dict[object, int] = {}
@@ -726,7 +726,7 @@ def stacked(views: Sequence[View], *, split: bool) -> tuple[Int64, Int64, Int64,
 
 
 def _pieces(pieces: SlicedViews) -> tuple[Int64, Int64, Int64, int]:
-    """Return the result that `stacked` would return for the same views."""
+    """Return the same result as `stacked` for the same views."""
     space = pieces.template.space
     base = space.base if isinstance(space, Storage) else 0
     (outer, _, inner), (first, step, rest) = pieces.template.shape, pieces.template.dims

@@ -1,16 +1,16 @@
-"""Equality: whether two views show the same elements in the same order, however they were made.
+"""Equality: whether two views have the same elements in the same order, however they were created.
 
     a, r = all_of(storage, (2,)), a.reverse(0)      concat([r, a]) and concat([a[1], a[0], a])
 
-Three tests are made, the quickest first:
+There are three tests, the quickest first:
 
-1. do they have the same structure?  On one variable that decides, since digits have one form only;
-2. do they agree at a few positions, those that the hash is made from?
-3. do they agree everywhere?  Both are cut further and further, until parts of equal sizes have
+1. Do they have the same structure?  On one variable that decides, since digits are unique;
+2. Do they agree at a few positions, those used for the hash?
+3. Do they agree everywhere?  Both are cut further and further, until parts of equal sizes have
    the same structure, or are on variables and differ.  If that takes many steps, the runs of
    addresses of both are compared, some at a time.
 
-Nothing is listed beyond the first difference, and common repetitions are compared once.
+Nothing is listed after the first difference, and common repetitions are compared once.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from poplite.view.view import NOWHERE, Cat, Storage, View
 Pair = tuple[View, View]
 
 STEPS = 2**12
-"""Most comparisons of parts before runs are compared: about 20 ms."""
+"""Maximum comparisons of parts before runs are compared: about 20 ms."""
 
 MOST_STEPS = 2**21
-"""Most comparisons of parts of views that are too long for runs: at most about ten seconds."""
+"""Maximum comparisons of parts of views that are too long for runs: about ten seconds."""
 
 MOST_STREAMED = 2**30
-"""Most elements of views whose runs are compared: at most about ten seconds."""
+"""Maximum number of elements of views whose runs are compared: about ten seconds."""
 
 
 def sample(view: View) -> tuple[int, ...]:
-    """Return the addresses of at most eight elements: those at the ends, and some in between.
+    """Return the addresses of at most eight elements: both ends, and some in between.
 
     >>> from poplite.view.view import all_of
     >>> sample(all_of(Storage(0, 10, 100), (100,)))
@@ -62,7 +62,7 @@ def sample(view: View) -> tuple[int, ...]:
 
 
 def same_elements(a: View, b: View) -> bool:
-    """Return whether two views of one graph show the same elements in the same shape.
+    """Return whether two views of one graph have the same elements in the same shape.
 
     Views without elements are the same if their shapes are equal.
 
@@ -80,7 +80,7 @@ def same_elements(a: View, b: View) -> bool:
         return True
     if a.shape != b.shape:
         return False
-    # On a variable, digits have one form only.
+    # On a variable, digits are unique.
     if isinstance(a.space, Storage) and isinstance(b.space, Storage):
         return False
     if NOWHERE in (a.space, b.space) or sample(a) != sample(b):
@@ -96,14 +96,14 @@ def same_elements(a: View, b: View) -> bool:
     if found is None:
         raise SizeOverflowError(
             f"two views of {one.shape[0]:,} elements are too long to compare",
-            found=f"they are made differently; {MOST_STEPS:,} parts of them were compared",
+            found=f"their structures differ; {MOST_STEPS:,} parts of them were compared",
             fix="compare slices of them",
         )
     return found
 
 
-def _compared(a: View, b: View, most: int) -> bool | None:
-    """Compare part by part; None if that would take more than `most` steps."""
+def _compared(a: View, b: View, limit: int) -> bool | None:
+    """Compare part by part; None if that would take more than `limit` steps."""
     stack: list[Iterator[Pair]] = [iter([(a, b)])]
     steps = 0
     while stack:
@@ -111,7 +111,7 @@ def _compared(a: View, b: View, most: int) -> bool | None:
         if pair is None:
             stack.pop()
             continue
-        if steps == most:
+        if steps == limit:
             return None
         steps += 1
         one, other = _without_repeats(*pair)
@@ -129,7 +129,7 @@ def _compared(a: View, b: View, most: int) -> bool | None:
 
 
 def _without_repeats(a: View, b: View) -> Pair:
-    """Leave out the repetitions that both views have at the same places."""
+    """Remove the repetitions that both views have in the same places."""
     digits, others = a.flat_digits(), b.flat_digits()
     if not any([stride == 0 for _, stride in digits]):
         return a, b
@@ -146,8 +146,8 @@ def _without_repeats(a: View, b: View) -> Pair:
 
 def _dropped(view: View, digits: list[Digit], times: dict[int, int]) -> View:
     places = place_values(digits)
-    kept = [(e // times.get(p, 1), s) for p, (e, s) in zip(places, digits, strict=True)]
-    return flat(coalesce([digit for digit in kept if digit[0] > 1]), view.off, view.space)
+    left = [(e // times.get(p, 1), s) for p, (e, s) in zip(places, digits, strict=True)]
+    return flat(coalesce([digit for digit in left if digit[0] > 1]), view.off, view.space)
 
 
 def _ordered(a: View, b: View) -> Iterator[Pair] | None:
@@ -207,7 +207,8 @@ def _opened(a: View, b: View) -> Iterator[Pair]:
 
 def _merged(left: list[View], right: list[View]) -> Iterator[Pair]:
     """Cut two lists of views, with equally many elements, into pairs of views of equal sizes."""
-    # Each view has the position up to which it is compared: cutting there would lose its period.
+    # Each view is stored with the position up to which it is compared, and is not cut there, since
+    # that would lose its period.
     lefts, rights = ([(view, 0) for view in reversed(views)] for views in (left, right))
     while lefts:
         (one, i), (other, j) = lefts.pop(), rights.pop()
@@ -229,15 +230,15 @@ def _merged(left: list[View], right: list[View]) -> Iterator[Pair]:
 
 
 def _periodic(a: View, b: View) -> Iterator[Pair] | None:
-    """If both views are periodic, compare only as many elements as decide."""
+    """If both views are periodic, compare only as many elements as decide equality."""
     enough = _enough(a, b, a.shape[0])
     return None if enough is None else _merged(cut(a, 0, enough), cut(b, 0, enough))
 
 
 def _enough(a: View, b: View, count: int) -> int | None:
-    """Return how many of `count` elements decide equality, if that is fewer than all; else None.
+    """Return how many of `count` elements decide equality, or None if all are needed.
 
-    Sequences of periods p and q that agree in p + q elements agree everywhere (Fine and Wilf).
+    Sequences with periods p and q that agree in p + q elements agree everywhere (Fine and Wilf).
     """
     sizes = [_period(view) for view in (a, b)]
     return sum(sizes) if all(sizes) and sum(sizes) < count else None

@@ -1,14 +1,14 @@
-"""Operations that make a view from all elements of its variable, found from its digits.
+"""Operations that create a view from all elements of its variable, found from its digits.
 
-A view keeps no history: it is digits and an offset. But the digits determine operations that make
-it; the operations found are applied and the result compared before they are shown::
+A view stores no history, only digits and an offset. But the digits determine operations that
+create it; the operations found are applied and the result compared before they are shown::
 
     variable (8, 12)    digits ((12, 1), (8, 12))      .T
                         digits ((6, 2), (2, 0))        [:, ::2].upsample(2, 1)
                         offset 12, digits (12, 1)      [1]
 
-So two equal views have the same text, however they were made. For a view over a concatenation, the
-shape is inferred from its strides, if possible.
+So two equal views have the same text, however they were created. For a view over a concatenation,
+the shape is inferred from its strides, if possible.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from poplite.arrays.series import Digit, Digits, digits_of, pack, row_major
 from poplite.view.view import Cat, Shape, Storage, View
 
 LEVELS = 3
-"""Most levels of nested concatenations for which an expression is written."""
+"""Maximum levels of nested concatenations for which an expression is written."""
 
 MOST_JOINED = 4
-"""Most views that an expression joins."""
+"""Maximum number of views that an expression joins."""
 
 Operation = tuple[str, Callable[[View], View]]
 """An operation: the text that follows a tensor, and the function that applies it."""
 
 
 class DigitStep(NamedTuple):
-    """A digit within one dimension of the tensor that a view is made from.
+    """A digit within one dimension of the tensor from which a view is created.
 
     Attributes:
         axis: the dimension of the variable.
         extent: number of indices.
-        step: from one index to the next; negative when the dimension is read backwards.
+        step: distance between indices; negative if the dimension is read backwards.
     """
 
     axis: int
@@ -45,10 +45,10 @@ class DigitStep(NamedTuple):
 
 
 def operations(view: View, shape: Shape) -> list[str] | None:
-    """Return the operations that make a view of a variable of this shape.
+    """Return the operations that create a view of a variable with this shape.
 
-    The view has elements, and reads one space. None if no such operations are found, because
-    an index of one dimension carries into another.
+    The view has elements, and reads one space. The result is None if there are no such operations,
+    because an index of one dimension carries into another.
 
     >>> from poplite.view.view import all_of
     >>> x = all_of(Storage(0, 0, 24), (4, 6))
@@ -73,19 +73,19 @@ def operations(view: View, shape: Shape) -> list[str] | None:
 
 
 def _without_flatten(texts: list[str]) -> list[str]:
-    """Leave out each `.flatten()` right before a reshape.
+    """Remove each `.flatten()` directly before a reshape.
 
     >>> _without_flatten([".T", ".flatten()", ".reshape((4, 6))"])
     ['.T', '.reshape((4, 6))']
     """
     pairs = zip(texts, [*texts[1:], ""], strict=False)
     return [
-        text for text, behind in pairs if text != ".flatten()" or not behind.startswith(".reshape")
+        text for text, next_ in pairs if text != ".flatten()" or not next_.startswith(".reshape")
     ]
 
 
 def _spread(view: View) -> View | None:
-    """Return the view with one dimension for each digit and its repeats, if that differs from it.
+    """Return the view with one dimension for each digit and its repeats; None if it is the same.
 
     >>> from poplite.view.view import all_of
     >>> x = all_of(Storage(0, 0, 24), (4, 6))
@@ -106,10 +106,10 @@ def _spread(view: View) -> View | None:
 
 
 def source(view: View, variable: Callable[[Storage], tuple[str, Shape]]) -> str | None:
-    """Return the expression that makes a view, which has elements, of its variables.
+    """Return the expression that creates a view, which has elements, from its variables.
 
-    `variable` returns the text and the shape of a variable. None if no short expression is
-    found, as for concatenations of many views.
+    `variable` returns the text and the shape of a variable. The result is None if no short
+    expression is found, as for concatenations of many views.
 
     >>> from poplite.view.concatenation import concat
     >>> from poplite.view.view import all_of
@@ -163,7 +163,7 @@ def _joined(
 
 
 def _shape_read(view: View) -> Shape:
-    """Return the shape of a space in which a view's digits are whole dimensions, else a flat shape.
+    """Return the shape of a space whose dimensions are a view's digits, or a flat shape.
 
     >>> from poplite.view.view import all_of
     >>> _shape_read(all_of(Storage(0, 0, 24), (4, 6)).dim_shuffle((1, 0)))
@@ -199,7 +199,7 @@ def _joined_along(cat: Cat, shape: Shape) -> int | None:
 
 
 def _from(view: View, shape: Shape) -> list[str] | None:
-    """Return the operations from a shape, if digits and offset are steps within dimensions."""
+    """Return the operations on a tensor of a shape, if all digits are steps within dimensions."""
     parts = _parts(view, shape)
     merged = None if parts is None else _merged(parts, shape)
     if parts is None or merged is None:
@@ -208,12 +208,12 @@ def _from(view: View, shape: Shape) -> list[str] | None:
     if any(corner[a] + (p.extent - 1) * abs(p.step) >= shape[a] for a, p in merged.items()):
         return None  # a range continues in the next row
     found = [_selection(merged, corner, shape)]
-    kept = tuple([merged[a].extent for a in range(len(shape)) if a in merged])
-    found += _arranged(parts, kept, view)
-    made = View(shape, row_major(shape), 0, view.space)
+    selected = tuple([merged[a].extent for a in range(len(shape)) if a in merged])
+    found += _arranged(parts, selected, view)
+    result = View(shape, row_major(shape), 0, view.space)
     for _, apply in found:
-        made = apply(made)
-    return [text for text, _ in found if text] if made == view else None
+        result = apply(result)
+    return [text for text, _ in found if text] if result == view else None
 
 
 def _digits(view: View) -> list[Digits]:
@@ -264,7 +264,7 @@ def _cut(digit: Digit, axes: Sequence[tuple[int, int]], shape: Shape) -> list[Di
 
 
 def _merged(parts: Sequence[Sequence[DigitStep]], shape: Shape) -> dict[int, DigitStep] | None:
-    """Return one part for each dimension that is read, if its parts form a range of indices."""
+    """Return one part for each dimension that is read, or None unless it is a range of indices."""
     merged: dict[int, DigitStep] = {
         a: DigitStep(a, 1, 1) for a, size in enumerate(shape) if size == 1
     }
@@ -282,7 +282,7 @@ def _merged(parts: Sequence[Sequence[DigitStep]], shape: Shape) -> dict[int, Dig
 
 
 def _corner(view: View, shape: Shape) -> list[int]:
-    """Return the least index of each dimension that a view reads."""
+    """Return the smallest index of each dimension that a view reads."""
     offset = view.off
     offset += sum([(e - 1) * s for digits in _digits(view) for e, s in digits if s < 0])
     corner: list[int] = []
@@ -335,13 +335,13 @@ def _range(part: DigitStep, first: int, size: int) -> str:
     return f"{start}:{stop}" + (f":{step}" if step > 1 else "")
 
 
-def _arranged(parts: Sequence[Sequence[DigitStep]], kept: Shape, view: View) -> list[Operation]:
+def _arranged(parts: Sequence[Sequence[DigitStep]], selected: Shape, view: View) -> list[Operation]:
     """Return the operations from the selected elements to the view's dimensions."""
     found: list[Operation] = []
     read = [part for each in parts for part in each if part.axis >= 0]
     stored = sorted(range(len(read)), key=lambda k: (read[k].axis, -abs(read[k].step)))
     order = [stored.index(k) for k in range(len(read))]
-    shape = kept
+    shape = selected
     if order != sorted(order):
         shape = _reshaped(shape, tuple([read[k].extent for k in stored]), found)
         backwards = order == sorted(order, reverse=True)

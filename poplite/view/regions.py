@@ -8,12 +8,12 @@ depends on how many there are and on the view's space::
     on a `Cat`                     `poplite.view.contiguous_runs`: from the leaves of the space
     more than fit in memory        `chunks`: some at a time
 
-Counting lists nothing. For chunks, the digits of the flattened view are cut into parts with as
-many runs as fit; every part is again a strided view and is listed as such::
+Runs are counted without being listed. For chunks, the digits of the flattened view are cut into
+parts with as many runs as fit; every part is again a strided view and is listed as such::
 
     digits (4, 1) (6, 4)    at most 14 runs      (2, 1) (6, 4) at 0    (2, 1) (6, 4) at 2
 
-In memory order, elements are ordered by address, without sorting where strides give the order.
+In memory order, elements are ordered by address, without sorting if strides give the order.
 Views are split into sets (see `address_sets`).  Sets whose spans of addresses do not overlap follow
 each other; only overlapping ones are listed as runs and sorted.  One pass over the result forms
 *groups*, consecutive addresses on one tile; their *members* are ranges of positions::
@@ -93,13 +93,13 @@ def chunks(view: View, max_runs: int = 2**20) -> Iterator[tuple[Int64, Int64]]:
     """
     if max_runs < 1:
         raise TensorIndexError(
-            f"chunks: max_runs is {max_runs}, but the least is 1", fix="2**20, the default"
+            f"chunks: max_runs is {max_runs}, but the minimum is 1", fix="use 2**20, the default"
         )
-    held: tuple[Int64, Int64] | None = None
+    previous: tuple[Int64, Int64] | None = None
     for begin, length in _listed(view, max_runs):
-        if held is not None:
+        if previous is not None:
             # The last run of the previous part may continue in this one.
-            before, lengths = held
+            before, lengths = previous
             if before[-1] + lengths[-1] == begin[0]:
                 length = length.copy()
                 length[0] += lengths[-1]
@@ -107,9 +107,9 @@ def chunks(view: View, max_runs: int = 2**20) -> Iterator[tuple[Int64, Int64]]:
                 before, lengths = before[:-1], lengths[:-1]
             if len(before):
                 yield before, lengths
-        held = begin, length
-    if held is not None:
-        yield held
+        previous = begin, length
+    if previous is not None:
+        yield previous
 
 
 def _listed(view: View, limit: int) -> Iterator[tuple[Int64, Int64]]:
@@ -139,11 +139,11 @@ def _parts(digits: Sequence[Digit], off: int, limit: int) -> Iterator[tuple[Sequ
         yield digits, off
         return
     outer, (extent, stride), inner = digits[: i - 1], digits[i - 1], digits[i:]
-    most = limit // size
+    step = limit // size
     for index in range(math.prod([e for e, _ in outer])):
         start = off + locate(outer, index)
-        for first in range(0, extent, most):
-            count = min(most, extent - first)
+        for first in range(0, extent, step):
+            count = min(step, extent - first)
             part = [(count, stride), *inner] if count > 1 else inner
             yield part, start + first * stride
 
@@ -154,9 +154,9 @@ def _parts_of_cat(
     """Cut a view of a space into parts of at most `limit` runs."""
     rest, run = split_run(digits)
     # Consecutive elements are cut at most once per shortest run, and at both ends.
-    most = max(limit, (limit - 2) * leaves.shortest_run)
-    if run > most:
-        for part, at in _parts(digits, off, most):
+    length = max(limit, (limit - 2) * leaves.shortest_run)
+    if run > length:
+        for part, at in _parts(digits, off, length):
             yield part, at
         return
     each = min(run, run // leaves.shortest_run + 2)
@@ -169,11 +169,11 @@ _NO_RUNS = np.empty(0, np.int64), np.empty(0, np.int64)
 
 
 def runs_of_many(views: Sequence[View]) -> tuple[Int64, Int64, Int64]:
-    """Return the runs of many views at once; much faster than one by one for small views.
+    """Return the runs of many views at once, which is much faster for small views.
 
     The results are `(first, begin, length)`, int64[V + 1], int64[R] and int64[R]; the runs of view
-    i are `begin[first[i]:first[i + 1]]`.  Raises `SizeOverflowError` when there may be more runs
-    than are listed at once.
+    i are `begin[first[i]:first[i + 1]]`.  Raises `SizeOverflowError` if there may be more runs
+    than can be listed at once.
 
     >>> from poplite.view.view import all_of
     >>> row = all_of(Storage(0, 10, 6), (6,))
@@ -197,7 +197,7 @@ def runs_of_many(views: Sequence[View]) -> tuple[Int64, Int64, Int64]:
     breaks = np.zeros(len(base) + 1, np.int64)
     np.cumsum(extent.prod(1), out=breaks[1:])
     leaves = Leaves(1, breaks, base, extent, stride, 0)
-    # Views with many repeats may together have more elements than a 64-bit integer can count.
+    # Views with many repeats may have more elements in total than a 64-bit integer can count.
     room = int((np.diff(breaks) // leaves.run).sum(dtype=np.float64))
     check_listable(room, f"{len(views):,} views have up to")
     begin, length, first = runs_by_owner(leaves, np.array(owner, np.int64), len(views), room)
@@ -246,7 +246,7 @@ def is_contiguous(view: View) -> bool:
     if isinstance(view.space, Storage):
         digits = view.flat_digits()
         return not digits or (len(digits) == 1 and digits[0][1] == 1)
-    # A few elements show that a view is not contiguous in nearly every such case.
+    # If a view is not contiguous, a few elements nearly always show it.
     last = view.num_elements - 1
     first = address_at(view, 0)
     probes = {1, last // 2, last} if last else {0}
@@ -319,35 +319,35 @@ def storages(view: View) -> tuple[Storage, ...]:
     return tuple(found)
 
 
-def _storages_within(cat: Cat, first: int, last: int, most: int = 256) -> tuple[Storage, ...]:
+def _storages_within(cat: Cat, first: int, last: int, limit: int = 256) -> tuple[Storage, ...]:
     """Return the storages below the kids between two positions of a space, possibly a few more.
 
-    Up to `most` kids on concatenations are searched, and fewer on each level below.
+    Up to `limit` kids on concatenations are searched, and fewer on each level below.
     """
     if isinstance(cat.kids, SlicedViews) or cat.outer > 1:
         return cat.storages
     kids = cat.kids[bisect_right(cat.breaks, first) - 1 : bisect_right(cat.breaks, last)]
-    most //= max(1, len(kids))
+    limit //= max(1, len(kids))
     found: dict[Storage, None] = {}
     for kid in kids:
         space = kid.space
         if isinstance(space, Storage):
             found[space] = None
-        elif len(space.storages) == 1 or not most:
+        elif len(space.storages) == 1 or not limit:
             found.update(dict.fromkeys(space.storages))
         else:
             bounds = span(kid.off, kid.flat_digits())
-            found.update(dict.fromkeys(_storages_within(space, *bounds, most)))
+            found.update(dict.fromkeys(_storages_within(space, *bounds, limit)))
     return tuple(found)
 
 
 # -- memory order ----------------------------------------------------------------------------------
 
 MOST_SHARED = 2**25
-"""Most members that `alias_order` lists: 3 GiB while they are found."""
+"""Maximum number of members that `alias_order` lists: 3 GiB while they are found."""
 
 FARTHEST = 1 << 62
-"""An address beyond all others."""
+"""An address greater than all others."""
 
 ANYWHERE = np.array([-FARTHEST, FARTHEST]), np.array([0])
 """Breaks and tiles of a mapping with all memory on one tile."""
@@ -361,7 +361,7 @@ class MemoryOrder(NamedTuple):
         address: int64[groups], first addresses of the groups.
         tile: int64[groups].
         begin: int64[members], first positions.
-        length: int64[members], element counts; read-only.
+        length: int64[members], numbers of elements; read-only.
     """
 
     ptr: Int64
@@ -372,7 +372,7 @@ class MemoryOrder(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """The kernel's input: some addresses, with equally spaced runs from each of them."""
+    """The kernel's input: addresses, from each of which equally spaced runs start."""
 
     address: Int64
     position: Int64
@@ -392,8 +392,8 @@ def memory_order(
     """Group the elements of views in memory order; at equal addresses, by position.
 
     `mapping` is `(breaks, tiles)`: int64[m + 1], ascending from -FARTHEST to FARTHEST, and
-    int64[m].  With `drop`, an element is listed once, however often the views show it.  Raises
-    `SizeOverflowError` when there are more members than can be listed at once.
+    int64[m].  With `drop`, an element is listed once, however often it occurs in the views.  Raises
+    `SizeOverflowError` if there are more members than can be listed at once.
 
     >>> from poplite.view.view import Storage
     >>> from poplite.view.view import all_of
@@ -411,20 +411,20 @@ def memory_order(
     )
     sets.sort(key=lambda found: found.low)
     rows = [_rows(cluster, breaks if tiled and not drop else None) for cluster in _clusters(sets)]
-    alike = len(sets) == 1 and isinstance(sets[0], Strided) and _alike(sets[0], tiled)
+    uniform = len(sets) == 1 and isinstance(sets[0], Strided) and _is_uniform(sets[0], tiled)
     segment = int(np.searchsorted(breaks, sets[0].low, side="right")) - 1
     crossed = int(np.searchsorted(breaks, max([found.high for found in sets]))) - segment
-    most = sum([len(r.address) * r.times for r in rows]) + crossed
-    begin, start = np.empty(most, np.int64), np.empty(most, np.int64)
-    first = np.empty(most + 1, np.int64)
-    size = np.empty(0 if alike else most, np.int64)
-    tile = np.empty(most if tiled else 0, np.int64)
+    room = sum([len(r.address) * r.times for r in rows]) + crossed
+    begin, start = np.empty(room, np.int64), np.empty(room, np.int64)
+    first = np.empty(room + 1, np.int64)
+    size = np.empty(0 if uniform else room, np.int64)
+    tile = np.empty(room if tiled else 0, np.int64)
     state = np.array([0, 0, -1, -1, segment, -2], np.int64)
-    flags = int(tiled), int(not alike), int(drop)
+    flags = int(tiled), int(not uniform), int(drop)
     for r in rows:
         numbers = len(r.address), r.uniform, r.times, r.step, r.stride
         read, written = (r.address, r.position, r.length), (begin, size, first, start, tile, state)
-        run_kernel(form_groups, most, *read, *numbers, breaks, tiles, *flags, *written)
+        run_kernel(form_groups, room, *read, *numbers, breaks, tiles, *flags, *written)
     members, groups = int(state[MEMBERS]), int(state[GROUPS])
     first[groups] = members
     return MemoryOrder(
@@ -432,18 +432,18 @@ def memory_order(
         _trimmed(start, groups),
         _trimmed(tile, groups) if tiled else np.broadcast_to(tiles[0], groups),
         _trimmed(begin, members),
-        np.broadcast_to(np.int64(rows[0].uniform), members) if alike else _trimmed(size, members),
+        np.broadcast_to(np.int64(rows[0].uniform), members) if uniform else _trimmed(size, members),
     )
 
 
 def alias_order(
     parts: Sequence[Part | AddressRuns], mapping: tuple[Int64, Int64] = ANYWHERE
 ) -> tuple[MemoryOrder, Int64]:
-    """Group the elements of views in memory order, and find which share memory.
+    """Group the elements of views in memory order, and find the members that share memory.
 
     Members are cut so that any two have the same memory or none in common.  The second result is
     int64[members]: for each member, the begin of the first one with the same memory.  Raises
-    `SizeOverflowError` when there are more than `MOST_SHARED` members.
+    `SizeOverflowError` if there are more than `MOST_SHARED` members.
 
     >>> from poplite.view.view import Storage
     >>> from poplite.view.view import all_of
@@ -467,7 +467,7 @@ def alias_order(
             f"cut wherever memory is shared, a tensor has {members:,} intervals; at most "
             f"{MOST_SHARED:,} are compared",
             found=f"they come from {len(low):,} runs of consecutive elements",
-            fix="remove_aliased=True needs no cuts; or ask for some intervals at a time",
+            fix="use remove_aliased=True, which needs no cuts, or pass some intervals at a time",
         )
     source, _, begin, end = overlay(low, low + length, points)
     position = position[source] + begin - low[source]
@@ -503,14 +503,14 @@ def _rows(cluster: list[Strided | AddressRuns], breaks: Int64 | None) -> _Rows:
         return _Rows(low, position, low, run, *row)
     low, position, length = sorted_runs(cluster)
     if breaks is not None and (low[1:] < low[:-1] + length[:-1]).any():
-        # Repeated memory is in order on every tile if it is cut where the tile changes.
+        # Repeated memory is in order on every tile if it is cut at every change of tile.
         source, _, begin, end = overlay(low, low + length, breaks)
         position = position[source] + begin - low[source]
         low, position, length = in_order(begin, position, end - begin)
     return _Rows(low, position, length, 0, 1, 1, 1)
 
 
-def _alike(found: Strided, tiled: bool) -> bool:
+def _is_uniform(found: Strided, tiled: bool) -> bool:
     """Return whether all members have the length of a run: none is cut or continues at a carry."""
     outer, run, (count, step, stride) = found.split()
     if tiled and run > 1:
@@ -525,12 +525,12 @@ def _alike(found: Strided, tiled: bool) -> bool:
 
 
 def _trimmed(array: Int64, size: int) -> Int64:
-    """Return the used front of a buffer, as a copy if most of the buffer was not used."""
+    """Return the used beginning of a buffer, as a copy if most of the buffer was not used."""
     return array[:size] if 2 * size > len(array) else array[:size].copy()
 
 
 class Shuffle(NamedTuple):
-    """A step: read in a shape, reverse some dimensions, shuffle.
+    """A step that reads a view in a shape, reverses some dimensions and shuffles them.
 
     Attributes:
         backwards: the dimensions that are reversed.
@@ -557,11 +557,11 @@ class Shuffle(NamedTuple):
 
 
 class TakeIntervals(NamedTuple):
-    """A step: take intervals of positions one after the other.
+    """A step that takes intervals of positions one after the other.
 
     Attributes:
         begin: int64[n], first positions.
-        length: int64[n], element counts.
+        length: int64[n], numbers of elements.
     """
 
     begin: Int64
@@ -580,7 +580,7 @@ class TakeIntervals(NamedTuple):
 def simplification(view: View, *, segments: bool) -> tuple[list[Shuffle | TakeIntervals], View]:
     """Find the order in which a view has the fewest regions, and the flat view in that order.
 
-    There are no steps if they would gain nothing.  With `segments`, the pieces of concatenations
+    There are no steps if they would save no regions.  With `segments`, the pieces of concatenations
     are sorted, too.
 
     >>> matrix = all_of(Storage(0, 0, 6), (2, 3))
@@ -604,7 +604,7 @@ def simplification(view: View, *, segments: bool) -> tuple[list[Shuffle | TakeIn
 def walk(view: View, steps: Sequence[Shuffle | TakeIntervals], *, forward: bool) -> View:
     """Apply steps to a view, or undo them without `forward`; the result has one dimension.
 
-    The view has as many elements as the one that the steps were found for.
+    The view must have as many elements as the one for which the steps were found.
     """
     flat = (view.num_elements,)
     view = view.reshape(flat)
@@ -614,7 +614,7 @@ def walk(view: View, steps: Sequence[Shuffle | TakeIntervals], *, forward: bool)
 
 
 def _over_variables(owners: Sequence[Storage], order: MemoryOrder) -> View:
-    """Return the view that takes groups, one after the other, as ranges of variables."""
+    """Return the view that reads the groups of a memory order as ranges of variables."""
     owners = sorted(owners, key=lambda storage: storage.base)
     bases = np.array([storage.base for storage in owners])
     owner = np.searchsorted(bases, order.address, side="right") - 1
@@ -630,7 +630,7 @@ def _over_variables(owners: Sequence[Storage], order: MemoryOrder) -> View:
 
 
 def _shuffle(view: View, *, segments: bool) -> Shuffle | None:
-    """Return the step to the order of a view's space, or None if it is in order already.
+    """Return the step that puts a view in the order of its space, or None if it is in order.
 
     Digits of stride 0 come first, to repeat everything else; at equal strides, the longest digit is
     innermost.
@@ -649,7 +649,7 @@ def _shuffle(view: View, *, segments: bool) -> Shuffle | None:
     after = step.walk(view, forward=True).reshape((view.num_elements,))
     if isinstance(space, Storage):
         return step if num_runs(after) < num_runs(view) else None
-    # Whether that saves regions depends on the pieces, which are easiest to judge in their order.
+    # Whether that saves regions depends on the pieces, which are easiest to compare in their order.
     in_order = after.flat_digits() == [(space.num_elements, 1)]
     moved = in_order and digits != [(space.num_elements, 1)] and segments
     return step if moved or after.space is not space else None

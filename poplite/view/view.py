@@ -1,4 +1,4 @@
-"""A view: the map from the indices of a tensor to elements of a linear space.
+"""Views, which map the indices of a tensor to elements of a linear space.
 
 A view is `(shape, dims, off, space)`: index (i, j, ...) is the element at position
 `off + dims[0](i) + dims[1](j) + ...` of the space, where each dimension is a stride or a
@@ -23,8 +23,7 @@ Every operation returns a new view, visits no element, and assumes checked argum
 A view without elements is always `empty(shape)`.
 
 Composition expresses a view of another view's row-major order in the other view's own space.
-
-The other view, the kid, counts its elements in digits with place values.  Each step of the
+The elements of the other view, the kid, are counted in digits with place values.  Each step of the
 outer view is written as a multiple of one place value::
 
     kid digits ((6, 1), (4, 6)), places 4 and 1      a step of 4 is one step of the digit (6, 1)
@@ -114,12 +113,12 @@ class View:
             raise ElementTypeError(
                 "t.view is the view of a tensor, not a function",
                 found="NumPy's a.view(dtype) reads the bits of an array as another type",
-                fix="t.reinterpret(element_type)",
+                fix="call t.reinterpret(element_type)",
             )
 
     @property
     def num_elements(self) -> int:
-        """Number of elements, repeats counted."""
+        """Number of elements, including repeats."""
         return math.prod(self.shape)
 
     def flat_digits(self) -> list[Digit]:
@@ -154,7 +153,7 @@ class View:
         return placed(shape, dims, off, space)
 
     def index(self, i: int) -> View:
-        """Select index i of dimension 0, which disappears."""
+        """Select index i of dimension 0, which is removed."""
         stride = self.dims[0]
         step = i * stride if isinstance(stride, int) else locate(stride, i)
         space = self.space
@@ -184,8 +183,7 @@ class View:
 
     def squeeze(self, indices: Sequence[int]) -> View:
         """Remove the listed dimensions, all of size 1."""
-        kept = [i for i in range(len(self.shape)) if i not in indices]
-        return self.dim_shuffle(kept)
+        return self.dim_shuffle([i for i in range(len(self.shape)) if i not in indices])
 
     def sub_sample(self, step: int, dim: int) -> View:
         """Select every step-th index of one dimension, from 0."""
@@ -254,7 +252,7 @@ class View:
             return empty(shape)
         digits = flat_digits(self.shape, self.dims)
         if type(space) is Cat and len(space.kids) == 1 and digits == [(space.num_elements, 1)]:
-            # A layer read from end to end: in this shape, the view below may not need it.
+            # A layer read from end to end may not be needed for this shape.
             below = space.kids[0]
             dims = regroup(below.flat_digits(), shape)
             if dims is not None:
@@ -296,14 +294,14 @@ class Cat:
         element   a0 a1 a2 b0 a3 a4 a5 b1
 
     Attributes:
-        kids: the views, none empty; many slices of one view as `SlicedViews`.
+        kids: the views, none empty; `SlicedViews` for many slices of one view.
         breaks: the begin of each kid's chunk in a period, and the period; int64[K + 1] for
             `SlicedViews`.
-        period: elements of one repetition.
+        period: number of elements of one repetition.
         outer: number of repetitions.
         num_elements: outer * period.
         levels: number of nested concatenations, including this one.
-        storages: every storage below, in order of first use; some may not be read.
+        storages: every storage below, in order of first use; a view may not read all of them.
     """
 
     __slots__ = (
@@ -336,8 +334,8 @@ class Cat:
         self.storages: tuple[Storage, ...] = (
             below[0] if len(below) == 1 else tuple(dict.fromkeys(chain.from_iterable(below)))
         )
-        # Answers to queries, filled in on first use by `aliases` and by
-        # `contiguous_runs`, whose `Leaves` cannot be imported here.
+        # Results of queries, cached on first use by `aliases` and by `contiguous_runs`, whose
+        # `Leaves` cannot be imported here.
         self.alias_free: bool | None = None
         self.leaves: object = None
 
@@ -350,7 +348,7 @@ class Cat:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Cat):
             return NotImplemented
-        return self is other or _made_alike(self, other)
+        return self is other or _has_same_structure(self, other)
 
     def __hash__(self) -> int:
         return hash((self.outer, self.num_elements, len(self.kids)))
@@ -360,7 +358,7 @@ class Cat:
         return f"<Cat of {len(self.kids):,} views, {times}>"
 
 
-def _made_alike(a: Cat, b: Cat) -> bool:
+def _has_same_structure(a: Cat, b: Cat) -> bool:
     """Compare two spaces level by level, each pair once, since a view may occur many times."""
     todo: list[tuple[Storage | Cat, Storage | Cat]] = [(a, b)]
     done: set[tuple[int, int]] = set()
@@ -407,13 +405,13 @@ def empty(shape: Shape) -> View:
 
 
 def flat(view: View) -> View:
-    """Return a view in the shape that it has as a kid of a `Cat` with outer 1: (1, elements)."""
+    """Return a view in the shape of a kid of a `Cat` with outer 1: (1, elements)."""
     digits = view.flat_digits()
     return View((1, view.num_elements), (0, pack(digits)), view.off, view.space)
 
 
 def once(view: View) -> View:
-    """Return a view of the same elements, in the same order, without repeats by strides of 0.
+    """Return a view of the same elements, in the same order, without the repeats of strides 0.
 
     >>> once(all_of(Storage(0, 0, 6), (6,)).broadcast(2**40, 0)).shape
     (6,)
@@ -421,13 +419,13 @@ def once(view: View) -> View:
     digits = view.flat_digits()
     if all([stride for _, stride in digits]):
         return view
-    kept = coalesce([digit for digit in digits if digit[1]])
-    size = math.prod([extent for extent, _ in kept])
-    return View((size,), (pack(kept),), view.off, view.space)
+    moving = coalesce([digit for digit in digits if digit[1]])
+    size = math.prod([extent for extent, _ in moving])
+    return View((size,), (pack(moving),), view.off, view.space)
 
 
 def layer(view: View) -> View:
-    """Return an equal view with one stride per dimension, over a space of its own.
+    """Return an equal view with one stride per dimension, over a new space.
 
     >>> layer(all_of(Storage(0, 0, 6), (2, 3)).dim_shuffle((1, 0))).dims
     (2, 1)
@@ -436,9 +434,9 @@ def layer(view: View) -> View:
 
 
 def placed(shape: Shape, dims: tuple[Dim, ...], off: int, space: Storage | Cat) -> View:
-    """Return a non-empty view, on the innermost space possible.
+    """Return a view with elements, on the innermost space possible.
 
-    A view that stays inside one kid of a `Cat` is moved down to that kid's own space.
+    A view inside one kid of a `Cat` is moved down to that kid's own space.
     """
     while type(space) is Cat:
         period, repetition, first = space.period, 0, off
@@ -447,7 +445,7 @@ def placed(shape: Shape, dims: tuple[Dim, ...], off: int, space: Storage | Cat) 
             repetition, first = divmod(off, period)
         low = high = first
         for size, dim in zip(shape, dims):  # noqa: B905  (as in `flat_digits`)
-            # Steps by whole periods walk the repetitions; the others must stay in one chunk.
+            # Steps of whole periods move between repetitions; the others must stay in one chunk.
             if isinstance(dim, int):
                 reach = (size - 1) * dim
                 if repeated and dim % period == 0:
@@ -503,7 +501,7 @@ def compose(
 
     Each step is written as a multiple of one place of the kid's number.  That is exact as long as
     no place carries, so the largest value that every place can reach is tracked; the result is None
-    when a carry cannot be excluded.  `dims` and `off` are positions in the kid's row-major order;
+    if a carry cannot be excluded.  `dims` and `off` are positions in the kid's row-major order;
     `kid_digits` are coalesced; `kid_off` and the result are in the kid's space.
 
     >>> compose((2, 4), (4, 1), 4, [(6, 1), (4, 6)], 0)
@@ -556,7 +554,7 @@ class _Composition:
         return tuple(reversed(packed)), self.base
 
     def _express(self, extent: int, step: int) -> list[Digit] | None:
-        """Write one digit in the kid's places, innermost first."""
+        """Express one digit in the kid's places, innermost first."""
         if step == 0:
             return [(extent, 0)]
         emitted: list[Digit] = []

@@ -14,7 +14,7 @@ U = TypeVar("U", bound=pl.ElementType[Any])
 
 
 class Versions(pl.Vertex):
-    """A local is a Python float or a float32, by path."""
+    """A local is a Python float or a float32, depending on the path."""
 
     x: pl.Input[pl.Vector[pl.FLOAT]]
     n: pl.Input[pl.INT]

@@ -672,15 +672,15 @@ REFUSALS = [
         "Program",
         "PrintTensor(tensor, name)",
         'PrintTensor(x, "n")',
-        "the title comes first, then the tensor",
+        "the title must precede the tensor",
         "PrintTensor('n', t)",
     ),
     Refusal(
         "",
         "setFloatingPointBehaviour(graph, sequence, tensor, name)",
         'pl.setFloatingPointBehaviour(graph, sequence, x, "n")',
-        "Poplar keeps a behaviour in one, to set it again later; here it is known",
-        "behaviour=FloatingPointBehaviour(...), with what it was before",
+        "Poplar stores a behaviour in a tensor, to restore it; here it is known",
+        "pass the earlier behaviour: behaviour=FloatingPointBehaviour(...)",
     ),
 ]
 """Signatures that are refused; members that are, are `poplite.errors.Absent`."""

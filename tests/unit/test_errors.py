@@ -181,7 +181,8 @@ def test_a_deleted_working_directory_leaves_the_whole_path(
     monkeypatch.chdir(gone)
     gone.rmdir()
     assert str(SourceLocation("/models/net.py", 7, "head")) == "/models/net.py:7 in head"
-    with pytest.raises(pl.InvalidMachineModel, match=r"tiles=0 but.*test_errors\.py:\d+ in test_a"):
+    message = r"tiles=0, but.*test_errors\.py:\d+ in test_a"
+    with pytest.raises(pl.InvalidMachineModel, match=message):
         pl.Target(tiles=0)
 
 
@@ -235,7 +236,7 @@ def test_a_helper_in_a_message() -> None:
         return pl.Target(tiles=0)
 
     line = sys._getframe().f_lineno + 2
-    with pytest.raises(pl.InvalidMachineModel, match=r"tiles=0 but") as caught:
+    with pytest.raises(pl.InvalidMachineModel, match=r"tiles=0, but") as caught:
         tile()
     file = os.path.relpath(__file__)
     assert f"({file}:{line - 4} in tile, called at {file}:{line} in test_a_helper" in str(

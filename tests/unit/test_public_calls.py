@@ -139,7 +139,7 @@ def test_signatures_and_docstrings_are_those_of_the_functions() -> None:
         *("self", "element_type", "shape", "name"),
     ]
     assert str(inspect.signature(unchecked_ops.clip)).startswith("(x")
-    assert inspect.getdoc(pl.Graph.add_variable).startswith("Make a variable")  # type: ignore[union-attr]
+    assert inspect.getdoc(pl.Graph.add_variable).startswith("Create a variable")  # type: ignore[union-attr]
 
 
 def test_a_name_that_two_threads_load_at_once_is_one_object(
@@ -316,7 +316,7 @@ def test_what_is_no_vertex_class_has_no_form_to_check(check: Callable[..., None]
             pl.ElementTypeError, match=rf"testing.{check.__name__}: vertex is"
         ) as of:
             check(value)
-        assert of.value.fix == "a vertex class", kind
+        assert of.value.fix == "pass a vertex class", kind
     with pytest.raises(pl.ElementTypeError, match="examples is 'x'"):
         check(Add[pl.FLOAT], examples="x")
 
@@ -358,7 +358,7 @@ def _fault_of_made(cls: Any, count: int, kind: str, value: object) -> str:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_users_make_no_parts_of_graphs_also_of_right_arguments() -> None:
     graph = pl.Graph(pl.Target(tiles=1))
-    with pytest.raises(pl.ElementTypeError, match="Function: these arguments make none") as caught:
+    with pytest.raises(pl.ElementTypeError, match="Function: invalid arguments") as caught:
         pl.Function(graph, "f", pl.Sequence(), pl.SourceLocation.Current())
     assert caught.value.found == "only poplite calls this class"
     assert caught.value.fix == "graph.add_function(program)"

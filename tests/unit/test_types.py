@@ -123,8 +123,8 @@ def test_names_are_taken_wherever_element_types_are() -> None:
         ("float32", "pl.FLOAT"),
         ("int32", "pl.INT"),
         ("uint8", "pl.UNSIGNED_CHAR"),
-        ("float", "pl.FLOAT, of 32 bits"),
-        ("float64", "pl.FLOAT: no tile stores floats of 64 bits"),
+        ("float", "pl.FLOAT, with 32 bits"),
+        ("float64", "pl.FLOAT, since tiles cannot store 64-bit floats"),
     ],
 )
 def test_names_of_other_libraries_lead_to_element_types(name: str, instead: str) -> None:

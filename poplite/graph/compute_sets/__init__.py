@@ -1,6 +1,6 @@
 """Compute sets: vertices, their edges and their costs.
 
-Loaded on first use: a graph without vertices needs none of it.
+These modules are loaded on first use: a graph without vertices needs none of them.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ class on one tile, with a tensor connected to every edge and a value in every st
     ComputeSet 'add' --- VertexInstance 0  tile 0   x: a[0:4]   y: b[0:4]   scale: 2.0
                      --- VertexInstance 1  tile 1   x: a[4:8]   y: b[4:8]   scale: 2.0
 
-The graph makes both (`add_compute_set`, `add_vertex`), and the compiler reads them. Vertices that
-were added together (`add_vertices`) form a block of arrays, which makes each `VertexInstance` on
+The graph creates both (`add_compute_set`, `add_vertex`), and the compiler reads them. Vertices that
+were added together (`add_vertices`) form a block of arrays, which creates each `VertexInstance` on
 access.
 
 Field sizes are set explicitly or follow from connections, within the limits of the layouts::
@@ -17,7 +17,7 @@ Field sizes are set explicitly or follow from connections, within the limits of 
 
 A list of edges whose size was not set has as many rows as are connected to it.
 
-The graph records the compute sets and variables that each operation of `poplite.ops` made::
+The graph records the compute sets and variables that each operation of `poplite.ops` created::
 
     loss = ops.map(ops.sum((x - y) ** 2), name="loss")
 
@@ -72,14 +72,14 @@ if TYPE_CHECKING:
 
 
 @made_by("graph.add_compute_set(name)")
-@refuse_copies("graph.add_compute_set, and its vertices once more")
+@refuse_copies("call graph.add_compute_set, and add the vertices once more")
 class ComputeSet(Displayed):
     """Vertices that run in parallel.
 
     Attributes:
         graph: the graph it belongs to.
         name: name with its scopes, unique among the graph's compute sets.
-        location: the user's line that made it.
+        location: the user's line that created it.
         vertices: its vertices, in the order in which they were added; equal to a list of them.
 
     >>> from poplite.graph import Graph
@@ -108,7 +108,7 @@ class VertexList(LikeList["VertexInstance"]):
     """The vertices of a compute set, single ones and blocks, as one list.
 
         parts        [v0, v1]   <VertexBlock of 1,000,000>   [v1000002]
-        vertices[1]  v1         vertices[5]  made by the block on access
+        vertices[1]  v1         vertices[5]  created by the block on access
 
     Attributes:
         parts: lists of single vertices, and blocks, in the order in which they were added.
@@ -175,7 +175,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @cpp_spelling(owner="VertexIntrospector")
-@refuse_copies("graph.add_vertex, with the same class and tensors")
+@refuse_copies("call graph.add_vertex with the same class and tensors")
 @dataclass(init=False, eq=False, repr=False, slots=True)
 class VertexInstance:
     """One vertex of a compute set.
@@ -185,7 +185,7 @@ class VertexInstance:
     Attributes:
         graph: the graph it belongs to.
         vertex_class: its class; a template until the connected tensors determine its types.
-        template: the template that it was added with, or None.
+        template: the template from which it was added, or None.
         compute_set: the compute set it belongs to.
         index: its position in the compute set.
         tile: the tile that runs it; None before one is set.
@@ -261,7 +261,7 @@ class VertexInstance:
 
     @property
     def constants(self) -> tuple[Tensor, ...]:
-        """Scalar constants made for plain numbers, on the vertex's tile."""
+        """Scalar constants created for plain numbers, on the vertex's tile."""
         return tuple(cast("Tensor", self.connections[name]) for name in self.numbers)
 
     @property
@@ -286,7 +286,7 @@ def new_vertex(
     location: SourceLocation,
     index: int | None = None,
 ) -> VertexInstance:
-    """Return a vertex without tile or connections that is not yet in the compute set's list."""
+    """Return a vertex without a tile or connections, not yet in the compute set's list."""
     vertex: VertexInstance = object.__new__(VertexInstance)
     vertex.graph, vertex.compute_set = compute_set.graph, compute_set
     vertex.vertex_class, vertex.location = vertex_class, location
@@ -296,7 +296,7 @@ def new_vertex(
     vertex.connections, vertex.state = {}, {}
     if issubclass(vertex_class, MultiVertex):
         vertex.state["num_workers"] = vertex.graph.target.workers
-    # Empty for most vertices, so all share one empty mapping, which is replaced, not changed.
+    # Empty for most vertices, so all share one empty mapping, which is replaced, never changed.
     vertex.rows = vertex.waiting = vertex.sizes = _NOTHING
     vertex.numbers = ()
     return vertex
@@ -344,7 +344,7 @@ class FieldRef:
         if row < 0:
             raise TensorIndexError(
                 f"{self.vertex}: field '{self.field.name}' has no row {number_text(row)}",
-                found="rows count from 0; the list grows with the rows connected",
+                found="rows are numbered from 0; the list grows with the rows connected",
                 fix=f"vertex['{self.field.name}'][0]",
             )
         size = self.vertex.sizes.get(self.field.name)
@@ -386,7 +386,7 @@ def vertex_number(key: int, count: int) -> int:
     number = whole_number(key)
     if not -count <= number < count:
         raise TensorIndexError(
-            f"vertex {number:,} of {count:,}",
+            f"vertex {number:,} does not exist; there are {count:,}",
             fix=f"use a number from {-count} to {count - 1}" if count else "add vertices first",
         )
     return number % count
@@ -400,26 +400,26 @@ def set_size(ref: FieldRef, size: object) -> None:
         raise GraphConnectionError(
             f"{vertex}: {which}field '{field.name}' has no size to set",
             found=f"declared {field}; lists of edges and vectors of state have one",
-            fix=f"graph.connect(vertex['{field.name}'], tensor), which tells its size"
+            fix=f"graph.connect(vertex['{field.name}'], tensor), which sets its size"
             if field.is_edge
             else f"graph.set_initial_value(vertex['{field.name}'], value)",
         )
     count = _checked_size(vertex, field, size)
-    before, held = vertex.sizes.get(field.name), _held(vertex, field)
+    before, current = vertex.sizes.get(field.name), _current_size(vertex, field)
     rows = vertex.rows.get(field.name, {})
     if before is not None and before != count:
         raise _differs(vertex, field, f"is given size {count:,}", f"has size {before:,}")
     if rows and max(rows) >= count:
         has = f"has row {max(rows):,} connected"
         raise _differs(vertex, field, f"is given size {count:,}", has)
-    if held is not None and not rows and held != count:
-        raise _differs(vertex, field, f"is given size {count:,}", f"holds {held:,}")
+    if current is not None and not rows and current != count:
+        raise _differs(vertex, field, f"is given size {count:,}", f"contains {current:,}")
     if not field.is_edge:
         check_limit(vertex, field, count, "its size")
     vertex.sizes = {**vertex.sizes, field.name: count}
     if len(rows) < count and rows:
         vertex.connections.pop(field.name, None)
-    if held is None and not field.is_edge:
+    if current is None and not field.is_edge:
         if field.variable is None:
             zeros = np.zeros(count, field.element.dtype)
             zeros.flags.writeable = False
@@ -439,10 +439,10 @@ def _checked_size(vertex: VertexInstance, field: Field, size: object) -> int:
     return count
 
 
-def _held(vertex: VertexInstance, field: Field) -> int | None:
+def _current_size(vertex: VertexInstance, field: Field) -> int | None:
     """Return the number of rows or values that a field has so far; None if it has none."""
-    for held in (vertex.connections, vertex.state, vertex.waiting):
-        value = held.get(field.name)
+    for values in (vertex.connections, vertex.state, vertex.waiting):
+        value = values.get(field.name)
         if isinstance(value, Tensor):
             return value.shape[0] if field.depth else 1
         if value is not None:
@@ -458,7 +458,7 @@ def size_of(ref: FieldRef) -> int:
         return _size_of_row(ref)
     if field.depth == 0:
         return 1
-    size = vertex.sizes.get(field.name, _held(vertex, field))
+    size = vertex.sizes.get(field.name, _current_size(vertex, field))
     if size is not None:
         return size
     has_none = (
@@ -483,11 +483,11 @@ def _size_of_row(ref: FieldRef) -> int:
     if isinstance(whole, tuple) and index < len(whole):
         return whole[index].num_elements
     if whole is not None or index >= vertex.sizes.get(field.name, LARGEST_COUNT):
-        size = vertex.sizes.get(field.name, _held(vertex, field))
+        size = vertex.sizes.get(field.name, _current_size(vertex, field))
         raise TensorIndexError(
             f"{vertex}: field '{field.name}' has {size:,} rows, and no row {index:,}",
             found=f"declared {field}",
-            fix=f"a row from 0 to {(size or 1) - 1}",
+            fix=f"pass a row from 0 to {(size or 1) - 1}",
         )
     raise NoSizeSpecified(
         f"{vertex}: row {index:,} of field '{field.name}' has nothing connected",
@@ -508,7 +508,7 @@ def check_sizes(vertex: VertexInstance, field: Field, value: object) -> None:
     if field.layout is PLAIN:
         return
     if field.depth == 1:
-        what = f"'{value.name}'" if isinstance(value, Tensor) else "what it is given"
+        what = f"'{value.name}'" if isinstance(value, Tensor) else "the given value"
         check_limit(vertex, field, count, what)
     elif isinstance(value, Tensor):
         check_limit(vertex, field, value.shape[1], f"each row of '{value.name}'")
@@ -532,8 +532,8 @@ def check_row(ref: FieldRef, row: Tensor) -> None:
 
 def _rows_below(size: int) -> str:
     """Return advice for a row beyond the size of a list."""
-    rows = f"a row from 0 to {size - 1:,}, or " if size else ""
-    return f"{rows}a larger size in graph.set_field_size"
+    rows = f"use a row from 0 to {size - 1:,}, or " if size else ""
+    return f"{rows}set a larger size with graph.set_field_size"
 
 
 def check_limit(vertex: VertexInstance, field: Field, count: int, what: str) -> None:
@@ -546,7 +546,7 @@ def check_limit(vertex: VertexInstance, field: Field, count: int, what: str) -> 
             f"{field.layout.vector.value}",
             fix="split it over several vertices, or declare Layout(VectorLayout.SPAN); "
             f"graph.max_field_dim({vertex.vertex_class.__name__}, '{field.name}', "
-            f"{field.depth - 1}) tells the limit",
+            f"{field.depth - 1}) returns the limit",
         )
 
 
@@ -554,7 +554,7 @@ def _differs(vertex: VertexInstance, field: Field, new: str, has: str) -> GraphC
     return GraphConnectionError(
         f"{vertex}: field '{field.name}' {new}, but {has}",
         found=f"declared {field}; vertex added at {vertex.location}",
-        fix="connect as many rows, or give as many values, as graph.set_field_size says",
+        fix="connect as many rows, or pass as many values, as graph.set_field_size has set",
     )
 
 
@@ -567,13 +567,15 @@ def max_dim(vertex_class: type[Vertex], name: str, dim: object) -> int:
             f"{vertex_class.__name__}: field '{field.name}' has "
             f"{amount(field.depth, 'dimension')}, and no dimension {clipped(dim)}",
             found=f"declared {field}",
-            fix=f"a dimension from 0 to {field.depth - 1}" if field.depth else "a vector field",
+            fix=f"pass a dimension from 0 to {field.depth - 1}"
+            if field.depth
+            else "pass a vector field",
         )
     return field.layout.limit if number == field.depth - 1 else LARGEST_COUNT
 
 
 def largest_number(vertex_class: type[Vertex], name: str) -> int | float:
-    """Return the largest number that an element of a field can hold."""
+    """Return the largest number that an element of a field can store."""
     field = field_of(vertex_class, name)
     element = field.element
     if field.variable is not None or element.requires_metadata:
@@ -582,7 +584,7 @@ def largest_number(vertex_class: type[Vertex], name: str) -> int | float:
             found=f"declared {field}",
             fix=f"{vertex_class.__name__}[pl.FLOAT]"
             if field.variable is not None
-            else "QuarterMetadata tells format and scale",
+            else "use QuarterMetadata(...).largest, which depends on format and scale",
         )
     match element.dtype.kind:
         case "f":
@@ -594,7 +596,7 @@ def largest_number(vertex_class: type[Vertex], name: str) -> int | float:
 
 @frozen(eq=False)
 class Vectors:
-    """The values of a State field of vectors: those of all vertices in order, and their counts."""
+    """The values of a State field of vectors, of all vertices in order, with their counts."""
 
     values: npt.NDArray[Any]
     length: Series
@@ -611,9 +613,9 @@ class RecordedOperation:
     Attributes:
         name: with its scopes; a number is appended if an earlier operation has that name.
         location: the user's line that recorded it.
-        compute_sets: the compute sets that it made.
-        results: the variables that it made for others to read.
-        temporaries: the other variables that it made.
+        compute_sets: the compute sets that it created.
+        results: the variables that it created for others to read.
+        temporaries: the other variables that it created.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """The edges of compute sets as tables: the elements that their vertices access.
 
-Vertices of one class form *families*: each block is a family, and so are all single vertices of the
-class together. The edges of each field of a family are arrays
+Vertices of one class form *families*: each block is a family, and all single vertices of the class
+form another. The edges of each field of a family are arrays
 (`poplite.graph.compute_sets.vertex_block`), so that a regular block costs the same at any size::
 
     family   vertices    field   start              length
@@ -12,8 +12,8 @@ class together. The edges of each field of a family are arrays
 Both the checks and the lowering start from this table.
 
 Edges that overlap written elements are found by sorting and sweeping. Fields are first compared by
-their address ranges: a field whose range is disjoint from all written ranges is never listed,
-nor is a regular field that cannot overlap itself::
+their address ranges: runs are not listed for a field whose range is disjoint from all written
+ranges, nor for a regular field that cannot overlap itself::
 
     x  reads  [0, 1000)      ---------
     y  writes [1001, 2001)              ---------        disjoint: nothing to do
@@ -34,8 +34,8 @@ A form numbers its variables by address and keeps only the size of each and the 
 elements. The overlapping edges, the moves between tiles, and the elements gathered there are the
 same for all compute sets of a form, and are found once.
 
-The same holds for edges of single variables: those of another variable differ only in where they
-start::
+The same is true for edges of single variables: those of another variable differ only in where
+they start::
 
     x[0:4], x[4:8], x[8:12]     of variable x, at 0          start 0, step 4      length 4
     y[0:4], y[4:8], y[8:12]     of variable y, at 1001       start 1001, step 4   length 4
@@ -97,7 +97,7 @@ class FieldEdges:
 
     @cached_property
     def envelope(self) -> tuple[int, int]:
-        """An interval of addresses that contains all elements; there must be at least one."""
+        """An interval of addresses that contains all elements, one or more."""
         spread = self.edges.spread()
         if spread is not None:
             return spread
@@ -116,12 +116,12 @@ class FieldEdges:
 
 @frozen(eq=False)
 class Family:
-    """Vertices of one class, described together.
+    """Vertices of one class with a common description.
 
     Attributes:
         cls: their class.
-        vertices: the vertices; a block makes each on access.
-        numbers: position of each in the compute set.
+        vertices: the vertices; a block creates each on access.
+        numbers: position of each vertex in the compute set.
         fields: the edges of each edge field.
         state: the values of each state field, by name.
     """
@@ -158,13 +158,13 @@ class EdgeTable:
 
     @cached_property
     def fields(self) -> tuple[FieldEdges, ...]:
-        """The edges of every field that is connected to any elements."""
+        """The edges of every field that is connected to at least one element."""
         parts = chain.from_iterable(family.fields for family in self.families)
         return tuple([part for part in parts if part.edges.num_elements])
 
     @cached_property
     def num_elements(self) -> int:
-        """Connected elements, including repetitions."""
+        """Number of connected elements, including repetitions."""
         return sum([part.edges.num_elements for part in self.fields])
 
     @cached_property
@@ -231,7 +231,7 @@ def _edges(field: Field, connected: Sequence[Tensor | tuple[Tensor, ...]]) -> Ed
 
 
 def _edges_of_lists(lists: Sequence[Sequence[View]]) -> Edges:
-    """Return the edges of vertices that have several each.
+    """Return the edges of vertices with several edges each.
 
     For each vertex, `lists` has the rows of its list, or one 2-D view with all of them.
     """
@@ -273,8 +273,8 @@ class FieldRuns(NamedTuple):
 
     Attributes:
         fields: the fields of the runs.
-        stops: int64[fields], one past the last run of each.
-        begin: int64[runs], first address.
+        stops: int64[fields], one past the last run of each field.
+        begin: int64[runs], first address of each run.
         size: int64[runs], number of elements; may be one number, broadcast.
     """
 
@@ -284,7 +284,7 @@ class FieldRuns(NamedTuple):
     size: Int64
 
     def edges(self, runs: Int64) -> Int64:
-        """Return vertex, position of the field and row of the edges of some runs, int64[n, 3].
+        """Return the vertex, field position and row of the edge of each run, int64[n, 3].
 
         Sorted, they are in the order of declaration.
         """
@@ -326,7 +326,7 @@ class Crossings:
 
     @property
     def are_harmless(self) -> bool:
-        """Whether no two vertices race, and none overwrites in place what it reads elsewhere."""
+        """Whether no two vertices race, and none overwrites in place what another edge reads."""
         return not any(len(pairs[0]) for pairs in (self.double, self.foreign, self.shared))
 
     def of_fields(self, fields: Mapping[FieldEdges, FieldEdges]) -> Crossings:
@@ -375,7 +375,7 @@ def _all_disjoint(fields: Sequence[FieldEdges]) -> bool:
 
 
 def _candidates(fields: Sequence[FieldEdges]) -> tuple[list[FieldEdges], list[FieldEdges]]:
-    """Return the written fields that may overlap something, and the read ones they may overlap."""
+    """Return the written fields that may overlap others, and the read fields they may overlap."""
     spans = np.array([field.envelope for field in fields], np.int64).reshape(-1, 2)
     writes = np.array([field.field.writes for field in fields], np.bool_)
     (low, high), (others_low, others_high) = spans[writes].T, spans[~writes].T
@@ -389,8 +389,8 @@ def _candidates(fields: Sequence[FieldEdges]) -> tuple[list[FieldEdges], list[Fi
     readers = _meets_any(others_low, others_high, low, high)
     both = np.zeros(len(fields), np.bool_)
     both[writes], both[~writes] = chosen, readers
-    kept = [field for field, is_kept in zip(fields, both.tolist(), strict=True) if is_kept]
-    return [f for f in kept if f.field.writes], [f for f in kept if not f.field.writes]
+    found = [field for field, is_chosen in zip(fields, both.tolist(), strict=True) if is_chosen]
+    return [f for f in found if f.field.writes], [f for f in found if not f.field.writes]
 
 
 def _meets_any(low: Int64, high: Int64, other_low: Int64, other_high: Int64) -> Mask:
@@ -434,7 +434,7 @@ def _double_writes(written: FieldRuns, writes: _Sorted) -> tuple[Int64, Int64]:
     """Return pairs of written runs of different vertices that overlap."""
     if not (writes.begin[1:] < writes.end[:-1]).any():
         return _NONE, _NONE  # sorted runs overlap only if two neighbours do
-    # Of two runs with the same begin, the one declared first becomes the first of the pair.
+    # If two runs have the same begin, the one declared first becomes the first of the pair.
     edges = written.edges(np.arange(len(written.begin)))
     order = np.lexsort((*edges.T[::-1], written.begin))
     begin, end = written.begin[order], (written.begin + written.size)[order]
@@ -489,7 +489,7 @@ def _run(kernel: Callable[..., int], *arguments: Int64 | int) -> int:
 
 
 def _own(read: FieldRuns, runs: Int64) -> dict[FieldEdges, Mask]:
-    """Return a mask of the edges of some runs, for each field that has any."""
+    """Return a mask of the edges of these runs, for each field that has any."""
     own: dict[FieldEdges, Mask] = {}
     first = 0
     for field, stop in zip(read.fields, read.stops.tolist(), strict=True):
@@ -524,7 +524,7 @@ def form_of_view(view: View) -> Hashable:
 
 
 def moved_view(view: View, storage: Storage) -> View:
-    """Return the same view of another variable."""
+    """Return the same view, of another variable."""
     space: Storage | Cat = storage
     if not isinstance(view.space, Storage):
         kids = view.space.kids
@@ -539,12 +539,12 @@ def moved_view(view: View, storage: Storage) -> View:
 
 
 def may_move(edges: Edges) -> bool:
-    """Return whether moved edges have the same representation as edges made in the new place."""
+    """Return whether moved edges have the same representation as edges created in the new place."""
     return not isinstance(edges.start, Listed) or edges.start.offset.dtype == NARROW
 
 
 def moved_edges(edges: Edges, distance: int, storage: Storage) -> Edges:
-    """Return the same edges of another variable, which begins `distance` addresses later."""
+    """Return the same edges in another variable, which begins `distance` addresses later."""
     start, pieces = edges.start, edges.pieces
     if start is not None and edges.num_elements:
         start = start.moved(distance)
@@ -556,11 +556,11 @@ def moved_edges(edges: Edges, distance: int, storage: Storage) -> Edges:
 
 
 MOST_EDGES = 1 << 14
-"""Most edges of a field for which a form is sought: there are few large compute sets."""
+"""Maximum edges of a field for which a form is sought: there are few large compute sets."""
 
 
 Role = Literal["any", "written", "input"]
-"""Fields of a compute set: all, those that are written, or those that are only read."""
+"""A selection of the fields of a compute set: all, those written, or those only read."""
 
 
 class Form(NamedTuple):
@@ -619,7 +619,7 @@ class EdgeTables:
     def owners(self, table: EdgeTable, role: Role = "any") -> tuple[int, ...]:
         """Return the numbers of the variables below the fields of a compute set, ascending.
 
-        `role` says which fields: all, those that are written, or those that are only read.
+        `role` selects the fields: all, those that are written, or those that are only read.
         """
         found = self._owners.get((table, role))
         if found is None:
@@ -651,7 +651,7 @@ class EdgeTables:
         return Form((tuple(families), places, mappings), variables)
 
     def _mapping(self, number: int) -> int:
-        """Return a number for the size and tiles of a variable; equal if both are equal."""
+        """Return a number that identifies the size and tiles of a variable."""
         found = self._mappings.get(number)
         if found is None:
             breaks, tiles = self._space.variables[number].mapping.pieces()

@@ -13,10 +13,10 @@ Without either, the method `cycles` of the class is called, which does not see d
         def cycles(self, target) -> int:
             return 20 + 3 * len(self.y)          worker slots of one vertex
 
-It is ordinary Python and is never compiled. `self` has the lengths of vectors and lists, integer
-state, and the attributes of the class. It has no data, so one result holds for all vertices of
-equal shape. The words of the shape that the method reads are recorded, and only those distinguish
-vertices.
+The method is ordinary Python and is never compiled. `self` has the lengths of vectors and lists,
+integer state, and the attributes of the class. It has no data, so one result is valid for all
+vertices of equal shape. The words of the shape that the method reads are recorded, and only those
+distinguish vertices.
 
 Cycles are those of the thread that runs the vertex; for a `MultiVertex`, those of its tile.
 Source: Poplar API reference, "VertexPerfEstimate", "VertexIntrospector", "FieldData".
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from poplite.vertex.vertex import Vertex
 
 MOST = 1 << 40
-"""Largest number of cycles (a quarter of an hour) or operations of a vertex; the sums over many
+"""Maximum number of cycles (a quarter of an hour) or operations of a vertex; the sums over many
 vertices fit 64 bits."""
 
 
@@ -90,7 +90,7 @@ class VertexPerfEstimate:
 
     Args:
         cycles: cycles of the thread that runs it.
-        flops: floating-point operations.
+        flops: number of floating-point operations.
     """
 
     cycles: int
@@ -98,7 +98,7 @@ class VertexPerfEstimate:
 
 
 Estimator = Callable[["VertexInstance", "Target"], VertexPerfEstimate | int]
-"""A function that returns the cost of a vertex, given its fields: an estimate, or cycles."""
+"""A function that returns the cost of a vertex, an estimate or cycles, given its fields."""
 
 
 def estimator_for(
@@ -127,10 +127,10 @@ class FieldData:
         role: "input", "output", "inout" or "state".
         element_type: type of its elements.
         rank: 0 for one element, 1 for a vector, 2 for a list of vectors.
-        sizes: int64[size], elements of each vector of a list; one number for a vector, empty for
-            one element.
+        sizes: int64[size], number of elements of each vector of a list; one number for a vector,
+            empty for one element.
         layout: how its vectors are stored in memory.
-        initial_values: the values of state; None for edges, and where no values were set.
+        initial_values: the values of state; None for edges, and if no values were set.
     """
 
     name: str
@@ -147,7 +147,7 @@ class FieldData:
 
     @property
     def size(self) -> CalledInt:
-        """Vectors of a list, elements of a vector, or 1."""
+        """Number of vectors of a list or of elements of a vector; else 1."""
         sizes = self.sizes
         return CalledInt(len(sizes) if self.rank == 2 else sizes[0] if self.rank else 1)
 
@@ -164,10 +164,10 @@ class FieldData:
         if self.rank != 2 or number is None or not 0 <= number < self.size:
             raise TensorIndexError(
                 f"field '{self.name}' has no vector {clipped(index)}",
-                found=f"a list of {amount(self.size, 'vector')}"
+                found=f"it is a list of {amount(self.size, 'vector')}"
                 if self.rank == 2
                 else "it is not a list of vectors",
-                fix="size_at(0) of a list, size of other fields",
+                fix="call size_at(0) for a list; use size for other fields",
             )
         return int(self.sizes[number])
 
@@ -186,7 +186,7 @@ class FieldData:
         return self.initial_value
 
     def getProfilerVectorLayout(self, dim: int = 0) -> ProfilerVectorLayout:
-        """Return how the vectors of a dimension are stored; dimension 0 of a list is the list.
+        """Return how the vectors of a dimension are stored; for dimension 0 of a list, the list.
 
         Raises:
             TensorIndexError: when the field has no such dimension.
@@ -221,8 +221,8 @@ def field_data(ref: FieldRef) -> FieldData:
         )
     else:
         sizes = np.full(field.depth, size)
-    held = vertex.state.get(field.name)
-    values = None if held is None else np.asarray(held, field.element.dtype)
+    state = vertex.state.get(field.name)
+    values = None if state is None else np.asarray(state, field.element.dtype)
     return FieldData(
         field.name, field.role, field.element, field.depth, sizes, field.layout, values
     )
@@ -237,7 +237,7 @@ def checked_estimate(name: str, cycles: object, flops: object) -> VertexPerfEsti
 
 
 def checked_estimates(name: str, cycles: object, flops: object, count: int) -> tuple[Int64, Int64]:
-    """Return checked cycles and flops of many vertices, each int64[count]."""
+    """Return checked cycles and flops of many vertices, both int64[count]."""
     cycles_, flops_ = (_counts(name, w, n, count) for w, n in _named(cycles, flops))
     return cycles_, flops_
 
@@ -258,7 +258,7 @@ def _count(name: str, what: str, value: object) -> int:
     if not 0 <= number <= MOST:
         raise SizeOverflowError(
             f"{name}: {what}={number:,}, "
-            + ("but at least 0 is needed" if number < 0 else f"but {MOST:,} is the most"),
+            + ("but at least 0 is needed" if number < 0 else f"but the maximum is {MOST:,}"),
             fix="graph.set_perf_estimate(vertex, 120, flops=64)",
         )
     return number
@@ -272,14 +272,14 @@ def _counts(name: str, what: str, value: object, count: int) -> Int64:
         raise ElementTypeError(
             f"{name}: {what} is an array of shape {numbers.shape} of {numbers.dtype}, "
             f"but there are {amount(count, 'vertex', 'vertices')}",
-            found="one whole number for all, or one for each vertex",
-            fix=f"{what}=120, or an integer array of shape ({count},)",
+            found="one whole number for all vertices, or one for each, is needed",
+            fix=f"pass {what}=120, or an integer array of shape ({count},)",
         )
     for k in {int(numbers.argmin()), int(numbers.argmax())} if count else ():
         _count(f"{name} {k}", what, int(numbers[k]))
-    kept = numbers.astype(np.int64)
-    kept.flags.writeable = False
-    return kept
+    copied = numbers.astype(np.int64)
+    copied.flags.writeable = False
+    return copied
 
 
 # -- the method cycles -----------------------------------------------------------------------------
@@ -296,7 +296,7 @@ def checked_estimator(estimator: object) -> Estimator:
         f"register_perf_estimator: {clipped(estimator)} cannot be called"
         f"{' with a vertex and the target' if callable(estimator) else ''}",
         found=why,
-        fix="a function of a vertex and the target that returns cycles",
+        fix="pass a function of a vertex and the target that returns cycles",
     )
 
 
@@ -345,7 +345,7 @@ def cycles_of(
             f"vertex class '{cls.__name__}': cycles raises {type(error).__name__}: {error}",
             at=_innermost(error.__traceback__),
             found=_in_words(cls, words),
-            fix="return worker slots for any lengths, 0 among them",
+            fix="return worker slots for any lengths, including 0",
         ) from error
     cycles, flops = (
         (answer.cycles, answer.flops) if isinstance(answer, VertexPerfEstimate) else (answer, 0)
@@ -406,8 +406,8 @@ def _value(field: Field, word: int) -> int | bool:
 def _refuse_data(cls: type[Vertex], name: str, what: str) -> Never:
     raise definition_error(
         cls,
-        f"cycles reads {what}, but costs depend on lengths and whole numbers of state only",
-        f"len(self.{name}), or State of a whole number; graph.set_perf_estimate(vertex, "
+        f"cycles reads {what}, but may depend only on lengths and integer state",
+        f"use len(self.{name}) or integer State; call graph.set_perf_estimate(vertex, "
         "cycles) where costs depend on data; leave cycles out to have them estimated",
         found=f"declared {cls.fields[name]}",
     )
@@ -423,7 +423,7 @@ _known: WeakKeyDictionary[type[Vertex], Mapping[str, ShapeField]] = WeakKeyDicti
 
 
 class _Shape:
-    """`self` inside `cycles`; its own names are mangled, so they do not hide the user's."""
+    """`self` inside `cycles`; its own names are mangled, so that they do not hide the user's."""
 
     def __init__(self, cls: type[Vertex], words: Sequence[int], read: set[int]) -> None:
         state = {"cls": cls, "words": words, "read": read, "fields": _fields(cls)}
@@ -439,8 +439,8 @@ class _Shape:
             return self.__value(self.__fields[name])
         for base in self.__cls.__mro__:
             if name in vars(base):
-                held = vars(base)[name]
-                return held.__get__(self, self.__cls) if hasattr(held, "__get__") else held
+                value = vars(base)[name]
+                return value.__get__(self, self.__cls) if hasattr(value, "__get__") else value
         raise AttributeError(f"'{self.__cls.__name__}' has no field and no attribute '{name}'")
 
     def __value(self, field: ShapeField) -> Any:
@@ -458,12 +458,12 @@ class _Shape:
         raise definition_error(
             self.__cls,
             f"cycles assigns self.{name}",
-            "use a local variable: cycles only says what a vertex costs",
+            "use a local variable: cycles only computes the cost of a vertex",
         )
 
 
 class _Length:
-    """A vector inside `cycles`: only its length."""
+    """A vector inside `cycles`, of which only the length is available."""
 
     def __init__(
         self, cls: type[Vertex], name: str, length: int, read: set[int], words: tuple[int, ...]
@@ -503,9 +503,9 @@ class _Rows:
         row = whole_number(index)
         if not 0 <= row < len(self):
             raise TensorIndexError(
-                f"'{self._cls.__name__}': cycles asks for row {row:,} of '{self._name}', which "
+                f"'{self._cls.__name__}': cycles reads row {row:,} of '{self._name}', which "
                 f"has {amount(self._rows, 'row')}",
-                fix=f"a row from 0 to len(self.{self._name}) - 1",
+                fix=f"use a row from 0 to len(self.{self._name}) - 1",
             )
         length = self._length + (row < self._longer)
         words = self._first, self._first + 1
@@ -519,13 +519,13 @@ class _Rows:
 # A shape is the few integers that the worker slots of a vertex may depend on::
 #
 #     x: Input[Vector[FLOAT]]             its length
-#     rows: Input[Vector[Vector[HALF]]]   number of rows, elements of all rows together
+#     rows: Input[Vector[Vector[HALF]]]   number of rows, total number of elements
 #     taps: State[Vector[INT]]            its length
 #     first: State[INT]                   its value
 #     a: Input[FLOAT], k: State[FLOAT]    nothing
 #
-# Vertices of equal shape take the same number of slots, unless their work depends on data. So a
-# million vertices are priced by pricing each of their few shapes once. The rows of a list are
+# Vertices of equal shape take the same number of slots, unless their work depends on data. So the
+# cost of a million vertices is found from their few distinct shapes. The rows of a list are
 # assumed to be equally long, with the same total number of elements.
 
 Column = int | Int64
@@ -549,7 +549,7 @@ def shapes_of(columns: Sequence[Column], count: int) -> tuple[Int64, Series]:
 
 
 def words_of(family: Family) -> list[Column]:
-    """Return the words of the shapes of all vertices of a family, at least one."""
+    """Return the words of the shapes of all vertices of a family that is not empty."""
     edges = {part.field.name: part.edges for part in family.fields}
     columns: list[Column] = []
     for name, field in family.cls.fields.items():
@@ -588,7 +588,7 @@ def words_of_vertex(vertex: VertexInstance) -> list[int]:
 
 
 def distinct(columns: Sequence[Column], count: int) -> tuple[Int64, Series]:
-    """Group vertices, at least one, by some words of their shapes.
+    """Group one or more vertices by some words of their shapes.
 
     Returns the first vertex of each group, int64[groups], ascending, and the group of each vertex.
     """
@@ -597,16 +597,16 @@ def distinct(columns: Sequence[Column], count: int) -> tuple[Int64, Series]:
         return np.zeros(1, np.int64), constant(0, count)
     table = np.full(2 << count.bit_length(), -1, np.int32)
     first, index = np.empty(count, np.int64), np.empty(count, np.int64)
-    together = np.concatenate(varied)
+    joined = np.concatenate(varied)
     words, mask = len(varied), len(table) - 1
     found = run_kernel(
-        distinct_kernel, len(together), together, words, count, table, mask, first, index
+        distinct_kernel, len(joined), joined, words, count, table, mask, first, index
     )
     return first[:found].copy(), compact(index)
 
 
 def _word(value: float) -> int:
-    """Return an integer of state as a signed 64-bit word; larger ones wrap around."""
+    """Return an integer of state as a signed 64-bit word; larger numbers wrap around."""
     return (int(value) + (1 << 63)) % (1 << 64) - (1 << 63)
 
 

@@ -4,7 +4,7 @@
 
     block.edges["x"]     start and length of every edge
     block.tiles          runs of tiles
-    block[5]             a VertexInstance and its tensors, made on access
+    block[5]             a VertexInstance and its tensors, created on access
 
 There is no Python object for a vertex until it is accessed.
 
@@ -95,8 +95,8 @@ class Edges:
     """The edges of one field of many vertices.
 
     Attributes:
-        rows: edges of each vertex: 1, or the rows of a list.
-        length: elements of each edge.
+        rows: number of edges of each vertex: 1, or the rows of a list.
+        length: number of elements of each edge.
         start: address of each edge's first element; None unless the elements of every edge are
             consecutive. An edge without elements may have the address of any other edge.
         pieces: if `start` is None: a view of shape (vertices, ...), a 1-D view of all elements in
@@ -118,11 +118,11 @@ class Edges:
 
     @property
     def num_elements(self) -> int:
-        """Elements of all edges, including repetitions."""
+        """Total number of elements of all edges, including repetitions."""
         return self.length.total()
 
     @property
-    def are_alike(self) -> bool:
+    def have_equal_strides(self) -> bool:
         """Whether all edges have the same strides, and their elements are not consecutive."""
         view = self.pieces
         if not isinstance(view, View) or len(view.shape) == 1:
@@ -164,7 +164,7 @@ class Edges:
         return None
 
     def envelope(self) -> tuple[int, int]:
-        """Return an interval of addresses with all elements; there must be at least one."""
+        """Return an interval of addresses that contains all elements, one or more."""
         spread = self.spread()
         if spread is not None:
             return spread
@@ -261,7 +261,7 @@ def edges_of_views(views: Sequence[View], rows: Series) -> Edges:
 
 
 def edges_of_rows(views: Sequence[View], rows: Series) -> Edges | None:
-    """Return the edges of rows, by a fast way for most lists; None for the others.
+    """Return the edges of rows in a fast way, or None for lists that it does not cover.
 
     A view of rank 2 is several rows, any other view is one row.
     """
@@ -289,7 +289,7 @@ def edges_of_rows(views: Sequence[View], rows: Series) -> Edges | None:
 
 
 def listed_edges(begin: Int64, length: Series, rows: Series) -> Edges:
-    """Return edges with consecutive elements; `begin` has an address for each non-empty edge."""
+    """Return edges with consecutive elements, from the address of each edge that is not empty."""
     if len(begin) < length.count:
         every = np.full(length.count, begin.min() if len(begin) else 0)
         every[length.array() > 0] = begin
@@ -298,7 +298,7 @@ def listed_edges(begin: Int64, length: Series, rows: Series) -> Edges:
 
 
 def of_slices(view: View, begin: Int64, end: Int64, depth: int) -> Edges | None:
-    """Return the edges of vertices that get slices of one view, int64[n] begins and ends.
+    """Return the edges of vertices that get slices of one view, from int64[n] begins and ends.
 
     The view has the rank of the field, or rank 1 for a scalar field. The result is None if the
     elements of an edge are not consecutive, or the view reads several variables.
@@ -334,7 +334,7 @@ def paired(edges: Edges) -> Edges:
 
 
 # -- tiles of many vertices ------------------------------------------------------------------------
-# Kept as runs where neighbouring vertices share a tile, else in the smallest integer type::
+# Stored as runs where neighbouring vertices share a tile, else in the smallest integer type::
 #
 #     0 0 0 0 1 1 1 1 1 2      stops 4 9 10, tiles 0 1 2
 #     17 3 1400 22 ...         uint16[vertices]
@@ -371,7 +371,7 @@ class VertexTiles:
         return cls(num_tiles, stops, tiles[stops - 1].astype(kind))
 
     @classmethod
-    def alike(cls, tile: int, count: int, num_tiles: int) -> VertexTiles:
+    def constant(cls, tile: int, count: int, num_tiles: int) -> VertexTiles:
         """Return one tile for all vertices."""
         kind = np.min_scalar_type(num_tiles - 1)
         return cls(num_tiles, np.array([count]), np.array([tile], kind))
@@ -400,7 +400,7 @@ class VertexTiles:
         return tiles if self.stops is None else np.repeat(tiles, np.diff(self.stops, prepend=0))
 
     def used(self) -> Int64:
-        """Return the tiles that run any vertex, ascending."""
+        """Return the tiles that run at least one vertex, ascending."""
         return np.flatnonzero(self.counts())
 
     def counts(self) -> Int64:
@@ -425,10 +425,10 @@ class VertexBlock(OnAccess[VertexInstance]):
         vertex_class: their class.
         first: position of the first one in the compute set.
         location: the user's line that added them.
-        tiles: the tile of each.
+        tiles: the tile of each vertex.
         edges: the edges of each edge field, by name.
         state: the values of each state field, by name.
-        constants: tensors made for plain numbers.
+        constants: constants created for plain numbers.
         estimates: cycles and flops of each vertex, int64[vertices], if set.
 
     >>> import poplite as pl
@@ -499,7 +499,7 @@ class VertexBlock(OnAccess[VertexInstance]):
 
     @property
     def num_edges(self) -> int:
-        """Tensors connected to all vertices; each row of a list of tensors counts as one."""
+        """Number of connected tensors; each row of a list of tensors counts as one."""
         fields = self.vertex_class.fields
         return sum(
             len(self)
@@ -521,7 +521,7 @@ class VertexBlock(OnAccess[VertexInstance]):
         return tuple(self._tensor(field, view) for view in views)
 
     def _matrices(self, edges: Edges) -> tuple[int, int] | None:
-        """Return the shape of the matrices connected to lists of edges; None if there are none."""
+        """Return the shape of the matrices connected to lists of edges, or None."""
         rows, size, steps = edges.rows.only, edges.length.only, edges.start
         if rows is None or size is None:
             return None
@@ -567,7 +567,7 @@ class VertexBlock(OnAccess[VertexInstance]):
         """Return the begin and end of part `k` of consecutive parts with these sizes."""
         if counts.only is not None:
             return k * counts.only, (k + 1) * counts.only
-        if key not in self._offsets:  # kept after the first access
+        if key not in self._offsets:  # cached on first access
             self._offsets[key] = np.concatenate([[0], np.cumsum(counts.array())])
         low, high = self._offsets[key][k : k + 2].tolist()
         return low, high
@@ -601,7 +601,7 @@ def set_estimate(vertex: VertexInstance | VertexBlock, cycles: Any, flops: Any) 
         raise GraphConnectionError(
             f"{vertex} is one of {len(vertex.block):,} vertices that were added together",
             found=f"added by add_vertices at {vertex.location}",
-            fix="graph.set_perf_estimate(block, cycles), one number or one for each",
+            fix="call graph.set_perf_estimate(block, cycles), with one number or one for each",
         )
     else:
         vertex.estimate = checked_estimate(f"{vertex}", cycles, flops)

@@ -5,7 +5,8 @@ The rules for single vertices (`poplite.graph.connect.rules`) are checked for al
     names, missing fields  ->  number of vertices  ->  tiles  ->  element types
     ->  field by field  ->  written elements  ->  constants for numbers  ->  a VertexBlock
 
-When a rule is broken, it is applied to the first faulty vertex, and raises the error for it.
+When a rule is broken, the check of a single vertex is applied to the first faulty vertex, and
+raises the error for it.
 
 Source: Poplar user guide, "Connecting vertices".
 """
@@ -40,7 +41,7 @@ from poplite.graph.connect.bulk_inputs import (
 )
 from poplite.graph.connect.connect import check_declared
 from poplite.graph.connect.rules import as_state, check_open, check_overlaps, check_tensor, deduced
-from poplite.graph.space import Variable, check_alike
+from poplite.graph.space import Variable, check_same_metadata
 from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor
 from poplite.graph.tile_mapping import TileNumbers
 from poplite.graph.variables import add_metadata, add_number, add_numbers
@@ -81,9 +82,9 @@ def block_of(
     for name, value in values.items():
         field = fields[name]
         if not field.is_edge:
-            state[name] = held = state_of(probe, field, value)
-            if field.layout is not PLAIN and isinstance(held, Vectors):
-                _check_lengths(probe, field, held.length, value)
+            state[name] = values_ = state_of(probe, field, value)
+            if field.layout is not PLAIN and isinstance(values_, Vectors):
+                _check_lengths(probe, field, values_.length, value)
         elif is_numbers(field, value):
             numbers[name] = numbers_of(probe, field, value)
         else:
@@ -92,27 +93,27 @@ def block_of(
             if field.layout is not PLAIN:
                 _check_lengths(probe, field, edges[name].length, value, edges[name].rows)
     _check_written(probe, values, edges)
-    beside = {
+    metadata = {
         name: _metadata(probe, name, values[name], each)
         for name, each in edges.items()
         if fields[name].element.requires_metadata
     }
-    # Nothing is refused from here on, so that a failed call makes no constants.
+    # Nothing is refused from here on, so that a failed call creates no constants.
     constants: list[Tensor] = []
     for name, number in numbers.items():
-        made = _constant(probe, fields[name], number, placed)
-        constants.append(Tensor(probe.graph, made.element_type, made.view))
+        variable = _constant(probe, fields[name], number, placed)
+        constants.append(Tensor(probe.graph, variable.element_type, variable.view))
         of_each = isinstance(number, np.ndarray)
-        edges[name] = _behind(made, placed, of_each=of_each)
-    for name, addresses in beside.items():
+        edges[name] = _edges_to(variable, placed, of_each=of_each)
+    for name, addresses in metadata.items():
         if addresses is None:  # no elements, so any metadata is suitable
-            made = add_metadata(
+            variable = add_metadata(
                 probe.graph.space,
                 f"{probe.vertex.vertex_class.__name__} {probe.vertex.index}/{name}",
                 _ANY,
                 0,
             )
-            edges[metadata_edge(name)] = _behind(made, placed, of_each=False)
+            edges[metadata_edge(name)] = _edges_to(variable, placed, of_each=False)
         else:
             edges[metadata_edge(name)] = _one_each(addresses)
     in_order = {name: edges[name] for name in fields if name in edges}
@@ -136,7 +137,7 @@ def _check_complete(probe: Probe, values: Values) -> None:
         if name in values or name in RESERVED_NAMES or field.is_implicit:
             continue
         raise GraphConnectionError(
-            f"{probe.name}: field '{name}' is left out, but add_vertices needs all fields",
+            f"{probe.name}: field '{name}' is missing, but add_vertices needs all fields",
             found=f"declared {field}; given: {', '.join(values) or 'none'}",
             fix=f"add_vertices(cs, {probe.name}, tile=..., {name}=...)",
         )
@@ -153,9 +154,9 @@ def _common_count(probe: Probe, tile: object, values: Values) -> int:
             counts[name] = count
     if not counts:
         raise GraphConnectionError(
-            f"{probe.name}: nothing tells how many vertices add_vertices adds",
-            found="tile is one number, and so is what every field is given",
-            fix="tile=np.full(n, tile) for n vertices",
+            f"{probe.name}: the number of vertices to add is not known",
+            found="tile and the values of all fields are single numbers",
+            fix="pass tile=np.full(n, tile) for n vertices",
         )
     (one, first), *others = counts.items()
     for other, count in others:
@@ -164,7 +165,7 @@ def _common_count(probe: Probe, tile: object, values: Values) -> int:
                 f"{probe.name}: '{one}' is for {amount(first, 'vertex', 'vertices')}, "
                 f"but '{other}' for {count:,}",
                 found="vertices: " + ", ".join(f"{k} {n:,}" for k, n in counts.items()),
-                fix="give every field as many tensors, rows or numbers as there are vertices",
+                fix="pass as many tensors, rows or numbers for every field as there are vertices",
             )
     return first
 
@@ -188,7 +189,7 @@ def _typed_fields(probe: Probe, values: Values) -> Mapping[str, Field]:
 
 
 def _check_items(probe: Probe, field: Field, value: FieldValue) -> None:
-    """Refuse tensors with a different graph, element type or rank."""
+    """Refuse tensors with the wrong graph, element type or rank."""
 
     def check(k: int) -> None:
         _check_item(probe, field, value, k)
@@ -260,7 +261,7 @@ def _metadata(probe: Probe, name: str, value: FieldValue, edges: Edges) -> Serie
         item = item_of(value, k)
         rows = item if isinstance(item, tuple) else (item,)
         views = [row.view for row in rows if isinstance(row, Tensor)]
-        check_alike(f"{probe.vertex}: field '{name}'", probe.graph.space, *views)
+        check_same_metadata(f"{probe.vertex}: field '{name}'", probe.graph.space, *views)
 
     probe.refuse(faulty, check)
     return addresses
@@ -270,7 +271,7 @@ def _metadata(probe: Probe, name: str, value: FieldValue, edges: Edges) -> Serie
 
 
 def _constant(probe: Probe, field: Field, number: Any, tiles: VertexTiles) -> Variable:
-    """Make the constant for a number: an element per vertex, or one per tile for equal numbers."""
+    """Create the constant for a number: an element per vertex, or per tile for equal numbers."""
     space, at = probe.graph.space, probe.vertex.location
     if isinstance(number, np.ndarray):
         return add_numbers(space, field.element, number, *tiles.runs(), at)
@@ -282,8 +283,8 @@ def _constant(probe: Probe, field: Field, number: Any, tiles: VertexTiles) -> Va
     return add_numbers(space, field.element, values, begin, begin + 1, used, at)
 
 
-def _behind(numbers: Variable, tiles: VertexTiles, *, of_each: bool) -> Edges:
-    """Return the edges of each vertex to its own number, or to that of its tile."""
+def _edges_to(numbers: Variable, tiles: VertexTiles, *, of_each: bool) -> Edges:
+    """Return the edges of each vertex to its own number, or to the number of its tile."""
     first = numbers.storage.base
     if of_each:
         return _one_each(counting(first, tiles.count))

@@ -3,12 +3,12 @@
 The tensors of one edge field become edges::
 
     a tensor             t.shape == (n, ...)         vertex k gets t[k]
-    slices of a tensor   t.slices(array)             vertex k gets slice k, and no tensor is made
+    slices of a tensor   t.slices(array)             vertex k gets slice k; no tensor is created
     a list               [t0, t1, ...]               vertex k gets item k; for a list of edges, a
                                                      2-D tensor or a list of 1-D tensors
     lists of slices      SliceLists(slices, first)   vertex k gets a list of slices
 
-Numbers and tiles are given once for all vertices, or one per vertex::
+Numbers and tiles are given as one for all vertices, or one per vertex::
 
     tile=0       tile=[0, 0, 1]
     k=7          k=[1, 2, 3]                            scalar State or Input
@@ -17,7 +17,7 @@ Numbers and tiles are given once for all vertices, or one per vertex::
 Rules are written for one vertex (`poplite.graph.connect.rules`). A `Probe` represents the vertex
 that a message would name, and raises the rule's own error for it::
 
-    probe.refuse([3, 7, 9], check)      check(3) raises for vertex 3; 7 and 9 are named below
+    probe.refuse([3, 7, 9], check)      check(3) raises for vertex 3; the message also names 7 and 9
     probe.check_each(check)             the same for all vertices that the rule refuses
 
 Layers of a network cut their tensors in the same way: if views and slices differ only in the
@@ -135,7 +135,7 @@ class Probe:
         raise type(error)(
             error.what,
             at=error.at,
-            found=f"{error.found}\nthe same of {which}".lstrip("\n"),
+            found=f"{error.found}\nthe same problem: {which}".lstrip("\n"),
             fix=error.fix,
         ) from None
 
@@ -200,20 +200,20 @@ def metadata_of(space: Space, edges: Edges) -> tuple[Series | None, Int64]:
         owners = space.owners(begin)
     used, place = np.unique(owners, return_inverse=True)
     metadata = [space.variables[owner].metadata for owner in used.tolist()]
-    kinds = [_first_alike(space, metadata, each) for each in metadata]
+    kinds = [_first_equivalent(space, metadata, each) for each in metadata]
     of_run = np.array(kinds)[place if len(used) > 1 else 0]
-    least = np.full(edges.num_vertices, len(kinds))
-    most = np.full(edges.num_vertices, -2)  # unchanged without elements
-    np.minimum.at(least, vertex, of_run)
-    np.maximum.at(most, vertex, of_run)
-    faulty = (most != -2) & ((most != least) | (least < 0))
+    lowest = np.full(edges.num_vertices, len(kinds))
+    highest = np.full(edges.num_vertices, -2)  # unchanged without elements
+    np.minimum.at(lowest, vertex, of_run)
+    np.maximum.at(highest, vertex, of_run)
+    faulty = (highest != -2) & ((highest != lowest) | (lowest < 0))
     if faulty.any():
         return None, np.flatnonzero(faulty)
     addresses = [address_at(each, 0) for each in metadata if each is not None]
-    return compact(np.array(addresses)[np.maximum(most, 0)]), NOBODY
+    return compact(np.array(addresses)[np.maximum(highest, 0)]), NOBODY
 
 
-def _first_alike(space: Space, metadata: Sequence[View | None], one: View | None) -> int:
+def _first_equivalent(space: Space, metadata: Sequence[View | None], one: View | None) -> int:
     """Return the position of the first equivalent metadata; -1 for none."""
     if one is None:
         return -1
@@ -251,7 +251,7 @@ def _count_of_state(probe: Probe, field: Field, value: Any) -> int | None:
     if field.depth and isinstance(value, list | tuple):
         if not all(np.ndim(item) == 1 for item in value):
             unmasked(value, what)
-            raise _misshapen(probe, field, "a list of other things than lists is given")
+            raise _misshapen(probe, field, "the items of the list are not lists")
         return len(value)
     try:
         array = np.asarray(unmasked(value, what))
@@ -274,7 +274,7 @@ def _misshapen(
     shape = ("(n,)", "(n, length)", "(n, rows, length)")[field.depth]
     of_state = f"an array of shape {shape}" + (", or a list of lists" if field.depth else "")
     return GraphConnectionError(
-        f"{probe.name}: field '{field.name}' of n vertices needs shape {shape}, but {what}",
+        f"{probe.name}: for n vertices, field '{field.name}' needs shape {shape}, but {what}",
         found=f"declared {field}",
         fix=_for_each_vertex(field, actual) if field.is_edge else of_state,
     )
@@ -286,11 +286,11 @@ def _for_each_vertex(field: Field, shape: tuple[int, ...]) -> str:
     if math.prod(shape) == 1:
         part = ("one element", "a row", "a matrix")[depth]
         if field.writes:
-            return f"{part} for each vertex, of a tensor with more elements"
+            return f"pass a tensor with more elements: {part} for each vertex"
         broadcast = f"t.reshape({(1,) * (depth + 1)}).broadcast(n, 0)"
-        return f"{part} for each vertex; of one for all, {broadcast}"
+        return f"pass {part} for each vertex; repeat one for all with {broadcast}"
     if depth == 0:
-        return "one element for each vertex, such as t.flatten()"
+        return "pass one element for each vertex, such as t.flatten()"
     if depth == 1 and len(shape) < 2:
         return "t.reshape((n, length)), or t.slices(intervals)"
     if len(shape) < 3:
@@ -322,7 +322,7 @@ def item_of(value: FieldValue, k: int) -> object:
 
 
 def tensor_of(value: Tensor | Slices | SliceLists) -> Tensor:
-    """Return the tensor that all vertices get parts of."""
+    """Return the tensor of which each vertex gets a part."""
     if isinstance(value, Tensor):
         return value
     return (value.slices if isinstance(value, SliceLists) else value).tensor
@@ -436,7 +436,7 @@ def listed_tiles(probe: Probe, tile: object) -> object:
         raise InvalidTileMapping(
             f"{probe.name}: tile is {clipped(tile, 60)}, lists of different lengths",
             found="tiles are whole numbers",
-            fix="one tile for all, or an integer array of one tile for each vertex",
+            fix="pass one tile for all, or an integer array with one tile for each vertex",
         ) from None
 
 
@@ -445,19 +445,19 @@ def tiles_of(probe: Probe, numbers: TileNumbers, tile: object) -> VertexTiles:
     num_tiles, all_tiles = numbers.num_tiles, probe.graph.space.num_tiles
     if tile is None:
         raise InvalidTileMapping(
-            f"{probe.name}: add_vertices is given no tile",
-            found="vertices that are added together get their tiles with them",
-            fix="tile=0, or an array of one tile for each vertex",
+            f"{probe.name}: add_vertices needs tile=",
+            found="the tiles of vertices added together cannot be set later",
+            fix="pass tile=0, or an array with one tile for each vertex",
         )
     if np.ndim(tile) == 0:  # type: ignore[arg-type]
         number = numbers.checked(tile, probe.names)
-        return VertexTiles.alike(number, probe.count, all_tiles)
+        return VertexTiles.constant(number, probe.count, all_tiles)
     tiles = np.asarray(tile)
     if tiles.ndim != 1 or (tiles.dtype.kind not in "iu" and len(tiles)):
         raise InvalidTileMapping(
             f"{probe.name}: tile is an array of shape {tiles.shape} of {tiles.dtype}",
             found=f"{amount(probe.count, 'vertex', 'vertices')}; tiles are whole numbers",
-            fix="one tile for all, or an integer array of one tile for each vertex",
+            fix="pass one tile for all, or an integer array with one tile for each vertex",
         )
 
     def check(k: int) -> None:
@@ -471,13 +471,13 @@ def tiles_of(probe: Probe, numbers: TileNumbers, tile: object) -> VertexTiles:
 
 
 MOST_SLICES = 1 << 14
-"""Most slices whose edges are remembered: few tensors have more."""
+"""Maximum number of slices whose edges are cached: few tensors have more."""
 
 MOST_KNOWN = 256
-"""Most edges that are remembered per graph."""
+"""Maximum number of edges that are cached per graph."""
 
 _known: WeakKeyDictionary[object, dict[Hashable, tuple[Edges, int]]] = WeakKeyDictionary()
-"""By graph: edges, and the address where their variable begins."""
+"""By graph: edges, and the address at which their variable begins."""
 
 
 class SliceCuts(Protocol):
@@ -497,7 +497,7 @@ class SliceCuts(Protocol):
 def edges_of_slices(
     graph: object, view: View, cuts: SliceCuts, lists: Int64 | None, depth: int
 ) -> Edges | None:
-    """Return the edges of slices of a tensor; None if that requires a tensor for each.
+    """Return the edges of slices of a tensor; None if that requires a tensor for each slice.
 
     `lists` are the positions of the first slice of each list, if vertices get lists of slices.
 
@@ -535,7 +535,7 @@ def made_edges(view: View, cuts: SliceCuts, lists: Int64 | None, depth: int) -> 
 
 
 def _of_slices(view: View, cuts: SliceCuts, depth: int) -> Edges | None:
-    """Return the edges of slices without making a tensor for each; None if that is impossible."""
+    """Return the edges of slices without creating a tensor for each; None if impossible."""
     if cuts.dim or len(view.shape) != max(depth, 1):
         return None
     if cuts.first is None:

@@ -44,7 +44,7 @@ from poplite.graph.connect.rules import (
     deduced,
     takes_number,
 )
-from poplite.graph.space import check_alike
+from poplite.graph.space import check_same_metadata
 from poplite.graph.tensor.placement import paint_view
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tile_mapping import TileNumbers
@@ -60,7 +60,7 @@ from poplite.walks import top_down
 
 
 def vertex_class_of(value: object) -> type[Vertex]:
-    """Return a vertex class, given itself or by name, after checking that it has `compute`."""
+    """Return a vertex class, given as the class or its name, after checking for `compute`."""
     if isinstance(value, str):
         value = _class_named(value)
     if not (isinstance(value, type) and issubclass(value, Vertex)):
@@ -107,7 +107,7 @@ def _class_named(name: str) -> type[Vertex]:
     places = sorted(f"{cls.__module__}.{cls.__qualname__} ({cls.location})" for cls in found)
     raise UnknownVertexType(
         f"{amount(len(found), 'vertex class', 'vertex classes')} called {clipped(name, 60)}",
-        found=listed(places, "classes") if found else "none has been defined with that name",
+        found=listed(places, "classes") if found else "no class with that name is defined",
         fix="pass the class itself: add_vertex(cs, Add, tile=0, ...)",
     )
 
@@ -117,7 +117,7 @@ def _no_compute(cls: type[Vertex]) -> VertexDefinitionError:
     if cls in (Vertex, MultiVertex):
         return VertexDefinitionError(
             what,
-            found=f"{cls.__name__} is the base of vertex classes",
+            found=f"{cls.__name__} is a base of vertex classes",
             fix="declare fields and def compute(self) -> None in a class derived from Vertex",
         )
     methods = [
@@ -134,7 +134,7 @@ def _no_compute(cls: type[Vertex]) -> VertexDefinitionError:
     return VertexDefinitionError(
         what,
         found=f"class {cls.__name__} ({cls.location})",
-        fix=f"def compute(self{worker}) -> None in it, or in a class derived from {cls.__name__}",
+        fix=f"define compute(self{worker}) -> None in it, or in a class derived from it",
     )
 
 
@@ -148,14 +148,14 @@ def field_ref(field: object) -> FieldRef:
         f"connect: {clipped(field, 80)} is not a field of a vertex",
         found=f"its type is {type(field).__name__}"
         + (f" of {field.vertex_class.__name__}" if isinstance(field, VertexInstance) else ""),
-        fix="graph.connect(vertex['x'], tensor), or vertex['x'][2] for a row of a list of edges",
+        fix="graph.connect(vertex['x'], tensor), with vertex['x'][2] for a row of a list of edges",
     )
 
 
 def bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocation) -> None:
     """Connect edges and set state of a vertex by field name, atomically.
 
-    Constants are made for numbers, with the user's line `at`.
+    Constants are created for numbers, with the user's line `at`.
     """
     check_single(vertex)
     if vertex.template is None:
@@ -170,10 +170,10 @@ def check_single(vertex: VertexInstance) -> None:
     if vertex.block is None:
         return
     raise GraphConnectionError(
-        f"{vertex} is one of {len(vertex.block):,} vertices that were added together, with all "
-        "they have",
+        f"{vertex} is one of {len(vertex.block):,} vertices that were added together, and cannot "
+        "be changed",
         found=f"connected and put on tiles by add_vertices at {vertex.location}",
-        fix="give add_vertices other fields or tiles, or add this vertex alone with add_vertex",
+        fix="pass other fields or tiles to add_vertices, or add this vertex with add_vertex",
     )
 
 
@@ -211,7 +211,7 @@ def set_field_size(ref: FieldRef, size: int) -> None:
 
 
 def put_on_tile(vertex: VertexInstance, tiles: TileNumbers, tile: object) -> None:
-    """Put a vertex on a tile, with the constants that were made for its numbers."""
+    """Put a vertex on a tile, with the constants that were created for its numbers."""
     check_single(vertex)
     vertex.tile = tiles.checked(tile, vertex.label)
     for constant in vertex.constants:
@@ -274,10 +274,10 @@ def _bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocati
 
 
 def _state(vertex: VertexInstance, field: Field, value: object) -> object:
-    held = as_state(vertex, field, value)
+    stored = as_state(vertex, field, value)
     if field.depth:
-        check_sizes(vertex, field, held)
-    return held
+        check_sizes(vertex, field, stored)
+    return stored
 
 
 def _metadata_edges(
@@ -285,27 +285,27 @@ def _metadata_edges(
     edges: Mapping[str, Tensor | tuple[Tensor, ...]],
 ) -> dict[str, Tensor]:
     """Return the tensors of the metadata edges of QUARTER fields; the rows of a list share one."""
-    beside: dict[str, Tensor] = {}
+    found: dict[str, Tensor] = {}
     for name, value in edges.items():
         field = vertex.vertex_class.fields[name]
         if field.variable is None and field.element.requires_metadata:
             rows = value if isinstance(value, tuple) else (value,)
             views = [row.view for row in rows]
-            check_alike(f"{vertex}: field '{name}'", vertex.graph.space, *views)
+            check_same_metadata(f"{vertex}: field '{name}'", vertex.graph.space, *views)
             # The metadata of rows without elements does not matter.
             filled_first = sorted(rows, key=lambda row: row.view.num_elements == 0)
             metadata = next((row.metadata for row in filled_first if row.has_metadata()), None)
             if metadata is None:  # no elements, so any metadata is suitable
                 any_ = QuarterMetadata("F143")
-                made = add_metadata(
+                variable = add_metadata(
                     vertex.graph.space,
                     f"{vertex.vertex_class.__name__} {vertex.index}/{name}",
                     any_,
                     0,
                 )
-                metadata = Tensor(vertex.graph, made.element_type, made.view)
-            beside[metadata_edge(name)] = metadata
-    return beside
+                metadata = Tensor(vertex.graph, variable.element_type, variable.view)
+            found[metadata_edge(name)] = metadata
+    return found
 
 
 def _connect_numbers(
@@ -314,8 +314,8 @@ def _connect_numbers(
     graph, fields = vertex.graph, vertex.vertex_class.fields
     for name, number in numbers.items():
         element = fields[name].element
-        made = add_number(graph.space, element, number, vertex.tile, at)
-        vertex.connections[name] = Tensor(graph, element, View((), (), 0, made))
+        variable = add_number(graph.space, element, number, vertex.tile, at)
+        vertex.connections[name] = Tensor(graph, element, View((), (), 0, variable))
     vertex.numbers = (*vertex.numbers, *numbers)
 
 
@@ -329,13 +329,13 @@ def _deducing(
     """
     numbers: dict[str, bool | int | float] = {}
     state: dict[str, Any] = {}
-    beside: dict[str, Tensor] = {}
+    metadata: dict[str, Tensor] = {}
     before = vertex.vertex_class
     vertex.vertex_class = deduced(vertex, values)
     is_known = not vertex.vertex_class.type_variables
     try:
         if is_known:
-            beside = _metadata_edges(vertex, vertex.connections)
+            metadata = _metadata_edges(vertex, vertex.connections)
         for name, value in vertex.waiting.items() if is_known else ():
             field = vertex.vertex_class.fields[name]
             if field.is_edge:
@@ -349,7 +349,7 @@ def _deducing(
     if is_known:
         vertex.waiting = {}
         vertex.state.update(state)
-        vertex.connections.update(beside)
+        vertex.connections.update(metadata)
         _connect_numbers(vertex, numbers, at)
 
 
@@ -392,27 +392,27 @@ def check_declared(vertex: VertexInstance, name: str) -> Field:
     """Return a field that may be connected by name, or refuse the name."""
     declared = vertex.vertex_class.fields.get(name)
     if declared is not None and declared.is_implicit:
-        raise _by_itself(vertex, declared)
+        raise _connected_implicitly(vertex, declared)
     if declared is not None:
         return declared
     if name in RESERVED_NAMES:
         raise UnknownField(
-            f"'{vertex.vertex_class.__name__}' has no field '{name}', and no field can be "
-            "called so",
+            f"'{vertex.vertex_class.__name__}' has no field '{name}', which is not a valid "
+            "field name",
             found="declared: "
             + (", ".join(map(str, vertex.vertex_class.fields.values())) or "none"),
             fix=f"add_vertex(cs, {vertex.vertex_class.__name__}, tile=0, ...) with declared fields"
-            + ("; a vertex is called by its class and number" if name == "name" else ""),
+            + ("; messages name a vertex by its class and number" if name == "name" else ""),
         )
     return field_of(vertex.vertex_class, name)
 
 
-def _by_itself(vertex: VertexInstance, field: Field) -> GraphConnectionError:
+def _connected_implicitly(vertex: VertexInstance, field: Field) -> GraphConnectionError:
     owner = field.name.partition(".")[0]
     return GraphConnectionError(
-        f"{vertex}: '{field.name}' is connected with '{owner}', not by itself",
+        f"{vertex}: '{field.name}' is connected with '{owner}', and cannot be connected alone",
         found=f"declared {vertex.vertex_class.fields[owner]}",
-        fix=f"connect '{owner}' to a QUARTER tensor; its metadata comes along",
+        fix=f"connect '{owner}' to a QUARTER tensor, which also connects its metadata",
     )
 
 
@@ -426,5 +426,5 @@ def _connected_already(vertex: VertexInstance, edge: str) -> GraphConnectionErro
     return GraphConnectionError(
         f"{vertex}: field '{edge}' is connected already",
         found=f"vertex added at {vertex.location}",
-        fix="connect each edge once; several tensors go together with pl.concat",
+        fix="connect each edge once; join several tensors with pl.concat",
     )

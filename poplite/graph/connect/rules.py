@@ -1,6 +1,6 @@
 """The rules for connecting values to a field, checked at the call.
 
-An edge takes one tensor, of exactly its element type::
+An edge takes one tensor with exactly its element type::
 
     Input[T]                  one element, any rank, or a plain number
     Input[Vector[T]]          rank 1
@@ -14,7 +14,7 @@ and between vertices of a compute set, are checked when everything is connected
 
 The element types of a template's vertex are deduced from the tensors that are connected to it::
 
-    class Add(Vertex, Generic[T]):      add_vertex(cs, Add, tile=0)        Add, still open
+    class Add(Vertex, Generic[T]):      add_vertex(cs, Add, tile=0)        Add, not yet known
         x: Input[Vector[T]]             connect(vertex["k"], 2)            waits for its type
         k: Input[T]                     connect(vertex["x"], x)            x is FLOAT: Add[FLOAT]
                                                                            k is FLOAT 2.0
@@ -22,7 +22,7 @@ The element types of a template's vertex are deduced from the tensors that are c
 Only tensors determine types; a plain number or a state value takes the type that they determine.
 Every call considers all connected tensors, so the order of the calls does not matter.
 
-Source: Poplar user guide, "Connecting vertices"; for refusals, PopLibs' tests.
+Source: Poplar user guide, "Connecting vertices"; for refused cases, PopLibs' tests.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from poplite.expr.operand import Operand
 from poplite.expr.tree import stored_first
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.compute_sets.vertex_block import VertexBlock
-from poplite.graph.host_values import element_array, held_number, scalar
+from poplite.graph.host_values import converted_number, element_array, scalar
 from poplite.graph.tensor.tensor import AnyGraph, Tensor, check_own
 from poplite.graph.tensor.tensor_text import shared, type_and_shape, why_not_writeable
 from poplite.text import amount, clipped
@@ -50,7 +50,7 @@ from poplite.view.contiguous_runs import MOST_RUNS
 
 
 def check_tensor(vertex: VertexInstance, field: Field, value: object, rank: int) -> None:
-    """Refuse a tensor that a field cannot be connected to.
+    """Refuse a tensor that cannot be connected to a field.
 
     A field with a type variable takes any element type. `rank` 0 means one element of any rank.
     """
@@ -63,25 +63,25 @@ def check_tensor(vertex: VertexInstance, field: Field, value: object, rank: int)
     if value.graph is not vertex.graph:
         raise GraphConnectionError(
             f"{vertex}: field '{field.name}': '{value.name}' belongs to another graph",
-            found=f"the vertex is of {vertex.graph!r}, the tensor of {value.graph!r}",
-            fix="make the variable with this graph's add_variable",
+            found=f"the vertex is in {vertex.graph!r}, the tensor in {value.graph!r}",
+            fix="create the variable with this graph's add_variable",
         )
     if value.element_type is not field.element and field.variable is None:
         raise ElementTypeError(
             f"{vertex}: field '{field.name}' needs {field.element!r}, "
             f"but '{value.name}' is {value.element_type!r}",
             found=f"declared {field}",
-            fix=f"a variable of {field.element!r}, or declare the field of {value.element_type!r}",
+            fix=f"pass {field.element!r} elements, or declare the field as {value.element_type!r}",
         )
     shape = value.view.shape
     if math.prod(shape) != 1 if rank == 0 else len(shape) != rank:
         raise _wrong_rank(vertex, field, value, rank)
     if rank == 2 and shape[0] > MOST_RUNS:
         raise SizeOverflowError(
-            f"{vertex}: field '{field.name}' is given {shape[0]:,} rows; at most {MOST_RUNS:,} are "
-            "edges of one vertex",
+            f"{vertex}: field '{field.name}' is given {shape[0]:,} rows; a vertex has at most "
+            f"{MOST_RUNS:,} edges",
             found=f"connected {type_and_shape(value)}",
-            fix="connect fewer rows, or one vertex for each part of them",
+            fix="connect fewer rows, or use several vertices",
         )
     if field.writes and not value.is_parallel_writeable():
         raise _not_writeable(vertex, field, value)
@@ -100,11 +100,11 @@ def _wrong_rank(
 
 
 def _of_rank(field: Field, shape: tuple[int, ...], rank: int) -> str:
-    """Return a suggestion for a tensor of the rank that a field needs."""
+    """Return a suggestion for a tensor with the rank that a field needs."""
     if rank == 0:
         return f"connect one element, or declare {field.name} as a Vector"
     if rank == 1:
-        return "t.flatten()" + (", or one vertex for each row" if shape else " for one element")
+        return "t.flatten()" + (", or use one vertex for each row" if shape else " for one element")
     if len(shape) < 2:
         return f"t.reshape({(1, math.prod(shape))}) for a list of one edge"
     rows = math.prod(shape[:-1])
@@ -116,8 +116,8 @@ def _not_writeable(vertex: VertexInstance, field: Field, tensor: Tensor) -> Grap
     return GraphConnectionError(
         f"{vertex}: field '{field.name}' writes '{tensor.name}', which {reason}",
         found=f"declared {field}; connected {type_and_shape(tensor)}\n{fact}",
-        fix="a constant is never written: make a variable (graph.add_variable), and Copy the "
-        "constant to it first where its values are needed"
+        fix="use a variable (graph.add_variable), and Copy the constant to it first if its values "
+        "are needed"
         if tensor.contains_constant()
         else "connect the view before broadcast, upsample or concat with itself",
     )
@@ -143,8 +143,8 @@ def check_overlaps(
     raise GraphConnectionError(
         f"{vertex}: fields '{edges[first][0]}' and '{edges[second][0]}' both write "
         f"elements of '{edges[first][1].name}'",
-        found=f"both hold {shared(edges[first][1], edges[second][1])}",
-        fix="give each output its own elements; InOut if it is one value read and written",
+        found=f"both contain {shared(edges[first][1], edges[second][1])}",
+        fix="connect each output to separate elements, or use InOut for a value read and written",
     )
 
 
@@ -168,9 +168,9 @@ def _flat(tensor: Tensor) -> View:
 def as_number(vertex: VertexInstance, field: Field, value: object) -> bool | int | float:
     """Return a plain number converted to the type of an Input, or refuse anything else."""
     if takes_number(field, value):
-        held = held_number(field.element, value)
-        if held is not None:
-            return held
+        number = converted_number(field.element, value)
+        if number is not None:
+            return number
         what = f"{vertex}: field '{field.name}'"
         return scalar(field.element, value, what=what)  # type: ignore[arg-type]
     check_tensor(vertex, field, value, field.depth)
@@ -178,7 +178,7 @@ def as_number(vertex: VertexInstance, field: Field, value: object) -> bool | int
 
 
 def takes_number(field: Field, value: object) -> bool:
-    """Return whether a value is a plain number that a field takes, as a constant."""
+    """Return whether a value is a plain number that a field accepts, as a constant."""
     return field.role == "input" and field.depth == 0 and isinstance(value, _NUMBERS)
 
 
@@ -188,21 +188,21 @@ _NUMBERS = (int, float, np.generic)
 def as_state(vertex: VertexInstance, field: Field, value: object) -> object:
     """Return the value of a state field as it is stored."""
     if field.depth == 0 and field.name not in RESERVED_NAMES:
-        held = held_number(field.element, value)
-        if held is not None:
-            return held
+        number = converted_number(field.element, value)
+        if number is not None:
+            return number
     what = f"{vertex}: field '{field.name}'"
     if field.name in RESERVED_NAMES:
         raise GraphConnectionError(
-            f"{what} is not set by hand",
-            found=f"it is {vertex.state[field.name]}, the worker threads of a tile of the target",
-            fix="Graph(Target(workers=...)) for another number",
+            f"{what} cannot be set",
+            found=f"it is {vertex.state[field.name]}, the target's number of workers per tile",
+            fix="change the target: Graph(Target(workers=...))",
         )
     if isinstance(value, Tensor):
         raise ElementTypeError(
             f"{what} is given tensor '{value.name}', but it is state",
             found=f"declared {field}",
-            fix=f"a number, or declare {field.name} as Input[...]",
+            fix=f"pass a number, or declare {field.name} as Input[...]",
         )
     if field.depth == 0:
         return scalar(field.element, value, what=what)  # type: ignore[arg-type]
@@ -211,7 +211,7 @@ def as_state(vertex: VertexInstance, field: Field, value: object) -> object:
         raise GraphConnectionError(
             f"{what} needs values of rank 1, but is given rank {values.ndim}",
             found=f"declared {field}; given shape {values.shape}",
-            fix="a list of numbers, or array.ravel()",
+            fix="pass a list of numbers, or array.ravel()",
         )
     values.flags.writeable = False
     return values
@@ -221,20 +221,20 @@ def _tensor_instead(field: Field, value: object) -> str:
     kind, number = field.element_name, isinstance(value, int | float | np.generic)
     if field.depth == 2:
         if isinstance(value, Iterator):
-            return f"{field.name}=list(...), a list of 1-D tensors"
-        return "a list of 1-D tensors, or a 2-D tensor"
+            return f"pass {field.name}=list(...), a list of 1-D tensors"
+        return "pass a list of 1-D tensors, or a 2-D tensor"
     if field.writes:
         shape = "()" if field.depth == 0 else "(n,)"
-        return f"a tensor to write to: graph.add_variable({kind}, {shape}, mapping=tile)"
+        return f"pass a tensor to write to: graph.add_variable({kind}, {shape}, mapping=tile)"
     if field.depth == 0:
-        return "a plain number, or a tensor of one element such as x[0]"
+        return "pass a plain number, or a tensor with one element such as x[0]"
     if number:
         return (
             f"graph.add_constant({kind}, (n,), {value}, mapping=tile) for n equal elements; "
-            f"a plain number goes to {field.name}: Input[{kind}]"
+            f"for a plain number, declare {field.name}: Input[{kind}]"
         )
     if isinstance(value, list | tuple):
-        return "pl.concat(...) of the tensors, or graph.add_constant of the numbers"
+        return "join tensors with pl.concat(...), or pass numbers to graph.add_constant"
     return f"graph.add_constant({kind}, array.shape, array, mapping=tile)"
 
 
@@ -253,7 +253,7 @@ class _Seen(NamedTuple):
 
 
 def deduced(vertex: VertexInstance, values: Mapping[str, object]) -> type[Vertex]:
-    """Return the class of a vertex added with a template, or the template if types are open."""
+    """Return the class of a template's vertex, or the template if its types are not all known."""
     template = vertex.template
     assert template is not None
     seen: dict[TypeVar, _Seen] = {}
@@ -268,19 +268,19 @@ def deduced(vertex: VertexInstance, values: Mapping[str, object]) -> type[Vertex
             raise ElementTypeError(
                 f"{vertex}: '{new.tensor.name}' is {new.tensor.element_type!r}, but {why}",
                 found=f"declared {new.field}",
-                fix=f"a tensor of one of these, as for {example(template)}",
+                fix=f"pass a tensor with one of these types, as for {example(template)}",
             )
     if len(seen) < len(template.type_variables):
         return template
     types = [seen[variable].tensor.element_type for variable in template.type_variables]
-    made: type[Vertex] = specialise(template, types)
-    return made
+    specialised: type[Vertex] = specialise(template, types)
+    return specialised
 
 
 def check_open(vertex: VertexInstance, values: Mapping[str, object]) -> None:
     """Refuse a vertex whose element types can no longer be deduced.
 
-    This happens when all edges of a type variable are connected to plain numbers.
+    This happens if plain numbers are connected to all edges with a type variable.
     """
     template = vertex.vertex_class
     seen = list(_tensors(vertex, template, values))
@@ -297,9 +297,9 @@ def check_open(vertex: VertexInstance, values: Mapping[str, object]) -> None:
         ]
         name = variable.__name__
         raise ElementTypeError(
-            f"{vertex}: nothing connected tells which element type {name} is",
-            found="\n".join([*numbers, *map(str, seen)]) or f"no field is of {name}",
-            fix=f"name it: {example(template)} in place of {template.__name__}",
+            f"{vertex}: the connected values do not determine the element type {name}",
+            found="\n".join([*numbers, *map(str, seen)]) or f"no field has type {name}",
+            fix=f"name the type: {example(template)} in place of {template.__name__}",
         )
 
 
@@ -321,9 +321,9 @@ def _conflict(
 ) -> ElementTypeError:
     name = variable.__name__
     where = (
-        f"fields '{one.field.name}' and '{other.field.name}' are both of {name}"
+        f"fields '{one.field.name}' and '{other.field.name}' both have type {name}"
         if one.field is not other.field
-        else f"all rows of field '{one.field.name}' are of {name}"
+        else f"all rows of field '{one.field.name}' have type {name}"
     )
     return ElementTypeError(
         f"{vertex}: {where}, but '{one.tensor.name}' is {one.tensor.element_type!r} "
@@ -331,7 +331,7 @@ def _conflict(
         found=f"declared {one.field}, and {other.field}"
         if one.field is not other.field
         else f"declared {one.field}",
-        fix=f"tensors of one element type, or a type variable besides {name} for one of the fields",
+        fix=f"use tensors with one element type, or a second type variable besides {name}",
     )
 
 
@@ -343,15 +343,15 @@ def check_mapped(graph: AnyGraph, target: object) -> None:
     elif target.graph is not graph.top_level_graph:
         raise GraphConnectionError(
             f"{target} belongs to another graph",
-            fix="use the graph that made the vertex: vertex.graph",
+            fix="use the graph of the vertex: vertex.graph",
         )
 
 
-_MAP_TENSOR = "the tensor comes first: set_tile_mapping(tensor, tile)"
+_MAP_TENSOR = "pass the tensor first: set_tile_mapping(tensor, tile)"
 _MAP_FIRST: dict[type, str] = {
     ComputeSet: "put its vertices on tiles: for vertex in cs.vertices: "
     "graph.set_tile_mapping(vertex, tile)",
-    VertexBlock: "tiles of many vertices are given with them: add_vertices(cs, V, tile=...)",
+    VertexBlock: "pass the tiles of many vertices to add_vertices(cs, V, tile=...)",
 }
 
 
@@ -362,7 +362,7 @@ def check_compute_set(graph: AnyGraph, value: object, call: str) -> None:
     is_class = isinstance(value, type) and issubclass(value, Vertex)
     raise GraphConnectionError(
         f"{clipped(value, 100)} is not a compute set of {graph!r}",
-        found="it is of another graph"
+        found="it belongs to another graph"
         if isinstance(value, ComputeSet)
         else f"its type is {type(value).__name__}",
         fix=f"the compute set first, then the class: {call}(cs, {value.__name__}, tile=0, ...)"  # type: ignore[attr-defined]
@@ -372,13 +372,13 @@ def check_compute_set(graph: AnyGraph, value: object, call: str) -> None:
 
 
 def check_vertex(graph: AnyGraph, vertex: object, kind: type | UnionType, call: str) -> None:
-    """Refuse anything but a vertex of a graph, a block of vertices, or either, as `kind` says."""
+    """Refuse anything but a vertex of a graph, a block of vertices, or either, by `kind`."""
     its = vertex.graph if isinstance(vertex, VertexInstance | VertexBlock) else None
     if isinstance(vertex, kind) and its is graph.top_level_graph:
         return
     other = its is not None and its is not graph.top_level_graph
     raise GraphConnectionError(
         f"{call}: {clipped(vertex, 100)} is not a vertex of {graph!r}",
-        found="it is of another graph" if other else f"its type is {type(vertex).__name__}",
-        fix="a vertex of this graph: what add_vertex returned, or a block's block[0]",
+        found="it belongs to another graph" if other else f"its type is {type(vertex).__name__}",
+        fix="pass a vertex of this graph: the result of add_vertex, or block[0] of a block",
     )

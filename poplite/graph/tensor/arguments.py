@@ -2,8 +2,8 @@
 
 `t[...]` follows NumPy's basic indexing: negative indices count from the end, slices are clamped
 and may have a step (also a negative one), `None` adds a dimension, `...` stands for the remaining
-dimensions. `t.slice()` and the other methods follow Poplar: integers from 0, and an error for
-anything out of range.
+dimensions. `t.slice()` and the other methods follow Poplar: they take integers from 0, and raise an
+error for anything out of range.
 
     t[1:5, ::2]      t[-1]      t[..., None]      t.slice(1, 5)      t[pl.Interval(1, 5)]
     t.dim_shuffle((2, 0, 1))      a permutation of all dimensions
@@ -11,7 +11,7 @@ anything out of range.
     t.reshape_partial(1, 3, [12]) a range of dimensions, and their new sizes
 
 Each function returns plain numbers for `View`, or raises or returns an error. Index arrays are
-refused, since a view cannot gather. A tensor holds no values, so assignments and conversions to a
+refused, since a view cannot gather. A tensor has no values, so assignments and conversions to a
 number are refused::
 
     t[0] = 1        ops.assign(t[0], 1), engine.write(t[0], 1) or graph.set_initial_value(t[0], 1)
@@ -52,7 +52,7 @@ Index = IndexItem | tuple[IndexItem, ...]
 """The argument of `t[...]`."""
 
 MOST_ELEMENTS = 2**62
-"""Elements of the largest tensor; every index fits a 64-bit integer."""
+"""Number of elements of the largest tensor; every index fits a 64-bit integer."""
 
 _INDICES = INT, UNSIGNED_INT
 
@@ -60,7 +60,7 @@ _LISTS = (tuple, list, Sequence)  # checking the first two alone is fast
 
 
 class NamedView(Protocol):
-    """The parts of a tensor that checks need: its elements, and its name for messages."""
+    """The parts of a tensor that checks need: its view, and its name for messages."""
 
     @property
     def name(self) -> str:
@@ -72,7 +72,7 @@ class NamedView(Protocol):
 
 
 def described(tensor: NamedView) -> str:
-    """Return the line of an error that says which tensor it is about."""
+    """Return the line of an error that identifies its tensor."""
     name = tensor.name
     return f"{repr(name) if name else 'the tensor'} has shape {tensor.view.shape}"
 
@@ -98,9 +98,9 @@ def number(value: object, what: str, tensor: NamedView) -> int:
         ) from None
     if result < 0:
         raise TensorIndexError(
-            f"{what} is {number_text(result)}, but the least is 0",
+            f"{what} is {number_text(result)}, but the minimum is 0",
             found=described(tensor),
-            fix="count from 0; only t[...] takes negative indices",
+            fix="count from 0; only t[...] accepts negative indices",
         )
     return result
 
@@ -108,15 +108,15 @@ def number(value: object, what: str, tensor: NamedView) -> int:
 def _by_number(*indices: object, dim: int = 0) -> str:
     """Return advice for an index that is known only at run time; "" for other indices."""
     if any(isinstance(each, Operand) and each.element_type is BOOL for each in indices):
-        return "ops.where(condition, t, 0) chooses; a view has the same elements in each run"
+        return "use ops.where(condition, t, 0), since a view has the same elements in each run"
     numbers = [
         each for each in indices if isinstance(each, Operand) and each.element_type in _INDICES
     ]
     if any(each.num_elements != 1 for each in numbers if each.element_type):
-        return "ops.embedding(t, rows), or ops.multi_slice(t, rows, dim), reads rows by number"
+        return "read rows by number with ops.embedding(t, rows) or ops.multi_slice(t, rows, dim)"
     if numbers:
         call = f"ops.dynamic_slice(t, i, dims=[{dim}], sizes=[1])"
-        return f"{call} reads a slice whose number is computed"
+        return f"read a slice at a computed index: {call}"
     return ""
 
 
@@ -126,7 +126,7 @@ def positive(value: object, what: str, tensor: NamedView, zero: str, fix: str) -
         return value
     result = number(value, what, tensor)
     if result == 0:
-        raise TensorIndexError(f"{zero}, but the least is 1", found=described(tensor), fix=fix)
+        raise TensorIndexError(f"{zero}, but the minimum is 1", found=described(tensor), fix=fix)
     return result
 
 
@@ -134,7 +134,7 @@ def check_size(size: int, tensor: NamedView, fix: str = "repeat fewer times") ->
     """Refuse more elements than a tensor may have."""
     if size > MOST_ELEMENTS:
         raise SizeOverflowError(
-            f"a tensor of {number_text(size, ',')} elements, but the most is {MOST_ELEMENTS:,}",
+            f"a tensor of {number_text(size, ',')} elements, but the maximum is {MOST_ELEMENTS:,}",
             found=described(tensor),
             fix=fix,
         )
@@ -148,13 +148,13 @@ def numbers(values: Sequence[int], what: str, tensor: NamedView) -> list[int]:
         raise TensorIndexError(
             f"{what} is {clipped(values)}, not a list of whole numbers",
             found=described(tensor),
-            fix=f"pass a list, as in {what}=[{clipped(values)}]",
+            fix=f"pass a list: {what}=[{clipped(values)}]",
         )
     return [number(value, f"{what}[{i}]", tensor) for i, value in enumerate(values)]
 
 
 def are_counts(values: object) -> TypeGuard[Sequence[int]]:
-    """Return whether values need no further checks: a list of plain non-negative ints."""
+    """Return whether values are a list of plain non-negative ints, which need no further checks."""
     if not isinstance(values, tuple | list):
         return False
     for value in values:  # noqa: SIM110  (all() takes as long as everything else here)
@@ -166,7 +166,7 @@ def are_counts(values: object) -> TypeGuard[Sequence[int]]:
 def dimension(value: object, tensor: NamedView, axis: object = None) -> int:
     """Return an argument as the number of an existing dimension, or refuse it.
 
-    Negative ones count from the last. The argument may be given as `axis`, NumPy's name.
+    Negative numbers count from the end. The argument may be given as `axis`, NumPy's name.
     """
     if axis is not None:
         value = one_of("dim", value, axis)
@@ -193,7 +193,7 @@ def one_of(name: str, value: Any, axis: Any) -> Any:
         raise TensorIndexError(
             "dimensions are given twice",
             found=f"{name}={clipped(value, 40)} and axis={clipped(axis, 40)} are the same argument",
-            fix=f"{name}={clipped(value, 40)}",
+            fix=f"pass only {name}={clipped(value, 40)}",
         )
     return axis if value is None else value
 
@@ -210,7 +210,7 @@ def index(value: object, size: int, tensor: NamedView, dim: int) -> int:
 
 def outside(what: str, tensor: NamedView, size: int, kind: str) -> PopliteError:
     """Return the error for a number that is too large for a size."""
-    fix = f"use {kind} 0 to {size - 1}" if size else f"there is no valid {kind}: it has none"
+    fix = f"use {kind} 0 to {size - 1}" if size else f"no {kind} is valid, since there are none"
     return TensorIndexError(what, found=described(tensor), fix=fix)
 
 
@@ -223,7 +223,7 @@ def span(begin: object, end: object, dim: int, tensor: NamedView) -> tuple[int, 
     raise TensorIndexError(
         f"slice [{number_text(first)}, {number_text(last)}) in dimension {dim} of size {size}",
         found=described(tensor),
-        fix=f"0 <= begin <= end <= {size}; t[begin:end] clamps instead",
+        fix=f"use 0 <= begin <= end <= {size}, or t[begin:end], which clamps",
     )
 
 
@@ -239,7 +239,7 @@ def is_sequence(value: object) -> TypeGuard[Sequence[Any]]:
 
 
 def is_interval(value: object) -> TypeGuard[tuple[Any, Any]]:
-    """Return whether a value is a (begin, end) pair; lists of intervals are lists.
+    """Return whether a value is a tuple (begin, end), not a list of intervals.
 
     >>> is_interval((2, 5)), is_interval([(2, 5)])
     (True, False)
@@ -252,7 +252,7 @@ def no_interval(value: object, tensor: NamedView) -> PopliteError:
     return TensorIndexError(
         f"{clipped(value)} is not an interval",
         found=described(tensor),
-        fix="an interval is a tuple (begin, end), or pl.Interval(begin, end)",
+        fix="pass a tuple (begin, end), or pl.Interval(begin, end)",
     )
 
 
@@ -280,7 +280,7 @@ def _leading_ranges(
             f"slice with {amount(len(first), 'begin')} and {amount(len(last), 'end')}"
             + (f" and dim={clipped(dim)}" if dim is not None else ""),
             found=described(tensor),
-            fix=f"as many begins as ends, one for each leading dimension, at most {rank}",
+            fix=f"pass as many begins as ends, one for each leading dimension, at most {rank}",
         )
     view = tensor.view
     for d, (a, b) in enumerate(zip(first, last, strict=True)):
@@ -326,13 +326,13 @@ def select(key: object, tensor: NamedView) -> View:
         raise TensorIndexError(
             f"{amount(named, 'index', 'indices')} for a tensor of rank {len(shape)}",
             found=described(tensor),
-            fix=f"at most {amount(len(shape), 'index', 'indices')}; None adds a dimension",
+            fix=f"use at most {amount(len(shape), 'index', 'indices')}; None adds a dimension",
         )
     if ellipses > 1:
         raise TensorIndexError(
-            f"'...' occurs {ellipses} times in one index, but once is the most",
+            f"'...' occurs {ellipses} times in one index, but may occur only once",
             found=described(tensor),
-            fix="keep one '...', and write ':' for single dimensions",
+            fix="use one '...', and write ':' for single dimensions",
         )
     view, source, dim = tensor.view, 0, 0
     for item in items:
@@ -363,8 +363,8 @@ def _basic_index(item: object, dim: int, tensor: NamedView) -> int:
             f"a tensor cannot be indexed with {kind}{clipped(item)}",
             found=described(tensor),
             fix=_by_number(item, dim=dim)
-            or "pl.concat(t.slices([...])) is a view of rows that are known now; "
-            "ops.embedding(t, rows) reads those that a program computes",
+            or "use pl.concat(t.slices([...])) for rows that are known now, and "
+            "ops.embedding(t, rows) for rows that a program computes",
         ) from None
     size = tensor.view.shape[dim]
     if -size <= i < size:
@@ -372,7 +372,7 @@ def _basic_index(item: object, dim: int, tensor: NamedView) -> int:
     raise TensorIndexError(
         f"index {number_text(i)} in dimension {dim} of size {size}",
         found=described(tensor),
-        fix=f"use an index from {-size} to {size - 1}" if size else "there is nothing to index",
+        fix=f"use an index from {-size} to {size - 1}" if size else "do not index it: it is empty",
     )
 
 
@@ -386,7 +386,7 @@ def _range(view: View, item: slice, dim: int, source: int, tensor: NamedView) ->
             f"slice with begin {item.start!r}, end {item.stop!r}, step {item.step!r}",
             found=described(tensor),
             fix=_by_number(item.start, item.stop, dim=source)
-            or "begin, end and step are whole numbers, and step is not 0",
+            or "use whole numbers for begin, end and step, and a step other than 0",
         ) from None
     if step < 0:
         # Select the same indices in ascending order, then reverse them.
@@ -433,7 +433,7 @@ def moved(source: Sequence[int], destination: Sequence[int], tensor: NamedView) 
         raise TensorCreationError(
             f"dim_shuffle_partial of dimensions {dims} to {to}",
             found=described(tensor),
-            fix="as many destinations as sources, each dimension at most once",
+            fix="pass as many destinations as sources, each dimension at most once",
         )
     rank = len(tensor.view.shape)
     others = iter([d for d in range(rank) if d not in dims])
@@ -446,7 +446,7 @@ def not_a_matrix(tensor: NamedView) -> PopliteError:
     return TensorCreationError(
         f"transpose of a tensor of rank {len(tensor.view.shape)}, but rank 2 is needed",
         found=described(tensor),
-        fix="t.T reverses any number of dimensions, t.dim_shuffle([...]) permutes them",
+        fix="use t.T to reverse any number of dimensions, or t.dim_shuffle([...]) to permute them",
     )
 
 
@@ -460,7 +460,7 @@ def new_shape(shape: int | Sequence[int], tensor: NamedView) -> tuple[int, ...]:
             f"reshape to {shape_text(new)}: {amount(math.prod(new), 'element')}, "
             f"but the tensor has {count:,}",
             found=described(tensor),
-            fix=f"a shape of {amount(count, 'element')}, such as ({count},)",
+            fix=f"use a shape with {amount(count, 'element')}, such as ({count},)",
         )
     return new
 
@@ -479,7 +479,7 @@ def partly_new_shape(
             f"{amount(math.prod(new), 'element')}, but {count:,} "
             f"{'is' if count == 1 else 'are'} replaced",
             found=described(tensor),
-            fix=f"sizes whose product is {count:,}",
+            fix=f"use sizes whose product is {count:,}",
         )
     return (*shape[:first], *new, *shape[last:])
 
@@ -501,12 +501,12 @@ def _dims_between(begin: object, end: object, tensor: NamedView) -> tuple[int, i
     raise TensorIndexError(
         f"dimensions [{first}, {last}) of a tensor of rank {rank}",
         found=described(tensor),
-        fix=f"0 <= begin <= end <= {rank}",
+        fix=f"use 0 <= begin <= end <= {rank}",
     )
 
 
 def places(indices: Sequence[int], tensor: NamedView) -> list[int]:
-    """Return checked dimensions to insert others before; the rank is allowed, too."""
+    """Return checked positions at which to insert dimensions; the rank is allowed, too."""
     found, rank = numbers(indices, "indices", tensor), len(tensor.view.shape)
     for place in found:
         if place > rank:
@@ -525,7 +525,7 @@ def new_dimension(value: object, tensor: NamedView) -> int:
 
 
 def spread_out(values: tuple[Any, ...]) -> Any:
-    """Return numbers that are given as separate arguments or in one list."""
+    """Return numbers that were passed as separate arguments or in one list."""
     return values[0] if len(values) == 1 and is_sequence(values[0]) else values
 
 
@@ -542,7 +542,7 @@ def removed(indices: int | Sequence[int] | None, tensor: NamedView) -> list[int]
             raise TensorIndexError(
                 f"squeeze of dimension {d} of size {size}, but size 1 is needed",
                 found=described(tensor),
-                fix=f"t[{':, ' * d}i] selects one index of dimension {d} and removes it",
+                fix=f"use t[{':, ' * d}i] to select one index of dimension {d} and remove it",
             )
     return found
 
@@ -556,9 +556,9 @@ def _sizes(values: Sequence[int], what: str, count: int, tensor: NamedView) -> l
         gaps = [i for i, n in enumerate(values) if integer_or_none(n) == -1]
     if len(gaps) > 1:
         raise TensorCreationError(
-            f"{what} {shape_text(tuple(values))}: {len(gaps)} sizes are -1, but one may be",
+            f"{what} {shape_text(tuple(values))}: {len(gaps)} sizes are -1, but only one may be",
             found=described(tensor),
-            fix=f"sizes whose product is {count:,}; one of them may be -1, for the rest",
+            fix=f"use sizes whose product is {count:,}; one of them may be -1, for the rest",
         )
     if not gaps:
         return numbers(values, what, tensor)
@@ -566,10 +566,10 @@ def _sizes(values: Sequence[int], what: str, count: int, tensor: NamedView) -> l
     product = math.prod(others)
     if not product or count % product:
         raise TensorCreationError(
-            f"{what} {shape_text(tuple(values))}: no size fits in the place of -1",
-            found=f"{described(tensor)}; {amount(count, 'element')} are in the new shape, and the "
+            f"{what} {shape_text(tuple(values))}: no size can replace -1",
+            found=f"{described(tensor)}; the new shape has {amount(count, 'element')}, and the "
             f"product of the other sizes is {product:,}",
-            fix=f"sizes whose product is {count:,}",
+            fix=f"use sizes whose product is {count:,}",
         )
     return [*others[: gaps[0]], count // product, *others[gaps[0] :]]
 
@@ -579,41 +579,42 @@ def of_other_size(
 ) -> PopliteError:
     """Return the error for reinterpreting elements as a type of a different size."""
     return ElementTypeError(
-        f"reinterpret {old!r} of {old.size_bytes} bytes as {new!r} of {new.size_bytes}",
+        f"reinterpret: {old!r} has {amount(old.size_bytes, 'byte')}, "
+        f"but {new!r} has {new.size_bytes}",
         found=described(tensor),
-        fix=f"a type of equal size; ops.cast(t, {new!r}) is an expression of the same values",
+        fix=f"use a type of equal size; to convert values, use ops.cast(t, {new!r})",
     )
 
 
 def of_one_level(view: View) -> View:
-    """Return a view of too deeply nested concatenations as a single concatenation."""
+    """Flatten a view of too deeply nested concatenations to a single concatenation."""
     found = one_level(view)
     if found is None:
         raise SizeOverflowError(
-            f"more than {MOST_LEVELS} concatenations and reshapes within each other",
+            f"more than {MOST_LEVELS} concatenations and reshapes are nested",
             found=f"its {view.num_elements:,} elements are in too many pieces to be joined at once",
-            fix="copy an intermediate tensor to a variable (pl.Copy), and continue from that",
+            fix="copy an intermediate tensor to a variable (pl.Copy), and use that",
         )
     return found
 
 
 T = TypeVar("T")
 
-_COMPUTE = "functions of poplite.ops compute, as ops.sqrt(t) does; or engine.read(t) after a run"
+_COMPUTE = "compute with poplite.ops, such as ops.sqrt(t), or call engine.read(t) after a run"
 _ASSIGN = (
-    "ops.assign(t[...], value) records it in a program; engine.write(t[...], value) and "
-    "graph.set_initial_value(t[...], value) set it from outside"
+    "record the change with ops.assign(t[...], value), or set values from outside with "
+    "engine.write(t[...], value) or graph.set_initial_value(t[...], value)"
 )
 _REFUSED = {
-    "divmod rdivmod": ("divmod of a tensor", "t // u and t % u are expressions"),
-    "pos": ("unary '+' of a tensor", "the tensor as it is"),
-    "round": ("round of a tensor", "ops.round(t) is an expression"),
-    "contains": ("'in' a tensor", "ops.any(ops.equal(t, value)) is an expression"),
+    "divmod rdivmod": ("divmod of a tensor", "use the expressions t // u and t % u"),
+    "pos": ("unary '+' of a tensor", "use the tensor without '+'"),
+    "round": ("round of a tensor", "use the expression ops.round(t)"),
+    "contains": ("'in' a tensor", "use the expression ops.any(ops.equal(t, value))"),
     "float": ("a tensor is not a float", _COMPUTE),
     "int": ("a tensor is not an int", _COMPUTE),
     "complex": ("a tensor is not a complex number", _COMPUTE),
     "index": ("a tensor is not a whole number", _COMPUTE),
-    "delitem": ("elements of a tensor are not set", _ASSIGN),
+    "delitem": ("elements of a tensor cannot be assigned", _ASSIGN),
 }
 
 
@@ -638,29 +639,29 @@ def _refused_assignment(self: NamedView, key: object, value: object) -> NoReturn
             if Ellipsis in [each for each in before if not isinstance(each, Operand)]:
                 dim = len(self.view.shape) - (len(items) - place)
             fix = _stored_by_number(item, dim) or fix
-    raise no_values("elements of a tensor are not set", self, fix)
+    raise no_values("elements of a tensor cannot be assigned", self, fix)
 
 
 def _stored_by_number(index: Operand, dim: int) -> str:
     """Return how to store at an index that is known only at run time; "" for another type."""
     if index.element_type is BOOL:
-        return "ops.assign(t, ops.where(condition, value, t)) records it"
+        return "use ops.assign(t, ops.where(condition, value, t))"
     if index.element_type not in _INDICES:
         return ""
     if index.num_elements != 1:
-        return f"ops.multi_update(t, values, rows, dim={dim}) stores rows by number"
+        return f"use ops.multi_update(t, values, rows, dim={dim}) for rows by index"
     call = f"ops.dynamic_update(t, values, i, dims=[{dim}], sizes=[1])"
-    return f"{call} stores a slice whose number is computed"
+    return f"store a slice at a computed index: {call}"
 
 
 def no_values(
     what: str,
     tensor: NamedView,
-    fix: str = "engine.read(t) returns the values after a run; t.num_elements counts them",
+    fix: str = "call engine.read(t) after a run, or use t.num_elements for the number of values",
 ) -> PopliteError:
     """Return the error for an operation that needs the values of a tensor."""
     return ElementTypeError(
-        f"{what}: it holds no values while a graph is built", found=described(tensor), fix=fix
+        f"{what}: it has no values while a graph is built", found=described(tensor), fix=fix
     )
 
 
@@ -669,18 +670,18 @@ def no_length(tensor: NamedView) -> PopliteError:
     return ElementTypeError(
         "a tensor of rank 0 has no length",
         found=described(tensor),
-        fix="t.num_elements is 1; t.reshape((1,)) has length 1",
+        fix="use t.num_elements, which is 1, or t.reshape((1,)), which has length 1",
     )
 
 
 def no_tensor(what: str, value: object, fix: str = "") -> PopliteError:
-    """Return the error for a value where a call, `what`, needs a tensor."""
+    """Return the error for a value where the call `what` needs a tensor."""
     kind = value._kind if isinstance(value, Operand) else type(value).__name__
-    fix = fix or "graph.add_variable(...) and graph.add_constant(...) return tensors"
+    fix = fix or "pass a tensor, such as the result of graph.add_variable(...)"
     if isinstance(value, list | tuple) and any(isinstance(each, Operand) for each in value):
-        fix = "pl.stack([i, j]) makes one tensor of several, and pl.concat([a, b]) joins them"
+        fix = "join several tensors with pl.stack([i, j]) or pl.concat([a, b])"
     return ElementTypeError(
         f"{what}: {kind} is not a tensor",
-        found=f"given {clipped(value, 80)}",
+        found=f"it is {clipped(value, 80)}",
         fix=stored_first(value, fix),
     )

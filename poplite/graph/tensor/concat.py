@@ -6,7 +6,7 @@
     append(a, a[0])         (3, 3)      one more row
 
 Nothing is copied. Joining the parts of a tensor again returns the original tensor. A million slices
-(`t.slices(intervals)`) are joined by their arrays.
+(`t.slices(intervals)`) are joined as arrays.
 
 Source: Poplar API reference, "concat", "append".
 """
@@ -22,7 +22,7 @@ from poplite import view as views
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.expr.numpy_names import repeated_argument
 from poplite.expr.operand import as_read
-from poplite.graph.space import check_alike
+from poplite.graph.space import check_same_metadata
 from poplite.graph.tensor import arguments
 from poplite.graph.tensor.arguments import described, no_tensor
 from poplite.graph.tensor.tensor import Slices, Tensor
@@ -50,7 +50,7 @@ def concat(tensors: Any, other: Any = None, /, dim: Any = None, *, axis: Any = .
     Args:
         tensors: a list of tensors, or the first of two.
         other: the dimension after a list, or the second tensor.
-        dim: the dimension, by default 0; negative ones count from the last.
+        dim: the dimension, by default 0; negative numbers count from the end.
         axis: NumPy's name for `dim`; None joins the flattened tensors, as in NumPy.
 
     Returns:
@@ -80,7 +80,7 @@ def concat(tensors: Any, other: Any = None, /, dim: Any = None, *, axis: Any = .
         items = [item.flatten() if isinstance(item, Tensor) else item for item in items]
     if not items:
         raise TensorCreationError(
-            "concat of 0 tensors", fix="concat at least one; its type is the result's"
+            "concat needs at least one tensor, which sets the element type", fix="pl.concat([x])"
         )
     if isinstance(items, Slices):
         joined = _concat_slices(items, arguments.dimension(d, items.tensor))
@@ -119,7 +119,7 @@ def stack(tensors: Any, dim: int | None = None, *, axis: int | None = None) -> T
     """
     d = _one_of("stack", dim, axis)
     if isinstance(tensors, Tensor):
-        raise TensorCreationError("stack of one tensor, not of a list", fix="pl.stack([x, y])")
+        raise TensorCreationError("stack needs a list of tensors, not one", fix="pl.stack([x, y])")
     listed = items_or_none(tensors)
     items = None if listed is None else [as_read(item) for item in listed]
     for item in [tensors] if items is None else items:
@@ -127,22 +127,22 @@ def stack(tensors: Any, dim: int | None = None, *, axis: int | None = None) -> T
             raise no_tensor("stack", item)
     if not items:
         raise TensorCreationError(
-            "stack of 0 tensors", fix="stack at least one; its type is the result's"
+            "stack needs at least one tensor, which sets the element type", fix="pl.stack([x])"
         )
     at = arguments.new_dimension(d, items[0])
     for item in items:
         if item.shape != items[0].shape:
             raise TensorCreationError(
-                f"stack of tensors of shapes {shape_text(items[0].shape)} and "
+                f"stack needs tensors of one shape, not {shape_text(items[0].shape)} and "
                 f"{shape_text(item.shape)}",
                 found=described(item),
-                fix="tensors of one shape, or pl.concat along a dimension that they have",
+                fix="pass tensors of one shape, or use pl.concat along an existing dimension",
             )
     return concat([item.expand([at]) for item in items], at)
 
 
 def _one_of(what: str, *given: Any) -> Any:
-    """Return the dimension that is given by one of its names; 0 by default."""
+    """Return the dimension, given by one of its two names; 0 by default."""
     named = [each for each in given if each is not None and each is not ...]
     if len(named) > 1:
         raise repeated_argument(what, "dim", named[0], named[1])
@@ -174,7 +174,7 @@ def append(
     Args:
         tensor: the tensor to extend.
         other: the elements at the new, last index: a tensor with one dimension less.
-        dim: the dimension to extend, by default 0; negative ones count from the last.
+        dim: the dimension to extend, by default 0; negative numbers count from the end.
         axis: NumPy's name for `dim`.
 
     Returns:
@@ -196,9 +196,9 @@ def append(
     d = arguments.dimension(_one_of("append", dim, axis), tensor)
     if other.rank != tensor.rank - 1:
         raise TensorCreationError(
-            f"append of a tensor of rank {other.rank} to one of rank {tensor.rank}",
+            f"append: a tensor of rank {other.rank} cannot extend one of rank {tensor.rank}",
             found=arguments.described(tensor) + "\n" + arguments.described(other),
-            fix=f"append rank {tensor.rank - 1}, or use concat for equal ranks",
+            fix=f"append a tensor of rank {tensor.rank - 1}, or use concat for equal ranks",
         )
     return concat(tensor, other.expand([d]), d)
 
@@ -206,7 +206,7 @@ def append(
 def _check_joinable(first: Tensor, item: Tensor, i: int, dim: int) -> None:
     if item.graph is not first.graph:
         raise TensorCreationError(
-            f"concat: tensor {i} belongs to another graph than tensor 0",
+            f"concat: tensor {i} does not belong to the graph of tensor 0",
             found=f"{first!r}\n{item!r}",
             fix="copy through the host, or build both in one graph",
         )
@@ -214,14 +214,16 @@ def _check_joinable(first: Tensor, item: Tensor, i: int, dim: int) -> None:
         raise ElementTypeError(
             f"concat: tensor {i} is {item.element_type!r}, tensor 0 is {first.element_type!r}",
             found=f"{first!r}\n{item!r}",
-            fix="concat tensors of one type; t.reinterpret(...) reads equal sizes as another",
+            fix="pass tensors of one type; t.reinterpret(...) converts between equal sizes",
         )
     if first.element_type is QUARTER:
-        check_alike(f"concat of tensors 0 and {i}", first.graph.space, first.view, item.view)
+        check_same_metadata(
+            f"concat of tensors 0 and {i}", first.graph.space, first.view, item.view
+        )
     a, b = first.shape, item.shape
     if len(a) != len(b) or a[:dim] != b[:dim] or a[dim + 1 :] != b[dim + 1 :]:
         raise TensorCreationError(
             f"concat along dimension {dim}: tensor {i} has shape {b}, tensor 0 has {a}",
             found=f"{first!r}\n{item!r}",
-            fix=f"equal ranks, and equal sizes but for dimension {dim}",
+            fix=f"use equal ranks, and equal sizes except in dimension {dim}",
         )

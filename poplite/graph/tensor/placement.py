@@ -1,7 +1,7 @@
 r"""Tiles of tensors: the runs of a view are painted onto the mappings of the variables below it.
 
 Each variable has a mapping; tensors are views of any number of variables. Setting a tensor's tiles
-divides the intervals of the flattened view among the variables; reading collects them again::
+divides the intervals of the flattened view among the variables; a query collects them again::
 
     view of 6 elements     0 1 2 3 4 5         intervals [0, 4) on tile 0, [4, 6) on tile 1
                            | | | \ \ \
@@ -35,7 +35,7 @@ from poplite.view.contiguous_runs import FEW, few_runs
 from poplite.view.view import NOWHERE
 
 MANY_PIECES = 2**13
-"""Pieces of a variable's mapping from which compiled code cuts even a view of one run."""
+"""Number of mapping pieces from which compiled code cuts even a view of one run."""
 
 Nested = TileMapping | Sequence[Sequence[tuple[int, int]]]
 """For each tile, intervals over a flattened view."""
@@ -89,7 +89,7 @@ def _paint_checked(
             raise InvalidTileMapping(
                 f"'{name}': mapping {clipped(mapping)} is not known"
                 f"{did_you_mean(mapping, ['linear'])}",
-                fix="mapping='linear', a tile number, or a list of intervals for each tile",
+                fix="pass mapping='linear', a tile number, or a list of intervals for each tile",
             )
         paint_linearly(space, tiles, view)
         return
@@ -145,7 +145,7 @@ def _paint_flat(space: Space, view: View, begin: Int64, end: Int64, tile: Int64)
 
 
 def mapping_of(space: Space, view: View) -> TileMapping:
-    """Return the tiles of the elements of a view; some may have none."""
+    """Return the tiles of the elements of a view; some elements may have none."""
     cut = _cut(space, view)
     if isinstance(cut, Cut):
         return TileMapping.of(space.num_tiles, cut)
@@ -173,7 +173,7 @@ def variable_mapping(space: Space, view: View, name: str) -> TileMapping:
         raise TensorCreationError(
             f"'{name}' views {amount(len(owners), 'variable')}, but exactly 1 is needed",
             found=f"shape {view.shape}",
-            fix="graph.tile_mapping(tensor) answers for any view",
+            fix="call graph.tile_mapping(tensor), which accepts any view",
         )
     breaks, tiles = space.variable_of(owners[0]).mapping.pieces()
     return TileMapping(space.num_tiles, tiles, np.diff(breaks))

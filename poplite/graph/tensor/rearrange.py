@@ -1,18 +1,18 @@
-"""Tensors in a different memory order: clones, tensors rearranged to have few regions.
+"""Tensors in a different memory order: clones, and tensors rearranged to have few regions.
 
 A clone is a new variable for the elements of a view, in the memory order of a method::
 
     t = x.T[::2]                            elements of x, in some order, possibly repeated
-    graph.clone(t)                          new elements, in the order that x has them in memory
+    graph.clone(t)                          new elements, in the memory order of x
     graph.clone(t, method=CREATE_NEW_ORDER) new elements, in the order of t
 
-It has the shape and the tiles of its source, but not its contents. Its variable holds only the
+It has the shape and the tiles of its source, but not its contents. Its variable contains only the
 elements that the source reads, without the gaps between them::
 
     memory of x    a . b . c d        t reads  d a b
     memory of t's clone      a b d
 
-Elementwise work may be done in any order that is the same for all tensors. So the written tensor is
+Elementwise operations may use any order that is the same for all tensors. So the written tensor is
 put in its memory order, and the others are rearranged in the same way::
 
     out = x.T                       x.T reads    0 3 1 4 2 5    six regions
@@ -71,10 +71,10 @@ class TensorCloneMethod(Enumeration):
     """Order of a clone's elements in memory."""
 
     PRESERVE_ORDER_AND_ALIASES = "preserve order and aliases"
-    """As in the source; aliases are kept."""
+    """As in the source, with its aliases."""
 
     PRESERVE_ORDER_UNLESS_ALIASES = "preserve order unless aliases"
-    """As in the source; if it has aliases, row-major with an element for each occurrence."""
+    """As in the source; if that has aliases, row-major with an element for each occurrence."""
 
     CREATE_NEW_ORDER = "create new order"
     """Row-major, with an element for each occurrence."""
@@ -84,7 +84,7 @@ class TensorCloneMethod(Enumeration):
 
 
 class TensorCloneDuplicationMethod(Enumeration):
-    """Arrangement of the copies that `clone_n` makes."""
+    """Arrangement of the copies that `clone_n` creates."""
 
     DUPLICATE_BY_OUTER_DIMENSION = "duplicate by outer dimension"
     """One after the other, like n clones."""
@@ -94,11 +94,11 @@ class TensorCloneDuplicationMethod(Enumeration):
 
 
 def check_keeps_order(source: Tensor, method: TensorCloneMethod) -> None:
-    """Refuse copies by tile with a method that makes a new order."""
+    """Refuse copies by tile with a method that does not preserve the order."""
     if method is TensorCloneMethod.CREATE_NEW_ORDER:
-        reason = "makes a new order"
+        reason = "creates a new order"
     elif method is TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES and source.contains_aliases():
-        reason = f"makes a new order, as '{source.name}' holds elements twice"
+        reason = f"creates a new order, since '{source.name}' contains elements twice"
     else:
         return
     raise TensorCreationError(
@@ -114,9 +114,9 @@ class CloneLayout(NamedTuple):
 
     Attributes:
         size: number of elements of the variable.
-        view: makes the clone's view from the 1-D view of the entire variable.
+        view: creates the clone's view from the 1-D view of the entire variable.
         tile: int64[n], tiles of the variable's elements in memory order, piece by piece.
-        length: int64[n], elements of each piece; neighbours are on different tiles.
+        length: int64[n], number of elements of each piece; neighbours are on different tiles.
     """
 
     size: int
@@ -200,7 +200,7 @@ def _reshaped(shape: tuple[int, ...]) -> _Made:
 
 
 def _kept(view: View) -> tuple[_Memory, _Made]:
-    """Return the memory order of the source, without gaps."""
+    """Return the memory order of the source, with gaps closed."""
     space = view.space
     if isinstance(space, Storage):
         return _closed_up(view) or _listed(view)
@@ -238,7 +238,7 @@ def _on(below: View, shape: tuple[int, ...], dims: tuple[Dim, ...], off: int) ->
 
 
 def _closed_up(view: View) -> tuple[_Memory, _Made] | None:
-    """Return the memory order of a view whose digits nest, with gaps closed; None for others."""
+    """Return the memory order of a view with nested digits, with gaps closed; None for others."""
     nested = sorted([(abs(s), e) for e, s in _digits(view.shape, view.dims) if s])
     steps, size, reach = {0: 0}, 1, 0
     for stride, extent in nested:
@@ -280,7 +280,7 @@ def _listed(view: View) -> tuple[_Memory, _Made]:
 class TensorRearranger:
     """A new order for tensors of equal size, and its inverse.
 
-    Made by `Graph.simplifying_rearranger`.
+    Created by `Graph.simplifying_rearranger`.
 
     Args:
         view: the view to simplify.
@@ -315,8 +315,8 @@ class TensorRearranger:
         """Put a tensor, or a list of intervals, in the simple order.
 
         Args:
-            what: a tensor of `num_elements`, of any shape; or intervals with as many elements
-                in total, in the order in which their slices would be concatenated.
+            what: a tensor with `num_elements` elements, of any shape; or intervals with as many
+                elements in total, in the order in which their slices would be concatenated.
 
         Returns:
             A 1-D tensor; or intervals whose slices, concatenated, are the rearranged
@@ -361,7 +361,7 @@ class TensorRearranger:
     undoRearrangement = undo
 
     def valid(self) -> bool:
-        """Return true: in C++, a rearranger without an assigned value is invalid."""
+        """Return True: in C++, a rearranger without an assigned value is invalid."""
         return True
 
     def _through(self, what: object, name: str) -> Tensor | Intervals:
@@ -392,7 +392,7 @@ class TensorRearranger:
 
 
 def checked_others(others: Sequence[Tensor], call: str) -> Sequence[Tensor]:
-    """Return the tensors to rearrange with another one, or refuse anything but a list."""
+    """Return the tensors to rearrange with another, or refuse anything but a list."""
     if is_sequence(others):
         return others
     raise ElementTypeError(
@@ -416,7 +416,7 @@ def reordered(
 
 
 def unbroadcast(tensor: Tensor) -> Tensor | None:
-    """Return the tensor that gives a tensor by broadcasting; None if nothing is broadcast."""
+    """Return the tensor that a tensor was broadcast from; None if nothing is broadcast."""
     view = tensor.view
     if view.space is NOWHERE:
         return None
@@ -437,14 +437,14 @@ def _bounds(what: object, name: str) -> Int64:
     except (TypeError, ValueError, OverflowError):
         array = np.array("none")
     if array.size and (array.dtype.kind not in "iu" or array.shape[1:] != (2,)):
-        raise no_tensor(name, what, "a tensor, or a list of intervals: [(0, 4), (6, 8)]")
+        raise no_tensor(name, what, "pass a tensor, or a list of intervals: [(0, 4), (6, 8)]")
     wrong = np.flatnonzero((bounds[:, 0] < 0) | (bounds[:, 1] < bounds[:, 0]))
     if len(wrong):
         begin, end = bounds[wrong[0]].tolist()
         raise TensorCreationError(
             f"{name}: [{begin}, {end}) is not an interval",
             found=f"item {wrong[0]} of {amount(len(bounds), 'interval')}",
-            fix="0 <= begin <= end",
+            fix="use 0 <= begin <= end",
         )
     return bounds[bounds[:, 0] < bounds[:, 1]]
 
@@ -453,5 +453,5 @@ def _wrong_size(what: str, found: int, needed: int) -> TensorCreationError:
     return TensorCreationError(
         f"{what} with {amount(found, 'element')}, but {needed:,} are rearranged",
         found="a rearranger takes tensors with the same number of elements",
-        fix="t.broadcast(n, dim) and t.slice(begin, end) change how many they are",
+        fix="change the number with t.broadcast(n, dim) or t.slice(begin, end)",
     )

@@ -7,9 +7,9 @@ Ranges of variables are arrays that behave like a list of `VariableInterval`::
 
 A tensor may read millions of ranges, and most programs use only the arrays.
 
-In memory order, regions are found for all tiles together or for each tile, since work on a tile is
+In memory order, regions are found for all tiles at once or for each tile, since work on a tile is
 divided by ranges of its memory, not of the tensor. A *group* is a list of intervals of the
-flattened tensor that together, one after the other, are one contiguous range of memory::
+flattened tensor that form, one after the other, one contiguous range of memory::
 
     t = x.T, x of shape (2, 3)          memory    0 1 2 3 4 5
                                         t         0 2 4 1 3 5
@@ -47,12 +47,13 @@ if TYPE_CHECKING:
 
 
 SHOWN = 6
-"""Most ranges, or parts with ranges of one variable, that a repr lists."""
+"""Maximum number of ranges, or parts with ranges of one variable, that a repr lists."""
 
 MOST_VIEWS = 64
-"""Most intervals that become separate views; for more, all runs from first to last are listed.
+"""Maximum number of intervals that become separate views.
 
-Needed since two intervals of a large transposed tensor could not be listed in that way.
+For more, all runs from the first to the last interval are listed, which is impossible for two
+distant intervals of a large transposed tensor.
 """
 
 
@@ -88,7 +89,8 @@ class VariableInterval(_Elements):
         first, last = (begin, end) if end is not None or not isinstance(begin, Interval) else begin
         if integer_or_none(first) is None or integer_or_none(last) is None:
             raise TensorIndexError(
-                f"VariableInterval: [{clipped(first)}, {clipped(last)}) has no whole numbers",
+                f"VariableInterval: begin and end of [{clipped(first)}, {clipped(last)}) must be "
+                "whole numbers",
                 found=f"of {clipped(variable, 60)}",
                 fix="VariableInterval(variable, Interval(0, 4))",
             )
@@ -264,7 +266,7 @@ class SortedRegions(LikeList[Intervals]):
 
     @property
     def num_elements(self) -> int:
-        """Number of elements of all intervals together."""
+        """Total number of elements of all intervals."""
         return int(self.length.sum())
 
     def __len__(self) -> int:
@@ -307,7 +309,7 @@ class TileRegions(OnAccess[SortedRegions]):
 
     @property
     def tiles(self) -> Int64:
-        """The tiles that hold an element, sorted."""
+        """The tiles that store an element, sorted."""
         return np.flatnonzero(np.diff(self.tile_ptr))
 
     def __len__(self) -> int:
@@ -342,7 +344,7 @@ def reports_aliases(given: object) -> bool:
     raise ElementTypeError(
         f"sorted_contiguous_regions: report_aliases is {clipped(given)}, neither a bool nor a list",
         found=of_type(given),
-        fix="pass an empty list, which is filled, or True",
+        fix="pass True, or an empty list to be filled",
     )
 
 
@@ -409,9 +411,9 @@ def _parts(
     flat = tensor.flatten()
     if not is_sequence(intervals):
         raise no_interval(intervals, flat)
-    asked: Any = flat.slices(intervals)  # a `Slices`, for its arrays
-    some = asked.end > asked.begin
-    begin, end = asked.begin[some], asked.end[some]
+    slices: Any = flat.slices(intervals)  # a `Slices`, for its arrays
+    some = slices.end > slices.begin
+    begin, end = slices.begin[some], slices.end[some]
     if len(begin) > MOST_VIEWS:
         return [ranges_of(flat.view, begin, end)]
     return [

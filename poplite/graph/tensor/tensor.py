@@ -1,6 +1,6 @@
 """Tensors: views of variables.
 
-A tensor consists of a graph, an element type and a view; it holds no values. Every operation
+A tensor consists of a graph, an element type and a view; it has no values. Every operation
 returns another view of the same variables, in about a microsecond at any size, and copies nothing::
 
     image = graph.add_variable(FLOAT, (480, 640))
@@ -14,14 +14,14 @@ Queries visit no elements, except those that list regions::
     image[:, 2:4].var_regions()          image[2, 4), image[642, 644), ...
     image.broadcast(2, 0).contains_aliases()    True: every element occurs twice
 
-Many slices of a tensor are kept as arrays; they behave like a list of tensors, each made on access.
-A list of intervals as an item is one tensor, the concatenation of its slices::
+Many slices of a tensor are stored as arrays; they behave like a list of tensors, each created on
+access. A list of intervals as an item is one tensor, the concatenation of its slices::
 
     t.slices([(0, 4), (2, 3)])[1]        the slice [2, 3)
     t.slices(intervals)                  intervals: int64[N, 2]
-    pl.concat(t.slices(intervals))       does not make a tensor for each
+    pl.concat(t.slices(intervals))       creates no tensor for each slice
 
-The class delegates: `arguments` checks arguments, `tensor_text` makes texts, `concat` joins
+The class delegates: `arguments` checks arguments, `tensor_text` writes texts, `concat` joins
 tensors. Method names are Poplar's, also in their C++ spelling (`dimShuffle`). Methods raise an
 error where `t[...]` clamps.
 
@@ -63,7 +63,7 @@ from poplite.errors import (
 from poplite.expr.numpy_names import refuse_absent_names
 from poplite.expr.operand import Operand
 from poplite.files import check_stream
-from poplite.graph.space import check_alike, initial_metadata, metadata_of
+from poplite.graph.space import check_same_metadata, initial_metadata, metadata_of
 from poplite.graph.tensor import arguments, tensor_text
 from poplite.graph.tensor.arguments import (
     no_length,
@@ -100,8 +100,8 @@ if TYPE_CHECKING:
 else:
     TensorSpelling = object
 
-_EVERY = "t.sub_sample(1, dim) selects every element"
-_PARTS = "t.region_chunks() has parts of 2**20 regions"
+_EVERY = "use t.sub_sample(1, dim) to select every element"
+_PARTS = "use t.region_chunks() for parts of 2**20 regions"
 
 
 class UpsampleMethod(Enumeration):
@@ -111,7 +111,7 @@ class UpsampleMethod(Enumeration):
 
 
 class Origin(NamedTuple):
-    """The name of the tensor that a tensor was cut from, and its QUARTER metadata, if any."""
+    """The name of the tensor from which a tensor was cut, and its QUARTER metadata, if any."""
 
     name: str
     metadata: View | None
@@ -125,8 +125,8 @@ class Origin(NamedTuple):
 class Tensor(Displayed, Operand, TensorSpelling):
     """An immutable, hashable view of elements of a graph's variables.
 
-    Tensors are equal when they view the same elements in the same shape and type, however they
-    were made. Tensors without elements are equal when shape and type are the same.
+    Tensors are equal if they view the same elements in the same shape and type, however they
+    were created. Tensors without elements are equal if shape and type are the same.
 
     Attributes:
         graph: the graph that owns the variables.
@@ -182,7 +182,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         return CalledText(tensor_text.name(self))
 
     def _in_formula(self) -> str:
-        """Return its name in formulas, with `.T` if it is the transpose of a variable."""
+        """Return the name for formulas, with `.T` if it is the transpose of a variable."""
         is_whole = self.rank > 1 and tensor_text.is_transpose(self)
         return f"{self.name}.T" if is_whole else self.name or "tensor"
 
@@ -227,15 +227,15 @@ class Tensor(Displayed, Operand, TensorSpelling):
         return self.view.shape[arguments.dimension(i, self)]
 
     def _of(self, view: View) -> Tensor:
-        """Return a tensor of this graph and element type."""
-        made = Tensor.__new__(Tensor)  # `__init__` checks users' arguments
-        made.graph, made.element_type, made.view = self.graph, self.element_type, view
+        """Return a tensor with this graph and element type."""
+        tensor = Tensor.__new__(Tensor)  # `__init__` checks users' arguments
+        tensor.graph, tensor.element_type, tensor.view = self.graph, self.element_type, view
         space = view.space
         if space is NOWHERE:
-            made._origin = self._cut_from()
+            tensor._origin = self._cut_from()
         elif isinstance(space, Cat) and space.levels > MOST_LEVELS:
-            made.view = arguments.of_one_level(view)
-        return made
+            tensor.view = arguments.of_one_level(view)
+        return tensor
 
     def _cut_from(self) -> Origin:
         """Return the name and metadata of the elements, or of the origin if there are none."""
@@ -298,9 +298,9 @@ class Tensor(Displayed, Operand, TensorSpelling):
         """Select a range of one dimension, or of each leading dimension.
 
         Args:
-            begin: first index; or an interval, and then `end` may be the dimension; or a list
-                of the first index of each leading dimension.
-            end: one past the last index; or a list of these.
+            begin: first index; or an interval, in which case `end` may be the dimension; or a
+                list of the first index of each leading dimension.
+            end: one past the last index, or a list of these.
             dim: the dimension, by default 0.
             axis: NumPy's name for `dim`.
 
@@ -341,11 +341,11 @@ class Tensor(Displayed, Operand, TensorSpelling):
             intervals: for each result an interval `(begin, end)`, an index (its dimension
                 stays, with size 1), or a list of intervals to concatenate; or as an array,
                 int64[N, 2] intervals or int64[N] indices.
-            dim: the dimension, by default 0; negative ones count from the last.
+            dim: the dimension, by default 0; negative numbers count from the end.
             axis: NumPy's name for `dim`.
 
         Returns:
-            A sequence with a tensor for each item, made on access; `concat` takes millions of
+            A sequence with a tensor for each item, created on access; `concat` takes millions of
             slices at once.
 
         Raises:
@@ -478,7 +478,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
 
         Args:
             permutation: dimension k of the result is dimension `permutation[k]` of this tensor;
-                negative ones count from the last.
+                negative numbers count from the end.
 
         Raises:
             TensorCreationError: without a permutation, for any rank but 2; with one, unless it has
@@ -501,8 +501,8 @@ class Tensor(Displayed, Operand, TensorSpelling):
         """Read the elements in another shape, in row-major order.
 
         Args:
-            shape: the new sizes, one by one or in a list; their product is `num_elements`. One of
-                them may be -1, and is inferred.
+            shape: the new sizes, one by one or in a list, whose product is `num_elements`. One of
+                them may be -1, which is then inferred.
 
         Raises:
             TensorCreationError: for a different number of elements.
@@ -521,7 +521,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
 
         Args:
             begin: first dimension to replace.
-            end: one past the last; if equal to `begin`, dimensions of size 1 are inserted.
+            end: one past the last; if it equals `begin`, dimensions of size 1 are inserted.
             new_dims: the new sizes, with the same product as the sizes they replace.
 
         Raises:
@@ -556,8 +556,8 @@ class Tensor(Displayed, Operand, TensorSpelling):
         """Insert a dimension of size 1 before each listed dimension.
 
         Args:
-            indices: dimensions of this tensor, or its rank for the end; a repeated index
-                inserts several.
+            indices: dimensions of this tensor, or its rank for the end; a repeated index inserts
+                several dimensions.
 
         Raises:
             TensorIndexError: for an index above the rank.
@@ -575,7 +575,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         *,
         axis: int | Sequence[int] | None = None,
     ) -> Tensor:
-        """Remove the listed dimensions, which have size 1, or all of size 1.
+        """Remove the listed dimensions, which must have size 1, or all dimensions of size 1.
 
         NumPy's name for `indices` is `axis`.
 
@@ -657,16 +657,16 @@ class Tensor(Displayed, Operand, TensorSpelling):
         if new.size_bytes != self.element_type.size_bytes:
             raise arguments.of_other_size(new, self.element_type, self)
         if new is QUARTER:
-            check_alike(f"reinterpret as {new!r}", self.graph.space, self.view)
-        made = Tensor(self.graph, new, self.view)
+            check_same_metadata(f"reinterpret as {new!r}", self.graph.space, self.view)
+        tensor = Tensor(self.graph, new, self.view)
         if self.view.space is NOWHERE:
-            made._origin = self._cut_from()
-        return made
+            tensor._origin = self._cut_from()
+        return tensor
 
     # Queries about memory
 
     def is_contiguous(self) -> bool:
-        """Return whether the elements are one ascending range of one variable, or none."""
+        """Return whether the elements are one ascending range of a variable, or there are none."""
         return views.is_contiguous(self.view)
 
     def contains_aliases(self) -> bool:
@@ -699,7 +699,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
     def num_regions(self) -> int:
         """Count the contiguous regions, without listing them.
 
-        Takes microseconds at any size, unless a concatenation is read in another order.
+        It takes microseconds at any size, unless a concatenation is read in another order.
 
         >>> import poplite as pl
         >>> pl.Graph().add_variable(pl.FLOAT, (2**15, 2**15)).T.num_regions()
@@ -746,8 +746,8 @@ class Tensor(Displayed, Operand, TensorSpelling):
         """Yield the result of `var_regions` in parts, for tensors with very many regions.
 
         Args:
-            most: largest number of regions in a part, at least 1; a region takes 64 bytes while
-                its part is made.
+            most: maximum number of regions in a part, at least 1; a region takes 64 bytes while
+                its part is built.
 
         Yields:
             Successive parts; no region is divided between two.
@@ -764,7 +764,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
         return region_chunks(self.graph.space, self.view, limit)
 
     def constant_value(self) -> np.generic | None:
-        """Return the value of a constant of one element; None for anything else.
+        """Return the value of a constant with one element; None for anything else.
 
         The result is also None for `add_replication_index_constant`, whose value differs between
         replicas.
@@ -790,12 +790,12 @@ class Tensor(Displayed, Operand, TensorSpelling):
     def explain(self) -> Explanation:
         """Describe the elements that the tensor reads, their order, and the consequences.
 
-        The description has the operations that make the tensor, the steps of each dimension,
-        variables, layers, regions and tiles, and whether the tensor is contiguous and can be
-        written in parallel (or why not).
+        The description contains the operations that create the tensor, the steps of each
+        dimension, variables, layers, regions and tiles, and whether the tensor is contiguous and
+        can be written in parallel (or why not).
 
         Returns:
-            At most 24 lines of 80 columns; the prompt shows them unquoted.
+            At most 24 lines of 80 columns; the interactive prompt shows them without quotes.
 
         >>> import poplite as pl
         >>> pl.Graph().add_variable(pl.FLOAT, (3, 6), "x").T[:4].explain()
@@ -805,7 +805,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
           dimension 0   4: steps of 1
           dimension 1   3: steps of 6
           reads         'x' float32[3, 6]
-          layers        none: straight from the variable
+          layers        none: directly from the variable
           regions       12 of 1 element: 'x' [0, 1) 3 times every 6, 4 times every 1
           tiles         on no tile
           contiguous    no: neighbours along dimension 1 are 6 elements apart
@@ -889,7 +889,7 @@ class Tensor(Displayed, Operand, TensorSpelling):
     _kind = "a tensor"
 
     def _is_same(self, other: Operand) -> bool | None:
-        """Return whether both show the same elements; None for an expression."""
+        """Return whether both view the same elements; None if `other` is an expression."""
         if not isinstance(other, Tensor):
             return None
         return (
@@ -913,17 +913,17 @@ class Tensor(Displayed, Operand, TensorSpelling):
         raise no_values("a tensor is not a NumPy array", self)
 
     def valid(self) -> bool:
-        """Return true: in C++, a tensor without an assigned value is invalid."""
+        """Return True: in C++, a tensor without an assigned value is invalid."""
         return True
 
 
 def of_variable(graph: Graph, variable: Variable) -> Tensor:
     """Return the tensor of all elements of a variable, in its shape."""
     view = views.all_of(variable, variable.shape)
-    made = Tensor(graph, variable.element_type, view)
+    tensor = Tensor(graph, variable.element_type, view)
     if view.space is NOWHERE:
-        made._origin = Origin(variable.name, variable.metadata)
-    return made
+        tensor._origin = Origin(variable.name, variable.metadata)
+    return tensor
 
 
 class AnyGraph(Protocol):
@@ -931,7 +931,7 @@ class AnyGraph(Protocol):
 
     @property
     def top_level_graph(self) -> object:
-        """The graph over all tiles, to which everything in it belongs."""
+        """The graph over all tiles, which owns its variables and compute sets."""
 
 
 def check_own(graph: AnyGraph, tensor: object, what: str, call: str = "") -> None:
@@ -941,8 +941,8 @@ def check_own(graph: AnyGraph, tensor: object, what: str, call: str = "") -> Non
     if tensor.graph is not graph.top_level_graph:
         raise GraphConnectionError(
             f"'{tensor.name}' belongs to another graph",
-            found=f"this is {graph!r}, the tensor's is {tensor.graph!r}",
-            fix="use the graph that made the tensor: tensor.graph",
+            found=f"this graph is {graph!r}, the tensor's is {tensor.graph!r}",
+            fix="use the graph of the tensor: tensor.graph",
         )
 
 
@@ -1005,7 +1005,7 @@ class Slices(LikeList["Tensor"]):
 
 
 class SliceLists(OnAccess[list["Tensor"]]):
-    """Lists of slices of a vector, as arrays: values of many vertices for a list of vectors.
+    """Lists of slices of a vector, as arrays: the values of a list of vectors of many vertices.
 
     Attributes:
         slices: all slices, one interval each.
@@ -1091,7 +1091,7 @@ def _pairs(item: object, tensor: Tensor, dim: int) -> list[tuple[int, int]]:
         pairs = [arguments.span(begin, end, dim, tensor) for begin, end in item]
         others = tensor.num_elements // max(tensor.view.shape[dim], 1)
         size = sum([end - begin for begin, end in pairs]) * others
-        arguments.check_size(size, tensor, "fewer intervals")
+        arguments.check_size(size, tensor, "use fewer intervals")
         return pairs
     i = arguments.index(item, tensor.view.shape[dim], tensor, dim)
     return [(i, i + 1)]

@@ -1,4 +1,4 @@
-"""Texts that describe a tensor: its name, one-line repr, expression, explanation.
+"""Texts that describe a tensor: its name, one-line repr, expression and explanation.
 
     <Tensor 'weights' float32[64, 128] on 32 tiles (0-31), 32,768 B>
     <Tensor 'weights'.T float32[128, 64] on 32 tiles (0-31), 32,768 B>
@@ -7,9 +7,10 @@
     float32[3, 2]: t from 0, extent:stride (3:1) (2:3)
 
 A repr must be fast, since debuggers and error messages use it: tiles are looked up only for views
-of few runs, or of an entire variable.
+with few runs, or of an entire variable.
 
-An explanation fits one screen: the elements that a tensor reads, their order, and the consequences.
+An explanation fits on one screen: the elements that a tensor reads, their order, and the
+consequences.
 Many regions are counted but not listed, and slow queries are skipped, so that a tensor of 10^9
 elements is explained as fast as one of ten.
 """
@@ -51,16 +52,16 @@ if TYPE_CHECKING:
 
 
 FEW_RUNS = 2**17
-"""Largest number of runs whose tiles a repr looks up, in some tens of milliseconds."""
+"""Maximum number of runs whose tiles a repr looks up, in some tens of milliseconds."""
 
 MANY_RUNS = 1_000_000
 """Number of runs above which an error does not search for the elements at fault."""
 
 LONGEST_EXPRESSION = 100_000
-"""Most characters of an expression that are written."""
+"""Maximum number of characters of an expression that are written."""
 
 LONGEST_SOURCE = 60
-"""Most characters of the operations that make a tensor, without names."""
+"""Maximum number of characters of the operations that create a tensor, without names."""
 
 SHOWN_NAMES = 3
 SHOWN_RANGES = 3
@@ -86,7 +87,7 @@ def _names_below(tensor: Tensor) -> tuple[list[str], int]:
 
 
 def type_and_shape(tensor: Tensor) -> str:
-    """Return type and shape as in `float32[64, 128]`."""
+    """Return type and shape in the form `float32[64, 128]`."""
     return f"{type_text(tensor.element_type)}{list(tensor.shape)}"
 
 
@@ -99,15 +100,15 @@ def one_line(tensor: Tensor) -> str:
     regions = num_runs(view) if isinstance(view.space, Storage) else view.num_elements
     mapping = _mapping(tensor, regions, FEW_RUNS)
     where = "" if mapping is None else " " + _tiles(mapping)
-    made, names = _made(tensor)
-    pattern = f"<Tensor {made} {type_and_shape(tensor)}{where}, {size(tensor, regions)}"
+    construction, names = _construction(tensor)
+    pattern = f"<Tensor {construction} {type_and_shape(tensor)}{where}, {size(tensor, regions)}"
     return fitted(pattern + _unmapped(tensor, mapping) + ">", *names)
 
 
 def size(tensor: Tensor, regions: int) -> str:
-    """Return the bytes of the elements of a tensor, each counted once.
+    """Return the size of the elements of a tensor in bytes, each counted once.
 
-    `regions` is an upper bound of their number.
+    `regions` is an upper bound for the number of regions.
 
     >>> import poplite as pl
     >>> size(pl.Graph().add_variable(pl.FLOAT, (4,)).broadcast(3, 0), 3)
@@ -135,18 +136,18 @@ def _num_distinct(tensor: Tensor, regions: int) -> int | None:
 
 
 def made_from(tensor: Tensor) -> str:
-    """Return how a non-empty tensor is made from its variables, or its number of regions.
+    """Return the operations that create a tensor with elements, or its number of regions.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
     >>> made_from(pl.concat([x[:2].T, x[3:].T], 1)[::-1])
     "concat(['x'[:2].T, 'x'[3].expand([1])], 1)[::-1]"
     """
-    pattern, names = _made(tensor)
+    pattern, names = _construction(tensor)
     return pattern.format(*names)
 
 
-def _made(tensor: Tensor) -> tuple[str, list[str]]:
+def _construction(tensor: Tensor) -> tuple[str, list[str]]:
     """Return the construction of a tensor, with `{}` for each name, and the names."""
     names: list[str] = []
 
@@ -157,8 +158,8 @@ def _made(tensor: Tensor) -> tuple[str, list[str]]:
         return "'{}'", found.shape
 
     types: set[object] = set()
-    made = source(tensor.view, variable)
-    if made is None or len(made) > LONGEST_SOURCE:
+    operations = source(tensor.view, variable)
+    if operations is None or len(operations) > LONGEST_SOURCE:
         view = tensor.view
         counted = isinstance(view.space, Storage) or view.num_elements <= FEW_RUNS
         regions = amount(num_runs(view), "region") if counted else "many regions"
@@ -166,8 +167,8 @@ def _made(tensor: Tensor) -> tuple[str, list[str]]:
         listed = ", ".join(["'{}'"] * len(below)) + (f" and {more:,} more" if more else "")
         return f"{listed} in {regions}", below
     if types != {tensor.element_type}:
-        made += f".reinterpret({tensor.element_type.__name__})"
-    return made, names
+        operations += f".reinterpret({tensor.element_type.__name__})"
+    return operations, names
 
 
 def is_transpose(tensor: Tensor) -> bool:
@@ -189,17 +190,17 @@ def is_transpose(tensor: Tensor) -> bool:
     return view == entire.dim_shuffle(range(len(shape))[::-1]) and view != entire
 
 
-def placement(tensor: Tensor, regions: int, most: int) -> str:
-    """Return the tiles of a non-empty tensor as text; empty if it has too many regions.
+def placement(tensor: Tensor, regions: int, limit: int) -> str:
+    """Return the tiles of a tensor with elements as text; "" if it has too many regions.
 
-    `regions` is an upper bound of their number, `most` the limit.
+    `regions` is an upper bound for their number.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
     >>> placement(graph.add_variable(pl.FLOAT, (64,), mapping="linear")[32:], 1, 1)
     'on 2 tiles (2-3)'
     """
-    mapping = _mapping(tensor, regions, most)
+    mapping = _mapping(tensor, regions, limit)
     return "" if mapping is None else _tiles(mapping) + _unmapped(tensor, mapping)
 
 
@@ -220,10 +221,10 @@ def _num_unmapped(tensor: Tensor, mapping: TileMapping) -> int:
     return int(length[tile == NO_TILE].sum())
 
 
-def _mapping(tensor: Tensor, regions: int, most: int) -> TileMapping | None:
+def _mapping(tensor: Tensor, regions: int, limit: int) -> TileMapping | None:
     view = tensor.view
     space = view.space
-    if regions > most:
+    if regions > limit:
         # If every element occurs once, in any order, the tiles are the variable's.
         if (
             not isinstance(space, Storage)
@@ -245,7 +246,7 @@ def _tiles(mapping: TileMapping) -> str:
 
 
 def element_text(variables: Sequence[Variable], begin: int, end: int) -> str:
-    """Return the addresses [begin, end) of one variable as an indexed range of it.
+    """Return the addresses [begin, end) as an indexed range of their variable.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.INT, (4,), "x")
@@ -277,7 +278,7 @@ def shared(a: Tensor, b: Tensor) -> str:
 
 
 def repeated_elements(tensor: Tensor) -> str:
-    """Return the elements that occur more than once in a tensor; there is at least one.
+    """Return the elements that occur more than once in a tensor, of which there must be one.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.INT, (4,), "x")
@@ -316,7 +317,10 @@ def why_not_writeable(tensor: Tensor) -> tuple[str, str]:
     if tensor.contains_constant():
         storage = next(storage for storage in storages(tensor.view) if storage.constant)
         return "is constant", f"'{tensor.graph.variable_of(storage).name}' is a constant"
-    return "holds some elements more than once", f"{repeated_elements(tensor)} occur more than once"
+    return (
+        "contains some elements more than once",
+        f"{repeated_elements(tensor)} occur more than once",
+    )
 
 
 def summary(tensor: Tensor, label: Callable[[Variable], str]) -> str:
@@ -362,7 +366,7 @@ def expression(tensor: Tensor) -> str:
 def _expression(tensor: Tensor, view: View) -> str:
     words: list[str] = []
     room = LONGEST_EXPRESSION
-    # A shared view is written each time it occurs: 2^n times below n concatenations.
+    # A shared view is written each time it occurs, up to 2^n times below n concatenations.
     stack: list[Iterator[str | View]] = [iter([view])]
     while stack:
         word = next(stack[-1], None)
@@ -407,17 +411,17 @@ SHOWN_LAYERS = 3
 LONGEST_NAME = 32
 
 MOST_READ = 2**24
-"""Largest number of elements of a reordered concatenation whose regions are counted."""
+"""Maximum number of elements of a reordered concatenation whose regions are counted."""
 
 MOST_MEASURED = 100_000
-"""Largest number of regions that are listed to compare their lengths, in some milliseconds."""
+"""Maximum number of regions that are listed to compare their lengths, in some milliseconds."""
 
 MOST_LOOKED_UP = 2**20
-"""Largest number of regions whose tiles are looked up, in some tens of milliseconds."""
+"""Maximum number of regions whose tiles are looked up, in some tens of milliseconds."""
 
 
 class Explanation(str):
-    """Text whose repr is the text itself, for the prompt."""
+    """Text whose repr is the text itself, for the interactive prompt."""
 
     __slots__ = ()
 
@@ -489,7 +493,7 @@ def _facts(tensor: Tensor) -> list[tuple[str, str]]:
 
 
 def _below(view: View, regions: int | None) -> tuple[Storage, ...]:
-    """Return the storages read; those of the entire space if the exact answer would take long."""
+    """Return the storages that a view reads, or those of its space if an exact answer is slow."""
     if isinstance(view.space, Storage) or (regions is not None and regions <= MOST_MEASURED):
         return storages(view)
     return view.space.storages
@@ -504,7 +508,7 @@ def _variables(tensor: Tensor, below: tuple[Storage, ...]) -> str:
 
 def _layers(view: View) -> str:
     if isinstance(view.space, Storage):
-        return "none: straight from the variable"
+        return "none: directly from the variable"
     texts: list[str] = []
     space: Storage | Cat = view.space
     while isinstance(space, Cat) and len(texts) < SHOWN_LAYERS:
@@ -534,8 +538,8 @@ def _regions(tensor: Tensor, regions: int | None) -> str:
         return f"{regions:,} of {view.num_elements / regions:,.1f} elements on average"
     ranges = var_regions(tensor.graph.space, view)
     length = ranges.end - ranges.begin
-    least, most = int(length.min()), int(length.max())
-    sizes = f"{least:,} to {most:,} elements" if least != most else amount(least, "element")
+    low, high = int(length.min()), int(length.max())
+    sizes = f"{low:,} to {high:,} elements" if low != high else amount(low, "element")
     return f"{regions:,} of {sizes}: {ranges.text()}"
 
 
@@ -576,24 +580,24 @@ def _writing(tensor: Tensor, regions: int | None, only_constants: bool) -> list[
         constant = tensor.contains_constant()
     except SizeOverflowError as error:
         return [("constants", f"not known: {error.what}")]
-    held = ("all elements" if only_constants else "some elements") if constant else "none"
+    constants = ("all elements" if only_constants else "some elements") if constant else "none"
     if regions is None and _is_deep(tensor.view):
-        return [("aliases", "not looked up: too many regions"), ("constants", held)]
+        return [("aliases", "not looked up: too many regions"), ("constants", constants)]
     try:
         aliased = tensor.contains_aliases()
     except SizeOverflowError as error:
         return [
             ("aliases", f"not known: {error.what}"),
-            ("constants", held),
+            ("constants", constants),
         ]
     aliases = "none"
     if aliased:
         few = regions is not None and regions <= MOST_MEASURED
         aliases = f"{repeated_elements(tensor) if few else 'some elements'} occur more than once"
-    reasons = ["it holds a constant"] * constant + ["elements occur more than once"] * aliased
+    reasons = ["it contains a constant"] * constant + ["elements occur more than once"] * aliased
     return [
         ("aliases", aliases),
-        ("constants", held),
+        ("constants", constants),
         (
             "writeable",
             f"not in parallel: {' and '.join(reasons)}" if reasons else "yes, in parallel",

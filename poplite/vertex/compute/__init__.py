@@ -1,11 +1,11 @@
 """The language of `compute`: its syntax, its meaning, its interpreted form.
 
-`dialect` defines what a `compute` may contain, `helpers` which functions it calls, `typing` infers
-the kind of every number, `identity` identifies what a class computes and whether that has changed,
-`arithmetic` has the operations, `interpret` runs the method as Python, `compiled` prepares it for a
-compiler.
+`dialect` defines the syntax, `helpers` finds the functions that `compute` calls, `typing` infers
+the kind of every number, `identity` identifies the code of a class and detects changes,
+`arithmetic` has the operations, `interpret` runs the method as Python, and `compiled` prepares it
+for a compiler.
 
-Both forms give the same bits; docs/arithmetic.md has the rules.
+Both forms have bit-identical results; docs/arithmetic.md has the rules.
 """
 
 from poplite.vertex.compute.compiled import (

@@ -13,9 +13,9 @@ variable takes the wider of its two kinds.
     >>> binary_kind("/", Kind.INT, Kind.INT), binary_kind("*", Kind.FLOAT, Kind.F32)
     (Kind.FLOAT, Kind.F32)
 
-The compiled form gets this arithmetic from its types, the interpreted form from here; both give
-equal bits.  Values are `bool`, `int` (64 bits), `np.uint64`, `float` (double) and `np.float32`,
-one Python type for each `Kind`::
+The compiled form gets this arithmetic from its types, the interpreted form from this module; both
+have bit-identical results.  Values are `bool`, `int` (64 bits), `np.uint64`, `float` (double) and
+`np.float32`, one Python type for each `Kind`::
 
     int op int          64-bit two's complement        add(2**63 - 1, 1) == -2**63
     weak op float32     both float32, then one op      add(0.1, np.float32(1))
@@ -164,7 +164,7 @@ def literal_kind(value: bool | int | float) -> Kind:
 
 
 def binary_kind(symbol: str, left: Kind, right: Kind) -> Kind | None:
-    """Return the kind of `left symbol right`, or None if the operation is refused.
+    """Return the kind of `left symbol right`, or None if the operation is not allowed.
 
     >>> print(binary_kind("&", Kind.INT, Kind.F32))
     None
@@ -180,7 +180,7 @@ def binary_kind(symbol: str, left: Kind, right: Kind) -> Kind | None:
 
 
 def unary_kind(symbol: str, operand: Kind) -> Kind | None:
-    """Return the kind of `symbol operand`, for `-`, `+`, `~` or `not`, or None if it is refused.
+    """Return the kind of `symbol operand`, for `-`, `+`, `~` or `not`, or None if not allowed.
 
     >>> unary_kind("-", Kind.BOOL), unary_kind("not", Kind.F32)
     (Kind.INT, Kind.BOOL)
@@ -211,7 +211,7 @@ _BY_TYPE: dict[type, Kind] = {
 
 
 _EXACT = 2**53
-"""Doubles hold every int up to this one."""
+"""Doubles represent every int up to this one."""
 
 _ONE = np.float32(1)
 _rounded: Callable[[Any], np.float32] = np.float32
@@ -411,7 +411,7 @@ not_equal = _comparison(operator.ne)
 
 
 def negative(value: Number) -> Number:
-    """Return `-value`; the least int is its own negative.
+    """Return `-value`; the smallest int is its own negative.
 
     >>> negative(True), negative(INT_MIN) == INT_MIN
     (-1, True)
@@ -439,7 +439,7 @@ def invert(value: Number) -> Number:
 
 
 def absolute(value: Number) -> Number:
-    """Return `abs(value)`; the least int is its own absolute value.
+    """Return `abs(value)`; the smallest int is its own absolute value.
 
     >>> absolute(np.float32(-2))
     np.float32(2.0)

@@ -4,17 +4,17 @@ An access is checked if its guard is false.  Guards are constant within their lo
 it into two loops: one without checks, and one with them.  A guard may be false although all
 accesses are in range, since the limits of an index are derived from the limits of its parts.
 
-An access without a guard is checked each time: its index is read from memory or counted by a
+An access without a guard is checked every time: its index is read from memory or counted by a
 `while` loop, or it is in rows of a list whose length changes within the loop.
 
 The limits of a number are expressions that are computed before a loop::
 
     i in range(1, n), then 2 * i + 1        from 3 to 2 * (n - 1) + 1
 
-A span has an upper bound of the bits of its limits, so that no limit can wrap around.
+A span has an upper bound for the bits of its limits, so that no limit can wrap around.
 
-Importing this module compiles nothing: `poplite.vertex.compute.compiled` puts guards into the text,
-and `poplite.simulator.codegen.accesses` emits the functions that the text then calls.
+Importing this module does not compile anything: `poplite.vertex.compute.compiled` puts guards into
+the text, and `poplite.simulator.codegen.accesses` emits the functions that the text calls.
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ class Guard:
     """The conditions that are computed before a loop.
 
     Attributes:
-        always: conditions of accesses that every iteration makes, by their dump.
-        at_times: conditions of accesses that only some iterations make.
+        always: conditions of accesses in every iteration, by their dump.
+        at_times: conditions of accesses in only some iterations.
     """
 
     always: dict[str, ast.expr] = field(default_factory=dict)
@@ -130,8 +130,8 @@ class Guards:
 
     Attributes:
         of_loops: the computations before each loop.
-        flags: for each access, the loop before which its guard is, and whether every iteration
-            makes it; None where its index is always inside.
+        flags: for each access, the loop that its guard precedes, and whether the access is in every
+            iteration; None where its index is always in range.
     """
 
     def __init__(self, checked: Checked) -> None:
@@ -161,9 +161,9 @@ class Guards:
         return list(found.values())
 
     def _where_reached(self, path: Path, conditions: list[ast.expr]) -> list[ast.expr]:
-        """Return the conditions of an access, which need not hold if a branch is not taken.
+        """Return the conditions of an access, which are not needed if a branch is not taken.
 
-        The last one states that the indices are in range; it is valid only if the others hold.
+        The last one means that the indices are in range; it is valid only if the others are true.
         """
         *needs, inside = conditions
         for k, part in enumerate(path):
@@ -194,8 +194,8 @@ class Guards:
                     after = site.path[site.path.index(level) + 1 :]
                     is_always = all(isinstance(each, RangeLoop) for each in after)
                     guard = self.of_loops[level.node]
-                    kept = guard.always if is_always else guard.at_times
-                    kept.update({ast.dump(each): each for each in conditions})
+                    stored = guard.always if is_always else guard.at_times
+                    stored.update({ast.dump(each): each for each in conditions})
                     self.flags[site.node] = (level.node, is_always)
                     return
 
@@ -377,7 +377,7 @@ class Guards:
 
 
 def conditions(checked: Checked) -> list[ast.expr] | None:
-    """Return conditions on lengths and numbers of a vertex under which all indices are in range.
+    """Return conditions on lengths and numbers of a vertex that put all indices in range.
 
     They are calls of `fits` and `is_small`, and comparisons, with constants, `len(self.name)`, the
     length of the rows of `self.name`, and `self.name`; None if indices are not known before the
@@ -385,7 +385,7 @@ def conditions(checked: Checked) -> list[ast.expr] | None:
     """
     own, *helpers = checked.functions()
     if own.facts.lane_accesses or any(helper.facts.lane_accesses for helper in helpers):
-        return None  # one check for 64 elements costs nothing
+        return None  # one check for 64 elements has no measurable cost
     for helper in helpers:
         if Guards(helper).conditions() != []:
             return None
@@ -526,7 +526,7 @@ class Sites:
         self._last.update((name, Site(value, path)) for name, value in made.items())
 
     def _forget(self, node: ast.AST) -> None:
-        """Forget what was assigned to the names that a node assigns."""
+        """Remove the assignments to the names that a node assigns."""
         for name in assigned(node):
             self._last.pop(name, None)
 
@@ -547,7 +547,7 @@ class Sites:
             self._expressions(child, (*path, (node, child)) if child in sometimes else path)
 
     def _lanes_of(self, node: ast.Call) -> int:
-        """Return how many lanes a call loads; 0 if it loads none or their number varies."""
+        """Return the number of lanes that a call loads, or 0 if there are none or it varies."""
         is_load = node in self._facts.lane_accesses and len(node.args) == 2
         if not is_load or not isinstance(node.func, ast.Attribute) or node.func.attr != "lanes":
             return 0
@@ -606,14 +606,14 @@ MOST_BITS = 63
 """Maximum number of bits of numbers in guards; larger ones could wrap around."""
 
 MOST_PARTS = 100
-"""Maximum number of nodes of an expression, and of conditions for it; more would compile slowly."""
+"""Maximum number of nodes of an expression and of its conditions; more would compile slowly."""
 
 Needs = tuple[ast.expr, ...]
 
 
 @frozen(eq=False)
 class Span:
-    """The limits of a number, as expressions, and the conditions under which they hold.
+    """The limits of a number, as expressions, and the conditions under which they are valid.
 
     Attributes:
         bits: maximum number of bits of the limits.

@@ -6,8 +6,8 @@ An exception only stops the vertex, and loops have guards::
     assert x > 0, f"pivot {x}"          ->    if not x > 0: raise @Raised
     for i in range(n): ... x[i] ...     ->    see `poplite.vertex.compute.bounds`
 
-The exception and its text are determined by the interpreted form, in which the vertex is run again
-after it stopped.  A function with none of these is compiled unchanged.
+The interpreted form determines the exception and its text: the vertex is run again in that form
+after it stopped.  A function without exceptions and loops is compiled unchanged.
 
 Guards come before loops::
 
@@ -15,8 +15,8 @@ Guards come before loops::
         self.y[i] += self.x[i]       ->        for i in range(n):
                                                    ...    @element(self.x, i, @inside0)
 
-LLVM splits a short loop into one where its guard holds and one where it does not. A loop over lanes
-is too long for that, with its many instructions for each operation, and is split here::
+LLVM splits a short loop into one where its guard is true and one where it is false. A loop over
+lanes has too many instructions for that, and is split here::
 
     for k in range(n):                     if @holds(@inside0):
         total += self.x.lanes(k, 16)           for k in range(n): ... @lanes(self.x, k, 16, True)
@@ -257,7 +257,7 @@ class FasterForm:
 
     @property
     def ran(self) -> str:
-        """The line of an error message that names the faster form that a vertex ran.
+        """The line of an error message for the faster form that a vertex ran.
 
         It is the same in all errors, so that it identifies the form.
         """
@@ -278,7 +278,7 @@ def faster_form(cls: type[Vertex]) -> FasterForm | None:
     """Return the faster form of a vertex class, or None.
 
     Raises `VertexCompileError` if it is outside the dialect, and `VertexDefinitionError` if it
-    cannot replace `compute`: it must return the same, and stop for the same reasons.
+    cannot replace `compute`: it must return the same and stop for the same reasons.
 
     >>> from poplite.vertices import Add
     >>> from poplite.types import FLOAT
@@ -315,7 +315,7 @@ def _class_of(cls: type[Vertex], method: FunctionType, numbers: Mapping[str, int
     }
     made: type[Vertex] = new_class(cls.__name__, (cls,), None, lambda body: body.update(namespace))
     made.location, made.compute = cls.location, method
-    # It may read what it has written.
+    # It may read elements that it has written.
     made.fields = MappingProxyType(
         {
             name: replace(field, role="inout") if field.role == "output" else field
@@ -330,10 +330,10 @@ def _refuse_other_ends(cls: type[Vertex], form: FasterForm) -> None:
     what, fix = "", ""
     if (definition.result is None) != (faster.result is None):
         returns = ["nothing" if each.result is None else "a bool" for each in (faster, definition)]
-        what = f"it returns {returns[0]}, and compute {returns[1]}"
-        fix = f"let {form.method.__name__} return what compute returns"
+        what = f"it returns {returns[0]}, but compute returns {returns[1]}"
+        fix = f"make {form.method.__name__} return what compute returns"
     elif faster.raises and not definition.raises:
-        what = "it may raise an exception, and compute raises none"
-        fix = f"leave raise and assert out of {form.method.__name__}"
+        what = "it may raise an exception, but compute never does"
+        fix = f"remove raise and assert from {form.method.__name__}"
     if what:
         raise VertexDefinitionError(f"faster form {form}: {what}", at=form.location, fix=fix)

@@ -1,16 +1,17 @@
-"""Data flow of `compute`: what its running time depends on, which elements it passes on.
+"""Data flow of `compute`: whether its running time depends on data, which elements it passes on.
 
 ::
 
-    while self.x[i] > limit             data determine how long it runs; it may never end
+    while self.x[i] > limit             data determine the number of iterations; it may never end
     for i in range(len(self.x))         lengths determine it
     for i in range(len(self.x[self.k])) data determine it, unless rows are equally long
     self.y[i] = self.x[i]               y may get an element unchanged
     self.y = self.y + self.x            y never does: the value is a result
 
-Typing tells which names are constants, the text how loops and assignments depend on each other.
-The analysis is conservative: in doubt, running time depends on data, and a field may get elements
-unchanged.  Compiled code is analysed when it is priced (`poplite.simulator.pricing.blocks`).
+Typing finds the names that are constants; the text determines how loops and assignments depend on
+each other.  The analysis is conservative: if it is not certain, running time depends on data, and a
+field may get elements unchanged.  Compiled code is analysed when its cycles are computed
+(`poplite.simulator.pricing.blocks`).
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class DataFlow:
 
     @cached_property
     def _passed_to(self) -> frozenset[str] | None:
-        """The fields that may get an element unchanged; None if all may."""
+        """The fields that may get an element unchanged, or None if all may."""
         found: set[str] = set()
         for function in self._nodes:
             tree = function.text.tree
@@ -114,7 +115,7 @@ class DataFlow:
                 match target:
                     case ast.Attribute(value=ast.Name("self"), attr=name):
                         found.add(name)
-                    case _:  # a vector by another name
+                    case _:  # a local that refers to a vector
                         return None
         return frozenset(found)
 
@@ -162,7 +163,7 @@ def _varies(checked: Checked, nodes: Iterable[ast.AST]) -> bool:
     ends = (*_LOOPS, ast.Break, ast.Return) if has_loops else _LOOPS
 
     def has_loop(branch: ast.AST) -> bool:
-        """Return whether a loop runs below a branch, or ends there."""
+        """Return whether a loop runs inside a branch, or ends there."""
         below = (part for part in ast.walk(branch) if part is not branch)
         return any(isinstance(part, ends) or part in checked.facts.helpers for part in below)
 
@@ -182,7 +183,7 @@ def _varies(checked: Checked, nodes: Iterable[ast.AST]) -> bool:
 def _is_of_data(checked: Checked, node: ast.expr, names: set[str] | None) -> bool:
     """Return whether a number, or the number of items of a loop, may depend on data.
 
-    `names` are the locals that may; None for all.
+    `names` are the locals that may depend on data, or None for all.
     """
     waiting: list[ast.AST] = [node]
     while waiting:

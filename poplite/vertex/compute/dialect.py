@@ -3,12 +3,12 @@
 Allowed are assignments to locals and fields, `if`, `while`, `for` over `range`, a vector,
 `enumerate` or `zip` of vectors, `break`, `continue`, `pass`, `return`, `raise`, `assert`,
 arithmetic, comparisons, `and`, `or`, `not`, conditional expressions, indexing, and calls of
-the listed functions and of functions written in the same dialect.  Everything else is refused
-here, at the node in the user's text, before any compiler is involved::
+the listed functions and of functions written in the same dialect.  Everything else is rejected
+here, at the node in the user's text, before a compiler runs::
 
-    'Sum.compute': 'with' is not part of what compute may use  (sum.py:14 in compute)
+    'Sum.compute': 'with' cannot be used in compute  (sum.py:14 in compute)
       with open("data.txt") as file:
-      try: read files on the host, and hand the values over with engine.write(...)
+      try: read files on the host, and pass the values with engine.write(...)
 
 Names refer to locals, or to numbers and functions that are fixed when the vertex is
 compiled: module globals, names of an enclosing function, class attributes.
@@ -40,7 +40,7 @@ from poplite.vertex.faster import promise_of
 from poplite.vertex.vertex import Field, Vertex
 
 LIMITS = {"**": 64, "<<": 63, ">>": 63}
-"""Operators whose right operand is a literal, and the largest that is allowed."""
+"""Operators whose right operand is a literal, and its maximum."""
 
 SQUARE = 2
 """The largest power of a float32; a higher one could be rounded once or several times."""
@@ -51,7 +51,7 @@ STORED: tuple[type[ElementType[Any]], ...] = (BOOL, *INTEGERS, HALF, FLOAT)
 FUSED: tuple[Callable[..., Any], ...] = (fma,)
 if sys.version_info >= (3, 13):
     FUSED = (fma, math.fma)
-"""Functions that `compute` may call for a product and a sum rounded once."""
+"""Functions that `compute` may call for a product and a sum with a single rounding."""
 
 FUNCTIONS: Mapping[object, str] = {
     abs: "absolute",
@@ -113,7 +113,7 @@ _ALLOWED = (
     *(ast.expr_context, ast.arguments, ast.arg, ast.keyword),
 )
 
-_ON_HOST = "read files on the host, and hand the values over with engine.write(...)"
+_ON_HOST = "read files on the host, and pass the values with engine.write(...)"
 _UNROLL = "use a for loop over range(...) and a local number"
 _REFUSED: Mapping[type[ast.AST], tuple[str, str]] = {
     ast.With: ("'with'", _ON_HOST),
@@ -122,10 +122,10 @@ _REFUSED: Mapping[type[ast.AST], tuple[str, str]] = {
     ast.ImportFrom: ("'import'", "import at the top of the module"),
     ast.Global: ("'global'", "declare a State field for values that vary"),
     ast.Nonlocal: ("'nonlocal'", "declare a State field for values that vary"),
-    ast.Delete: ("'del'", "leave the variable alone"),
-    ast.Lambda: ("a lambda", "write the expression where it is used, or a method"),
-    ast.FunctionDef: ("a function inside", "make it a method, or define it outside of the class"),
-    ast.ClassDef: ("a class inside", "declare fields for the values"),
+    ast.Delete: ("'del'", "do not delete the variable"),
+    ast.Lambda: ("a lambda", "write the expression where it is used, or define a method"),
+    ast.FunctionDef: ("a nested function", "make it a method, or define it outside of the class"),
+    ast.ClassDef: ("a nested class", "declare fields for the values"),
     ast.Dict: ("a dict", "use a State[Vector[...]] field, indexed by number"),
     ast.Set: ("a set", "use a State[Vector[...]] field"),
     ast.List: ("a list", "use an InOut[Vector[...]] field for working memory"),
@@ -133,9 +133,9 @@ _REFUSED: Mapping[type[ast.AST], tuple[str, str]] = {
     ast.SetComp: ("a set comprehension", _UNROLL),
     ast.DictComp: ("a dict comprehension", _UNROLL),
     ast.GeneratorExp: ("a generator expression", _UNROLL),
-    ast.NamedExpr: ("':='", "assign on a line of its own"),
+    ast.NamedExpr: ("':='", "assign in a separate statement"),
     ast.Slice: ("a slice", "use a for loop over range(...), or connect the part that is needed"),
-    ast.Starred: ("'*'", "name every value"),
+    ast.Starred: ("'*'", "write every value"),
     ast.Yield: ("'yield'", "write the values to an Output field"),
     ast.Match: ("'match'", "use if and elif"),
 }
@@ -179,21 +179,21 @@ class Scope:
         )
 
     def check_read(self, node: ast.AST, field: Field) -> None:
-        """Refuse to read elements of an Output."""
+        """Reject reading elements of an Output."""
         if field.role == "output":
             self.refuse(
                 node,
                 f"output '{field.name}' is read",
-                f"declare {field.name}: InOut[...] to read what it holds",
+                f"declare {field.name}: InOut[...] to read its elements",
                 found=f"declared: {field}",
             )
 
     def check_written(self, node: ast.AST, field: Field) -> None:
-        """Refuse to store elements of a field that is only read."""
+        """Reject storing elements of a read-only field."""
         if not field.writes:
             self.refuse(
                 node,
-                f"field '{field.name}' is read only",
+                f"field '{field.name}' is read-only",
                 f"declare {field.name}: InOut[...] to change it in place",
                 found=f"declared: {field}",
             )
@@ -218,7 +218,7 @@ class Scope:
         )
 
     def _refuse_missing(self, node: ast.Attribute, module: ModuleType) -> NoReturn:
-        """Refuse a name that a module lacks, listing its functions that compute may call."""
+        """Reject a name that a module lacks, and list its functions that compute may call."""
         prefix = ast.unparse(node.value)
         known = [str(getattr(each, "__name__", "")) for each in FUNCTIONS]
         known = [name for name in known if hasattr(module, name)]
@@ -257,7 +257,7 @@ class Scope:
         return self.refuse(
             node,
             f"name '{node.id}' is not defined" + did_you_mean(node.id, [*self.locals, *names]),
-            "assign it before, or declare a field and write self." + node.id,
+            "assign it first, or declare a field and use self." + node.id,
         )
 
 
@@ -307,7 +307,7 @@ def scope_of(
     for decorator in text.tree.decorator_list:
         is_allowed = is_faster and isinstance(decorator, ast.Call)
         if ast.unparse(decorator) != "staticmethod" and not is_allowed:
-            scope.refuse(decorator, "a decorator", f"write {name} without one")
+            scope.refuse(decorator, "decorators are not supported", f"remove it from {name}")
     _check_depth(scope)
     docstring = ast.get_docstring(text.tree, clean=False) is not None
     for statement in body[docstring:]:
@@ -333,26 +333,26 @@ def _check_depth(scope: Scope) -> None:
 def _check(scope: Scope, statement: ast.stmt) -> None:
     for node in ast.walk(statement):
         if isinstance(node, ast.FunctionDef) or not isinstance(node, _ALLOWED):
-            what, fix = _REFUSED.get(type(node), (f"'{type(node).__name__}'", "leave it out"))
-            scope.refuse(node, f"{what} is not part of what compute may use", fix)
+            what, fix = _REFUSED.get(type(node), (f"'{type(node).__name__}'", "remove it"))
+            scope.refuse(node, f"{what} cannot be used in compute", fix)
         if isinstance(node, ast.Expr) and type(node.value) not in (ast.Call, *_REFUSED):
-            scope.refuse(node, "an expression alone on its line has no effect", "assign it")
+            scope.refuse(node, "an expression as a statement has no effect", "assign its value")
         if is_num_workers(node) and "num_workers" not in scope.vertex.fields:
             scope.refuse(
                 node,
-                f"'{scope.vertex.__name__}' has no num_workers: one worker runs a Vertex alone",
+                f"'{scope.vertex.__name__}' has no num_workers: a Vertex runs on one worker",
                 f"class {scope.vertex.__name__}(MultiVertex), "
                 "with def compute(self, worker: int) -> None",
             )
         if isinstance(node, ast.Name) and node.id == "self" and not scope.takes_self:
-            scope.refuse(node, "self is unknown here", "make it a method, or pass the numbers")
+            scope.refuse(node, "self is not defined here", "make it a method, or pass the numbers")
 
 
 class _Fold(ast.NodeTransformer):
     """Evaluates arithmetic on literals with Python's unlimited ints.
 
     Python's compiler does the same before Numba sees the code, so a step that exceeds 64 bits would
-    give different values than arithmetic at run time; it is refused.
+    give different values than arithmetic at run time; it is rejected.
     """
 
     def __init__(self, scope: Scope) -> None:
@@ -360,7 +360,7 @@ class _Fold(ast.NodeTransformer):
         self._outermost: ast.AST | None = None
 
     def visit(self, node: ast.AST) -> Any:
-        """Visit a node; note the outermost expression, which a refusal names."""
+        """Visit a node; store the outermost expression, which an error message contains."""
         if self._outermost is not None or not isinstance(node, (ast.BinOp, ast.UnaryOp)):
             return super().visit(node)
         self._outermost = node
@@ -394,12 +394,12 @@ class _Fold(ast.NodeTransformer):
 def check_range(
     scope: Scope, node: ast.AST, value: object, *, within: ast.AST | None = None
 ) -> None:
-    """Refuse an integer constant, or an intermediate value, that does not fit 64 bits."""
+    """Reject an integer constant, or an intermediate value, that does not fit 64 bits."""
     if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
         step = "" if within is None else f"in '{scope.text.segment(within)}', "
         scope.refuse(
             node,
-            f"{step}{value} does not fit 64 bits; ints reach from -2**63 to 2**63 - 1",
+            f"{step}{value} does not fit 64 bits; ints range from -2**63 to 2**63 - 1",
             "use a float, or a smaller int",
         )
 

@@ -1,16 +1,16 @@
 """The arithmetic of `compute` under the floating-point mode of a program.
 
-Stochastic rounding adds random bits below the last place that is kept, and truncates::
+Stochastic rounding adds random bits below the last place of the result, and truncates::
 
     1 + 1/4 of a last place     1 with probability 3/4, the next number with 1/4
 
 The bits depend only on the seed, the number of compute sets that have run, the vertex, the worker
-and the number of such stores that it has made before.  So they do not depend on how vertices are
-distributed over threads, and compiled code has the same (`poplite.simulator.codegen.codecs`).
+and the number of its earlier stores.  So they do not depend on the distribution of vertices over
+threads, and are the same in compiled code (`poplite.simulator.codegen.codecs`).
 
-For programs that floating-point exceptions may stop, every operation of
-`poplite.vertex.compute.arithmetic` has a version with the same name that checks its operands and
-its result afterwards::
+For programs that floating-point exceptions can stop, every operation of
+`poplite.vertex.compute.arithmetic` has a version with the same name that then checks its operands
+and its result::
 
     divide(as_f32(1), 0)      FLOATING_POINT_DIVIDE_BY_ZERO: 1.0 / 0
 
@@ -56,7 +56,7 @@ DIVISIONS = frozenset({"divide", "floor_divide"})
 COMPARISONS = frozenset(
     {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "minimum", "maximum"}
 )
-"""Operations that are invalid when an operand is NaN, whatever the result."""
+"""Operations that are invalid if an operand is NaN, with any result."""
 
 EXTREMES = frozenset({"larger", "smaller"})
 """Operations in which NaN is not an exception, but a double is rounded next to a float32."""
@@ -71,7 +71,7 @@ POLES = frozenset({"log", "log2", "log10", "log1p"})
 """Functions that divide by zero where they are infinite."""
 
 MOST = {**dict.fromkeys(("truncate", "floor", "ceil"), 2.0**63), "as_UNSIGNED_LONGLONG": 2.0**64}
-"""Conversions to int, with the first float that is too large: those beyond are invalid."""
+"""Conversions to int, with the smallest float that is too large to be valid."""
 
 _CASTING = COMPARISONS | EXTREMES | FUSED | SYMBOLS.keys() - {"power"}
 """Operations that round a double to float32 if the other operand is a float32."""
@@ -83,8 +83,8 @@ _CODES = {
 }
 
 _FIXES = {
-    INVALID: "look where the NaN comes from, or test the operands before",
-    DIVIDE_BY_ZERO: "test the divisor before, as in: y / x if x != 0 else 0.0",
+    INVALID: "find where the NaN comes from, or test the operands first",
+    DIVIDE_BY_ZERO: "test the divisor first, for instance: y / x if x != 0 else 0.0",
     OVERFLOW: "scale the values down, or use a type of larger range",
 }
 
@@ -171,14 +171,14 @@ def _text(name: str, operands: tuple[Number, ...]) -> str:
 
 GOLDEN = 0x9E37_79B9_7F4A_7C15
 MIX = ((30, 0xBF58_476D_1CE4_E5B9), (27, 0x94D0_49BB_1331_11EB), (31, 1))
-"""Shifts and factors of splitmix64 (Steele, Lea, Flood, 2014), which makes keys from numbers."""
+"""Shifts and factors of splitmix64 (Steele, Lea, Flood, 2014), which maps numbers to keys."""
 
 SMALL_GOLDEN = 0x9E37_79B9
 SMALL_MIX = ((16, 0x7FEB_352D), (15, 0x846C_A68B), (16, 1))
-"""The same for 32 bits (Wellons, "Hash Prospector", 2018), which makes random bits from a key."""
+"""The same for 32 bits (Wellons, "Hash Prospector", 2018), which maps a key to random bits."""
 
 WORKERS = 64
-"""More than the workers of a tile; the keys of a vertex are numbered by worker."""
+"""A number above the maximum number of workers of a tile; a vertex has one key for each worker."""
 
 HALF_LARGEST, HALF_INFINITY, HALF_NAN, QUIET_BIT = 0x7BFF, 0x7C00, 0x7E00, 0x200
 HALF_BIAS, HALF_MANTISSA = 15, 10
@@ -218,9 +218,9 @@ def random_bits(key: int, count: int) -> int:
 
 
 class Stores:
-    """How one worker stores to FLOAT, HALF and QUARTER elements.
+    """Stores of one worker to FLOAT, HALF and QUARTER elements.
 
-    `mode` is of `poplite.machine.floating_point`, `key` that of the worker.
+    `mode` is a value of `poplite.machine.floating_point`, `key` is the key of the worker.
     """
 
     def __init__(self, mode: int, key: int) -> None:

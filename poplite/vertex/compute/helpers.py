@@ -14,14 +14,14 @@ numbers outside `compute`.  Parameters are positional or keyword, defaults are n
 
 A helper may contain what `compute` may contain; see docs/vertices.md.
 
-A vertex is compiled with the values that names of numbers have at that moment::
+A vertex is compiled with the current values of named numbers::
 
     TAPS = 9                            # a module number
 
     class Blur(Vertex):
         SCALE = 1 / 16                  # a class number, self.SCALE
 
-Negative indices, steps of ranges and shift counts are checked if they consist of these.
+Negative indices, steps of ranges and shift counts are checked if they consist of such numbers.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def helper_of(scope: Scope, node: ast.Call) -> HelperFunction | None:
 
 
 def is_operation(scope: Scope, function: object) -> bool:
-    """Return whether a user's function calls a tensor operation of poplite, which no vertex can."""
+    """Return whether a user's function calls a tensor operation, which a vertex cannot do."""
     home = str(getattr(function, "__module__", "")).split(".")
     caller = scope.text.function.__module__.partition(".")[0]
     return home[:2] == ["poplite", "ops"] and caller != "poplite"
@@ -182,8 +182,8 @@ def _method(scope: Scope, node: ast.Attribute) -> HelperFunction:
     if name.startswith("__"):
         scope.refuse(
             node,
-            f"'{name}' starts with two underscores, which have a meaning to Python",
-            f"call it {name.strip('_')}",
+            f"'{name}' starts with two underscores, which Python treats specially",
+            f"rename it to {name.strip('_')}",
         )
     found = inspect.getattr_static(cls, name, None)
     if isinstance(found, staticmethod) and isinstance(found.__func__, FunctionType):
@@ -196,7 +196,7 @@ def _method(scope: Scope, node: ast.Attribute) -> HelperFunction:
         what = f"'{name}' is a field, not a method"
     elif found is not None:
         what = f"'{name}' is {type(found).__name__}, not a method"
-    return scope.refuse(node, what, f"def {name}(self, ...): ..., or a @staticmethod")
+    return scope.refuse(node, what, f"define {name}(self, ...), or a @staticmethod")
 
 
 def bind(
@@ -210,7 +210,7 @@ def bind(
     keywords: dict[str, ast.expr] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
-            scope.refuse(node, "'**' is not part of what compute may use", "name every value")
+            scope.refuse(node, "'**' cannot be used in compute", "write every value")
         keywords[keyword.arg] = keyword.value
     own = (ast.Name("self"),) if helper.takes_self else ()
     try:
@@ -219,7 +219,7 @@ def bind(
         scope.refuse(
             node,
             f"{ast.unparse(node.func)}(...): {error}",
-            "give every parameter without a default one value",
+            "pass one value for every parameter without a default",
             found=f"def {helper.function.__name__}{_shown(signature)}",
         )
     bound.apply_defaults()
@@ -242,7 +242,7 @@ def scope_of_helper(scope: Scope, node: ast.Call, helper: HelperFunction) -> Sco
     if name == "<lambda>":
         scope.refuse(node, f"{ast.unparse(node.func)} is a lambda", "write a def statement")
     if function.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        scope.refuse(node, f"'{name}' is async", "write a plain def statement")
+        scope.refuse(node, f"'{name}' is an async function", "write a plain def statement")
     text = read(function)
     if text is None:
         found, fix = why_no_text(function)
@@ -268,7 +268,7 @@ def _check_parameters(scope: Scope) -> None:
             scope.refuse(
                 tree,
                 f"parameter '{name}' is {parameter.kind.description}",
-                "write ordinary parameters; a call may name them",
+                "use ordinary parameters, which a call may also pass by name",
             )
         default = parameter.default
         if default is parameter.empty:
@@ -277,14 +277,18 @@ def _check_parameters(scope: Scope) -> None:
             scope.refuse(
                 tree,
                 f"the default of '{name}' is {type(default).__name__}, not an int, float or bool",
-                "give it a number, or none",
+                "use a number, or no default",
             )
         check_range(scope, tree, default)
 
 
 def _refuse_self(scope: Scope, name: str) -> NoReturn:
     if scope.takes_self:
-        what, fix = f"a method's first parameter is self, not '{name}'", "write self first"
+        what = f"the first parameter of a method must be self, not '{name}'"
+        fix = "add self as the first parameter"
     else:
-        what, fix = "self is a parameter here", "make it a method: self.name(...)"
+        what, fix = (
+            "self is a parameter of a function that is not a method",
+            "make it a method: self.name(...)",
+        )
     scope.refuse(scope.text.tree, what, fix)

@@ -1,9 +1,9 @@
-"""The identity of a vertex class's code, on which everything made from it depends.
+"""The identity of a vertex class's code, on which everything derived from it depends.
 
 The text of `compute` and of all functions that it calls is compared as syntax trees, without line
 numbers, comments, docstrings and annotations.  So formatting, the version of Python and the file
-of the class do not matter.  Numbers that are named in the text and defined outside it are listed
-with their values::
+of the class do not matter.  Named numbers that are defined outside the text are listed with their
+values::
 
     TAPS = 9
 
@@ -11,10 +11,10 @@ with their values::
         def compute(self) -> None:           compute    <digest of its tree>, TAPS 9
             self.y = weight(self.x) / TAPS   weight     <digest of its tree>
 
-Code made from it is kept as long as the class computes the same::
+Code derived from it is cached until the code of the class changes::
 
     check           the current class: checked again after TAPS or weight changed
-    remembered      anything made from that: interpreted forms, prices, the next two
+    remembered      anything derived from that: interpreted forms, costs, the next two
     code_of         the record of the class in files of executables
     code_identity   the key of compiled code
 
@@ -51,21 +51,21 @@ T = TypeVar("T")
 
 # -- the current class -----------------------------------------------------------------------------
 
-_NOW = "@now"  # no identifier, so no name of the user's can hide it
+_NOW = "@now"  # not an identifier, so no user's name can hide it
 
 
 class _Now:
-    """Facts about a class, stored as its attribute, so that no class is kept alive.
+    """Facts about a class, stored as its attribute, so that they do not keep a class alive.
 
     Attributes:
         meanings: the objects that called names referred to when the class was checked.
-        made: everything that was made from it.
+        derived: everything that was derived from it.
     """
 
     def __init__(self, checked: Checked) -> None:
         self.checked = checked
         self.meanings = list(_meanings(checked))
-        self.made: dict[object, Any] = {}
+        self.derived: dict[object, Any] = {}
 
     def is_current(self) -> bool:
         """Return whether names in the text still refer to the same objects."""
@@ -96,15 +96,15 @@ def check(vertex: type[Vertex]) -> Checked:
 
 
 def remembered(vertex: type[Vertex], what: object, make: Callable[[Checked], T]) -> T:
-    """Return the cached result of `make` for a class, made again if the class's code changed.
+    """Return the cached result of `make` for a class; it is called again if the code changed.
 
     `what` is the key; it includes everything else on which the result depends.
     """
     now = _now(vertex)
-    if what not in now.made:
-        now.made[what] = make(now.checked)
-    made: T = now.made[what]
-    return made
+    if what not in now.derived:
+        now.derived[what] = make(now.checked)
+    derived: T = now.derived[what]
+    return derived
 
 
 def _now(vertex: type[Vertex]) -> _Now:
@@ -114,16 +114,16 @@ def _now(vertex: type[Vertex]) -> _Now:
     missing = why_missing(vertex)
     if missing is not None:
         raise VertexCompileError(
-            f"'{vertex.__name__}' is a class of which only the fields are known: {missing}",
+            f"only the fields of class '{vertex.__name__}' are known: {missing}",
             at=None,
-            found=f"the graph was loaded, and names a class of module '{vertex.__module__}'",
-            fix=f"Graph.load(path, vertices=[{vertex.__qualname__.partition('[')[0]}]), or "
-            "--vertices FILE.py",
+            found=f"the graph was loaded, and refers to a class of module '{vertex.__module__}'",
+            fix=f"pass it: Graph.load(path, vertices=[{vertex.__qualname__.partition('[')[0]}]), "
+            "or --vertices FILE.py",
         )
     function = vertex.compute
     if not isinstance(function, FunctionType):
         what = f"compute is of type {type(function).__name__}, not a function"
-        raise definition_error(vertex, what, "def compute(self) -> None: ...")
+        raise definition_error(vertex, what, "define compute(self) -> None")
     text = read(function)
     if text is None:
         found, fix = why_no_text(function)
@@ -163,7 +163,7 @@ def _meanings(checked: Checked) -> Iterator[tuple[Scope, ast.expr, object]]:
 
 # -- the code of a class, as data ------------------------------------------------------------------
 
-_SAYS_NOTHING = frozenset(
+_IGNORED = frozenset(
     {"annotation", "ctx", "decorator_list", "defaults", "kind", "returns", "type_comment"}
     | {"type_ignores", "type_params"}
 )
@@ -194,7 +194,7 @@ class ClassCode:
     functions: tuple[FunctionCode, ...]
 
     def differences(self, other: ClassCode) -> list[str]:
-        """Return in words how this class differs from the saved one."""
+        """Return descriptions of the differences of this class from the saved one."""
         found = []
         if (self.arguments, self.fields) != (other.arguments, other.fields):
             found.append(_difference("fields", self.fields, other.fields))
@@ -244,9 +244,10 @@ def _class_code(checked: Checked) -> ClassCode:
 def code_identity(cls: type[Vertex]) -> tuple[object, ...]:
     """Return a value whose `repr` is equal for classes that compile to the same code.
 
-    Numba does not notice edits outside the function it caches, so everything that affects machine
-    code is part of the value.  Names of classes and line numbers are not: errors take them from the
-    class itself.  Raises `VertexCompileError` if `compute` is outside the dialect, or prints.
+    Numba does not detect edits outside the function that it caches, so everything that affects
+    machine code is part of the value.  Names of classes and line numbers are not: errors get them
+    from the class itself.  Raises `VertexCompileError` if `compute` is outside the dialect, or
+    prints.
     """
     return remembered(cls, "identity", _identity)
 
@@ -263,7 +264,7 @@ def _identity(checked: Checked) -> tuple[object, ...]:
     texts = list(dict.fromkeys(each.function for each in functions))
     return (
         code_of(checked.vertex),
-        __debug__,  # assertions are left out if false
+        __debug__,  # there are no assertions if false
         tuple(
             (
                 texts.index(each.function),
@@ -292,13 +293,13 @@ def _function(checked: Checked) -> FunctionCode:
 
 def digest(*parts: object) -> str:
     """Return a digest of parts that `repr` distinguishes."""
-    import hashlib  # takes 3 ms, which graphs without code do not need
+    import hashlib  # here, as it takes 3 ms, and graphs without code do not need it
 
     return hashlib.sha256(repr(parts).encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 
 def comparable_tree(node: Any) -> Any:
-    """Return a syntax tree as tuples and texts, without the parts in `_SAYS_NOTHING`."""
+    """Return a syntax tree as tuples and strings, without the parts in `_IGNORED`."""
     if isinstance(node, list):
         return [comparable_tree(each) for each in node]
     if isinstance(node, ast.Constant):
@@ -308,7 +309,7 @@ def comparable_tree(node: Any) -> Any:
     parts: list[Any] = [type(node).__name__]
     for name in node._fields:
         part = getattr(node, name, None)
-        if name in _SAYS_NOTHING or part is None or part == []:
+        if name in _IGNORED or part is None or part == []:
             continue
         if name == "body" and isinstance(node, ast.FunctionDef) and ast.get_docstring(node, False):
             part = part[1:]
@@ -363,7 +364,7 @@ def _digest(function: FunctionType) -> str:
 
 
 def _names(function: FunctionType, cls: type[Vertex]) -> Iterator[tuple[str, Any]]:
-    """Yield the names from outside that a function uses, with their values."""
+    """Yield the names that a function uses and does not define, with their values."""
     outside = inspect.getclosurevars(function)
     yield from outside.globals.items()
     yield from outside.nonlocals.items()

@@ -1,9 +1,9 @@
 """The interpreted form: `compute` as Python that computes what the compiled form computes.
 
-The method's own syntax tree is compiled again, under the user's file name and line numbers.
-Operators are kept where they give the bits of the arithmetic once operands are cast; others become
-calls of functions in `poplite.vertex.compute.arithmetic`.  Values are widened where `infer` found
-it necessary::
+The method's own syntax tree is compiled again, with the user's file name and line numbers.
+Operators remain where they have bit-identical results after operands are cast; others become calls
+of functions in `poplite.vertex.compute.arithmetic`.  Values are widened where `infer` found it
+necessary::
 
     x = (i + 0.5) * self.step    ->    x = as_f32(float(i) + 0.5) * self.step
     y = n / 2                    ->    y = divide(n, 2)
@@ -14,15 +14,14 @@ called directly::
 
     self.y = self.near(x, 1)    ->    self.y = @near1(self, x, 1)
 
-Python's own operators are kept where they give the bits of the arithmetic, so that no call is
-needed.  The kinds of both operands are known before a vertex runs::
+The kinds of both operands are known before a vertex runs, so Python's operators can be used for::
 
     float32 op float32       NumPy's scalars: one operation, rounded once
     weak op float32          the weak one is cast first, a literal when the text is compiled
     int op int               Python's ints; results that may exceed 64 bits are wrapped
     float op float           doubles; `/`, `//` and `%` raise for 0 in Python, so those are calls
 
-Everything else, and everything that may trap, is left to `poplite.vertex.compute.arithmetic`.
+Everything else, and everything that may trap, calls `poplite.vertex.compute.arithmetic`.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ from poplite.vertex.compute.source_text import SHALLOWER, copied
 from poplite.vertex.compute.typing.facts import Checked, Facts, in_order
 from poplite.vertex.vertex import Vertex
 
-_ARITHMETIC = "@arithmetic"  # no identifier, so no name of the user's can hide it
+_ARITHMETIC = "@arithmetic"  # not an identifier, so no user's name can hide it
 _LANES = "@lanes"
 _TURN = "@turn"
 
@@ -71,8 +70,8 @@ _CASTS = {
 def interpreted(vertex: type[Vertex], traps: int = 0) -> Callable[..., bool | None]:
     """Return a function that runs the `compute` of one vertex, on an `InterpretedSelf`.
 
-    It uses the current text, and is compiled when it is first called, since most are only kept for
-    errors that never occur.  `traps` are bits of `poplite.machine.floating_point`.  Callers run it
+    It uses the current text, and is compiled when it is first called, since many are needed only
+    after errors.  `traps` are bits of `poplite.machine.floating_point`.  Callers run it
     under `np.errstate(all="ignore")`, since infinities and NaN are valid results.  Raises
     `VertexCompileError` if `compute` is outside the dialect, or has no text.
     """
@@ -114,7 +113,7 @@ def bounded(vertex: type[Vertex]) -> tuple[Callable[..., bool | None], Turns]:
 
 def _bounded(checked: Checked) -> tuple[Callable[..., bool | None], Turns]:
     turns = Turns()
-    return _made(checked, 0, turns), turns
+    return _new_form(checked, 0, turns), turns
 
 
 def _compiled_when_called(checked: Checked, traps: int) -> Callable[..., bool | None]:
@@ -122,22 +121,25 @@ def _compiled_when_called(checked: Checked, traps: int) -> Callable[..., bool | 
 
     def form(*arguments: Any) -> bool | None:
         if not forms:
-            forms.append(_made(checked, traps))
+            forms.append(_new_form(checked, traps))
         return forms[0](*arguments)
 
     return form
 
 
-def _made(checked: Checked, traps: int, turns: Turns | None = None) -> Callable[..., bool | None]:
-    """Return the interpreted form; it is made by recursion, a few calls per level of nesting."""
+def _new_form(
+    checked: Checked, traps: int, turns: Turns | None = None
+) -> Callable[..., bool | None]:
+    """Return the interpreted form; this is recursive, with a few calls per level of nesting."""
     try:
         return _Compiler(traps, turns).compiled(checked)
     except RecursionError as error:
         raise VertexCompileError(
-            f"'{checked.scope.label}': its text is nested too deep to be read from so many calls",
+            f"'{checked.scope.label}': its text is nested too deeply for the current depth of "
+            "calls",
             at=checked.scope.place(checked.text.tree),
             found=f"Python's limit of {sys.getrecursionlimit():,} nested calls was reached",
-            fix=f"run the engine from fewer calls; or {SHALLOWER}",
+            fix=f"run the engine from fewer nested calls, or {SHALLOWER}",
         ) from error
 
 
@@ -222,7 +224,7 @@ class _Instrument(ast.NodeTransformer):
         return None if self._may_trap else self._facts.kinds.get(node)
 
     def _as(self, kind: Kind, value: ast.expr, known: Kind | None) -> ast.expr:
-        """Cast an operand of a known kind; a literal is cast at once."""
+        """Cast an operand of a known kind; a literal is cast immediately."""
         if known is kind or kind <= Kind.INT:
             return value
         if not isinstance(value, ast.Constant):
@@ -260,7 +262,7 @@ class _Instrument(ast.NodeTransformer):
         return new
 
     def _kept(self, value: ast.expr) -> tuple[ast.expr, ast.expr]:
-        """Return an expression that keeps a value in a local, and one that reads it."""
+        """Return an expression that stores a value in a local, and one that reads it."""
         self._temporaries += 1
         name = f"@kept{self._temporaries}"
         kept = ast.NamedExpr(ast.Name(name, ast.Store()), value)
@@ -311,7 +313,7 @@ class _Instrument(ast.NodeTransformer):
             old.value, target.value = self._kept(target.value)
             old.slice, target.slice = self._kept(target.slice)
         if node in self._facts.lanes:
-            joined = self._joined(node, node.op, old, self._beside_lanes(node, node.value))
+            joined = self._joined(node, node.op, old, self._operand_of_lanes(node, node.value))
             return ast.copy_location(ast.Assign([target], joined), node)
         left = self._widened(node.target, old), self._kind(node.target)
         right = self.visit(node.value), self._kind(node.value)
@@ -321,13 +323,13 @@ class _Instrument(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         kinds = self._kind(node.left), self._kind(node.right)
         if node in self._facts.lanes:
-            operands = (self._beside_lanes(node, each) for each in (node.left, node.right))
+            operands = (self._operand_of_lanes(node, each) for each in (node.left, node.right))
             return self._joined(node, node.op, *operands)
         left, right = self.visit(node.left), self.visit(node.right)
         return self._operation(node, node.op, (left, kinds[0]), (right, kinds[1]))
 
-    def _beside_lanes(self, node: ast.expr | ast.AugAssign, operand: ast.expr) -> ast.expr:
-        """Visit an operand combined with lanes; a double is rounded once, not for each lane."""
+    def _operand_of_lanes(self, node: ast.expr | ast.AugAssign, operand: ast.expr) -> ast.expr:
+        """Visit an operand combined with lanes; a double is rounded only once for all lanes."""
         is_double = self._facts.kinds.get(operand) is Kind.FLOAT
         visited: ast.expr = self.visit(operand)
         return _call(node, _CASTS[Kind.F32], visited) if is_double else visited
@@ -404,7 +406,7 @@ class _Instrument(ast.NodeTransformer):
         return _call(node, name, *node.args)
 
     def _lanes_call(self, node: ast.Call) -> ast.expr:
-        """Return a call that makes lanes, or reduces lanes to a number."""
+        """Return a call that returns lanes, or reduces lanes to a number."""
         facts, fold = self._facts, self._facts.folds.get(node)
         if fold is not None:
             assert isinstance(node.func, ast.Attribute)
@@ -425,7 +427,7 @@ class _Instrument(ast.NodeTransformer):
             if kind is Kind.F32:
                 made.keywords.append(ast.keyword("rounded", _arithmetic(_CASTS[kind])))
             return made
-        arguments = [self._beside_lanes(node, each) for each in node.args]
+        arguments = [self._operand_of_lanes(node, each) for each in node.args]
         if name == "full":
             return _of_lanes("full", *arguments)
         if name == "fma":
@@ -453,7 +455,7 @@ class _Instrument(ast.NodeTransformer):
         return node
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.FormattedValue:
-        """Show numbers as `print` does; NumPy has other digits for `{x}`, and a type in `{x!r}`."""
+        """Format numbers like `print`; NumPy has different digits for `{x}`, a type in `{x!r}`."""
         self.generic_visit(node)
         if node.format_spec is None or node.conversion != -1:
             node.conversion = ord("s")

@@ -8,8 +8,8 @@ arithmetic, on the same memory that the compiled form uses::
     self.y[i]     ->  the same, or TensorIndexError naming the field and the index
     self.n = v    ->  rounded to float32, or wrapped to the bits of the element
 
-A vertex spends most of its time here, so each kind of element has its own class, which makes no
-decisions while reading, and scalars that no vertex can change are read once.
+A vertex spends most of its time here, so each kind of element has its own class, which reads
+without branches, and scalars that no vertex can change are read only once.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class FieldVector:
         return map(self.__getitem__, range(self._length))
 
     def lanes(self, first: int, count: int | None = None) -> Lanes:
-        """Return elements from `first` on: `count`, or at most 64 as far as there are any."""
+        """Return elements from `first` on: `count`, or without it up to 64."""
         if count is None:
             count = min(WIDTH, self._length - first)
         self._span(first, count)
@@ -123,11 +123,11 @@ class FieldVector:
             self[i] = number
 
     def _span(self, first: int, count: int) -> None:
-        """Refuse lanes that exceed the vector; name `first` itself if that is out of range."""
+        """Reject lanes that exceed the vector; the error has `first` if that is out of range."""
         if not 0 <= first <= self._length:
             _refuse(self._label, first, self._length)
         if not 0 <= count <= WIDTH:
-            raise _outside(self._label, no_count(count), f"ask for 0 to {WIDTH} lanes at a time")
+            raise _outside(self._label, no_count(count), f"use 0 to {WIDTH} lanes")
         if first + count > self._length:
             last = first + count - 1 if first < self._length else first
             _refuse(self._label, last, self._length)
@@ -385,7 +385,7 @@ class InterpretedSelf:
                 scalars[name] = made
 
     def __getattr__(self, name: str) -> Any:
-        own = object.__getattribute__  # a copy that is being made has no attributes yet
+        own = object.__getattribute__  # a copy has no attributes while it is created
         scalar = own(self, "__scalars__").get(name)
         if scalar is not None:
             return scalar[0]
@@ -400,7 +400,9 @@ class InterpretedSelf:
         if scalar is None:  # no vertex may write it, but a debugger may
             field, memory = field_of(self.__vertex__, name), self.__values__[name]
             if field.depth:
-                raise AttributeError(f"'{field}' is assigned element by element")
+                raise AttributeError(
+                    f"'{field}' is a vector; its elements must be assigned one by one"
+                )
             metadata = _metadata(field.element, self.__values__, name)
             memory = _array(field.element, memory)
             scalar = vector(str(field), field.element, memory, metadata)
@@ -436,7 +438,7 @@ def _plan(vertex: type[Vertex]) -> tuple[_Planned, ...]:
 
 
 def _reader(field: Field) -> _Read | None:
-    """Return the reader of a scalar that no vertex changes; None for all other fields."""
+    """Return the reader of a scalar that no vertex changes, or None for all other fields."""
     element = field.element
     if field.depth or field.writes or element.requires_metadata:
         return None
@@ -462,7 +464,7 @@ def _metadata(
 
 
 class OutsideField(TensorIndexError):
-    """An out-of-range index of a field; `label` names the field or row, as `Blur.rows[2]`."""
+    """An out-of-range index of a field; `label` is the field or row, such as `Blur.rows[2]`."""
 
     label = ""
 
@@ -481,4 +483,4 @@ def _outside(label: str, what: str, fix: str) -> OutsideField:
 
 def no_count(count: int) -> str:
     """Return the message for an invalid number of lanes."""
-    return f"{amount(count, 'lane')}, but from 0 to {WIDTH} are there at a time"
+    return f"{amount(count, 'lane')}, but the number must be from 0 to {WIDTH}"

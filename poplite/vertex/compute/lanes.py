@@ -1,4 +1,4 @@
-"""Lanes: up to 64 numbers on which `compute` works at a time, as a processor's vectors do.
+"""Lanes: up to 64 numbers that `compute` processes together, like the vectors of a processor.
 
     def compute(self) -> None:
         total = pl.lanes.full(0.0)
@@ -10,7 +10,7 @@ A vector has `lanes(first)`: its elements from `first` on, 64 or as many as are 
 `lanes(first, count)`: exactly `count` elements, which must exist. `set_lanes(first, lanes)` stores
 them. Lane j of the values above contributes only to lane j of the sum, and `sum` reduces lanes in a
 fixed order: the second half is added to the first, 32, 16, ... 1. So the bits of the result depend
-only on the text, however wide the vectors of a processor are.
+only on the text, for any vector width of the processor.
 
 Absent lanes are ignored::
 
@@ -21,7 +21,7 @@ Numbers are those of `compute` (docs/arithmetic.md): float32 for elements of FLO
 numbers are converted to those of `compute`::
 
     pl.lanes.full(np.float16(3))     lanes of float32
-    pl.lanes.full(1.0) + None        refused: not a number
+    pl.lanes.full(1.0) + None        an error: not a number
 """
 
 from __future__ import annotations
@@ -60,15 +60,15 @@ def number_of(value: object) -> Number | None:
 
 
 def no_number(what: str, value: object, asked: str) -> PopliteError:
-    """Return the error for a value that is not a number; `asked` is what to write instead."""
+    """Return the error for a value that is not a number; `asked` is the fix."""
     if isinstance(value, int):
         return SizeOverflowError(
             f"{what} is {clipped(value)}",
-            found="ints reach from -2**63 to 2**63 - 1",
-            fix="a float, or a smaller int",
+            found="ints range from -2**63 to 2**63 - 1",
+            fix="use a float, or a smaller int",
         )
     if hasattr(type(value), "element_type"):  # tensors and expressions, of layers not known here
-        asked = "x * y + z, which graphs compute; pl.fma and lanes are for a vertex's compute"
+        asked = "use x * y + z in a graph; pl.fma and lanes are for the compute of a vertex"
     return ElementTypeError(f"{what} is {clipped(value)}", found=of_type(value), fix=asked)
 
 
@@ -117,7 +117,7 @@ _AT_ONCE: dict[Callable[..., Number], tuple[Callable[..., Any], str]] = {
 
 
 class Lanes:
-    """Lanes as a Python value, made by `lanes` of a vector, `full` and `map`.
+    """Lanes as a Python value, returned by `lanes` of a vector, `full` and `map`.
 
     >>> import poplite as pl
     >>> pl.lanes.full(2.0) * 3
@@ -126,7 +126,7 @@ class Lanes:
 
     __slots__ = ("_values",)
 
-    __array_ufunc__ = None  # arrays and NumPy's numbers leave operators to lanes
+    __array_ufunc__ = None  # operators of arrays and NumPy numbers call those of lanes
 
     def __init__(self, values: npt.NDArray[Any]) -> None:
         is_row = isinstance(values, np.ndarray) and values.ndim == 1 and len(values) <= WIDTH
@@ -180,13 +180,13 @@ class Lanes:
     def __neg__(self) -> Lanes:
         kind = together("'-'", self)
         if kind is Kind.BOOL:
-            raise of_kind("'-'", kind, "pl.lanes.map(f, a), with f(a) for one")
+            raise of_kind("'-'", kind, "use pl.lanes.map(f, a), where f(a) is for one lane")
         return each(arithmetic.negative, self)
 
     def __abs__(self) -> Lanes:
         kind = together("abs", self)
         if kind is Kind.BOOL:
-            raise of_kind("abs", kind, "use & and | of truth values")
+            raise of_kind("abs", kind, "use & and | for truth values")
         return each(arithmetic.absolute, self)
 
     def sum(self) -> Any:
@@ -203,11 +203,11 @@ class Lanes:
         return folded("prod", self)
 
     def min(self) -> Any:
-        """Return the least number, NaN if there is one; for no lanes the greatest of the type."""
+        """Return the smallest number, or NaN if there is one; the type's maximum for no lanes."""
         return folded("min", self)
 
     def max(self) -> Any:
-        """Return the greatest number, NaN if there is one; for no lanes the least of the type."""
+        """Return the largest number, or NaN if there is one; the type's minimum for no lanes."""
         return folded("max", self)
 
     def all(self) -> Any:
@@ -232,7 +232,7 @@ def full(number: Number) -> Lanes:
     """
     known = number_of(number)
     if known is None:
-        raise no_number("pl.lanes.full: the number", number, "a number, such as 0.0")
+        raise no_number("pl.lanes.full: the number", number, "pass a number, such as 0.0")
     kind = arithmetic.kind_of(known)
     kind = Kind.F32 if kind is Kind.FLOAT else kind
     with np.errstate(over="ignore"):
@@ -240,7 +240,7 @@ def full(number: Number) -> Lanes:
 
 
 def map(function: Callable[..., Any], *arguments: Lanes | Number) -> Lanes:  # noqa: A001
-    """Call a function of numbers for each lane; numbers among the arguments are the same for all.
+    """Call a function of numbers for each lane; arguments that are numbers are the same for all.
 
     In `compute`, the function is one of `math` or docs/arithmetic.md, a function of the module or a
     static method. The result has the lanes that all arguments have.
@@ -288,9 +288,9 @@ def _as_lanes(values: object) -> npt.NDArray[Any]:
     dtype = next(known, None)
     if dtype is None or array.ndim != 1 or len(array) > WIDTH:
         raise ElementTypeError(
-            f"pl.lanes.Lanes: {array.dtype} of shape {array.shape}",
-            found="lanes are at most 64 numbers in a row: float32, ints or truth values",
-            fix="values[:64].astype(np.float32)",
+            f"pl.lanes.Lanes: {array.dtype} of shape {array.shape} is not valid",
+            found="lanes are a 1-D array of at most 64 numbers: float32, ints or truth values",
+            fix="pass values[:64].astype(np.float32)",
         )
     return array.astype(dtype)
 
@@ -300,18 +300,20 @@ def kind_of(lanes: Lanes) -> Kind:
     return next(kind for kind, dtype in _DTYPES.items() if dtype == lanes._values.dtype)
 
 
-def beside_lanes(what: str, argument: object) -> Lanes | Number:
-    """Return lanes, or a number as a value of `compute`; or refuse it."""
+def operand_of_lanes(what: str, argument: object) -> Lanes | Number:
+    """Return lanes unchanged and a number as a value of `compute`; reject other values."""
     if isinstance(argument, Lanes):
         return argument
     number = number_of(argument)
     if number is None:
-        raise no_number(f"{what}: beside lanes", argument, "lanes, or a number")
+        raise no_number(
+            f"{what}: the value combined with lanes", argument, "pass lanes or a number"
+        )
     return number
 
 
 def together(what: str, *arguments: Lanes | Number) -> Kind:
-    """Return the common kind of lanes and other lanes or numbers, or refuse them."""
+    """Return the common kind of lanes and other lanes or numbers, or reject them."""
     kind = next(kind_of(each) for each in arguments if isinstance(each, Lanes))
     for argument in arguments:
         if isinstance(argument, Lanes):
@@ -322,24 +324,26 @@ def together(what: str, *arguments: Lanes | Number) -> Kind:
             is_fit, met = fits_lanes(found, kind), str(found)
         if not is_fit:
             raise ElementTypeError(
-                f"{what}: {lanes_text(kind)} meet {met}",
+                f"{what}: {lanes_text(kind)} cannot be combined with {met}",
                 found=f"{clipped(argument)}",
-                fix="lanes of one kind, and numbers that fit it",
+                fix="use lanes of one kind, and numbers that can be converted to it",
             )
     return kind
 
 
 def of_kind(what: str, kind: Kind, fix: str) -> ElementTypeError:
     """Return the error for lanes of a kind that a function does not take."""
-    return ElementTypeError(f"{what} of {lanes_text(kind)}", fix=fix)
+    return ElementTypeError(f"{what} is not defined for {lanes_text(kind)}", fix=fix)
 
 
 def _operation(symbol: str, one: Lanes | Number, other: Lanes | Number) -> Lanes:
     function, kinds = OPERATIONS[symbol]
-    one, other = (beside_lanes(f"'{symbol}'", each) for each in (one, other))
+    one, other = (operand_of_lanes(f"'{symbol}'", each) for each in (one, other))
     kind = together(f"'{symbol}'", one, other)
     if kind not in kinds:
-        raise of_kind(f"'{symbol}'", kind, "pl.lanes.map(f, a, b), with f(a, b) for one")
+        raise of_kind(
+            f"'{symbol}'", kind, "use pl.lanes.map(f, a, b), where f(a, b) is for one lane"
+        )
     return joined(function, one, other)
 
 
@@ -360,15 +364,15 @@ def joined(function: Callable[..., Number], one: Lanes | Number, other: Lanes | 
 def fused(
     function: Callable[..., Number], x: Lanes | Number, y: Lanes | Number, z: Lanes | Number
 ) -> Lanes:
-    """Return `x * y + z`; lanes missing in x or y are those of z, missing ones of z add nothing."""
+    """Return `x * y + z`; lanes missing in x or y are those of z, and those missing in z are 0."""
     own = [len(each._values) for each in (x, y) if isinstance(each, Lanes)]
     if not own or not isinstance(z, Lanes):
         return each(function, x, y, z)
     both, third = min(own), z._values
-    beside = np.full(max(both, len(third)), -0.0, np.float32)  # adds nothing, not even a sign
-    beside[: len(third)] = third
-    made = each(function, x, y, Lanes(beside))
-    return Lanes(np.concatenate([made._values, beside[both:]]))
+    addend = np.full(max(both, len(third)), -0.0, np.float32)  # -0.0 preserves signs
+    addend[: len(third)] = third
+    fused_lanes = each(function, x, y, Lanes(addend))
+    return Lanes(np.concatenate([fused_lanes._values, addend[both:]]))
 
 
 def each(
@@ -389,12 +393,12 @@ def each(
             columns = [_column(argument, count, dtype) for argument in arguments]
             return Lanes(quick(*columns))
         rows = zip(*(_numbers(argument, count) for argument in arguments), strict=True)
-        made = [rounded(function(*row)) if rounded else function(*row) for row in rows]
+        results = [rounded(function(*row)) if rounded else function(*row) for row in rows]
     if kind is None:
-        found = [arithmetic.kind_of(number) for number in made]
+        found = [arithmetic.kind_of(number) for number in results]
         kind = max(found, default=next(k for k, known in _DTYPES.items() if known == dtype))
     kind = Kind.F32 if kind is Kind.FLOAT else kind
-    return Lanes(np.array([arithmetic.cast(number, kind) for number in made], _DTYPES[kind]))
+    return Lanes(np.array([arithmetic.cast(number, kind) for number in results], _DTYPES[kind]))
 
 
 def _column(argument: Lanes | Number, count: int, dtype: np.dtype[Any]) -> Any:

@@ -101,11 +101,13 @@ BITS: tuple[Callable[[Any], Any], ...] = (float_bits, half_bits, float_from_bits
 
 def _each(name: str, function: Callable[[Any], Any], value: Any, *, of_ints: bool = False) -> Any:
     """Apply a function of the arithmetic to a number, or to each element of an array."""
-    asked = "an int, or an array of ints" if of_ints else "a number, or an array of numbers"
+    asked = "pass an int or an array of ints" if of_ints else "pass a number or an array of numbers"
     with np.errstate(all="ignore"):
         if isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray):
             if value.dtype.kind not in ("biu" if of_ints else "biuf"):
-                raise ElementTypeError(f"pl.{name} of an array of {value.dtype}", fix=asked)
+                raise ElementTypeError(
+                    f"pl.{name} does not take an array of {value.dtype}", fix=asked
+                )
             made = [function(number_of(each)) for each in value.reshape(-1)]
             dtype = np.float32 if of_ints else np.uint32 if name == "float_bits" else np.uint16
             return np.array(made, dtype).reshape(value.shape)
@@ -143,10 +145,10 @@ def fma(x: Any, y: Any, z: Any) -> Any:
     """
     values = [_taken(*each) for each in (("x", x), ("y", y), ("z", z))]
     if any(isinstance(each, lanes.Lanes) for each in values):
-        values = [lanes.beside_lanes("pl.fma", each) for each in values]
+        values = [lanes.operand_of_lanes("pl.fma", each) for each in values]
         kind = lanes.together("pl.fma", *values)
         if kind is not Kind.F32:
-            raise lanes.of_kind("pl.fma", kind, "x * y + z, which is exact")
+            raise lanes.of_kind("pl.fma", kind, "use x * y + z, which is exact for ints")
         return lanes.fused(arithmetic.fma, *values)
     arrays = [each for each in values if isinstance(each, np.ndarray)]
     with np.errstate(all="ignore"):
@@ -161,30 +163,32 @@ def fma(x: Any, y: Any, z: Any) -> Any:
 
 
 def _taken(name: str, value: Any) -> Any:
-    """Return lanes, an array or a number of the arithmetic, or refuse it."""
+    """Return lanes, an array or a number of the arithmetic; reject other values."""
     if isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray):
         return value.astype(np.float32) if value.dtype == np.float16 else value
     number = value if isinstance(value, lanes.Lanes) else number_of(value)
     if number is None:
-        raise no_number(f"pl.fma: {name}", value, "a number, lanes of float32, or a NumPy array")
+        raise no_number(
+            f"pl.fma: {name}", value, "pass a number, lanes of float32, or a NumPy array"
+        )
     return number
 
 
 def _kind_of(arrays: list[npt.NDArray[Any]]) -> Kind:
-    """Return the kind of numbers that arrays have, or refuse them."""
+    """Return the kind of numbers that arrays have, or reject them."""
     types = {each.dtype for each in arrays}
     if types not in ({np.dtype(np.float32)}, {np.dtype(np.float64)}):
         raise ElementTypeError(
-            f"pl.fma of arrays of {' and '.join(sorted(map(str, types)))}",
-            found="arrays are all float32 or all float64; float16 counts as float32",
-            fix="x.astype(np.float32)",
+            f"pl.fma does not take arrays of {' and '.join(sorted(map(str, types)))}",
+            found="arrays must be all float32 or all float64; float16 counts as float32",
+            fix="convert them with x.astype(np.float32)",
         )
     try:
         np.broadcast_shapes(*(each.shape for each in arrays))
     except ValueError:
         raise TensorCreationError(
-            f"pl.fma of arrays of shapes {' and '.join(str(each.shape) for each in arrays)}",
+            f"pl.fma: shapes {' and '.join(str(each.shape) for each in arrays)} do not match",
             found="they do not broadcast",
-            fix="arrays of one shape",
+            fix="pass arrays of one shape",
         ) from None
     return Kind.F32 if types == {np.dtype(np.float32)} else Kind.FLOAT

@@ -1,9 +1,9 @@
 """The source text of a `compute` method, parsed with the file's own line numbers.
 
-Both forms are made from the text.  Code in files, notebook cells, `python -c` and a terminal's
-prompt has one; a string passed to `exec` has none, and the result is None.  The text is also
+Both forms are created from the text.  Code in files, notebook cells, `python -c` and at a prompt
+has source text; a string passed to `exec` does not, and the result is None.  The text is also
 compared with the function that actually runs, since a file may have been edited after its import:
-text that compiles to different byte code counts as missing.
+text that compiles to different byte code is treated as missing.
 
 A method is indented, so it is parsed inside a one-line class statement; every line and
 column number is then the file's own::
@@ -11,8 +11,6 @@ column number is then the file's own::
     line 6     class C:                 <- poplite's, in place of the line above
     line 7         def compute(self):   <- the user's
     line 8             ...
-
-
 """
 
 from __future__ import annotations
@@ -41,10 +39,10 @@ _COMMAND = "<string>"
 """File name of code that comes from `python -c`, and of most code that `exec` runs."""
 
 _PROMPTS = ("<stdin>", "<console>")
-"""File names of code that is typed at a prompt that keeps no text, or piped in."""
+"""File name of code that is piped in, or typed at a prompt that does not store it."""
 
 _SENT = "<dynamic-code>"
-"""File name of code that cloudpickle brought from another process."""
+"""File name of code that cloudpickle transferred from another process."""
 
 FUTURE_FLAGS: int = functools.reduce(
     operator.or_,
@@ -54,7 +52,7 @@ DEEPEST = 200
 """Maximum depth of a syntax tree, since Python's own `ast` and `copy` are recursive."""
 
 TOO_DEEP = f"text nested more than {DEEPEST} levels deep"
-SHALLOWER = "give parts of an expression names, add up in a loop; branch in several steps"
+SHALLOWER = "assign parts of an expression to locals, use loops for sums, and split branches"
 
 _JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
 
@@ -66,7 +64,7 @@ class SourceText:
     Attributes:
         tree: its definition, with the line and column numbers of the file.
         code: the byte code with which the text was compared.
-        defaults: the defaults of its parameters at that moment.
+        defaults: the defaults of its parameters when the text was read.
     """
 
     function: FunctionType
@@ -88,17 +86,17 @@ class SourceText:
         return self.lines[number - self.code.co_firstlineno].strip()
 
     def segment(self, node: ast.AST) -> str:
-        """Return the text of an expression as it was written, in one line."""
+        """Return the source text of an expression, in one line."""
         before = "\n" * (self.code.co_firstlineno - 1)
         written = ast.get_source_segment(before + "".join(self.lines), node)
         return " ".join((written or ast.unparse(node)).split())
 
 
 def read(function: FunctionType) -> SourceText | None:
-    """Parse the text of a function made by a `def` statement.
+    """Parse the text of a function that a `def` statement defines.
 
-    None if there is no text, or only that of a different function.  Raises `VertexCompileError` for
-    text that Python's parser can read only when it compiles the module.
+    Returns None if there is no text, or only that of a different function.  Raises
+    `VertexCompileError` for text that Python's parser can read only when it compiles the module.
 
     >>> text = read(read)
     >>> text.tree.name, text.line(text.tree.lineno)
@@ -141,8 +139,8 @@ def _texts(code: CodeType) -> Iterator[list[str]]:
 def _lines_of(code: CodeType) -> Iterator[list[str]]:
     """Yield the lines from the first to the last with byte code, if no others can be part of it.
 
-    `inspect` finds the end by tokenising the text in Python, which would take a quarter of the time
-    of checking a class.
+    `inspect` finds the end by tokenising the text in Python, which takes a quarter of the time of
+    checking a class.
     """
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename)
@@ -163,7 +161,7 @@ def _indent(line: str) -> int:
 def _typed_texts() -> Iterator[list[str]]:
     """Yield functions that were typed at a prompt, the last one first.
 
-    A prompt before Python 3.13 keeps no text; but `readline`, if it is loaded, keeps a history.
+    A prompt before Python 3.13 does not store text, but `readline`, if it is loaded, has a history.
     """
     readline = sys.modules.get("readline")
     if readline is None:
@@ -177,23 +175,23 @@ def _typed_texts() -> Iterator[list[str]]:
 
 
 def why_no_text(function: FunctionType) -> tuple[str, str]:
-    """Return what was found, and what to try, after `read` returned None.
+    """Return the reason why `read` returned None, and the fix.
 
     >>> exec("def f(): pass")
     >>> why_no_text(f)
-    ('it was made from a string', 'put it into a file or a notebook cell')
+    ('it was created from a string', 'put it into a file or a notebook cell')
     """
     file = function.__code__.co_filename
     if file in _PROMPTS:
-        found = "Python keeps no text of what is typed at this prompt, or piped into it"
+        found = "Python does not store text that is typed at this prompt, or piped into it"
         return found, "put it into a file, a notebook cell, or python -c"
     if file == _SENT:
-        found = "it is of a script or a notebook, and was sent to this process without its text"
+        found = "a script or a notebook sent it to this process without its text"
         return found, "put it into a module that both processes import"
     if file.startswith("<"):
-        return "it was made from a string", "put it into a file or a notebook cell"
+        return "it was created from a string", "put it into a file or a notebook cell"
     if not linecache.getlines(file, function.__globals__):
-        return f"'{file}' is not there, only its byte code", "keep the .py file beside the program"
+        return f"'{file}' does not exist, only its byte code", "store the .py file with the program"
     return f"'{file}' changed since it was imported", "run the program again"
 
 
@@ -247,7 +245,7 @@ def _is_text_of(module: ast.Module, tree: ast.FunctionDef, code: CodeType) -> bo
 
 
 def with_free_names(module: ast.Module, names: tuple[str, ...]) -> ast.Module:
-    """Wrap a function's definition in a function that owns its free variables.
+    """Wrap a function's definition in a function that has its free variables.
 
     `names` are the `co_freevars` of its byte code.
     """
@@ -268,8 +266,8 @@ def nested(code: CodeType) -> list[CodeType]:
 def _fingerprint(code: CodeType) -> tuple[object, ...]:
     """Return the operations of a function, independent of the module around it.
 
-    Python calls a function of an imported module with other instructions than a method, so offsets
-    differ; a jump is identified by the number of the instruction that is its target.
+    Python calls a function of an imported module with different instructions from a method, so
+    offsets differ; a jump is identified by the number of its target instruction.
     """
     kept = [
         step
@@ -315,5 +313,5 @@ def copied(tree: N, copies: dict[int, Any] | None = None) -> N:
             parts = value if isinstance(value, list) else [value]
             new = [copies[id(part)] if isinstance(part, ast.AST) else part for part in parts]
             setattr(copies[id(node)], name, new if isinstance(value, list) else new[0])
-    made: N = copies[id(tree)]
-    return made
+    copy: N = copies[id(tree)]
+    return copy

@@ -381,7 +381,7 @@ def test_copies_by_region_are_refused_where_a_clone_would_have_a_new_order(
         offset = graph.variables[-1].storage.base - graph.variables[-2].storage.base
         assert (addresses(kept.view) + offset == addresses(same.view)).all()
         return
-    with pytest.raises(pl.TensorCreationError, match=f"but {method.name} makes a new order"):
+    with pytest.raises(pl.TensorCreationError, match=f"but {method.name} creates a new order"):
         graph.clone_n(t.tensor, 2, method=method, duplication=BY_TILE)
     assert len(graph.variables) == before
 

@@ -357,7 +357,7 @@ REFUSED = [
     (pl.TensorIndexError, "dim='first' is not a dimension"),
     (pl.ElementTypeError, "'long' is LONGLONG"),
     (pl.ElementTypeError, "float is not a tensor"),
-    (pl.ControlProgramError, "outside its graph's steps"),
+    (pl.ControlProgramError, "called outside its graph's steps"),
     (pl.TensorCreationError, r"values have shape \(4,\), but keys have \(2, 6\)"),
     (pl.TensorCreationError, r"indices have shape \(3, 3\), but 'x' has \(2, 6\)"),
     (pl.ElementTypeError, "'x' is FLOAT"),

@@ -657,17 +657,17 @@ REFUSED: dict[str, tuple[Callable[[Bench], object], type[Exception], str]] = {
     "twice": (
         lambda b: popops.zero(b.graph, b.x, [[(0, 3)], [(2, 4)]], b.cs),
         pl.InvalidTileMapping,
-        "popops.zero: element 2 is given to tile 0 and to tile 1",
+        "popops.zero: element 2 is mapped to tile 0 and to tile 1",
     ),
     "no tile": (
         lambda b: popops.fill(b.graph, b.x, any_of(b.cs), 1),
         pl.ControlProgramError,
-        "compute set 'cs' in place of a sequence",
+        "compute set 'cs' is not a sequence",
     ),
     "other functions": (
         lambda b: popops.add(b.graph, b.x, b.x, b.cs),
         pl.ControlProgramError,
-        "compute set 'cs' in place of a sequence",
+        "compute set 'cs' is not a sequence",
     ),
 }
 
@@ -698,4 +698,4 @@ def test_steps_that_are_no_vertices_have_no_place_in_compute_sets() -> None:
     x = bench.x.reshape((1, 1, 8))
     with pytest.raises(pl.ControlProgramError, match="compute sets needs <Copy") as caught:
         ops.convolution(x, x[:, :, :3], program=ComputeSetList([bench.cs]))
-    assert caught.value.fix == "the form with a program, which takes all steps"
+    assert caught.value.fix == "pass a program, which takes all steps"

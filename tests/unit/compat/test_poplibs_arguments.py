@@ -310,7 +310,7 @@ def test_an_error_shows_what_was_written() -> None:
     for name, *given in (("fill", 1), ("scaledSubtractFrom", 3)):
         with pytest.raises(pl.ElementTypeError) as caught:
             vars(popops)[name](world.graph, world.a, *given)
-        assert caught.value.found.startswith("given <Graph ")
+        assert caught.value.found.startswith("arguments: <Graph ")
         assert caught.value.found.endswith(f">, {given[0]}")
 
 
@@ -342,8 +342,8 @@ MISFITS: dict[str, tuple[Any, str, str]] = {
     ),
     "no truth value": (
         lambda w: poputil.mapTensorLinearlyWithOffset(w.graph, w.a, 1, "yes"),
-        "poputil.mapTensorLinearlyWithOffset: ascendingOrder is 'yes', not true or false",
-        "True or False",
+        "poputil.mapTensorLinearlyWithOffset: ascendingOrder is 'yes', not True or False",
+        "pass True or False",
     ),
     "no element type": (
         lambda w: popops.reduce(w.graph, w.a, 3, [0], ADD, w.prog),
@@ -389,8 +389,8 @@ MISFITS: dict[str, tuple[Any, str, str]] = {
     ),
     "twice": (
         lambda w: popops.reduce(w.graph, w.a, pl.INT, [1], ADD, w.prog, output_type=pl.FLOAT),
-        "popops.reduce: output_type in order, INT, and by name",
-        "give it once",
+        "popops.reduce: output_type is passed by position, INT, and by name",
+        "pass it once",
     ),
 }
 

@@ -227,7 +227,7 @@ def test_linear_mappings_begin_elsewhere_and_may_fall() -> None:
     assert graph.tile_mapping(x) == [[(2, 4)], [(0, 2)], [], [(6, 8)], [(4, 6)]]
     poputil.mapTensorLinearlyWithOffset(graph, x, 4, False)
     assert graph.tile_mapping(x) == [[(0, 8)], [], [], [], []]
-    with pytest.raises(pl.ElementTypeError, match="Order is 2, not true or false"):
+    with pytest.raises(pl.ElementTypeError, match="Order is 2, not True or False"):
         poputil.mapTensorLinearlyWithOffset(graph, x, 3, True, 2, 2)
 
 

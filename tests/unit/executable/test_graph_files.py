@@ -558,8 +558,8 @@ def test_changed_files_are_refused_or_graphs(seed: int) -> None:
 
 
 DAMAGE: dict[str, Damage] = {
-    "it has format 1, and this poplite reads 2": lambda m: m.update(format=1),
-    "it does not say that it is a poplite graph": lambda m: m.update(kind="x"),
+    "it has format 1, but this version of poplite reads 2": lambda m: m.update(format=1),
+    "its header is not that of a poplite graph": lambda m: m.update(kind="x"),
     "its graph has missing or unknown parts": lambda m: m["graph"].pop("streams"),
     "classes: None is not a valid list": lambda m: m.pop("classes"),
     "two variables have the name 'x'": lambda m: m["graph"]["variables"][1].update(name="x"),
@@ -660,17 +660,17 @@ def test_files_that_hold_no_graph(tmp_path: Path) -> None:
         pl.Graph.load(tmp_path / "nothing")
     with pytest.raises(pl.ElementTypeError, match="3 is not a path"):
         pl.Graph.load(3)  # type: ignore[arg-type]
-    with pytest.raises(pl.FileLoadError, match="the stream holds no graph"):
+    with pytest.raises(pl.FileLoadError, match="the stream contains no graph"):
         pl.Graph.deserialize(io.StringIO("{}"))
-    with pytest.raises(pl.FileLoadError, match=r"(?s)holds no graph.*the text is not JSON"):
+    with pytest.raises(pl.FileLoadError, match=r"(?s)contains no graph.*the text is not JSON"):
         pl.Graph.deserialize(io.StringIO("[" * 10_000))
     graph = pl.Graph()
     x = graph.add_variable(pl.INT, (3,), "x", mapping=0)
     pl.compile_graph(graph, pl.WriteUndef(x)).save(tmp_path / "executable")
-    with pytest.raises(pl.FileLoadError, match="does not say that it is a poplite graph"):
+    with pytest.raises(pl.FileLoadError, match="header is not that of a poplite graph"):
         pl.Graph.load(tmp_path / "executable")
     graph.save(tmp_path / "graph")
-    with pytest.raises(pl.FileLoadError, match="does not say that it is a poplite executable"):
+    with pytest.raises(pl.FileLoadError, match="header is not that of a poplite executable"):
         pl.Executable.load(tmp_path / "graph")
 
 

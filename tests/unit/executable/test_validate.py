@@ -105,7 +105,7 @@ DAMAGE: list[tuple[Damage, str]] = [
     (lambda e: e.update(costs=[]), "it has costs for 0 of 4 steps"),
     (lambda e: e.update(memory=None), "there are costs, but no memory"),
     (lambda e: e.update(action_costs=[]), "it has costs for 0 of 1 actions"),
-    (lambda e: e["target"].update(workers=1 << 26), "8 tiles of 67,108,864 workers"),
+    (lambda e: e["target"].update(workers=1 << 26), "8 tiles with 67,108,864 workers"),
     (lambda e: phase(e).update(sync=-1), r"before\[1\].sync: -1 is not a valid cost"),
     (
         lambda e: phase(e)["causes"][0].update(bytes=-1),
@@ -193,7 +193,10 @@ DAMAGE: list[tuple[Damage, str]] = [
     (lambda e: e["memory"]["held"][0].update(steps=[[1, 1], [0, 0]]), "Held.steps cannot be"),
     (lambda e: e["memory"]["held"][0].update(shape=[1 << 31] * 2), "Held.shape cannot be"),
     (lambda e: e["memory"]["held"][0].update(element_type="FLOTA"), "Held.element_type cannot be"),
-    (lambda e: e["memory"]["held"][0].update(at=99), r"held\[0\].at: 99 is the number of no line"),
+    (
+        lambda e: e["memory"]["held"][0].update(at=99),
+        r"held\[0\].at: 99 is not the number of a line",
+    ),
     (lambda e: e["memory"]["steps"][1].update(tile=8), "MemoryStep.tile cannot be 8"),
     (lambda e: e["memory"]["steps"][1].update(number=-1), "-1 is not a valid cost"),
     (lambda e: e["memory"]["steps"][1].update(number=5), "MemoryStep.number cannot be 5"),

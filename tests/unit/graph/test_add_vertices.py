@@ -314,7 +314,9 @@ class TestRefused:
             def compute(self) -> None:
                 pass
 
-        assert "Still: nothing tells how many" in self.refused(graph, cs, Still, k=3)
+        assert "Still: the number of vertices to add is not known" in self.refused(
+            graph, cs, Still, k=3
+        )
         with pytest.raises(pl.GraphConnectionError, match=r"tile=np.full\(n, tile\)"):
             graph.add_vertices(cs, Still, tile=0, k=3)
 
@@ -322,18 +324,18 @@ class TestRefused:
         self, graph: pl.Graph, cs: pl.ComputeSet, x: pl.Tensor, z: pl.Tensor
     ) -> None:
         text = self.refused(graph, cs, x=x, z=z)
-        assert "Add: field 'y' is left out, but add_vertices needs all fields" in text
+        assert "Add: field 'y' is missing, but add_vertices needs all fields" in text
         assert "declared y: Input[FLOAT]; given: x, z" in text
         assert "'Add' has no field 'w'" in self.refused(graph, cs, x=x, y=x, z=z, w=1)
-        assert "no field can be called so" in self.refused(graph, cs, x=x, y=x, z=z, name="a")
+        assert "which is not a valid field name" in self.refused(graph, cs, x=x, y=x, z=z, name="a")
         cells = variable(graph, pl.INT, 2, 2)
         text = self.refused(graph, cs, Share, x=cells, num_workers=3)
         assert "'num_workers'" in text
 
     def test_shapes(self, graph: pl.Graph, cs: pl.ComputeSet, x: pl.Tensor, z: pl.Tensor) -> None:
         text = self.refused(graph, cs, x=x.reshape((5, 1)), y=x, z=z)
-        assert "field 'x' of n vertices needs shape (n,), but 'x' has shape (5, 1)" in text
-        assert text.endswith("try: one element for each vertex, such as t.flatten()")
+        assert "for n vertices, field 'x' needs shape (n,), but 'x' has shape (5, 1)" in text
+        assert text.endswith("try: pass one element for each vertex, such as t.flatten()")
         state = {"count": 1, "factors": [[1.0]] * 5}
         text = self.refused(graph, cs, Scale, x=x, y=z, **state)
         assert "needs shape (n, length), but 'x' has shape (5,)" in text
@@ -341,9 +343,11 @@ class TestRefused:
         assert "needs shape (n,), but an array of shape (5, 2) is given" in text
         matrix = x.reshape((5, 1))
         text = self.refused(graph, cs, Scale, x=matrix, y=matrix, count=1, factors=[1.0, 2.0])
-        assert "field 'factors' of n vertices needs shape (n, length)" in text
+        assert "for n vertices, field 'factors' needs shape (n, length)" in text
         text = self.refused(graph, cs, Scale, x=matrix, y=matrix, count=[[1]], factors=[[1]] * 5)
-        assert "field 'count' of n vertices needs shape (n,), but an array of shape (1, 1)" in text
+        assert (
+            "for n vertices, field 'count' needs shape (n,), but an array of shape (1, 1)" in text
+        )
 
     @pytest.mark.parametrize(
         ("shape", "remedy", "reshaped"),
@@ -373,12 +377,13 @@ class TestRefused:
         state = {"count": 1, "factors": [[1.0]] * 2}
         text = self.refused(graph, cs, Scale, x=one, y=y, **state)
         assert text.endswith(
-            "try: a row for each vertex; of one for all, t.reshape((1, 1)).broadcast(n, 0)"
+            "try: pass a row for each vertex; repeat one for all with "
+            "t.reshape((1, 1)).broadcast(n, 0)"
         )
         x = one.reshape((1, 1)).broadcast(2, 0)
         graph.add_vertices(graph.add_compute_set("other"), Scale, tile=[0, 0], x=x, y=y, **state)
         text = self.refused(graph, cs, Scale, x=x, y=one, **state)
-        assert text.endswith("try: a row for each vertex, of a tensor with more elements")
+        assert text.endswith("try: pass a tensor with more elements: a row for each vertex")
 
     def test_types_and_graphs(
         self, graph: pl.Graph, cs: pl.ComputeSet, x: pl.Tensor, z: pl.Tensor
@@ -386,13 +391,13 @@ class TestRefused:
         whole = variable(graph, pl.INT, 5, name="whole")
         text = self.refused(graph, cs, tile=3, x=whole, y=x, z=z)
         assert "vertex 0 of 'Add' on tile 3: field 'x' needs FLOAT, but 'whole' is INT" in text
-        assert "the same of vertices 1, 2, 3, 4 of 'Add'\n" in text
+        assert "the same problem: vertices 1, 2, 3, 4 of 'Add'\n" in text
         foreign = pl.Graph().add_variable(pl.FLOAT, (5,), "foreign")
         assert "'foreign' belongs to another graph" in self.refused(graph, cs, x=foreign, y=x, z=z)
         mixed = [x[0], x[1], whole[2], x[3], whole[4]]
         text = self.refused(graph, cs, x=mixed, y=x, z=z)
         assert "ElementTypeError: vertex 2 of 'Add' on tile 0: field 'x' needs FLOAT" in text
-        assert "the same of vertex 4 of 'Add'\n" in text
+        assert "the same problem: vertex 4 of 'Add'\n" in text
         assert "'x' is given a str, not" not in self.refused(graph, cs, x="t", y=x, z=z)
         assert "is given an ndarray" not in self.refused(graph, cs, x=x, y=x, z=np.zeros(5))
         text = self.refused(graph, cs, x=x, y=x, z=np.zeros(5))
@@ -408,7 +413,7 @@ class TestRefused:
             "vertex 1 of 'Add' on tile 0: field 'z' needs exactly 1 element, but 'z' has rank 1"
             in text
         )
-        assert "the same of vertex 3 of 'Add'\n" in text
+        assert "the same problem: vertex 3 of 'Add'\n" in text
 
     def test_numbers_out_of_range_name_their_vertex(
         self, graph: pl.Graph, cs: pl.ComputeSet, x: pl.Tensor, z: pl.Tensor
@@ -418,7 +423,7 @@ class TestRefused:
             "SizeOverflowError: vertex 2 of 'Add' on tile 0: field 'y': 1e+300 does not fit FLOAT"
             in text
         )
-        assert "the same of vertex 4 of 'Add'\n" in text
+        assert "the same problem: vertex 4 of 'Add'\n" in text
         matrix, given = x.reshape((5, 1)), {"y": z.reshape((5, 1)), "factors": [[1.0]] * 5}
         text = self.refused(graph, cs, Scale, x=matrix, count=[1, 2, 3, 4, 99_999], **given)
         assert "vertex 4 of 'Scale' on tile 0: field 'count': 99999 does not fit SHORT" in text
@@ -429,7 +434,7 @@ class TestRefused:
         given = {"x": x, "y": x, "z": z}
         text = self.refused(graph, cs, tile=[0, 1, 4, 2, -1], **given)
         assert "InvalidTileMapping: vertex 2 of 'Add': tile 4, but the graph has 4 tiles" in text
-        assert "the same of vertex 4 of 'Add'\n" in text
+        assert "the same problem: vertex 4 of 'Add'\n" in text
         assert "vertices 0 to 4 of 'Add': tile 9, but the graph has 4" in self.refused(
             graph, cs, tile=9, **given
         )
@@ -440,7 +445,7 @@ class TestRefused:
         for tile in (3, [3, 0, 0, 0, 0]):  # named though not everything is known yet
             text = self.refused(graph, cs, tile=tile, x=x, y=x, z=5)
             assert "vertex 0 of 'Add' on tile 3: field 'z' is given 5, not a tensor" in text
-        assert "Add: add_vertices is given no tile" in self.refused(graph, cs, tile=None, **given)
+        assert "Add: add_vertices needs tile=" in self.refused(graph, cs, tile=None, **given)
 
     def test_constants_are_not_written(
         self, graph: pl.Graph, cs: pl.ComputeSet, x: pl.Tensor
@@ -451,7 +456,7 @@ class TestRefused:
         part = pl.concat(variable(graph, pl.FLOAT, 3), zeros)
         text = self.refused(graph, cs, x=x, y=x, z=part)
         assert "vertex 3 of 'Add' on tile 0: field 'z' writes 'zeros'" in text
-        assert "the same of vertex 4 of 'Add'\n" in text
+        assert "the same problem: vertex 4 of 'Add'\n" in text
 
     def test_elements_are_not_written_twice_by_one_vertex(
         self, graph: pl.Graph, cs: pl.ComputeSet
@@ -462,18 +467,18 @@ class TestRefused:
         more = cells.slices([(9, 10), (19, 20), (23, 30), (39, 40)])
         text = self.refused(graph, cs, Fill, rows=rows, more=more)
         assert "vertex 1 of 'Fill' on tile 0: fields 'rows[0]' and 'rows[1]' both write" in text
-        assert "the same of vertices 2, 3 of 'Fill'\n" in text
+        assert "the same problem: vertices 2, 3 of 'Fill'\n" in text
         wrong = pl.concat(cells[:4], cells[:4]).sub_sample(2, 0).reshape((1, 4))
         text = self.refused(graph, cs, Share, x=wrong)
         assert (
             "vertex 0 of 'Share' on tile 0: field 'x' writes 'cells', which "
-            "holds some elements more" in text
+            "contains some elements more" in text
         )
 
     def test_templates(self, graph: pl.Graph, cs: pl.ComputeSet, x: pl.Tensor) -> None:
         whole = variable(graph, pl.INT, 5, name="whole")
         text = self.refused(graph, cs, Double, x=x, y=whole)
-        assert "fields 'x' and 'y' are both of T, but 'x' is FLOAT and 'whole' is INT" in text
+        assert "fields 'x' and 'y' both have type T, but 'x' is FLOAT and 'whole' is INT" in text
 
     def test_metadata_that_is_not_alike(self, graph: pl.Graph, cs: pl.ComputeSet) -> None:
         one, other = (
@@ -490,7 +495,7 @@ class TestRefused:
             "vertex 1 of 'QuarterRows' on tile 0: field 'rows': 'one' has QuarterMetadata('F143', "
             in text
         )
-        assert "the same of vertex 3 of 'QuarterRows'\n" in text
+        assert "the same problem: vertex 3 of 'QuarterRows'\n" in text
 
     def test_other_compute_sets_and_classes(self, graph: pl.Graph, x: pl.Tensor) -> None:
         other = pl.Graph().add_compute_set("other")
@@ -529,9 +534,11 @@ class TestBlock:
         assert block[2] in cs.vertices
         assert cs.vertices[-6] is cs.vertices[0]
         for key in (6, -7):
-            with pytest.raises(pl.TensorIndexError, match=rf"vertex {key} of 6"):
+            with pytest.raises(
+                pl.TensorIndexError, match=rf"vertex {key} does not exist; there are 6"
+            ):
                 cs.vertices[key]
-        with pytest.raises(pl.TensorIndexError, match="vertex 5 of 5"):
+        with pytest.raises(pl.TensorIndexError, match="vertex 5 does not exist; there are 5"):
             block[5]
 
     def test_it_counts_in_the_graph(

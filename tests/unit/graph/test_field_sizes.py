@@ -176,9 +176,9 @@ def test_conflicting_sizes_name_both(scene: Scene) -> None:
     with pytest.raises(pl.GraphConnectionError, match="'weights' is given 3 values, but has size "):
         graph.set_initial_value(vertex["weights"], [1, 2, 3])
     full = scene.vertex(rows=[x, x[:1]], weights=[1, 2, 3])
-    with pytest.raises(pl.GraphConnectionError, match="'rows' is given size 5, but holds 2 "):
+    with pytest.raises(pl.GraphConnectionError, match="'rows' is given size 5, but contains 2 "):
         graph.set_field_size(full["rows"], 5)
-    with pytest.raises(pl.GraphConnectionError, match="'weights' is given size 2, but holds 3 "):
+    with pytest.raises(pl.GraphConnectionError, match="'weights' is given size 2, but contains 3 "):
         graph.set_field_size(full["weights"], 2)
     late = scene.vertex()
     graph.connect(late["rows"][3], x)
@@ -366,9 +366,8 @@ def test_more_rows_than_are_listed_are_refused_by_name() -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     x = graph.add_variable(pl.FLOAT, (1, 3), "x", mapping=0)
     told = (
-        r"vertex 0 of 'Rows' on tile 0: field 'rows' is given 134,217,729 rows; at "
-        r"most 134,217,728 are edges "
-        "of one vertex"
+        r"vertex 0 of 'Rows' on tile 0: field 'rows' is given 134,217,729 rows; a "
+        r"vertex has at most 134,217,728 edges"
     )
     with pytest.raises(pl.SizeOverflowError, match=told):
         edges_of(graph, x.broadcast(MOST_RUNS + 1, 0))

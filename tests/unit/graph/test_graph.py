@@ -72,7 +72,9 @@ class TestVariables:
             ElementTypeError, match=r"(?s)^'x': complex128 .*test_graph.py.*one of FLOAT"
         ):
             graph.add_variable(np.complex128, (2,), "x")
-        with pytest.raises(ElementTypeError, match=r"(?s)^'x': 'float23' .*given 'float23'"):
+        with pytest.raises(
+            ElementTypeError, match=r"(?s)^'x': 'float23' .*element type is 'float23'"
+        ):
             graph.add_variable("float23", (2,), "x")
 
     def test_swapped_arguments(self, graph: Graph) -> None:
@@ -84,12 +86,12 @@ class TestVariables:
             graph.add_variable("x", FLOAT, (4,))  # type: ignore[arg-type]
 
     def test_names_are_text(self, graph: Graph) -> None:
-        message = "(?s)name of a variable is text, but 3 .*mapping="
+        message = "(?s)name of a variable must be a string, not 3 .*mapping="
         with pytest.raises(TensorCreationError, match=message):
             graph.add_variable(FLOAT, (4,), 3)  # type: ignore[arg-type]
         with pytest.raises(TensorCreationError, match=message):
             graph.add_constant(FLOAT, (4,), 1, 3)  # type: ignore[arg-type]
-        with pytest.raises(TensorCreationError, match="name of a compute set is text, but 3 is"):
+        with pytest.raises(TensorCreationError, match="compute set must be a string, not 3"):
             graph.add_compute_set(3)  # type: ignore[arg-type]
         assert graph.variables == ()
         assert graph.compute_sets == ()
@@ -114,7 +116,7 @@ class TestVariables:
     def test_storage_of_another_graph(self, graph: Graph) -> None:
         other = Graph()
         other.add_variable(INT, (2,))
-        with pytest.raises(GraphConnectionError, match="is not of <Graph 4 tiles"):
+        with pytest.raises(GraphConnectionError, match="does not belong to <Graph 4 tiles"):
             graph.variable_of(other.variables[0].storage)
 
 
@@ -145,7 +147,7 @@ class TestNames:
     @pytest.mark.parametrize("name", ["", None, 3])
     def test_scopes_need_a_name(self, graph: Graph, name: object) -> None:
         with pytest.raises(
-            TensorCreationError, match="is not a valid name of a scope.*test_graph.py"
+            TensorCreationError, match="is not a valid name for a scope.*test_graph.py"
         ):
             graph.scope(name)  # type: ignore[arg-type]
 
@@ -198,7 +200,7 @@ class TestInitialValues:
         x = graph.add_variable(INT, (1,), "x")
         with pytest.raises(
             GraphConnectionError,
-            match=r"(?s)'x.*holds some elements more than once.*elements 'x'\[0\] occur more",
+            match=r"(?s)'x.*contains some elements more than once.*elements 'x'\[0\] occur more",
         ):
             graph.set_initial_value(x.broadcast(2, 0), 2)
 
@@ -356,7 +358,7 @@ class TestTileMapping:
     def test_what_is_no_tensor_or_vertex(self, graph: Graph) -> None:
         cs, x = graph.add_compute_set("step"), graph.add_variable(FLOAT, (4,), "x")
         with pytest.raises(
-            ElementTypeError, match=r"(?s)int is not a tensor.*given 1.*set_tile_mapping\(tensor, t"
+            ElementTypeError, match=r"(?s)int is not a tensor.*it is 1.*set_tile_mapping\(tensor, t"
         ):
             graph.set_tile_mapping(1, x)  # type: ignore[arg-type]
         with pytest.raises(
@@ -365,7 +367,7 @@ class TestTileMapping:
             graph.set_tile_mapping(cs, 1)  # type: ignore[arg-type]
         with pytest.raises(ElementTypeError, match="set_initial_value: str is not a tensor"):
             graph.set_initial_value("x", 1)  # type: ignore[arg-type]
-        with pytest.raises(ElementTypeError, match="(?s)^tile_mapping: str is not a .*given 'x'"):
+        with pytest.raises(ElementTypeError, match="(?s)^tile_mapping: str is not a .*it is 'x'"):
             graph.tile_mapping("x")  # type: ignore[arg-type]
         with pytest.raises(ElementTypeError, match="variable_tile_mapping: str is not a tensor"):
             graph.variable_tile_mapping("x")  # type: ignore[arg-type]
@@ -477,7 +479,7 @@ def test_a_name_of_several_needs_its_scopes(scoped_graph: pl.Graph) -> None:
         scoped_graph.tensor("w")
     assert caught.value.what == "graph.tensor('w'): 2 variables of the graph are called 'w'"
     assert "head/w  int32[2, 3]" in caught.value.found
-    assert caught.value.fix == "name it with its scopes: 'blocks/w'"
+    assert caught.value.fix == "pass the name with its scopes: 'blocks/w'"
 
 
 def test_an_engine_reads_and_writes_by_name(scoped_graph: pl.Graph) -> None:
@@ -593,9 +595,12 @@ def test_a_query_is_a_constant_of_a_vertex(checks: Any) -> None:
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
-    "shape": (lambda x: x.shape(3), r"^a shape that .* takes no arguments, but \(3\).*t.dim\(i\)"),
-    "number": (lambda x: x.rank(0), r"^a number that .* takes no arguments, but \(0\)"),
-    "name": (lambda x: x.name(scope=1), r"^a name that .* takes no arguments, but \(1\)"),
+    "shape": (
+        lambda x: x.shape(3),
+        r"^a call of a shape takes no arguments, but has \(3\).*t.dim\(i\)",
+    ),
+    "number": (lambda x: x.rank(0), r"^a call of a number takes no arguments, but has \(0\)"),
+    "name": (lambda x: x.name(scope=1), r"^a call of a name takes no arguments, but has \(1\)"),
     "view": (lambda x: x.view(np.int32), r"a.view\(dtype\).*t.reinterpret\(element_type\)"),
 }
 

@@ -178,7 +178,7 @@ class TestTileMapping:
         assert list(self.mapping) == [[(3, 6)], [(0, 3), (11, 15)], [], []]
         assert self.mapping[1][1] == Interval(11, 15)
         assert self.mapping[-3] == self.mapping[1]
-        with pytest.raises(IndexError, match="tile 4 of 4"):
+        with pytest.raises(IndexError, match="tile 4 does not exist; there are 4"):
             self.mapping[4]
 
     def test_counts(self) -> None:
@@ -303,7 +303,7 @@ class TestIntervalsOf:
 
     def test_an_element_given_to_two_tiles(self) -> None:
         with pytest.raises(
-            InvalidTileMapping, match="element 2 is given to tile 0 and to tile 1"
+            InvalidTileMapping, match="element 2 is mapped to tile 0 and to tile 1"
         ) as e:
             intervals_of([[(0, 3)], [(2, 5)]], 2, 5, what="'a'")
         assert e.value.found == "[0, 3) on tile 0, [2, 5) on tile 1"
@@ -502,22 +502,24 @@ def test_no_worker_has_more_cells_than_in_the_grid_of_most_tiles(
 def test_what_is_no_graph_tensor_or_pair() -> None:
     graph = Graph(Target(tiles=4))
     x = graph.add_variable("float32", (4, 4), "x")
-    with pytest.raises(ElementTypeError, match="(?s)^map_linearly: str is not a tensor.*given 'x'"):
+    with pytest.raises(ElementTypeError, match="(?s)^map_linearly: str is not a tensor.*it is 'x'"):
         map_linearly(graph, "x")  # type: ignore[arg-type]
     with pytest.raises(ElementTypeError, match="^map_blocks: 3 is not a graph"):
         map_blocks(3, x)  # type: ignore[arg-type]
-    with pytest.raises(TensorCreationError, match=r"^grid \(2,\) is not two whole numbers"):
+    with pytest.raises(TensorCreationError, match=r"^grid \(2,\) is not a pair of whole numbers"):
         map_blocks(graph, x, (2,))  # type: ignore[arg-type]
-    with pytest.raises(TensorCreationError, match=r"^grid \(2.5, 1\) is not two whole numbers"):
+    with pytest.raises(
+        TensorCreationError, match=r"^grid \(2.5, 1\) is not a pair of whole numbers"
+    ):
         map_blocks(graph, x, (2.5, 1))  # type: ignore[arg-type]
     with pytest.raises(TensorCreationError, match="'x': grain=1.5 and min_elements=1"):
         map_linearly(graph, x, grain=1.5)  # type: ignore[arg-type]
 
 
 def test_at_least_one_part() -> None:
-    with pytest.raises(TensorCreationError, match=r"cut of 10 elements into 0 parts"):
+    with pytest.raises(TensorCreationError, match=r"cut: 10 elements into 0 parts"):
         cut(1, 10, 0)
-    with pytest.raises(TensorCreationError, match="a grid over 0 tiles, but at least 1"):
+    with pytest.raises(TensorCreationError, match="near_square_grid: 0 tiles, but at least 1"):
         near_square_grid(3, 3, 0)
     with pytest.raises(TensorCreationError, match="^near_square_grid: workers is 0"):
         near_square_grid(3, 3, 1, workers=0)
@@ -581,7 +583,7 @@ def test_a_halo_that_does_not_fit() -> None:
         halo_blocks((4, 4), (1, 1), workers=0)
     with pytest.raises(TensorCreationError, match=r"a grid of 3 x 1 blocks over 2 x 2 elements"):
         halo_blocks((4, 4), (3, 1))
-    with pytest.raises(TensorCreationError, match=r"shape \(4,\) is not two whole numbers"):
+    with pytest.raises(TensorCreationError, match=r"shape \(4,\) is not a pair of whole numbers"):
         halo_blocks((4,), (1, 1))
 
 
@@ -590,9 +592,9 @@ def test_round_robin_deals_grains_out() -> None:
     x = graph.add_variable("int32", (10,), "x")
     map_round_robin(graph, x, grain=2, first=1)
     assert graph.tile_mapping(x) == [[(4, 6)], [(0, 2), (6, 8)], [(2, 4), (8, 10)]]
-    with pytest.raises(InvalidTileMapping, match="tile 3 of 3 tiles"):
+    with pytest.raises(InvalidTileMapping, match="first=3, but the graph has 3 tiles"):
         map_round_robin(graph, x, first=3)
-    with pytest.raises(TensorCreationError, match="grain=0; it is at least 1"):
+    with pytest.raises(TensorCreationError, match="grain=0; it must be at least 1"):
         map_round_robin(graph, x, grain=0)
 
 

@@ -87,17 +87,19 @@ def test_other_types_have_none(graph: pl.Graph) -> None:
     assert h.metadata is None
     assert not h.has_metadata()
     assert quarters(graph, "x").reinterpret(pl.UNSIGNED_CHAR).metadata is None
-    message = r"^'h' is of HALF and given metadata  \(.*test_metadata\.py"
+    message = r"^'h': metadata is given for HALF, but only QUARTER has it  \(.*test_metadata\.py"
     with pytest.raises(pl.TensorMetadataError, match=message):
         graph.add_variable(pl.HALF, (4,), "h", metadata=F143)
 
 
 def test_quarter_without_metadata_is_refused_and_leaves_nothing(graph: pl.Graph) -> None:
-    with pytest.raises(pl.TensorMetadataError, match="^'x' is of QUARTER and has no metadata"):
+    with pytest.raises(pl.TensorMetadataError, match="^'x': a QUARTER variable needs metadata"):
         graph.add_variable(pl.QUARTER, (4,), "x")
-    with pytest.raises(pl.TensorMetadataError, match="^'x' is of QUARTER and has no metadata"):
+    with pytest.raises(pl.TensorMetadataError, match="^'x': a QUARTER variable needs metadata"):
         graph.add_constant(pl.QUARTER, (4,), 1.0, "x")
-    with pytest.raises(pl.SizeOverflowError, match=r"^'x': 63\.0 does not fit QUARTER of Quarter"):
+    with pytest.raises(
+        pl.SizeOverflowError, match=r"^'x': 63\.0 does not fit QUARTER with Quarter"
+    ):
         graph.add_variable(pl.QUARTER, (4,), "x", metadata=F143, initial_value=63.0)
     assert graph.variables == ()
     assert quarters(graph, "x").name == "x"
@@ -146,7 +148,7 @@ def test_codes_of_another_type_have_no_metadata(graph: pl.Graph) -> None:
     message = "^reinterpret as QUARTER: 'codes' has no metadata"
     with pytest.raises(pl.TensorMetadataError, match=message) as caught:
         codes.reinterpret(pl.QUARTER)
-    assert caught.value.found.startswith("<Variable 'codes' uint8[4]> was not made of QUARTER")
+    assert caught.value.found.startswith("<Variable 'codes' uint8[4]> was not created as QUARTER")
 
 
 def test_a_constant_holds_values(graph: pl.Graph) -> None:
@@ -171,10 +173,12 @@ def test_the_host_writes_and_reads_values(graph: pl.Graph) -> None:
     assert engine.read(own) == pl.QuarterMetadata("F143").to_byte()
     assert engine.read(x).tolist() == (4 * values).tolist()
     assert engine.read(x.reinterpret(pl.UNSIGNED_CHAR)).tolist() == codes.tolist()
-    message = r"^engine.write to 'x': 248\.0 does not fit QUARTER of QuarterMetadata\('F143', scal"
+    message = (
+        r"^engine.write to 'x': 248\.0 does not fit QUARTER with QuarterMetadata\('F143', scal"
+    )
     with pytest.raises(pl.SizeOverflowError, match=message) as caught:
         engine.write(x, np.full(8, 248.0))
-    assert caught.value.found == "it holds -240 to 240, and NaN"
+    assert caught.value.found == "it ranges from -240 to 240, and NaN"
     with pytest.raises(pl.SizeOverflowError, match="engine.write to 'x': inf does not fit QUARTER"):
         engine.write(x, np.inf)
     with pytest.raises(pl.ElementTypeError, match="cannot be stored as QUARTER"):
@@ -268,7 +272,7 @@ def test_metadata_of_a_field_is_no_field_to_connect(graph: pl.Graph) -> None:
         "x: Input[Vector[QUARTER]]",
         "x.metadata: Input[QUARTER_METADATA]",
     ]
-    message = r"'x\.metadata' is connected with 'x', not by itself"
+    message = r"'x\.metadata' is connected with 'x', and cannot be connected alone"
     with pytest.raises(pl.GraphConnectionError, match=message):
         graph.connect(vertex["x.metadata"], x.metadata)
     with pytest.raises(pl.GraphConnectionError, match="field 'y' is not connected") as caught:
@@ -298,12 +302,12 @@ def test_a_number_has_no_metadata(graph: pl.Graph) -> None:
             self.x = self.value
 
     x = quarters(graph, "x", n=1)
-    with pytest.raises(pl.TensorMetadataError, match="field 'value': a value for QUARTER without"):
+    with pytest.raises(pl.TensorMetadataError, match="a value for QUARTER needs metadata"):
         graph.add_vertex(graph.add_compute_set(), Fill, tile=0, value=0.5, x=x[0])
 
 
 def test_state_of_quarter_is_refused() -> None:
-    message = r"^vertex class 'Held': field 'k' is State of QUARTER, and state has no metadata"
+    message = r"^vertex class 'Held': field 'k' is State of QUARTER, but state has no metadata"
     with pytest.raises(pl.VertexDefinitionError, match=message):
 
         class Held(pl.Vertex):

@@ -635,16 +635,18 @@ def test_chunks_stream_more_than_is_listed() -> None:
     assert (part.begin[:3].tolist(), len(part)) == ([0, 2**15, 2**16], 2**16)
     with pytest.raises(pl.SizeOverflowError, match=r"1,073,741,824 runs[\s\S]*t.region_chunks\(\)"):
         huge.var_regions()
-    with pytest.raises(pl.TensorIndexError, match="at most 0 regions, but the least is 1"):
+    with pytest.raises(pl.TensorIndexError, match="at most 0 regions, but the minimum is 1"):
         huge.region_chunks(0)
 
 
 def test_a_place_outside_a_list_is_refused_with_its_length() -> None:
     a, _ = two_variables()
     a.graph.set_tile_mapping(a, 0)
-    with pytest.raises(pl.TensorIndexError, match=r"group 1 of 1[\s\S]*from -1 to 0"):
+    with pytest.raises(
+        pl.TensorIndexError, match=r"group 1 does not exist; there are 1[\s\S]*from -1 to 0"
+    ):
         a.graph.sorted_contiguous_regions(a)[1]
-    with pytest.raises(pl.TensorIndexError, match=r"tile 1472 of 1,472"):
+    with pytest.raises(pl.TensorIndexError, match=r"tile 1472 does not exist; there are 1,472"):
         a.graph.sorted_contiguous_regions_by_tile(a)[1472]
     with pytest.raises(pl.ElementTypeError, match="int is not a tensor"):
         detect_innermost_grouping(a.graph, 5)  # type: ignore[arg-type]

@@ -51,7 +51,7 @@ REFUSED: list[tuple[Callable[[Any], object], type[PopliteError], str]] = [
     # Poplar's selections
     (lambda t: t.slice(0, 5), TensorIndexError, r"slice \[0, 5\) in dimension 0 of size 4"),
     (lambda t: t.slice(3, 2, 1), TensorIndexError, r"slice \[3, 2\) in dimension 1 of size 6"),
-    (lambda t: t.slice(-1, 2), TensorIndexError, r"begin is -1, but the least is 0"),
+    (lambda t: t.slice(-1, 2), TensorIndexError, r"begin is -1, but the minimum is 0"),
     (lambda t: t.slice(0, 2, 2), TensorIndexError, r"dimension 2 of a tensor of rank 2"),
     (lambda t: t.slice(0, 2, -3), TensorIndexError, r"dimension -3 of a tensor of rank 2"),
     (lambda t: pl.stack([t, t], 3), TensorIndexError, r"dimension 3 of a stack of rank 3"),
@@ -70,7 +70,7 @@ REFUSED: list[tuple[Callable[[Any], object], type[PopliteError], str]] = [
     (lambda t: t.index([1, 6]), TensorIndexError, r"index 6 in dimension 1 of size 6"),
     (lambda t: t.index([0, 0, 0]), TensorIndexError, r"3 indices for a tensor of rank 2"),
     (lambda t: t.index(1), TensorIndexError, r"indices is 1, not a list"),
-    (lambda t: t.sub_sample(0, 0), TensorIndexError, r"stride 0, but the least is 1"),
+    (lambda t: t.sub_sample(0, 0), TensorIndexError, r"stride 0, but the minimum is 1"),
     (lambda t: t.sub_sample(2, 5), TensorIndexError, r"dimension 5 of a tensor of rank 2"),
     (lambda t: t.dim(2), TensorIndexError, r"dimension 2 of a tensor of rank 2(.|\n)*dim 0 to 1"),
     (lambda t: t[0, 0].dim(0), TensorIndexError, r"dimension 0 of a tensor of rank 0"),
@@ -95,17 +95,17 @@ REFUSED: list[tuple[Callable[[Any], object], type[PopliteError], str]] = [
     (lambda t: t.expand([3]), TensorIndexError, r"dimension 3 of a tensor of rank 2(.|\n)*0 to 2"),
     (lambda t: t.squeeze([1]), TensorIndexError, r"dimension 1 of size 6(.|\n)*t\[:, i\]"),
     (lambda t: t.squeeze([2]), TensorIndexError, r"dimension 2 of a tensor of rank 2"),
-    (lambda t: t.broadcast(-1, 0), TensorIndexError, r"n is -1, but the least is 0"),
+    (lambda t: t.broadcast(-1, 0), TensorIndexError, r"n is -1, but the minimum is 0"),
     (lambda t: t.broadcast(2, 2), TensorIndexError, r"dimension 2 of a tensor of rank 2"),
-    (lambda t: t.upsample(-2, 0), TensorIndexError, r"scale is -2, but the least is 0"),
+    (lambda t: t.upsample(-2, 0), TensorIndexError, r"scale is -2, but the minimum is 0"),
     (
         lambda t: t.upsample(2, 0, "cubic"),
         TensorCreationError,
         r"upsample: 'cubic' is not in Upsample",
     ),
-    (lambda t: t.reinterpret(BOOL), ElementTypeError, r"FLOAT of 4 bytes as BOOL of 1"),
+    (lambda t: t.reinterpret(BOOL), ElementTypeError, r"FLOAT has 4 bytes, but BOOL has 1"),
     # Several tensors
-    (lambda t: pl.concat([]), TensorCreationError, r"concat of 0 tensors"),
+    (lambda t: pl.concat([]), TensorCreationError, r"concat needs at least one tensor"),
     (lambda t: pl.concat([t, cast("Any", 3)]), ElementTypeError, r"concat: int is not a tensor"),
     (lambda t: pl.concat([t, t[0]]), TensorCreationError, r"tensor 1 has shape \(6,\), .*\(4, 6\)"),
     (lambda t: pl.concat([t, t, t[1:]], 1), TensorCreationError, r"tensor 2 has shape \(3, 6\)"),
@@ -113,8 +113,8 @@ REFUSED: list[tuple[Callable[[Any], object], type[PopliteError], str]] = [
     (lambda t: pl.concat([t, t], 2), TensorIndexError, r"dimension 2 of a tensor of rank 2"),
     (lambda t: pl.concat([t[0, 0]]), TensorIndexError, r"dimension 0 of a tensor of rank 0"),
     (lambda t: pl.concat(t, Graph().add_variable(FLOAT, (4, 6))), TensorCreationError,
-     r"tensor 1 belongs to another graph"),
-    (lambda t: pl.append(t, t), TensorCreationError, r"rank 2 to one of rank 2(.|\n)*rank 1"),
+     r"tensor 1 does not belong to the graph of tensor 0"),
+    (lambda t: pl.append(t, t), TensorCreationError, r"cannot extend one of rank 2(.|\n)*rank 1"),
     (lambda t: pl.append(t, t[:, 0]), TensorCreationError, r"shape \(1, 4\), tensor 0 has \(4, 6"),
     (lambda t: t[:0].slices([0, 1]), TensorIndexError, r"size 0  (.|\n)*  't' has shape \(0, 6\)"),
     (lambda t: t[4:].T.slices([(0, 7)]), TensorIndexError, r"size 6  (.|\n)*  't' has shape \(6"),
@@ -130,7 +130,7 @@ REFUSED: list[tuple[Callable[[Any], object], type[PopliteError], str]] = [
     (lambda t: np.ones((4, 6)) + t, ElementTypeError, r"'\+': array(.|\n)*add_constant"),
     (lambda t: t + None, ElementTypeError, r"'\+': None is not a valid operand"),
     (lambda t: 1 in t, ElementTypeError, r"'in' a tensor"),
-    (lambda t: t.__setitem__(0, 1), ElementTypeError, r"not set(.|\n)*set_initial_value"),
+    (lambda t: t.__setitem__(0, 1), ElementTypeError, r"be assigned(.|\n)*set_initial_value"),
     (float, ElementTypeError, r"a tensor is not a float(.|\n)*ops.sqrt(.|\n)*engine.read\(t\)"),
     (int, ElementTypeError, r"a tensor is not an int"),
     (range, ElementTypeError, r"a tensor is not a whole number"),
@@ -159,7 +159,7 @@ def test_a_message_has_four_parts(t: Tensor) -> None:
     assert first.startswith("slice [2, 9) in dimension 1 of size 6  (")
     assert "test_tensor_errors.py:" in first
     assert found == "  't' has shape (4, 6)"
-    assert fix == "  try: 0 <= begin <= end <= 6; t[begin:end] clamps instead"
+    assert fix == "  try: use 0 <= begin <= end <= 6, or t[begin:end], which clamps"
 
 
 def test_errors_are_also_the_built_in_that_fits(t: Tensor) -> None:
@@ -242,7 +242,7 @@ def test_a_list_says_what_it_slices(wide: Tensor) -> None:
     [
         (np.array([[0, 2], [38, 41]]), r"slice \[38, 41\) in dimension 0 of size 40"),
         (np.array([[0, 2], [3, 1]]), r"slice \[3, 1\) in dimension 0"),
-        (np.array([[-1, 2]]), r"begin is -1, but the least is 0"),
+        (np.array([[-1, 2]]), r"begin is -1, but the minimum is 0"),
         (np.array([0, 40]), r"index 40 in dimension 0 of size 40"),
         (np.array([0.0, 1.0]), r"index is (np.float64\()?0.0\)?, not a whole number"),
         (np.array([[1, 2, 3]]), r"1 is not an interval"),
@@ -259,7 +259,9 @@ def test_bad_intervals_are_named(wide: Tensor, items: Any, message: str) -> None
 
 
 def test_an_index_outside_the_list_is_refused(wide: Tensor) -> None:
-    with pytest.raises(pl.TensorIndexError, match=r"slice 2 of 2(.|\n)*from -2 to 1"):
+    with pytest.raises(
+        pl.TensorIndexError, match=r"slice 2 does not exist; there are 2(.|\n)*from -2 to 1"
+    ):
         wide.slices([1, 2])[2]
 
 
@@ -287,7 +289,7 @@ def test_lists_of_intervals_concatenate_like_their_tensors(wide: Tensor) -> None
 def test_slices_that_do_not_fit_are_refused(wide: Tensor) -> None:
     with pytest.raises(pl.TensorCreationError, match=r"tensor 2 has shape \(3, 30\), .*\(2, 30\)"):
         pl.concat(wide.slices([(0, 2), (4, 6), (1, 4)]), 1)
-    with pytest.raises(pl.TensorCreationError, match="concat of 0 tensors"):
+    with pytest.raises(pl.TensorCreationError, match="concat needs at least one tensor"):
         pl.concat(wide.slices([]))
 
 
@@ -396,7 +398,7 @@ def test_options_of_streams_are_poplars(graph: pl.Graph) -> None:
 
 def test_bits_of_halves_are_16_bits(graph: pl.Graph) -> None:
     assert graph.addConstantHalf(pl.HALF, [0], []).shape == (0,)
-    with pytest.raises(pl.ElementTypeError, match="a constant of FLOAT"):
+    with pytest.raises(pl.ElementTypeError, match="element_type is FLOAT, but must be HALF"):
         graph.addConstantHalf(pl.FLOAT, [1], [0])
     ragged: list[Any] = [[1], [2, 3]]
     for wrong in ([1.5], [1 << 16], [-1], ragged):
@@ -429,7 +431,7 @@ def test_connections_are_a_dictionary(graph: pl.Graph) -> None:
     ):
         with pytest.raises(pl.ElementTypeError, match=match):
             graph.addVertex(cs, Idle, wrong)  # type: ignore[arg-type]
-    with pytest.raises(pl.UnknownField, match="'tile', which no vertex has"):
+    with pytest.raises(pl.UnknownField, match="'tile', not a valid field name"):
         graph.addVertex(cs, Idle, {"tile": x})
     with pytest.raises(pl.GraphConnectionError, match=r"field 'x'.*twice"):
         graph.addVertex(cs, Idle, [("x", x), ("x", 3)])
@@ -464,7 +466,7 @@ def test_a_class_can_be_named_where_no_other_has_its_name(graph: pl.Graph) -> No
 def test_streams_of_a_remote_buffer_are_not_copied(graph: pl.Graph) -> None:
     x = graph.add_variable(pl.INT, (4,), "x", mapping=0)
     buffer = graph.add_remote_buffer("table", pl.INT, 4)
-    with pytest.raises(pl.ControlProgramError, match="a part of remote buffer 'table'"):
+    with pytest.raises(pl.ControlProgramError, match="belongs to remote buffer 'table'"):
         pl.Copy(buffer.getHostToIpuStream(), x)
 
 
@@ -516,7 +518,7 @@ def test_files_of_another_kind_are_refused(graph: pl.Graph) -> None:
         lambda: pl.Executable.deserialize(io.StringIO()),  # type: ignore[arg-type]
     ]
     for call in calls:
-        with pytest.raises(pl.ElementTypeError, match=r"is not a file of (text|bytes) to"):
+        with pytest.raises(pl.ElementTypeError, match=r"is not a (text|binary) file to"):
             call()
 
 
@@ -533,7 +535,7 @@ def test_what_is_drawn_is_a_list_of_programs(graph: pl.Graph) -> None:
     ["", "[]", '{"format": "other"}', '{"format": "poplite tensors 1", "tensors": [{}]}'],
 )
 def test_other_files_are_no_tensors(graph: pl.Graph, text: str) -> None:
-    with pytest.raises(pl.FileLoadError, match="the file holds no tensors"):
+    with pytest.raises(pl.FileLoadError, match="the file contains no tensors"):
         graph.deserialize_tensors(io.StringIO(text))
 
 
@@ -554,7 +556,7 @@ def test_numbers_that_are_of_no_tensor_are_refused(graph: pl.Graph, old: str, ne
     file = io.StringIO()
     graph.serialize_tensors(file, [graph.add_variable(pl.INT, (4,), "w")])
     assert old in file.getvalue()
-    with pytest.raises(pl.FileLoadError, match="the file holds no tensors"):
+    with pytest.raises(pl.FileLoadError, match="the file contains no tensors"):
         graph.deserialize_tensors(io.StringIO(file.getvalue().replace(old, new)))
 
 
@@ -570,7 +572,7 @@ def test_a_tensor_outside_a_smaller_variable_is_refused(graph: pl.Graph) -> None
     graph.serialize_tensors(file, [graph.add_variable(pl.INT, (4,), "w")])
     other = pl.Graph()
     other.add_variable(pl.INT, (3,), "w")
-    with pytest.raises(pl.FileLoadError, match="the file holds no tensors"):
+    with pytest.raises(pl.FileLoadError, match="the file contains no tensors"):
         other.deserialize_tensors(io.StringIO(file.getvalue()))
 
 
@@ -585,7 +587,7 @@ def test_a_name_of_a_program_is_text(graph: pl.Graph) -> None:
         lambda: pl.PrintTensor("t", x, pl.PrintTensorFormat(), name),
     ]
     for make in makers:
-        with pytest.raises(pl.ControlProgramError, match="name 3 is not text"):
+        with pytest.raises(pl.ControlProgramError, match="name 3 is not a string"):
             make()
 
 

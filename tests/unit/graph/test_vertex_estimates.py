@@ -191,8 +191,7 @@ def first_line(function: Callable[..., object]) -> int:
 def test_data_are_refused(cycles: Callable[[Any, Any], object], what: str) -> None:
     error = refused(cycles)
     assert error.what == (
-        f"vertex class 'Bad': cycles reads {what}, but costs depend on lengths and whole numbers "
-        "of state only"
+        f"vertex class 'Bad': cycles reads {what}, but may depend only on lengths and integer state"
     )
     assert "len(self." in error.fix
     assert error.found.startswith("declared ")
@@ -246,7 +245,7 @@ def test_a_row_that_is_not_there_is_refused() -> None:
         def cycles(self, target: pl.Target) -> int:
             return len(self.rows[self.n])
 
-    with pytest.raises(pl.TensorIndexError, match=r"'Rows': cycles asks for row 5 of 'rows', "):
+    with pytest.raises(pl.TensorIndexError, match=r"'Rows': cycles reads row 5 of 'rows', "):
         cycles_of(Rows, words, TARGET, set())
 
 
@@ -262,8 +261,8 @@ def test_it_stores_nothing() -> None:
     ("cycles", "what"),
     [
         (12, "cycles is of type int, not a function"),
-        (lambda self: 12, "cycles(self) takes other arguments than self and target"),
-        (lambda self, where: 12, "cycles(self, where) takes other arguments than"),
+        (lambda self: 12, "cycles(self) has arguments other than self and target"),
+        (lambda self, where: 12, "cycles(self, where) has arguments other than"),
     ],
 )
 def test_a_class_is_refused_at_once(cycles: object, what: str) -> None:
@@ -453,7 +452,7 @@ def test_a_block_has_estimates_of_each(graph: pl.Graph) -> None:
         (9, None, pl.ElementTypeError, "flops=None is not a whole number"),
         (-1, 0, pl.SizeOverflowError, "cycles=-1, but at least 0 is needed"),
         (9, -2, pl.SizeOverflowError, "flops=-2, but at least 0 is needed"),
-        (2**40 + 1, 0, pl.SizeOverflowError, "cycles=1,099,511,627,777, but 1,099,"),
+        (2**40 + 1, 0, pl.SizeOverflowError, "cycles=1,099,511,627,777, but the maximum is 1,099,"),
         (pl.VertexPerfEstimate(-3), 0, pl.SizeOverflowError, "cycles=-3, but at least 0"),
     ],
 )
@@ -478,7 +477,7 @@ def test_estimators_are_checked(graph: pl.Graph) -> None:
         match="^estimator of vertex 0 of 'Estimated.*: cycles=None is not a whole",
     ):
         graph.perf_estimate(vertex)
-    with pytest.raises(pl.GraphConnectionError, match="is not a vertex of .*\n.*of another graph"):
+    with pytest.raises(pl.GraphConnectionError, match="is not a vertex of .*\n.*to another graph"):
         pl.Graph().set_perf_estimate(vertex, 1)
     with pytest.raises(pl.GraphConnectionError, match="3 is not a vertex of .*\n.*type is int"):
         graph.set_perf_estimate(3, 1)  # type: ignore[arg-type]

@@ -251,7 +251,7 @@ class IndexOfRow(pl.Vertex):
         (Formats, "a codelet cannot compute with QUARTER yet", "class Formats"),
         (Scale, "'Scale' is a template: field 'x' has no element type", "class Scale"),
         (NoText, "'NoText.cpp' must be a text; found 3", "class NoText"),
-        (OutsideDialect, "a list is not part of what compute may use", "values = [self.x]"),
+        (OutsideDialect, "a list cannot be used in compute", "values = [self.x]"),
         (EffectsInLanes, "an expression on lanes calls a helper", "self.bump()"),
         (
             IndexOfRow,

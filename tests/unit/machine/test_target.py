@@ -65,7 +65,7 @@ def test_numpy_numbers_are_taken_as_plain_ones() -> None:
 @pytest.mark.parametrize("name", COUNTS)
 @pytest.mark.parametrize("count", [0, -3])
 def test_counts_begin_at_one(name: str, count: int) -> None:
-    message = f"^Target: {name}={count} but at least 1 is needed  "
+    message = f"^Target: {name}={count}, but at least 1 is needed  "
     with pytest.raises(InvalidMachineModel, match=message) as caught:
         Target(**{name: count})  # type: ignore[arg-type]
     assert caught.value.fix == f"Target({name}=1)"
@@ -100,7 +100,7 @@ def test_counts_are_whole(name: str, value: Any, instead: int) -> None:
 @pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), "a", "1e9", 1j, 10**400])
 def test_a_clock_is_a_finite_number_above_zero(value: Any) -> None:
     shown = "about 10^400" if value == 10**400 else repr(value)
-    message = f"^Target: clock_hz={re.escape(shown)} is not a finite number above 0  "
+    message = f"^Target: clock_hz={re.escape(shown)} is not a finite number greater than 0  "
     with pytest.raises(InvalidMachineModel, match=message) as caught:
         Target(clock_hz=value)
     assert caught.value.fix == "Target(clock_hz=1330000000.0)"
@@ -185,12 +185,14 @@ def test_costs_are_by_name(costs: Any) -> None:
 
 
 def test_costs_there_are_not() -> None:
-    message = r"^Target: no constant 'sync_cycle' \(did you mean 'sync_cycles'\?\)"
+    message = r"^Target: there is no constant 'sync_cycle' \(did you mean 'sync_cycles'\?\)"
     with pytest.raises(UnknownName, match=message) as caught:
         Target(costs={"sync_cycle": 1})
     assert caught.value.at is not None
     assert Path(caught.value.at.file).name == "test_target.py"
-    with pytest.raises(InvalidMachineModel, match="'workers', which is an argument") as refused:
+    with pytest.raises(
+        InvalidMachineModel, match="'workers', which is a separate argument"
+    ) as refused:
         Target(costs={"workers": 4})
     assert refused.value.fix == "Target(workers=4)"
 
@@ -207,7 +209,7 @@ def test_vectors_and_memory_elements() -> None:
 
 @pytest.mark.parametrize("sizes", [{"tiles": 10**12}, {"tiles": 2**22 + 1}, {"ipus": 10**9}])
 def test_more_tiles_than_mappings_are_made_for_are_refused(sizes: dict[str, int]) -> None:
-    with pytest.raises(InvalidMachineModel, match=r"tiles, but the most is 4,194,304") as caught:
+    with pytest.raises(InvalidMachineModel, match=r"tiles, but the maximum is 4,194,304") as caught:
         Target(**sizes)  # type: ignore[arg-type]
     (name,) = sizes
     largest = Target(**{name: int(caught.value.fix.split("=")[1][:-1])})  # type: ignore[arg-type]
@@ -217,7 +219,9 @@ def test_more_tiles_than_mappings_are_made_for_are_refused(sizes: dict[str, int]
 
 @pytest.mark.parametrize("tiles", [1, 3, 2**22])
 def test_more_workers_than_vertices_are_shared_among_are_refused(tiles: int) -> None:
-    with pytest.raises(InvalidMachineModel, match=r"the most is 268,435,456 of all") as caught:
+    with pytest.raises(
+        InvalidMachineModel, match=r"the maximum is 268,435,456 workers on all"
+    ) as caught:
         Target(tiles=tiles, workers=2**28 // tiles + 1)
     assert caught.value.fix == f"Target(workers={2**28 // tiles})"
     assert Target(tiles=tiles, workers=2**28 // tiles).tiles == tiles

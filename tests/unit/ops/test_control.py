@@ -104,13 +104,18 @@ def test_a_block_is_no_program_while_it_is_open(graph: pl.Graph) -> None:
     with step:
         ops.assign(x, x + 1)
     pl.Repeat(2, step)
-    with pytest.raises(pl.ControlProgramError, match="comes too late: it is part"), step:
+    with (
+        pytest.raises(
+            pl.ControlProgramError, match="cannot be added to a program that is already in use"
+        ),
+        step,
+    ):
         pass
 
 
 def test_outside_of_all_blocks_both_remedies_are_named(graph: pl.Graph) -> None:
     x = scalar(graph, "x", 3)
-    message = r"outside its graph's steps(.|\n)*graph.steps\(\)(.|\n)*program="
+    message = r"called outside its graph's steps(.|\n)*graph.steps\(\)(.|\n)*program="
     with pytest.raises(pl.ControlProgramError, match=message):
         ops.map(x + 1)
     with pl.Graph().steps(), pytest.raises(pl.ControlProgramError, match=message):
@@ -135,7 +140,7 @@ def test_other_threads_have_blocks_of_their_own(graph: pl.Graph) -> None:
         thread = threading.Thread(target=look)
         thread.start()
         thread.join()
-    assert found == ["look: outside its graph's steps()"]
+    assert found == ["look: it is called outside its graph's steps()"]
 
 
 # -- loops and branches ----------------------------------------------------------------------------
@@ -326,10 +331,10 @@ def test_what_decides_is_computed_by_the_program(graph: pl.Graph) -> None:
     other = pl.Graph().add_variable(pl.INT, (), "other", mapping=0)
     with graph.steps() as step:
         for block in (ops.while_, ops.if_, ops.switch):
-            called = f"ops.{block.__name__}: True is one truth value"
+            called = f"ops.{block.__name__}: True is a Python bool"
             with pytest.raises(pl.ElementTypeError, match=called), block(True):  # type: ignore
                 pass
-            elsewhere = pytest.raises(pl.ControlProgramError, match="the open block on <Graph 2")
+            elsewhere = pytest.raises(pl.ControlProgramError, match="the open block uses <Graph 2")
             with elsewhere, block(other > 0):
                 pass
     assert step.is_empty
@@ -396,14 +401,19 @@ def test_the_block_of_a_sequence_ends_with_all_its_steps_or_none(graph: pl.Graph
     with step:
         with pytest.raises(pl.ControlProgramError, match="its block is open already"), step:
             pass
-        with pytest.raises(pl.ControlProgramError, match="used while its block is open"):
+        with pytest.raises(pl.ControlProgramError, match="cannot be used while its block is open"):
             pl.Repeat(2, step)
         with pl.Sequence() as inner:
             ops.assign(x, x + 1)
         step.add(inner)
         ops.assign(x, x * 10, program=step)
     assert values(graph, step, x) == [40]
-    with pytest.raises(pl.ControlProgramError, match="comes too late: it is part"), step:
+    with (
+        pytest.raises(
+            pl.ControlProgramError, match="cannot be added to a program that is already in use"
+        ),
+        step,
+    ):
         pass
 
 
@@ -438,7 +448,7 @@ def test_steps_of_a_loop_a_branch_or_a_function_that_run_nowhere_are_refused(
 
     with graph.steps(), pytest.raises(pl.ControlProgramError) as caught:
         record()
-    assert f"made within '{inside}', and its steps are not part of that" in caught.value.what
+    assert f"created inside '{inside}', but not added to it" in caught.value.what
     assert caught.value.at is not None
     assert caught.value.at.function == "body"
     with graph.steps() as step, pl.ops.repeat(3):

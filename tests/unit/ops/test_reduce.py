@@ -87,9 +87,9 @@ def test_operations_are_known_by_name(operation: Any, near: str) -> None:
         (pl.BOOL, "add", "ops.cast(x, FLOAT) first"),
         (pl.BOOL, "log_add", "ops.cast(x, FLOAT) first"),
         (pl.INT, "log_add", "ops.cast(x, FLOAT) first"),
-        (pl.INT, "logical_or", "a comparison, such as x > 0"),
-        (pl.QUARTER, "max", "a vertex reads QUARTER"),
-        (pl.QUARTER_METADATA, "min", "a vertex reads QUARTER"),
+        (pl.INT, "logical_or", "pass a comparison, such as x > 0"),
+        (pl.QUARTER, "max", "use a vertex, which reads QUARTER"),
+        (pl.QUARTER_METADATA, "min", "use a vertex, which reads QUARTER"),
     ],
 )
 def test_element_types_that_do_not_fit(
@@ -521,5 +521,5 @@ def test_what_is_refused() -> None:
             with pytest.raises(pl.ElementTypeError, match="entry 1 is not a reduction"):
                 ops.reduce_many([("min", x, 0), entry])  # type: ignore[list-item]
     assert step.is_empty
-    with pytest.raises(pl.ControlProgramError, match="outside its graph's steps"):
+    with pytest.raises(pl.ControlProgramError, match="called outside its graph's steps"):
         ops.reduce_many([("min", x, 0)])

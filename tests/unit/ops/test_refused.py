@@ -216,7 +216,7 @@ def test_nothing_is_left_of_a_refused_operation(name: str) -> None:
         ),
         (lambda t: ops.multi_slice(t.m, t.x * 2, program=t.p), r"indices: 'x \* 2.0' is FLOAT"),
         (lambda t: ops.multi_slice(t.m, t.k, plan=3, program=t.p), "plan is 3"),  # type: ignore[arg-type]
-        (lambda t: ops.sort(t.x, name=3, program=t.p), "the name of a step is text, but 3"),  # type: ignore[arg-type]
+        (lambda t: ops.sort(t.x, name=3, program=t.p), "must be a string, not 3"),  # type: ignore[arg-type]
         (lambda t: ops.one_hot(t.k, -3, program=t.p), "depth is -3"),
         (lambda t: ops.dynamic_slice(t.m, t.x, [0], [1], program=t.p), "offset: 'x' is FLOAT"),
         (lambda t: ops.dynamic_slice(t.m, t.k[:1], [0], 1, program=t.p), "sizes is 1"),  # type: ignore[arg-type]
@@ -334,9 +334,9 @@ def test_an_argument_of_another_kind_is_named(name: str) -> None:
 # -- `==` of tensors -------------------------------------------------------------------------------
 
 
-COMPARES = "{0}.{1}(a, b) compares elements"
-EITHER = "{0}.equal(a, b) or {0}.not_equal(a, b), which compare elements"
-MEANT = EITHER + "; where it is meant, Python's own `if` decides by it"
+COMPARES = "compare elements with {0}.{1}(a, b)"
+EITHER = "compare elements with {0}.equal(a, b) or {0}.not_equal(a, b)"
+MEANT = EITHER + ", or use Python's `if` with the bool"
 
 
 @contextmanager
@@ -441,7 +441,7 @@ def test_expressions_indices_and_named_tensors_are_alike(graph: pl.Graph) -> Non
         _ = total == total + 1
     for value in (2, np.arange(3), n, [1]):
         with pytest.raises(
-            pl.ElementTypeError, match=r"named tensor(\n|.)*ng\.equal\(a, b\) compares"
+            pl.ElementTypeError, match=r"named tensor(\n|.)*compare elements with ng\.equal\(a, b\)"
         ):
             _ = x == value
     for value in (np.float32(2), np.array(2), np.arange(3)):
@@ -464,7 +464,7 @@ def test_expressions_indices_and_named_tensors_are_alike(graph: pl.Graph) -> Non
         with refused_comparison(f"{what}: '==' of two tensors", EITHER.format("ng")):
             use()
     for use in (lambda: ng.where(True, x, 0), lambda: ng.logical_or(x > 0, False)):
-        with refused_comparison("one truth value of Python's", MEANT.format("ng")):
+        with refused_comparison("a Python bool", MEANT.format("ng")):
             use()
 
 
@@ -550,7 +550,9 @@ def test_refusals_name_the_call_and_what_compares_elements(
     with pytest.raises(pl.PopliteError) as caught:
         use(graph, n, flag, n == n.reverse(0))
     assert what in caught.value.what
-    with pytest.raises(AttributeError, match=r"has no 'all': ops\.equal\(a, b\)"):
+    with pytest.raises(
+        AttributeError, match=r"has no 'all': compare elements with ops\.equal\(a, b\)"
+    ):
         (n == n).all()
 
 
@@ -572,7 +574,7 @@ def test_python_truth_values_do_not_join_those_of_elements(
     n, flags, flag = variables(graph)
     with (
         graph.steps(),
-        refused_comparison("one truth value of Python's", MEANT.format("ops")),
+        refused_comparison("a Python bool", MEANT.format("ops")),
     ):
         USES[name](graph, n, flags, flag, truth)
 
@@ -637,7 +639,10 @@ def test_arguments_in_another_order_are_shown_in_the_right_one() -> None:
     back: Any = graph.add_device_to_host_fifo("out", pl.FLOAT, 16)
     calls: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
         "assign": (lambda o, _: o.assign(3, x), "the target first: ops.assign(x, 3)"),
-        "sum": (lambda o, _: o.sum([x, x]), "pl.concat(tensors, dim) and ops.stack(tensors)"),
+        "sum": (
+            lambda o, _: o.sum([x, x]),
+            "combine tensors with pl.concat(tensors, dim) or ops.stack(tensors)",
+        ),
         "in": (lambda _, p: p.Copy(x, stream), "Copy(stream, tensor), or a stream of graph.add_d"),
         "out": (lambda _, p: p.Copy(back, x), "Copy(tensor, stream), or a stream of graph.add_h"),
         "formula": (lambda _, p: p.Copy(x + 1, back), "ops.map(expression)"),

@@ -62,24 +62,40 @@ def names() -> dict[str, Any]:
 
 
 MISFITS = {
-    "x.dimRoll(1, 0, 2)": ("dimRoll: too many positional", "given 1, 0, 2", "dimRoll(unsigned"),
-    "x.dimShuffle(1, 0)": ("dimShuffle: too many", "given 1, 0", "dimShuffle(ArrayRef<unsigned>"),
+    "x.dimRoll(1, 0, 2)": (
+        "dimRoll: too many positional",
+        "arguments: 1, 0, 2",
+        "dimRoll(unsigned",
+    ),
+    "x.dimShuffle(1, 0)": (
+        "dimShuffle: too many",
+        "arguments: 1, 0",
+        "dimShuffle(ArrayRef<unsigned>",
+    ),
     "x.slices([(0, 1)], dimension=1)": (
         "slices: got an unexpected keyword argument 'dimension'",
-        "given [(0, 1)], dimension",
+        "arguments: [(0, 1)], dimension",
         "in order; by name as slices(intervals, dim=None, *, axis=None)",
     ),
-    "x.isContiguous(3)": ("isContiguous: too many", "given 3", "bool isContiguous() const"),
-    "stream.numElements(3)": ("numElements: too many", "given 3", "size_t numElements() const"),
-    "buffer.getRepeats(2)": ("getRepeats: too many", "given 2", "size_t getRepeats() const"),
+    "x.isContiguous(3)": ("isContiguous: too many", "arguments: 3", "bool isContiguous() const"),
+    "stream.numElements(3)": (
+        "numElements: too many",
+        "arguments: 3",
+        "size_t numElements() const",
+    ),
+    "buffer.getRepeats(2)": ("getRepeats: too many", "arguments: 2", "size_t getRepeats() const"),
     "Target.createIPUTarget()": (
         "createIPUTarget: missing",
-        "given nothing",
+        "arguments: none",
         "static Target createIPUTarget(StringRef systemType, const OptionFlags &opts = {})",
     ),
-    "Target.createIPUTarget(1, 2, 3, 4, 5)": ("too many", "given 1, 2, 3, 4, 5", "tilesPerIPU"),
-    "engine.reportTiming(1)": ("reportTiming: missing .*'end'", "given 1", "&start, const"),
-    "Device.createCPUDevice(1, 2)": ("createCPUDevice: too many", "given 1, 2", "numIPUs = 1"),
+    "Target.createIPUTarget(1, 2, 3, 4, 5)": (
+        "too many",
+        "arguments: 1, 2, 3, 4, 5",
+        "tilesPerIPU",
+    ),
+    "engine.reportTiming(1)": ("reportTiming: missing .*'end'", "arguments: 1", "&start, const"),
+    "Device.createCPUDevice(1, 2)": ("createCPUDevice: too many", "arguments: 1, 2", "numIPUs = 1"),
     "graph.getTileMapping(x, requireComplete=False)": (
         "getTileMapping: got an unexpected keyword argument 'requireComplete'",
         "requireComplete",
@@ -87,11 +103,15 @@ MISFITS = {
     ),
     "graph.addVariable()": (
         "addVariable: missing a required argument: 'element_type'",
-        "given nothing",
+        "arguments: none",
         "Tensor addVariable(const Type &type, ArrayRef<std::size_t> shape, const DebugContext "
         "&debugContext = {})",
     ),
-    "graph.addVariable(1, 2, 3, 4, 5, 6)": ("1 argument too many", "given 1, 2, 3", "metadata"),
+    "graph.addVariable(1, 2, 3, 4, 5, 6)": (
+        "1 argument too many",
+        "arguments: 1, 2, 3",
+        "metadata",
+    ),
     "engine.connectStreamToCallback('in', f, 0)": (
         "connectStreamToCallback: index is <function heard at .*>, not a whole number",
         "it is of type function",
@@ -102,19 +122,27 @@ MISFITS = {
         "it is of type NoneType",
         "unsigned index",
     ),
-    "Repeat(3)": ("Repeat: missing .*'body'", "given 3", "Repeat(unsigned count, const Program"),
-    "PrintTensor()": ("PrintTensor: missing", "given nothing", "const PrintTensorFmt &fmt = {}"),
-    "Copy(x)": ("Copy: missing .*'destination'", "given <Tensor", "Copy(Tensor src, "),
-    "Call()": ("Call: missing", "given nothing", "Call(Function f, const DebugContext"),
+    "Repeat(3)": (
+        "Repeat: missing .*'body'",
+        "arguments: 3",
+        "Repeat(unsigned count, const Program",
+    ),
+    "PrintTensor()": ("PrintTensor: missing", "arguments: none", "const PrintTensorFmt &fmt = {}"),
+    "Copy(x)": ("Copy: missing .*'destination'", "arguments: <Tensor", "Copy(Tensor src, "),
+    "Call()": ("Call: missing", "arguments: none", "Call(Function f, const DebugContext"),
     "Switch(x, nonsense=1)": (
         "keyword argument 'nonsense'",
         "nonsense",
         "by name as Switch(control, cases=()",
     ),
-    "Abort('a', 'b', 'c')": ("Abort: 1 argument too many", "given 'a', 'b', 'c'", "std::string"),
-    "cycleCount(graph)": ("cycleCount: missing", "given <Graph", "unsigned tile, SyncType"),
+    "Abort('a', 'b', 'c')": (
+        "Abort: 1 argument too many",
+        "arguments: 'a', 'b', 'c'",
+        "std::string",
+    ),
+    "cycleCount(graph)": ("cycleCount: missing", "arguments: <Graph", "unsigned tile, SyncType"),
     "WriteUndef(3, 'n')": ("WriteUndef: 3 is not a tensor", "type int", "WriteUndef(tensor)"),
-    "If(x[0, 0], seq, seq, 'n')": ("If: predicate .* is of FLOAT", "", ""),
+    "If(x[0, 0], seq, seq, 'n')": ("If: predicate .* is FLOAT", "", ""),
     "Execute(cs, 3, 'n')": ("Execute 'cs': result 3 is not a tensor", "", "all_done ="),
     "PrintTensor('t', x, 3, 'n')": ("PrintTensor 't': 3 is not a format", "type int", ""),
     "PrintTensor(3, 4, 5)": (r"PrintTensor\(3, 4\) has no tensor to print", "title 3", ""),
@@ -123,18 +151,26 @@ MISFITS = {
     "Switch(3, 'n')": ("Switch: control 3 is not a tensor", "type int", ""),
     "graph.cloneN(FLOAT, x)": (
         "cloneN: missing a required argument: 'n'",
-        "given FLOAT, <Tensor 'x'",
+        "arguments: FLOAT, <Tensor 'x'",
         "Tensor cloneN(const Type &type, const Tensor &t, std::size_t N",
     ),
     "graph.addConstant(FLOAT, metadata, [4])": (
         "addConstant: missing a required argument: 'value'",
-        "given FLOAT, QuarterMetadata",
+        "arguments: FLOAT, QuarterMetadata",
         "Tensor addConstant(const Type &type, const Tensor &metadata",
     ),
-    "Graph.getTarget()": ("getTarget: missing .*'self'", "given nothing", "getTarget() const"),
-    "Graph.addVariable()": ("addVariable: missing .*'self'", "given nothing", "addVariable(const"),
-    "Graph.addVariable(shape=3)": ("addVariable: missing .*'self'", "given shape", "addVariable("),
-    "Graph.getTarget(self=graph)": ("getTarget: .*'self'", "given self", "getTarget() const"),
+    "Graph.getTarget()": ("getTarget: missing .*'self'", "arguments: none", "getTarget() const"),
+    "Graph.addVariable()": (
+        "addVariable: missing .*'self'",
+        "arguments: none",
+        "addVariable(const",
+    ),
+    "Graph.addVariable(shape=3)": (
+        "addVariable: missing .*'self'",
+        "arguments: shape",
+        "addVariable(",
+    ),
+    "Graph.getTarget(self=graph)": ("getTarget: .*'self'", "arguments: self", "getTarget() const"),
     "engine.connectHostFunction('in', f, 0)": ("index is <function", "function", "unsigned index"),
 }
 """Calls that fit no declaration, and what the error says: its message, what was found, a remedy."""
@@ -184,7 +220,7 @@ def test_none_stands_for_a_default_in_order() -> None:
 
 @pytest.mark.parametrize("call", ["Switch(number, {0: seq}, 3)", "Switch(number, {}, None, 3)"])
 def test_what_is_no_default_or_no_name_is_told(call: str) -> None:
-    message = "default: 3 is not a program" if "seq" in call else "Switch: name 3 is not text"
+    message = "default: 3 is not a program" if "seq" in call else "Switch: name 3 is not a string"
     with pytest.raises(pl.ControlProgramError, match=message):
         eval(call, names())
 
@@ -257,7 +293,7 @@ def test_the_first_declaration_that_fits_is_meant(
 @pytest.mark.parametrize(
     ("arguments", "keywords", "message"),
     [
-        ((4, "LINEAR"), {"mapping": 2}, "f: mapping in order, 'linear', and by name"),
+        ((4, "LINEAR"), {"mapping": 2}, "f: mapping is passed by position, 'linear', and by name"),
         ((4, "x", 1, 2), {}, "f: 2 arguments too many"),
         ((), {}, "f: missing a required argument: 'shape'"),
         ((4,), {"nonsense": 1}, "f: got an unexpected keyword argument 'nonsense'"),
@@ -275,10 +311,10 @@ def test_a_pointer_that_ours_does_not_take_is_refused_with_the_note() -> None:
     binder = bound(("bool count(T *result)", "count()"))
     assert binder.call(Ours(), (), {}) == 3
     with pytest.raises(
-        pl.ElementTypeError, match=r"count: \[1\] where C\+\+ has a pointer, result"
+        pl.ElementTypeError, match=r"count: result is \[1\], but is a pointer in C\+\+"
     ) as caught:
         binder.call(Ours(), ([1],), {})
-    assert (caught.value.found, caught.value.fix) == ("it is returned", "leave result out")
+    assert (caught.value.found, caught.value.fix) == ("it is returned", "omit result")
 
 
 def test_results_are_whole_where_the_declaration_says_so() -> None:

@@ -52,7 +52,7 @@ CASES: dict[str, tuple[Callable[[Bench], object], str, str, str]] = {
         lambda b: pl.Sequence(b.nothing, b.cs),  # type: ignore[arg-type]
         "Sequence, program 1: <ComputeSet 'cs'",
         "it is of type ComputeSet",
-        "wrap a compute set in Execute(cs)",
+        "pass a program, such as Execute(compute_set) or Sequence(a, b)",
     ),
     "Execute": (
         lambda b: pl.Execute(b.x),  # type: ignore[arg-type]
@@ -64,7 +64,7 @@ CASES: dict[str, tuple[Callable[[Bench], object], str, str, str]] = {
         lambda b: pl.Copy(b.x, 3),  # type: ignore[call-overload]
         "Copy: destination 3 is not a tensor",
         "it is of type int",
-        "Copy(source, destination); host values go in by engine.write",
+        "Copy(source, destination), or engine.write(tensor, values) for host values",
     ),
     "Call": (
         lambda b: pl.Call(b.nothing),  # type: ignore[call-overload]
@@ -80,19 +80,19 @@ CASES: dict[str, tuple[Callable[[Bench], object], str, str, str]] = {
     ),
     "Switch": (
         lambda b: pl.Switch(b.x[0], 3),  # type: ignore[arg-type]
-        "Switch: 3 in place of cases",
+        "Switch: 3 is not valid as cases",
         "it is of type int",
         "Switch(control, {0: program})",
     ),
     "cases without values": (
         lambda b: pl.Switch(b.x[0], [b.nothing]),  # type: ignore[list-item]
-        "Switch: <Sequence 0 steps> in place of a value and its program",
+        "Switch: <Sequence 0 steps> is not valid as a value with its program",
         "it is of type Sequence",
         "Switch(control, {0: program})",
     ),
     "no cases": (
         lambda b: pl.Switch(b.x[0], 3),  # type: ignore[arg-type]
-        "Switch: 3 in place of cases",
+        "Switch: 3 is not valid as cases",
         "it is of type int",
         "Switch(control, {0: program})",
     ),
@@ -100,13 +100,13 @@ CASES: dict[str, tuple[Callable[[Bench], object], str, str, str]] = {
         lambda b: pl.Repeat(b.x[0], b.nothing),  # type: ignore[arg-type]
         "Repeat: <Tensor 'x'[0] int32[]",
         "it is of type Tensor",
-        "counted_loop(graph, 0, count, 1, body) reads how often from a tensor",
+        "call counted_loop(graph, 0, count, 1, body) to read the count from a tensor",
     ),
     "Call with tensors": (
         lambda b: pl.Call(b.graph.add_function(b.nothing, "f"), [b.x], [b.x]),  # type: ignore[call-overload]
-        "Call 'f': a function of the graph has no inputs and outputs",
-        "2 arguments behind <Function 'f' 0 steps>",
-        "Copy to the variables that it works on before the Call",
+        "Call 'f': a function of the graph has no inputs or outputs",
+        "2 arguments after <Function 'f' 0 steps>",
+        "copy to the variables that it uses before the Call",
     ),
     "case": (
         lambda b: pl.Switch(b.x[0], {"a": b.nothing}),  # type: ignore[arg-type]
@@ -116,15 +116,15 @@ CASES: dict[str, tuple[Callable[[Bench], object], str, str, str]] = {
     ),
     "large case": (
         lambda b: pl.Switch(b.x[0], {4: b.nothing, 2**31: b.nothing}),
-        "Switch 'x': a case for 2,147,483,648, but INT holds -2,147,483,648 to 2,147,483,647",
+        "Switch 'x': a case for 2,147,483,648, but INT ranges from -2,147,483,648 to 2,147,483,647",
         "cases so far: 4",
-        "a value in that range",
+        "use a value in that range",
     ),
     "a class": (
         lambda b: pl.Repeat(3, pl.Sequence),  # type: ignore[arg-type]
         "Repeat, body: <class 'poplite.program.control.Sequence'> is not a program",
         "it is the class Sequence",
-        "wrap a compute set in Execute(cs)",
+        "pass a program, such as Execute(compute_set) or Sequence(a, b)",
     ),
     "engine": (
         lambda b: pl.Engine(b.graph, 3),  # type: ignore[arg-type]
@@ -270,7 +270,7 @@ def test_parts_and_what_decides_follow_from_the_roles(x: pl.Tensor, y: pl.Tensor
     assert (either.num_steps, either.is_empty) == (1, False)
     assert Either(rest, y[0], rest).is_empty
     assert repr(either) == "<Either 'y', 1 step>"
-    with pytest.raises(pl.ControlProgramError, match="comes too late: it is part of a program"):
+    with pytest.raises(pl.ControlProgramError, match="cannot be added to a program that is"):
         rest.add(copy)
 
 
@@ -366,7 +366,7 @@ def test_a_name_of_any_kind_is_a_text(x: pl.Tensor, y: pl.Tensor) -> None:
         lambda: pl.Repeat(2, pl.Copy(x, y), no_text),
         lambda: Scaled(x, y, None, no_text),
     ):
-        with pytest.raises(pl.ControlProgramError, match="name (5|True) is not text"):
+        with pytest.raises(pl.ControlProgramError, match="name (5|True) is not a string"):
             make()
 
 
@@ -386,5 +386,5 @@ def test_code_of_functions_takes_only_texts_behind_its_buffer(x: pl.Tensor) -> N
     function = x.graph.add_function(pl.Sequence())
     buffer = x.graph.add_function_buffer(function)
     for wrong in (np.array([1, 2]), False, x):
-        with pytest.raises(pl.ControlProgramError, match="is not text"):
+        with pytest.raises(pl.ControlProgramError, match="is not a string"):
             pl.Copy(buffer, function, "n", wrong)  # type: ignore[call-overload]

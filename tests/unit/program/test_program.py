@@ -69,7 +69,8 @@ class TestTree:
         cs = graph.add_compute_set("a")
         with pytest.raises(
             ControlProgramError,
-            match=r"(?s)Sequence, program 1: <ComputeSet 'a' .* is not a program.*Execute\(cs\)",
+            match=r"(?s)Sequence, program 1: <ComputeSet 'a' .* is not a "
+            r"program.*Execute\(compute_set\)",
         ) as caught:
             Sequence(Program(), cs)  # type: ignore[arg-type]
         assert caught.value.at is not None
@@ -131,14 +132,14 @@ class TestPredicates:
             with pytest.raises(ControlProgramError, match="If: predicate 'flags' has 0 elements"):
                 If(flags[:0], Program(), Program())
         with pytest.raises(
-            ElementTypeError, match="If: predicate 'x' is of FLOAT, not BOOL, INT or UNSIGNED_INT"
+            ElementTypeError, match="If: predicate 'x' is FLOAT, not BOOL, INT or UNSIGNED_INT"
         ):
             If(x[0], Program(), Program())
         with pytest.raises(ElementTypeError, match="RepeatWhileTrue: predicate True is not a ten"):
             RepeatWhileTrue(Program(), True, Program())  # type: ignore[arg-type]
 
     def test_a_switch_needs_a_number(self, graph: Graph) -> None:
-        with pytest.raises(ElementTypeError, match="control 'b' is of BOOL, not INT or UNSIGNED"):
+        with pytest.raises(ElementTypeError, match="control 'b' is BOOL, not INT or UNSIGNED"):
             Switch(graph.add_variable(BOOL, (), "b"))
         with pytest.raises(ControlProgramError, match="Switch: control 'n' has 2 elements"):
             Switch(graph.add_variable(INT, (2,), "n"))
@@ -195,7 +196,7 @@ class TestSwitch:
     def test_values_are_whole_and_come_once(self, graph: Graph, mode: Tensor) -> None:
         switch = Switch(mode, {1: Program()})
         with pytest.raises(
-            ControlProgramError, match="(?s)Switch 'mode': two programs for the value 1 .*cases: 1"
+            ControlProgramError, match="(?s)Switch 'mode': the value 1 has two programs .*cases: 1"
         ):
             switch.add(1, Program())
         with pytest.raises(
@@ -204,14 +205,14 @@ class TestSwitch:
             switch.add(1.5, Program())  # type: ignore[arg-type]
         with pytest.raises(ControlProgramError, match="Switch, case 2: .* is not a program"):
             switch.add(2, 3)  # type: ignore[arg-type]
-        with pytest.raises(ControlProgramError, match="(?s)in place of cases.*default=program"):
+        with pytest.raises(ControlProgramError, match="(?s)is not valid as cases.*default=program"):
             Switch(mode, 3)  # type: ignore[arg-type]
         assert switch.cases.keys() == {1}
 
     def test_a_refused_one_leaves_its_parts_as_they_were(self, mode: Tensor) -> None:
         first, default = Sequence(), Sequence()
         wrong: dict[int, Any] = {1: first, 2: 3}
-        with pytest.raises(ControlProgramError, match="two programs for the value 1"):
+        with pytest.raises(ControlProgramError, match="the value 1 has two programs"):
             Switch(mode, [(1, first), (1, Program())], default)
         with pytest.raises(ControlProgramError, match="Switch, case 2: 3 is not a program"):
             Switch(mode, wrong, default)
@@ -236,7 +237,8 @@ class TestSwitch:
         Sequence(switch)
         with pytest.raises(
             ControlProgramError,
-            match=r"(?s)Switch 'mode': case 1 comes too late: it is part.*used at .*test_it",
+            match=r"(?s)Switch 'mode': case 1 cannot be added to a program that "
+            r"is already in use.*engine at .*test_it",
         ):
             switch.add(1, Program())
         assert switch.num_steps == 0
@@ -258,7 +260,7 @@ class TestFunctions:
             names = [graph.add_function(Program(), "blur").name for _ in range(2)]
         assert names == ["net/blur", "net/blur_1"]
         assert graph.addFunction(Program()).name == "function"
-        with pytest.raises(TensorCreationError, match="the name of a function is text, but 3"):
+        with pytest.raises(TensorCreationError, match="name of a function must be a string"):
             graph.add_function(Program(), 3)  # type: ignore[arg-type]
 
     def test_reprs_and_steps(self, graph: Graph) -> None:
@@ -291,7 +293,10 @@ class TestCopy:
             Copy(x, y[0])
 
     def test_types_may_not(self, graph: Graph, x: Tensor) -> None:
-        remedy = r"(?s)Copy 'x' -> 'n': FLOAT to INT .*try: .*copy ops.map\(ops.cast\(x, INT\)\)"
+        remedy = (
+            r"(?s)Copy 'x' -> 'n': a copy does not convert FLOAT to INT.*"
+            r"convert the source first: ops.map\(ops.cast\(x, INT\)\)"
+        )
         with pytest.raises(ElementTypeError, match=remedy):
             Copy(x, graph.add_variable(INT, (8,), "n"))
 
@@ -303,7 +308,7 @@ class TestCopy:
         one = graph.add_variable(FLOAT, (1,), "one")
         Copy(one.broadcast(8, 0), x)
         with pytest.raises(
-            GraphConnectionError, match="the destination holds some elements more than once"
+            GraphConnectionError, match="the destination contains some elements more than once"
         ):
             Copy(x, one.broadcast(8, 0))
 
@@ -343,7 +348,7 @@ class TestPrintTensor:
 
     def test_the_order_is_title_and_tensor(self, x: Tensor) -> None:
         with pytest.raises(
-            ElementTypeError, match=r"(?s)the title comes first, .*PrintTensor\('hello', t\)"
+            ElementTypeError, match=r"(?s)the title must precede .*PrintTensor\('hello', t\)"
         ):
             PrintTensor(x, "hello")  # type: ignore[arg-type]
 
@@ -451,8 +456,8 @@ def test_what_is_in_use_does_not_grow(n: pl.Tensor, count: pl.Execute, use: str,
     name, part = ("'main'", "program 1") if kind == "Sequence" else ("'n'", "case 1")
     with pytest.raises(
         pl.ControlProgramError,
-        match=f"(?s){kind} {name}: {part} comes too late: it is part of a program or an engine"
-        f".*used at .*{Path(__file__).name}:.*try: add everything first",
+        match=f"(?s){kind} {name}: {part} cannot be added to a program that is already in use"
+        f".*engine at .*{Path(__file__).name}:.*try: add all parts before it is used",
     ):
         program.add(count) if isinstance(program, pl.Sequence) else program.add(1, count)
     assert program.num_steps == 1
@@ -560,33 +565,39 @@ NUMBER = GRAPH.add_variable(pl.INT, (), "number", mapping=0, initial_value=0)
 def test_a_tensor_is_refused_whole_and_not_by_its_rows(make: Callable[[], object]) -> None:
     with pytest.raises(pl.ControlProgramError, match=r"<Tensor 'x' .*not a program") as caught:
         make()
-    assert caught.value.fix.startswith("with graph.steps() as program: ")
+    assert "with graph.steps() as program: " in caught.value.fix
 
 
 def test_a_tensor_in_place_of_cases_is_refused_whole() -> None:
-    with pytest.raises(pl.ControlProgramError, match="Switch: <Tensor 'x' .* in place of cases"):
+    with pytest.raises(
+        pl.ControlProgramError, match="Switch: <Tensor 'x' .* is not valid as cases"
+    ):
         pl.Switch(NUMBER, X)  # type: ignore[arg-type]
 
 
 def test_a_compute_set_in_place_of_the_programs_of_a_sequence() -> None:
     empty = pl.Graph(pl.Target(tiles=1)).add_compute_set("empty")
-    with pytest.raises(pl.ControlProgramError, match=r"(?s)'empty'.*not a program.*Execute\(cs\)"):
+    message = r"(?s)'empty'.*not a program.*Execute\(compute_set\)"
+    with pytest.raises(pl.ControlProgramError, match=message):
         pl.Sequence(empty)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("program", "instead"),
     [
-        (pl.Program(), "with graph.steps() as program: "),
-        (pl.Repeat(2, pl.Sequence()), "with ops.repeat(count): "),
-        (pl.If(TRUE, pl.Sequence(), pl.Sequence()), "with ops.if_(predicate): "),
-        (pl.RepeatWhileTrue(pl.Sequence(), TRUE, pl.Sequence()), "with ops.while_(condition): "),
-        (pl.Switch(NUMBER, {}), "with graph.steps() as program: "),
-        (pl.Copy(X[0], X[1]), "with graph.steps() as program: "),
+        (pl.Program(), "use `with graph.steps() as program:`"),
+        (pl.Repeat(2, pl.Sequence()), "use `with ops.repeat(count):`"),
+        (pl.If(TRUE, pl.Sequence(), pl.Sequence()), "use `with ops.if_(predicate):`"),
+        (
+            pl.RepeatWhileTrue(pl.Sequence(), TRUE, pl.Sequence()),
+            "use `with ops.while_(condition):`",
+        ),
+        (pl.Switch(NUMBER, {}), "use `with graph.steps() as program:`"),
+        (pl.Copy(X[0], X[1]), "use `with graph.steps() as program:`"),
     ],
 )
 def test_a_program_without_a_block_says_which_has_one(program: pl.Program, instead: str) -> None:
-    refused = pytest.raises(pl.ControlProgramError, match="subject of a `with` statement")
+    refused = pytest.raises(pl.ControlProgramError, match="cannot be used in a `with` statement")
     with refused as caught, program:
         raise AssertionError  # the block does not begin
     assert caught.value.fix.startswith(instead)
@@ -617,7 +628,7 @@ def test_a_block_of_a_sequence_takes_steps_of_its_graph_alone(
 ) -> None:
     tensor, program = others(), sequence()
     with (
-        pytest.raises(pl.ControlProgramError, match="(?s)it works on .*the open block on"),
+        pytest.raises(pl.ControlProgramError, match="(?s)it uses .*but the open block uses"),
         program,
     ):
         pl.ops.assign(tensor, tensor + 1)

@@ -146,9 +146,9 @@ def refused(tiles: Json, values: Json = 1, **flat: Any) -> str:
         (["int64", 0, [2]], 1, "tiles are further apart than there may be"),
         (["int64", 1, [2]], 1, "tiles do not rise"),
         (["float32", 0, [2]], 1, "is not in the file"),
-        (["uint8", 0, [2], [3]], 1, "names no numbers of the tables"),
-        (["uint8", 0, 2], 1, "is not in the file|names no numbers"),
-        (["uint8"], 1, "names no numbers of the tables"),
+        (["uint8", 0, [2], [3]], 1, "is not a valid reference to numbers of the tables"),
+        (["uint8", 0, 2], 1, "is not in the file|is not a valid reference"),
+        (["uint8"], 1, "is not a valid reference to numbers of the tables"),
     ],
 )
 def test_wrong_numbers_are_refused(tiles: Json, values: Json, told: str) -> None:

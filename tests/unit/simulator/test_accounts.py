@@ -205,7 +205,7 @@ def test_wrong_arguments() -> None:
         pl.cycle_count(bench.graph, pl.Sequence(), 4)
     used = pl.Sequence()
     pl.Sequence(used)
-    with pytest.raises(pl.ControlProgramError, match="program 0 comes too late: it is part of"):
+    with pytest.raises(pl.ControlProgramError, match="program 0 cannot be added to a program"):
         pl.cycle_count(bench.graph, used)
 
 

@@ -636,7 +636,7 @@ def test_write_refuses_what_does_not_fit() -> None:
     with pytest.raises(pl.GraphConnectionError, match="'c'.* is constant") as caught:
         engine.write(c, [3, 4])
     assert "graph.add_variable(INT, (2,), mapping=...)" in caught.value.fix
-    with pytest.raises(pl.GraphConnectionError, match="holds some elements more than once"):
+    with pytest.raises(pl.GraphConnectionError, match="contains some elements more than once"):
         engine.write(a[0].broadcast(2, 0), np.zeros(6, np.int32))
     with pytest.raises(pl.GraphConnectionError, match="this engine's graph"):
         engine.read(graph_of().add_variable(pl.INT, (2,), "b"))

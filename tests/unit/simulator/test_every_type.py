@@ -155,7 +155,7 @@ def test_integers_outside_the_range_are_refused(element: Element) -> None:
         message = f"^'x': {beyond} does not fit {element!r}"
         with pytest.raises(pl.SizeOverflowError, match=message) as caught:
             graph.set_initial_value(x, beyond)
-        assert caught.value.found == f"{element!r} holds {limits.min} to {limits.max}"
+        assert caught.value.found == f"{element!r} ranges from {limits.min} to {limits.max}"
 
 
 def test_a_half_too_large_is_refused_and_others_are_rounded_once() -> None:
@@ -166,7 +166,7 @@ def test_a_half_too_large_is_refused_and_others_are_rounded_once() -> None:
     assert graph.variables[0].initial_value.tolist() == [float(np.float16(0.1)), 2050]
     with pytest.raises(pl.SizeOverflowError, match=r"^'x': 65520\.0 does not fit HALF") as caught:
         graph.set_initial_value(x, 65520.0)
-    assert caught.value.found == "HALF holds -65504.0 to 65504.0"
+    assert caught.value.found == "HALF ranges from -65504.0 to 65504.0"
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_a_half_too_large_is_refused_and_others_are_rounded_once() -> None:
 def test_no_type_stands_for_another(one: Element, other: Element) -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     a, b = variable(graph, one, (4,), "a"), variable(graph, other, (4,), "b")
-    with pytest.raises(pl.ElementTypeError, match=f"^Copy 'a' -> 'b': {one!r} to {other!r}"):
+    with pytest.raises(pl.ElementTypeError, match=f"does not convert {one!r} to {other!r}"):
         pl.Copy(a, b)
     with pytest.raises(pl.ElementTypeError, match=f"concat: tensor 1 is {other!r}, tensor 0 is"):
         pl.concat(a, b)
@@ -200,7 +200,7 @@ def test_bits_are_read_as_another_type_of_equal_size(element: Element) -> None:
         values = engine.read(raw.reinterpret(element))
         assert values.tobytes() == bits.tobytes()
     wider = pl.LONGLONG if element.size_bytes < 8 else pl.INT
-    message = f"{element.size_bytes} bytes as {wider!r} of {wider.size_bytes}"
+    message = f"has {element.size_bytes} bytes?, but {wider!r} has {wider.size_bytes}"
     with pytest.raises(pl.ElementTypeError, match=message):
         raw.reinterpret(wider)
 

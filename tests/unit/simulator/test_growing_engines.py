@@ -404,7 +404,7 @@ def refused(place: str, found: str, fix: str) -> str:
 def test_a_program_that_is_piped_into_python(tmp_path: Path) -> None:
     piped = refused(
         "<stdin>",
-        "Python keeps no text of what is typed at this prompt, or piped into it",
+        "Python does not store text that is typed at this prompt, or piped into it",
         "put it into a file, a notebook cell, or python -c",
     )
     for arguments in ([], ["-"]):
@@ -421,13 +421,15 @@ def test_a_prompt_inside_of_a_program(tmp_path: Path) -> None:
 
 def test_a_program_made_from_a_string(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(f"exec({CLASS + USE!r})")
-    told = refused("<string>", "it was made from a string", "put it into a file or a notebook cell")
+    fix = "put it into a file or a notebook cell"
+    told = refused("<string>", "it was created from a string", fix)
     assert run(tmp_path, "program.py").endswith(told)
 
 
 @deep
 def test_a_string_made_by_a_command_is_not_taken_for_the_command(tmp_path: Path) -> None:
-    told = refused("<string>", "it was made from a string", "put it into a file or a notebook cell")
+    fix = "put it into a file or a notebook cell"
+    told = refused("<string>", "it was created from a string", fix)
     assert run(tmp_path, "-c", f"exec({CLASS + USE!r})").endswith(told)
 
 
@@ -436,8 +438,8 @@ def test_a_module_without_its_text(tmp_path: Path) -> None:
     py_compile.compile(str(tmp_path / "vertices.py"), cfile=str(tmp_path / "vertices.pyc"))
     (tmp_path / "vertices.py").unlink()
     (tmp_path / "program.py").write_text("from vertices import *\n" + USE)
-    found = f"'{tmp_path / 'vertices.py'}' is not there, only its byte code"
-    told = refused("vertices.py", found, "keep the .py file beside the program")
+    found = f"'{tmp_path / 'vertices.py'}' does not exist, only its byte code"
+    told = refused("vertices.py", found, "store the .py file with the program")
     assert run(tmp_path, "program.py").endswith(told)
 
 
@@ -529,8 +531,8 @@ def keep(manifest: dict[str, Any]) -> None:
 
 
 WRONG: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
-    ("it does not say that it is a poplite state", lambda m: m.update(kind="x")),
-    ("it has format 1, and this poplite reads 2", lambda m: m.update(format=1)),
+    ("its header is not that of a poplite state", lambda m: m.update(kind="x")),
+    ("it has format 1, but this version of poplite reads 2", lambda m: m.update(format=1)),
     ("is not a valid SavedState", lambda m: m.pop("remote")),
     (r"graph\[0\]: 3 is not a valid list", lambda m: m.update(graph=[3])),
     ("program '0' is another", lambda m: m["graph"][-3].__setitem__(1, "00")),

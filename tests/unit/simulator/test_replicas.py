@@ -80,7 +80,7 @@ def test_the_replication_index_is_a_constant_of_each_replica(interpret: bool) ->
         engine.write(index, 7)
     with pytest.raises(pl.GraphConnectionError, match="the destination"):
         pl.Copy(copy[0], index)
-    with pytest.raises(pl.GraphConnectionError, match="'which': an initial value for a view"):
+    with pytest.raises(pl.GraphConnectionError, match="'which': an initial value cannot be set"):
         graph.set_initial_value(index, {1: 7})
 
 
@@ -140,7 +140,7 @@ def test_initial_values_that_cannot_be() -> None:
             match=f"initial value of 'x': there is no replica {shown}(.|\n)*2 replicas: 0 to 1",
         ):
             graph.set_initial_value(x, {key: 1})  # type: ignore[dict-item]
-    with pytest.raises(pl.GraphReplicationError, match="'x': a dictionary without replicas"):
+    with pytest.raises(pl.GraphReplicationError, match="'x': the dictionary contains no replicas"):
         graph.set_initial_value(x, {})
     with pytest.raises(pl.TensorCreationError, match=r"'x': 3 values of shape \[3\] for 2 elem"):
         graph.set_initial_value(x, {0: [1, 2], 1: [1, 2, 3]})

@@ -372,10 +372,10 @@ def test_a_seed_is_a_whole_number_of_63_bits(seed: Any) -> None:
 def test_bad_arguments() -> None:
     graph, sequence = pl.Graph(), pl.Sequence()
     bad: Any = 1
-    with pytest.raises(pl.ControlProgramError, match="esr=1 is not a truth value"):
+    with pytest.raises(pl.ControlProgramError, match="esr=1 is not True or False"):
         pl.FloatingPointBehaviour(esr=bad)
     with pytest.raises(
-        pl.ControlProgramError, match="SetStochasticRounding: 1 is not a truth value"
+        pl.ControlProgramError, match="SetStochasticRounding: 1 is not True or False"
     ):
         pl.SetStochasticRounding(bad)
     with pytest.raises(pl.ControlProgramError, match="behaviour 1 is not a behaviour"):

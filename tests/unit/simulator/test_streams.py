@@ -252,22 +252,22 @@ def test_streams_that_cannot_be_made() -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     graph.add_host_to_device_fifo("in", pl.INT, 4)
     with pytest.raises(
-        pl.StreamConnectionError, match="stream 'in': there is one of that name"
+        pl.StreamConnectionError, match="stream 'in': the name is already in use"
     ) as e:
         graph.add_device_to_host_fifo("in", pl.INT, 4)
     assert "made at" in e.value.found
-    with pytest.raises(pl.StreamMemoryAllocationError, match="149,766,584 B, but one transfer has"):
+    with pytest.raises(pl.StreamMemoryAllocationError, match="149,766,584 B, but one transfer mov"):
         graph.add_host_to_device_fifo("big", pl.FLOAT, 37_441_646)
     with pytest.raises(MemoryError, match="at most 134,217,728 B"):
         graph.add_device_to_host_fifo("big", pl.UNSIGNED_CHAR, (128 << 20) + 1)
     graph.add_device_to_host_fifo("just", pl.UNSIGNED_CHAR, 128 << 20)
     for count in (0, -1, 2.5, True, "4"):
         with pytest.raises(
-            pl.TensorCreationError, match="elements in a block, but it has at least 1"
+            pl.TensorCreationError, match="elements in a block, but at least 1 is needed"
         ):
             graph.add_host_to_device_fifo("none", pl.INT, count)  # type: ignore[arg-type]
     for handle in ("", 7, None):
-        with pytest.raises(pl.TensorCreationError, match="a handle is text"):
+        with pytest.raises(pl.TensorCreationError, match="a handle must be a string"):
             graph.add_host_to_device_fifo(handle, pl.INT, 4)  # type: ignore[arg-type]
     with pytest.raises(pl.TensorCreationError, match="0 blocks of buffering"):
         graph.add_host_to_device_fifo("none", pl.INT, 4, buffering_depth=0)
@@ -287,11 +287,17 @@ def test_copies_that_do_not_fit() -> None:
     with pytest.raises(pl.ControlProgramError, match="the tensor has 3 elements, a block has 4"):
         pl.Copy(x[:3], sink)
     floats = graph.add_variable(pl.FLOAT, (4,), "f", mapping=0, initial_value=0)
-    with pytest.raises(pl.ElementTypeError, match="the tensor is of FLOAT, the host's side of INT"):
+    with pytest.raises(
+        pl.ElementTypeError, match="the tensor is FLOAT, but the host's side is INT"
+    ):
         pl.Copy(source, floats)
-    with pytest.raises(pl.ControlProgramError, match="the stream goes from device to host"):
+    with pytest.raises(
+        pl.ControlProgramError, match="the direction of the stream is device to host"
+    ):
         pl.Copy(sink, x)
-    with pytest.raises(pl.ControlProgramError, match="the stream goes from host to device"):
+    with pytest.raises(
+        pl.ControlProgramError, match="the direction of the stream is host to device"
+    ):
         pl.Copy(x, source)
     foreign = other.add_variable(pl.INT, (4,), "x", mapping=0)
     with pytest.raises(pl.ControlProgramError, match="belong to two graphs"):
@@ -495,13 +501,21 @@ def test_separators_and_brackets() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("digits", -1, r"(?s)digits=-1, but a whole number from 0 .*type int.*digits=8 is"),
+        (
+            "digits",
+            -1,
+            r"(?s)digits=-1, but a whole number from 0 .*type int.*default, digits=8",
+        ),
         ("digits", 1 << 31, r"digits=2147483648, but at most 1,000 is needed"),
         ("edge_items", 2.5, "(?s)edge_items=2.5, but a whole number from 0.*type float"),
         ("summarise_threshold", True, "(?s)summarise_threshold=True, but a whole.*type bool"),
-        ("max_line_width", "75", "(?s)max_line_width='75'.*type str.*=75 is the default"),
+        (
+            "max_line_width",
+            "75",
+            "(?s)max_line_width='75'.*type str.*default, max_line_width=75",
+        ),
         ("float_format", "Fix", "float_format='Fix', but one of 'auto', 'fixed', 'scientific'"),
-        ("separator", None, "(?s)separator=None, but text is needed.*NoneType.*separator=' '"),
+        ("separator", None, "(?s)separator=None, but a string is needed.*NoneType.*separator=' '"),
     ],
 )
 def test_bad_formats(name: str, value: object, message: str) -> None:
@@ -517,7 +531,7 @@ def test_bad_arguments() -> None:
         pl.PrintTensor("x", x, 8)  # type: ignore[arg-type]
     with pytest.raises(pl.ElementTypeError, match="has no tensor to print"):
         pl.PrintTensor("x", pl.PrintTensorFormat())
-    with pytest.raises(pl.ElementTypeError, match="the title comes first"):
+    with pytest.raises(pl.ElementTypeError, match="the title must precede"):
         pl.PrintTensor(x, "x")  # type: ignore[arg-type]
 
 

@@ -466,8 +466,8 @@ def test_files_hold_all_of_it(tmp_path: Path) -> None:
     data = json.loads(path.read_text())
     measured = data["measured"]
     changes: list[tuple[dict[str, Any], str]] = [
-        ({"poplite": "report"}, "it does not say that it is a sweep"),
-        ({"version": 1}, "it has version 1, and this poplite reads 2"),
+        ({"poplite": "report"}, "its header is not that of a sweep"),
+        ({"version": 1}, "it has version 1, but this version of poplite reads 2"),
         ({"measured": measured[1:]}, "its columns must be those of a sweep"),
         ({"parameters": [["cycles", [1] * 6]]}, "its columns must be those of a sweep"),
         ({"parameters": [["w", [1]]]}, "its columns must have one length"),

@@ -201,7 +201,7 @@ def test_somebody_must_return_something() -> None:
     with pytest.raises(
         pl.ControlProgramError,
         match=r"(?s)Execute 'below' -> 'done': no vertex.*at step 1 of 1: Execute.*'Plain', whose "
-        r"compute returns nothing.*def compute\(self\) -> bool",
+        r"compute cannot return a value.*def compute\(self\) -> bool",
     ):
         bench.engine()
 
@@ -213,7 +213,7 @@ def test_the_result_is_one_element_of_bool() -> None:
         pl.ElementTypeError, match=r"(?s)Execute 'below': result 3 is not a tensor.*type int"
     ):
         pl.Execute(cs, 3)  # type: ignore[arg-type]
-    with pytest.raises(pl.ElementTypeError, match=r"(?s)result 'x' is of INT, not BOOL.*int32\[6"):
+    with pytest.raises(pl.ElementTypeError, match=r"(?s)result 'x' is INT, not BOOL.*int32\[6"):
         pl.Execute(cs, bench.x)
     flags = graph.add_variable(pl.BOOL, (4,), "flags")
     with pytest.raises(pl.ControlProgramError, match="'flags' has 4 elements, but 1 is needed"):
@@ -251,9 +251,12 @@ def test_what_compute_may_return() -> None:
             return None  # type: ignore[return-value]
 
     for cls, message in (
-        (Undeclared, r"(?s)compute returns nothing.*return self.x > 0.*def compute\(self\) -> bo"),
+        (
+            Undeclared,
+            r"(?s)compute cannot return a value.*return self.x > 0.*def compute\(self\) -> bo",
+        ),
         (Number, r"(?s)an int is returned by a compute that is declared -> bool.*bool\(\.\.\.\)"),
-        (Halfway, "nothing is returned on this path, and a number on another"),
+        (Halfway, "nothing is returned on this path, but a number on another"),
     ):
         bench = Bench()
         bench.graph.add_vertex(bench.cs, cls, tile=0, x=bench.x[0])

@@ -123,9 +123,9 @@ def test_a_constant_outside_both_ranges_is_refused(name: str, tmp_path: Path) ->
     field = "small" if "small" in body else "k"
     element = "UNSIGNED_CHAR" if field == "small" else "INT"
     assert caught.value.what == (
-        f"'V.compute': {constant} is stored in '{field}', a field of {element}"
+        f"'V.compute': {constant} does not fit '{field}', a field of {element}"
     )
-    assert f"pl.{element}({constant}) is its low " in caught.value.fix
+    assert f"use pl.{element}({constant}) for its low " in caught.value.fix
 
 
 TAKEN = [
@@ -250,7 +250,7 @@ def test_a_step_that_leaves_64_bits_is_named_with_its_expression(
         check(define([body], tmp_path))
     assert caught.value.what == (
         f"'V.compute': in '{expression}', {step} does not fit 64 bits; "
-        "ints reach from -2**63 to 2**63 - 1"
+        "ints range from -2**63 to 2**63 - 1"
     )
 
 

@@ -252,7 +252,7 @@ def test_a_debugger_may_change_scalars() -> None:
     owner.i = 0
     assert (owner.i, i[0]) == (0, 0)
     with pytest.raises(
-        AttributeError, match=r"'x: Input\[Vector\[FLOAT\]\]' is assigned element by"
+        AttributeError, match=r"'x: Input\[Vector\[FLOAT\]\]' is a vector; its elements"
     ):
         owner.x = 3
     with pytest.raises(UnknownField, match="no field 'z'"):

@@ -126,10 +126,10 @@ def test_a_method_that_is_replaced_replaces_the_form() -> None:
 
 
 ARGUMENTS = [
-    ({}, "neither bits nor rtol given"),
-    ({"bits": "equal", "rtol": 1e-6}, "bits and rtol given"),
-    ({"bits": "close"}, "bits='close', but must be \"equal\""),
-    ({"bits": 32}, 'bits=32, but must be "equal"'),
+    ({}, "neither bits nor rtol is passed"),
+    ({"bits": "equal", "rtol": 1e-6}, "both bits and rtol are passed"),
+    ({"bits": "close"}, "bits='close', but it must be \"equal\""),
+    ({"bits": 32}, 'bits=32, but it must be "equal"'),
     ({"rtol": 0.0}, "rtol=0.0 is not a number above 0"),
     ({"rtol": -1.0}, "rtol=-1.0 is not a number above 0"),
     ({"rtol": float("inf")}, "rtol=inf is not a number above 0"),
@@ -194,8 +194,8 @@ def test_other_parameters_than_those_of_compute_are_refused() -> None:
             def added(self) -> None:
                 self.x = self.x + self.x
 
-    assert "its faster form added(self) -> 'None' takes other arguments" in caught.value.what
-    assert caught.value.fix == "def added(self, worker) -> None: ..., as compute does"
+    assert "its faster form added(self) -> 'None' has different arguments" in caught.value.what
+    assert caught.value.fix == "declare it like compute: def added(self, worker) -> None: ..."
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_a_number_for_long_registers_is_one_of_the_class(wide: Any, found: str) 
             def added(self) -> None:
                 self.x = self.x + self.x
 
-    assert caught.value.fix == "an int for an int of the class: LANES"
+    assert caught.value.fix == "use an int for an int of the class: LANES"
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,9 @@ def test_a_form_that_returns_something_else_is_refused() -> None:
         def added(self) -> None:
             self.x = self.x + self.x
 
-    with pytest.raises(pl.VertexDefinitionError, match="it returns nothing, and compute a bool"):
+    with pytest.raises(
+        pl.VertexDefinitionError, match="it returns nothing, but compute returns a bool"
+    ):
         faster_form(Ends)
 
 

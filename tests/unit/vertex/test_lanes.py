@@ -281,10 +281,10 @@ class Place(pl.Vertex):
         (-1, 2, "'Reach.x': index -1 of 9 elements"),
         (8, 2, "'Reach.x': index 9 of 9 elements"),
         (10, 0, "'Reach.x': index 10 of 9 elements"),
-        (0, 65, "'Reach.x': 65 lanes, but from 0 to 64 are there at a time"),
+        (0, 65, "'Reach.x': 65 lanes, but the number must be from 0 to 64"),
         (0, 5, "'Reach.y': index 4 of 4 elements"),
         (0, 6, "'Reach.y': index 5 of 4 elements"),
-        (0, -1, "'Reach.x': -1 lanes, but from 0 to 64 are there at a time"),
+        (0, -1, "'Reach.x': -1 lanes, but the number must be from 0 to 64"),
     ],
 )
 def test_lanes_outside_a_field_stop_the_vertex(
@@ -320,7 +320,8 @@ def test_lanes_outside_a_field_stop_a_vertex_with_fast_checks() -> None:
     with pytest.raises(TensorIndexError, match="index 9 of 9 elements"):
         run(Reach, checks="fast", x=np.zeros(9), first=8, count=2, y=np.zeros(4))
     for count in (65, -1):
-        with pytest.raises(TensorIndexError, match=f"'Reach.x': {count} lanes, but from 0 to 64"):
+        message = f"'Reach.x': {count} lanes, but the number must be from 0 to 64"
+        with pytest.raises(TensorIndexError, match=message):
             run(Reach, checks="fast", x=np.zeros(99), first=0, count=count, y=np.zeros(99))
 
 
@@ -438,7 +439,7 @@ class Doubles(pl.Vertex):
 
 @pytest.mark.parametrize("interpret", [True, False])
 @pytest.mark.parametrize("way", range(6))
-def test_a_double_too_large_for_a_float32_traps_beside_lanes(way: int, interpret: bool) -> None:
+def test_a_double_too_large_for_a_float32_traps_operand_of_lanes(way: int, interpret: bool) -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     x = graph.add_variable(pl.FLOAT, (3,), "x", mapping=0, initial_value=1)
     y = graph.add_variable(pl.FLOAT, (3,), "y", mapping=0)
@@ -601,48 +602,76 @@ class V(pl.Vertex):
 @pytest.mark.parametrize(
     ("line", "what", "fix"),
     [
-        ("self.out = x", "lanes of float32s are stored as one number", "set_lanes"),
-        ("self.out = x + 1", "lanes of float32s are stored as one number", ".sum()"),
-        ("self.y[0] = x[0]", "lanes of float32s are indexed", "self.x[i]"),
-        ("z = x + self.n.lanes(0)", "lanes of float32s meet lanes of ints", "of one kind"),
-        ("z = self.n.lanes(0) * 0.5", "lanes of ints meet a Python float", "of one kind"),
-        ("z = self.n.lanes(0) / 2", "'/' of lanes of ints", "pl.lanes.map"),
-        ("z = x % 2", "'%' of lanes of float32s", "pl.lanes.map"),
-        ("z = self.flag.lanes(0) + 1", "lanes of truth values meet an int", "of one kind"),
-        ("z = ~x", "'~' of lanes of float32s", "pl.lanes.map"),
-        ("z = math.exp(x)", "math.exp of lanes", "pl.lanes.map(math.exp, x)"),
+        ("self.out = x", "lanes of float32s cannot be stored as one number", "set_lanes"),
+        ("self.out = x + 1", "lanes of float32s cannot be stored as one number", ".sum()"),
+        ("self.y[0] = x[0]", "lanes of float32s cannot be indexed", "self.x[i]"),
+        (
+            "z = x + self.n.lanes(0)",
+            "lanes of float32s cannot be combined with lanes of ints",
+            "of one kind",
+        ),
+        (
+            "z = self.n.lanes(0) * 0.5",
+            "lanes of ints cannot be combined with a Python float",
+            "of one kind",
+        ),
+        ("z = self.n.lanes(0) / 2", "'/' is not defined for lanes of ints", "pl.lanes.map"),
+        ("z = x % 2", "'%' is not defined for lanes of float32s", "pl.lanes.map"),
+        (
+            "z = self.flag.lanes(0) + 1",
+            "lanes of truth values cannot be combined with an int",
+            "of one kind",
+        ),
+        ("z = ~x", "'~' is not defined for lanes of float32s", "pl.lanes.map"),
+        ("z = math.exp(x)", "math.exp is not defined for lanes", "pl.lanes.map(math.exp, x)"),
         ("z = x < 1", "lanes of float32s are used as a number", "x.sum()"),
         ("z = self.rows.lanes(0)", "a list of vectors of 'rows' has no lanes", "self.rows[r]"),
-        ("z = self.q.lanes(0)", "lanes of QUARTER", "self.x[i]"),
-        ("z = self.x.lanes(0.5)", "an index is an int", "int(...)"),
+        ("z = self.q.lanes(0)", "lanes cannot be of QUARTER", "self.x[i]"),
+        ("z = self.x.lanes(0.5)", "an index must be an int", "int(...)"),
         ("z = self.x.lanes()", "lanes takes the first index", "self.x.lanes(i)"),
         ("z = self.y.lanes(0)", "output 'y' is read", "InOut"),
-        ("self.x.set_lanes(0, x)", "field 'x' is read only", "InOut"),
-        ("self.y.set_lanes(0, self.n.lanes(0))", "lanes of ints is stored", "lanes of float32s"),
-        ("self.y.set_lanes(0, 2.0)", "a Python float is stored in lanes", "pl.lanes.full(2.0)"),
-        ("self.y.set_lanes(0, 2)", "an int is stored in lanes", "pl.lanes.full(float(2))"),
-        ("self.y.set_lanes(0, self.x)", "a vector of 'x' is stored in lanes", "self.x.lanes(i)"),
+        ("self.x.set_lanes(0, x)", "field 'x' is read-only", "InOut"),
+        (
+            "self.y.set_lanes(0, self.n.lanes(0))",
+            "lanes of ints cannot be stored",
+            "lanes of float32s",
+        ),
+        (
+            "self.y.set_lanes(0, 2.0)",
+            "a Python float cannot be stored in lanes",
+            "pl.lanes.full(2.0)",
+        ),
+        ("self.y.set_lanes(0, 2)", "an int cannot be stored in lanes", "pl.lanes.full(float(2))"),
+        (
+            "self.y.set_lanes(0, self.x)",
+            "a vector of 'x' cannot be stored in lanes",
+            "self.x.lanes(i)",
+        ),
         ("self.y = x", "lanes of float32s are stored in vector 'y'", "set_lanes(i, value)"),
-        ("self.out = x.sum", "sum of lanes of float32s is not called", "x.sum()"),
-        ("self.out = x.mean", "lanes of float32s have no mean", "lanes have: sum, prod"),
-        ("z = self.x.lanes", "lanes of a vector of 'x' is not called", "self.x.lanes(i)"),
+        ("self.out = x.sum", "sum of lanes of float32s must be called", "x.sum()"),
+        ("self.out = x.mean", "lanes of float32s have no mean", "use a method of lanes: sum, prod"),
+        ("z = self.x.lanes", "lanes of a vector of 'x' must be called", "self.x.lanes(i)"),
         ("self.y.set_lanes(0)", "set_lanes takes the first index and the lanes", "(i, value)"),
-        ("z = pl.lanes.map(near, 1.0, 2.0)", "map without lanes", "itself"),
+        ("z = pl.lanes.map(near, 1.0, 2.0)", "map is called without lanes", "itself"),
         ("z = pl.lanes.map(near)", "map takes a function", "pl.lanes.map(f"),
-        ("z = pl.lanes.map(self.own, x)", "takes self", "@staticmethod"),
-        ("z = x.any()", "any of lanes of float32s", "truth values"),
-        ("z = x.sum(0)", "sum of lanes takes no arguments", "leave them out"),
+        ("z = pl.lanes.map(self.own, x)", "cannot take self", "@staticmethod"),
+        ("z = x.any()", "any is not defined for lanes of float32s", "truth values"),
+        ("z = x.sum(0)", "sum of lanes takes no arguments", "remove them"),
         ("z = pl.lanes.full()", "full takes one number", "(0.0)"),
-        ("z = x if x.max() > 1 else x + 1", "a conditional expression of lanes", "if and else"),
+        (
+            "z = x if x.max() > 1 else x + 1",
+            "a conditional expression cannot contain lanes",
+            "if and else",
+        ),
         ("if x > 1:\n            self.out = 1.0", "used as a number", "pl.lanes.map(f, x)"),
-        ("z = len(x)", "len of lanes", "self.x.lanes(i, count)"),
+        ("z = len(x)", "len does not take lanes", "self.x.lanes(i, count)"),
         ("for e in x:\n            self.out = e", "this is lanes of float32s", "pl.lanes.map(f"),
-        ("z = sum(x)", "sum of lanes of float32s", "x.sum()"),
-        ("z = max(x)", "max of lanes of float32s", "x.max()"),
-        ("z = x.mean()", "lanes of float32s have no mean", "lanes have: sum, prod"),
-        ("x.sum()", "a call alone on its line has no effect", "assign"),
-        ("self.x.lanes(0)", "a call alone on its line has no effect", "assign"),
-        ("z = self.y.set_lanes(0, x)", "set_lanes returns nothing", "a line of its own"),
+        ("z = sum(x)", "sum does not take lanes of float32s", "use x.sum()"),
+        ("z = max(x)", "max does not take lanes of float32s", "x.max()"),
+        ("z = x.mean()", "lanes of float32s have no mean", "use a method of lanes: sum, prod"),
+        ("x.sum()", "a call as a statement has no effect", "assign"),
+        ("self.x.lanes(0)", "a call as a statement has no effect", "assign"),
+        ("z = self.y.set_lanes(0, x)", "set_lanes returns nothing", "as a statement"),
         ("if x.max() > 1:\n            x = 1.0\n        self.out = x", "lanes of float32s", ""),
     ],
 )
@@ -662,14 +691,14 @@ INTS: Any = pl.lanes.full(2)
 @pytest.mark.parametrize(
     ("made", "what"),
     [
-        (lambda: FLOATS + None, "'+': beside lanes is None"),
-        (lambda: "2" * FLOATS, "'*': beside lanes is '2'"),
-        (lambda: np.ones(64) - FLOATS, "'-': beside lanes is array"),
-        (lambda: INTS + 0.5, "'+': lanes of ints meet a Python float"),
-        (lambda: FLOATS + INTS, "'+': lanes of float32s meet lanes of ints"),
-        (lambda: INTS / 2, "'/' of lanes of ints"),
-        (lambda: FLOATS & FLOATS, "'&' of lanes of float32s"),
-        (lambda: -pl.lanes.full(True), "'-' of lanes of truth values"),
+        (lambda: FLOATS + None, "'+': the value combined with lanes is None"),
+        (lambda: "2" * FLOATS, "'*': the value combined with lanes is '2'"),
+        (lambda: np.ones(64) - FLOATS, "'-': the value combined with lanes is array"),
+        (lambda: INTS + 0.5, "'+': lanes of ints cannot be combined with a Python float"),
+        (lambda: FLOATS + INTS, "'+': lanes of float32s cannot be combined with lanes of ints"),
+        (lambda: INTS / 2, "'/' is not defined for lanes of ints"),
+        (lambda: FLOATS & FLOATS, "'&' is not defined for lanes of float32s"),
+        (lambda: -pl.lanes.full(True), "'-' is not defined for lanes of truth values"),
         (lambda: pl.lanes.full("2"), "full: the number is '2'"),  # type: ignore[arg-type]
         (lambda: pl.lanes.Lanes(np.ones(4)), "pl.lanes.Lanes: float64 of shape (4,)"),
         (lambda: pl.lanes.Lanes(np.ones(65, np.float32)), "float32 of shape (65,)"),

@@ -140,12 +140,12 @@ def test_one_driver_serves_all_targets() -> None:
 def test_the_number_of_workers_is_the_target_s() -> None:
     graph = pl.Graph(pl.Target(tiles=1, workers=5))
     work = graph.add_compute_set("work")
-    message = "vertex 0 of 'Log' on tile 0: field 'num_workers' is not set by hand"
+    message = "vertex 0 of 'Log' on tile 0: field 'num_workers' cannot be set"
     with pytest.raises(pl.GraphConnectionError, match=message) as caught:
         graph.add_vertex(work, Log, tile=0, num_workers=3)
-    assert caught.value.found == "it is 5, the worker threads of a tile of the target"
+    assert caught.value.found == "it is 5, the target's number of workers per tile"
     vertex = graph.add_vertex(work, Log)
-    with pytest.raises(pl.GraphConnectionError, match="'num_workers' is not set by hand"):
+    with pytest.raises(pl.GraphConnectionError, match="'num_workers' cannot be set"):
         graph.set_initial_value(vertex["num_workers"], 3)
     with pytest.raises(pl.GraphConnectionError, match="'num_workers' is state, not an edge"):
         graph.connect(vertex["num_workers"], graph.add_constant(pl.INT, (), 3))
@@ -161,7 +161,9 @@ def test_num_workers_of_a_vertex() -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     work = graph.add_compute_set("work")
     graph.add_vertex(work, Plain, tile=0, n=graph.add_variable(pl.INT, (), mapping=0))
-    with pytest.raises(pl.VertexCompileError, match="'Plain' has no num_workers: one") as caught:
+    with pytest.raises(
+        pl.VertexCompileError, match="'Plain' has no num_workers: a Vertex"
+    ) as caught:
         pl.Engine(graph, pl.Execute(work), options=values_only())
     assert caught.value.fix.startswith("class Plain(MultiVertex), with def compute(self, worker")
 
@@ -174,12 +176,12 @@ def test_num_workers_is_read_only() -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     work = graph.add_compute_set("work")
     graph.add_vertex(work, Changed, tile=0)
-    with pytest.raises(pl.VertexCompileError, match="field 'num_workers' is read only"):
+    with pytest.raises(pl.VertexCompileError, match="field 'num_workers' is read-only"):
         pl.Engine(graph, pl.Execute(work), options=values_only())
 
 
 def test_compute_takes_the_worker() -> None:
-    message = r"vertex class 'V': compute\(self\) .* takes other arguments than self and worker"
+    message = r"vertex class 'V': compute\(self\) .* has arguments other than self and worker"
     with pytest.raises(pl.VertexDefinitionError, match=message) as caught:
 
         class V(pl.MultiVertex):
@@ -195,14 +197,16 @@ def test_the_base_itself_is_no_vertex_class() -> None:
     graph = pl.Graph(pl.Target(tiles=1))
     with pytest.raises(pl.VertexDefinitionError, match="'MultiVertex' has no compute") as caught:
         graph.add_vertex(graph.add_compute_set(), pl.MultiVertex, tile=0)
-    assert caught.value.found == "MultiVertex is the base of vertex classes"
+    assert caught.value.found == "MultiVertex is a base of vertex classes"
 
     class W(pl.MultiVertex):
         x: pl.Input[pl.FLOAT]
 
     with pytest.raises(pl.VertexDefinitionError, match="'W' has no compute") as caught:
         graph.add_vertex(graph.add_compute_set(), W, tile=0)
-    assert caught.value.fix.startswith("def compute(self, worker: int) -> None in it, or in a cl")
+    assert caught.value.fix.startswith(
+        "define compute(self, worker: int) -> None in it, or in a cl"
+    )
     with pytest.raises(NotImplementedError):
         pl.MultiVertex.compute(None, 0)  # type: ignore[arg-type]
 
@@ -253,12 +257,12 @@ def test_a_class_decides_what_its_bases_declare_in_two_ways() -> None:
 
     assert declared(OfMixins) == declared(OfVertex) == ["a: State[BOOL]"]
     assert declared(OfDerived) == ["a: State[HALF]"]
-    with pytest.raises(pl.VertexDefinitionError, match="in two ways") as caught:
+    with pytest.raises(pl.VertexDefinitionError, match="declare field 'a' differently") as caught:
 
         class V(Whole, RealVertex):  # type: ignore[misc]
             pass
 
-    assert caught.value.fix == "declare 'a' in V itself, or in one of them"
+    assert caught.value.fix == "declare 'a' in V itself, or in only one base"
 
 
 @both_forms
@@ -293,7 +297,7 @@ def test_a_generic_mixin_of_a_template() -> None:
         "y: Output[HALF]",
         "offset: State[HALF]",
     ]
-    with pytest.raises(pl.VertexDefinitionError, match="Generic comes before Vertex") as caught:
+    with pytest.raises(pl.VertexDefinitionError, match="Generic precedes Vertex") as caught:
 
         class W(Row[R], pl.Vertex):
             pass
@@ -302,7 +306,7 @@ def test_a_generic_mixin_of_a_template() -> None:
 
 
 def test_a_generic_mixin_that_is_left_open() -> None:
-    with pytest.raises(pl.VertexDefinitionError, match="'x' holds R, a type variable") as caught:
+    with pytest.raises(pl.VertexDefinitionError, match="'x' has R, a type variable") as caught:
 
         class V(pl.Vertex, Row):  # type: ignore[type-arg]
             pass
@@ -316,12 +320,13 @@ def test_a_generic_mixin_of_a_type_that_it_does_not_take() -> None:
     class Real(Generic[W]):
         x: pl.Input[W]
 
-    with pytest.raises(pl.VertexDefinitionError, match="'x' of Real cannot be of BOOL") as caught:
+    message = "'x' of Real cannot have type BOOL"
+    with pytest.raises(pl.VertexDefinitionError, match=message) as caught:
 
         class V(Real[pl.BOOL], pl.Vertex):  # type: ignore[type-var]
             pass
 
-    assert caught.value.found == "W is one of FLOAT, HALF"
+    assert caught.value.found == "W must be one of FLOAT, HALF"
 
 
 @pytest.mark.parametrize("base", [Real, RealVertex])
@@ -347,13 +352,13 @@ def test_a_field_takes_the_place_of_a_constant() -> None:
 @pytest.mark.parametrize("annotation", [pl.Vector[pl.FLOAT], pl.FLOAT, "pl.Vector[pl.FLOAT]"])
 def test_an_annotation_of_a_mixin_without_its_role(annotation: object) -> None:
     mixin = type("A", (), {"__annotations__": {"z": annotation}, "__module__": __name__})
-    message = r"field 'z' is annotated (Vector\[FLOAT\]|FLOAT)"
+    message = r"field 'z' has the annotation (Vector\[FLOAT\]|FLOAT)"
     with pytest.raises(pl.VertexDefinitionError, match=message) as caught:
 
         class V(mixin, pl.Vertex):  # type: ignore[misc, valid-type]
             pass
 
-    assert caught.value.fix.startswith("Input[...], Output[...], InOut[...] or State[...]")
+    assert caught.value.fix.startswith("use Input[...], Output[...], InOut[...] or State[...]")
 
 
 def test_a_misspelt_compute() -> None:

@@ -153,11 +153,15 @@ def test_faults_name_the_element_types(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("arguments", "what", "fix"),
     [
-        ((pl.INT,), r"2 element types needed for T, U, but 1 given: \[INT\]", "Scale["),
-        ((pl.INT,) * 3, r".*but 3 given: \[INT, INT, INT\]", "Scale["),
+        ((pl.INT,), r"2 element types needed for T, U, but 1 passed: \[INT\]", "Scale["),
+        ((pl.INT,) * 3, r".*but 3 passed: \[INT, INT, INT\]", "Scale["),
         ((pl.INT, str), "str is not an element type", "one of"),
         ((pl.INT, "real"), "'real' is not an element type", "one of"),
-        ((T, pl.INT), r"\[T, INT\] leaves T open and not the others", "types for all of T, U"),
+        (
+            (T, pl.INT),
+            r"\[T, INT\] has the type variable T and element types",
+            "types for all of T, U",
+        ),
     ],
 )
 def test_arguments_that_are_refused(arguments: Any, what: str, fix: str) -> None:
@@ -170,7 +174,7 @@ def test_arguments_that_are_refused(arguments: Any, what: str, fix: str) -> None
 
 def test_only_templates_take_element_types() -> None:
     for vertex in (pl.Vertex, Add[pl.FLOAT]):
-        message = rf"'{re.escape(vertex.__name__)}': it is not a template, but is given \[INT\]"
+        message = rf"'{re.escape(vertex.__name__)}': it is not a template, .* the arguments \[INT\]"
         with pytest.raises(pl.VertexDefinitionError, match=message):
             vertex[pl.INT]  # type: ignore[misc]
 
@@ -255,7 +259,7 @@ def test_rows_tell_the_type(bench: Bench) -> None:
 
 def test_tensors_of_two_types_are_refused(bench: Bench) -> None:
     a, b = bench.tensor(pl.FLOAT, "a"), bench.tensor(pl.INT, "b")
-    message = "fields 'x' and 'out' are both of T, but 'a' is FLOAT and 'b' is INT"
+    message = "fields 'x' and 'out' both have type T, but 'a' is FLOAT and 'b' is INT"
     with pytest.raises(
         pl.ElementTypeError, match=f"vertex 0 of 'Add' on tile 0: {message}"
     ) as caught:
@@ -265,7 +269,7 @@ def test_tensors_of_two_types_are_refused(bench: Bench) -> None:
     vertex = bench.add(Add, x=a)
     with pytest.raises(pl.ElementTypeError, match=message):
         bench.graph.connect(vertex["out"], b)
-    with pytest.raises(pl.ElementTypeError, match="all rows of field 'rows' are of T"):
+    with pytest.raises(pl.ElementTypeError, match="all rows of field 'rows' have type T"):
         bench.add(Rows, rows=[a, b])
 
 
@@ -278,16 +282,18 @@ def test_numbers_alone_tell_no_type(bench: Bench) -> None:
         def compute(self) -> None:
             self.out = 0.0
 
-    message = "vertex 0 of 'Fill' on tile 0: nothing connected tells which element type T is"
+    message = (
+        "vertex 0 of 'Fill' on tile 0: the connected values do not determine the element type T"
+    )
     with pytest.raises(pl.ElementTypeError, match=message) as caught:
         bench.add(Fill, value=3)
     assert caught.value.found == "value: Input[T] is given 3"
-    assert caught.value.fix == "name it: Fill[FLOAT] in place of Fill"
+    assert caught.value.fix == "name the type: Fill[FLOAT] in place of Fill"
     assert bench.add(Fill[pl.INT], value=3, n=1).connections["value"].element_type is pl.INT  # type: ignore[union-attr]
 
 
 def test_what_is_found_names_the_tensors(bench: Bench) -> None:
-    message = "nothing connected tells which element type U is"
+    message = "the connected values do not determine the element type U"
 
     class Pair(pl.Vertex, Generic[T, U]):
         x: pl.Input[T]
@@ -330,15 +336,16 @@ class Bounded(pl.Vertex, Generic[Real]):
 
 def test_constraints_and_bounds_are_kept(bench: Bench) -> None:
     tensor = bench.tensor(pl.BOOL, "flags", True)
-    with pytest.raises(pl.ElementTypeError, match="'flags' is BOOL, but Number is one of FLOAT, I"):
+    message = "'flags' is BOOL, but Number must be one of FLOAT, I"
+    with pytest.raises(pl.ElementTypeError, match=message):
         bench.add(Chosen, x=tensor)
     with pytest.raises(pl.VertexDefinitionError, match="'Chosen': Number cannot be BOOL") as caught:
         Chosen[pl.BOOL]  # type: ignore[type-var]
-    assert caught.value.found == "Number is one of FLOAT, INT"
+    assert caught.value.found == "Number must be one of FLOAT, INT"
     assert caught.value.fix == "Chosen[FLOAT]"
     with pytest.raises(pl.VertexDefinitionError, match="'Bounded': Real cannot be INT") as caught:
         Bounded[pl.INT]
-    assert caught.value.found.startswith("Real is one of ")
+    assert caught.value.found.startswith("Real must be one of ")
     assert "FLOAT" in caught.value.found
     x, y = bench.tensor(pl.INT, "x", 3), bench.tensor(pl.FLOAT, "y", 3)
     bench.add(Chosen, x=x)
@@ -362,7 +369,7 @@ def test_bounds_that_are_no_element_types(variable: Any, limits: str) -> None:
 
 
 def test_generic_comes_last() -> None:
-    with pytest.raises(pl.VertexDefinitionError, match="Generic comes before Vertex") as caught:
+    with pytest.raises(pl.VertexDefinitionError, match="Generic precedes Vertex") as caught:
 
         class V(Generic[T], pl.Vertex):
             pass
@@ -539,11 +546,11 @@ def test_messages_and_tracebacks_show_lines_of_the_text() -> None:
     ("text", "name", "message"),
     [
         ("class A: pass", "A", r"class A of the text is not a vertex class"),
-        ("x = 1\nclass A(\n", "A", r"is not Python(.|\n)*>:2: 'class A\('"),
+        ("x = 1\nclass A(\n", "A", r"is not valid Python(.|\n)*>:2: 'class A\('"),
         ("import math\nmath.foo", "A", r"AttributeError(.|\n)*>:2: 'math.foo'"),
         (TRIPLE, "Tripel", r"no class 'Tripel' \(did you mean 'Triple'\?\)"),
         ("from poplite.vertices import Add", "Add", r"no class 'Add'"),
-        ("x = '\0'", "A", "is not Python"),
+        ("x = '\0'", "A", "is not valid Python"),
         (TRIPLE.replace("InOut[", "Both["), "Triple", r">:9: 'x: pl.Both"),
     ],
 )

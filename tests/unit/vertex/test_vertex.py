@@ -367,44 +367,52 @@ REFUSED = {
         "name 'fields' is reserved",
         "'own_fields'",
     ),
-    "dunder": (f"    __x__: Input[FLOAT]\n{BODY}", "name '__x__' is reserved", "call it"),
-    "no role": (f"    x: FLOAT\n{BODY}", "field 'x' is annotated FLOAT", "Input[...]"),
-    "number": (f"    x: int = 3\n{BODY}", "field 'x' is annotated int", "constants need no"),
-    "list": (f"    x: list[FLOAT]\n{BODY}", r"field 'x' is annotated list\[FLOAT\]", "Input[...]"),
-    "vector": (f"    x: Vector[FLOAT]\n{BODY}", r"annotated Vector\[FLOAT\]", "Input[...]"),
-    "union": (f"    x: int | None\n{BODY}", r"annotated int \| None  ", "Input[...]"),
-    "optional": (f"    x: Optional[FLOAT]\n{BODY}", r"annotated FLOAT \| None  ", "Input[...]"),
-    "nested": (
-        f"    x: dict[str, list[FLOAT]]\n{BODY}",
-        r"annotated dict\[str, list\[FLOAT\]\]",
+    "dunder": (f"    __x__: Input[FLOAT]\n{BODY}", "name '__x__' is reserved", "rename it"),
+    "no role": (f"    x: FLOAT\n{BODY}", "field 'x' has the annotation FLOAT", "Input[...]"),
+    "number": (f"    x: int = 3\n{BODY}", "field 'x' has the annotation int", "constants need no"),
+    "list": (
+        f"    x: list[FLOAT]\n{BODY}",
+        r"'x' has the annotation list\[FLOAT\]",
         "Input[...]",
     ),
-    "any": (f"    x: Any\n{BODY}", "field 'x' is annotated Any", "Input[...]"),
-    "bare": (f"    x: Input\n{BODY}", "field 'x' holds nothing", "x: Input[FLOAT]"),
+    "vector": (f"    x: Vector[FLOAT]\n{BODY}", r"annotation Vector\[FLOAT\]", "Input[...]"),
+    "union": (f"    x: int | None\n{BODY}", r"annotation int \| None, which", "Input[...]"),
+    "optional": (
+        f"    x: Optional[FLOAT]\n{BODY}",
+        r"annotation FLOAT \| None, which",
+        "Input[...]",
+    ),
+    "nested": (
+        f"    x: dict[str, list[FLOAT]]\n{BODY}",
+        r"annotation dict\[str, list\[FLOAT\]\]",
+        "Input[...]",
+    ),
+    "any": (f"    x: Any\n{BODY}", "field 'x' has the annotation Any", "Input[...]"),
+    "bare": (f"    x: Input\n{BODY}", "field 'x' has no element type", "x: Input[FLOAT]"),
     "bare vector": (
         f"    x: Input[Vector]\n{BODY}",
-        "'x' holds Vector, which is",
+        "'x' has Vector, which is",
         "x: Input[FLOAT]",
     ),
-    "element": (f"    x: InOut[str]\n{BODY}", "'x' holds str, which is no", "x: InOut[FLOAT]"),
+    "element": (f"    x: InOut[str]\n{BODY}", "'x' has str, which is no", "x: InOut[FLOAT]"),
     "list element": (
         f"    x: Output[list[FLOAT]]\n{BODY}",
-        r"'x' holds list\[FLOAT\], which is not an element type",
+        r"'x' has list\[FLOAT\], which is not an element type",
         "x: Output[FLOAT]",
     ),
     "quoted": (
         f"    x: Input['FLOAT']\n{BODY}",
-        "'x' holds 'FLOAT', which is no",
+        "'x' has 'FLOAT', which is no",
         "x: Input[FLOAT]",
     ),
     "deep": (
         f"    x: Input[Vector[Vector[Vector[FLOAT]]]]\n{BODY}",
-        "field 'x' nests Vector 3 deep; at most 2 here",
+        "field 'x' has 3 nested Vectors, but the maximum here is 2",
         "list of 1-D tensors",
     ),
     "deep state": (
         f"    x: State[Vector[Vector[FLOAT]]]\n{BODY}",
-        "field 'x' nests Vector 2 deep; at most 1 here",
+        "field 'x' has 2 nested Vectors, but the maximum here is 1",
         "list of 1-D tensors",
     ),
     "not a function": (
@@ -420,7 +428,7 @@ REFUSED = {
     "lambda": ("    compute = lambda self: None\n", "compute is a lambda", "def compute(self)"),
     "async": (
         "    async def compute(self): pass\n",
-        "compute is async",
+        "compute is an async function",
         "def compute(self)",
     ),
     "property": (
@@ -430,18 +438,22 @@ REFUSED = {
     ),
     "arguments": (
         "    def compute(self, n, *rest): pass\n",
-        r"compute\(self, n, \*rest\) takes other arguments than self",
+        r"compute\(self, n, \*rest\) has arguments other than self",
         "declare State fields",
     ),
-    "no self": ("    def compute(): pass\n", r"compute\(\) takes other", "declare State fields"),
+    "no self": (
+        "    def compute(): pass\n",
+        r"compute\(\) has arguments other",
+        "declare State fields",
+    ),
     "worker": (
         "    def compute(self, worker): pass\n",
-        r"compute\(self, worker\) takes other arguments than self",
+        r"compute\(self, worker\) has arguments other than self",
         "class V(MultiVertex), whose compute runs once for each worker",
     ),
     "init": (
         f"    def __init__(self, n): pass\n{BODY}",
-        "a vertex has no __init__",
+        "a vertex class cannot define __init__",
         "declare fields instead",
     ),
 }
@@ -461,13 +473,13 @@ def test_refused(name: str, future: bool) -> None:
 
 
 def test_an_element_type_that_numpy_has_and_poplite_has_not() -> None:
-    with pytest.raises(pl.VertexDefinitionError, match="'x' holds float64, which is") as caught:
+    with pytest.raises(pl.VertexDefinitionError, match="'x' has float64, which is") as caught:
         define(f"class V(Vertex):\n    x: Input[np.float64]\n{BODY}")
     assert caught.value.found == "NumPy's float64, which no element type stores"
 
 
 def test_a_type_variable_is_declared_by_the_class() -> None:
-    message = "field 'x' holds T, a type variable that the class does not declare"
+    message = "field 'x' has T, a type variable that the class does not declare"
     with pytest.raises(pl.VertexDefinitionError, match=message) as caught:
 
         class V(pl.Vertex):
@@ -506,7 +518,9 @@ def test_a_vertex_is_not_made_by_calling_its_class() -> None:
             pass
 
     for call in (V, functools.partial(V, 3), functools.partial(V, x=3)):
-        with pytest.raises(pl.VertexDefinitionError, match="'V': a vertex is not made") as caught:
+        with pytest.raises(
+            pl.VertexDefinitionError, match="'V': a vertex is not created"
+        ) as caught:
             call()
         assert "graph.add_vertex(cs, V, tile=0" in caught.value.fix
         assert caught.value.at is not None
@@ -551,7 +565,7 @@ def test_a_field_is_declared_by_an_annotation() -> None:
 
 
 def test_a_field_has_no_default() -> None:
-    message = "^vertex class 'V': field 'n' is given 3, but fields have no defaults"
+    message = "^vertex class 'V': field 'n' has the default 3, but fields cannot have defaults"
     with pytest.raises(pl.VertexDefinitionError, match=message) as caught:
 
         class V(pl.Vertex):
@@ -560,7 +574,7 @@ def test_a_field_has_no_default() -> None:
             def compute(self) -> None:
                 pass
 
-    assert "drop the annotation to make 'n' a constant" in caught.value.fix
+    assert "remove the annotation to make 'n' a constant" in caught.value.fix
 
 
 # -- bases -----------------------------------------------------------------------------------------
@@ -619,7 +633,7 @@ def test_a_base_without_compute_is_refused_where_it_is_used() -> None:
         ) as caught:
             graph.add_vertex(cs, base, tile=0)
         assert caught.value.fix == (
-            f"def compute(self) -> None in it, or in a class derived from {name}"
+            "define compute(self) -> None in it, or in a class derived from it"
         )
 
 
@@ -644,12 +658,12 @@ def test_fields_of_mixins_that_cannot_be() -> None:
     with pytest.raises(pl.VertexDefinitionError, match="^vertex class 'V': .*") as caught:
         define(f"class A:\n    x: Input['Flaot']\nclass V(A, Vertex):\n{BODY}")
     assert caught.value.what == (
-        "vertex class 'V': field 'x' holds 'Flaot', which is not an element type"
+        "vertex class 'V': field 'x' has 'Flaot', which is not an element type"
     )
     with pytest.raises(pl.VertexDefinitionError, match="have|declare") as caught:
         define(
             "class A:\n    x: Input[FLOAT]\nclass B(Vertex):\n    x: Output[FLOAT]\n"
             f"class V(A, B):\n{BODY}"
         )
-    assert caught.value.what == "vertex class 'V': its bases declare field 'x' in two ways"
-    assert caught.value.found == "A has x: Input[FLOAT], another base x: Output[FLOAT]"
+    assert caught.value.what == "vertex class 'V': its bases declare field 'x' differently"
+    assert caught.value.found == "A has x: Input[FLOAT], another base has x: Output[FLOAT]"

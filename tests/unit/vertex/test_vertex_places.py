@@ -240,7 +240,7 @@ def test_state_is_not_assigned() -> None:
         def compute(self) -> None:
             self.table[0] = self.x[0]
 
-    with pytest.raises(pl.VertexCompileError, match="field 'table' is read only"):
+    with pytest.raises(pl.VertexCompileError, match="field 'table' is read-only"):
         run(Wrong, [0], table=[1])
 
 
@@ -329,7 +329,7 @@ def test_statements_that_never_run_are_checked() -> None:
     x = graph.add_variable(pl.FLOAT, (), "x", mapping=0)
     work = graph.add_compute_set("work")
     graph.add_vertex(work, Short, tile=0, x=x)
-    with pytest.raises(pl.VertexCompileError, match="a dict is not"):
+    with pytest.raises(pl.VertexCompileError, match="a dict cannot be used"):
         pl.Engine(graph, pl.Execute(work), options=values_only())
 
 
@@ -414,7 +414,7 @@ def test_a_short_span_counts_to_2047(graph: pl.Graph) -> None:
         graph.add_vertex(cs, Sums, tile=3, rows=more)
     with pytest.raises(pl.GraphConnectionError, match=r"but row 1 \('more'\) has 2,048 "):
         graph.add_vertex(cs, Sums, tile=3, rows=[most[0], more[0]])
-    with pytest.raises(pl.GraphConnectionError, match="but what it is given has 2,048 "):
+    with pytest.raises(pl.GraphConnectionError, match="but the given value has 2,048 "):
         graph.set_initial_value(vertex["table"], np.zeros(2048, np.int32))
     graph.set_initial_value(vertex["table"], np.zeros(2047, np.int32))
     other = graph.add_vertex(cs, Sums[pl.FLOAT], tile=3)
@@ -434,12 +434,12 @@ def test_vertices_added_together_are_limited_too(graph: pl.Graph) -> None:
         ("x", x.slices(cuts), "but 'x' has 2,048"),
         ("x", [x[a:b] for a, b in cuts], "but 'x' has 2,048"),
         ("rows", [[x[:2], x[a:b]] for a, b in cuts], r"but row 1 \('x'\) has 2,048"),
-        ("table", [np.zeros(n, np.int32) for n in lengths], "but what it is given has 2,048"),
+        ("table", [np.zeros(n, np.int32) for n in lengths], "but the given value has 2,048"),
     ):
         message = (
             r"(?s)^vertex 1 of 'Sums(\[FLOAT\])?' on tile 0: "
             rf"field '{name}' takes 2,047 elements, {found} "
-            r".*the same of vertex 3 of 'Sums(\[FLOAT\])?'\n"
+            r".*the same problem: vertex 3 of 'Sums(\[FLOAT\])?'\n"
         )
         with pytest.raises(pl.GraphConnectionError, match=message):
             graph.add_vertices(cs, Sums, tile=0, **(plenty | {name: value}), y=y)
@@ -502,8 +502,8 @@ def test_alignments_are_powers_of_two(align: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "layouts", "why"),
     [
-        (pl.Input[pl.FLOAT], [SHORT], "is one element, which has no Layout"),
-        (pl.Input[pl.Vector[pl.FLOAT]], [SHORT, PLAIN], "has 2 layouts; a field has one"),
+        (pl.Input[pl.FLOAT], [SHORT], "is one element, which cannot have Layout"),
+        (pl.Input[pl.Vector[pl.FLOAT]], [SHORT, PLAIN], "has 2 layouts, but may have only one"),
         (
             pl.Input[pl.Vector[pl.FLOAT]],
             [pl.Layout(pl.VectorListLayout.DELTAN)],
@@ -539,11 +539,11 @@ def test_constraints_are_data() -> None:
     [
         ("elem(*x) == elem(*y)", r"'elem\(\*x\) == elem\(\*y\)' is not a memory constraint"),
         ("elem(*x) != region(*y)", "compares elem with region"),
-        ("elem(*x) != elem(*z)", "names field 'z', but there is none"),
-        ("elem(*x) != elem(**row)", r"names field 'row', but there is none \(did you mean 'rows'"),
-        ("elem(**x) != elem(*y)", r"says \*\*x, where \*x is needed"),
-        ("elem(*x) != elem(*table)", r"says \*table, where an edge is needed"),
-        ("elem(*x) != elem(*x)", "keeps field 'x' apart from itself"),
+        ("elem(*x) != elem(*z)", "refers to 'z', which is not a field"),
+        ("elem(*x) != elem(**row)", r"refers to 'row', which is not a field \(did you mean 'rows'"),
+        ("elem(**x) != elem(*y)", r"contains \*\*x, where \*x is needed"),
+        ("elem(*x) != elem(*table)", r"contains \*table, where an edge is needed"),
+        ("elem(*x) != elem(*x)", "compares field 'x' with itself"),
         (3, "3 is not a memory constraint"),
     ],
 )

@@ -70,7 +70,7 @@ def evaluate(name: str, *values: Value) -> Value:
 # IEEE Transactions on Computers, 2008):
 #
 #     x * y + z = 1.5 + 2^-24 + 2^-60     nearest double        1.5 + 2^-24            a tie
-#                                         the odd one beside    1.5 + 2^-24 + 2^-52    above it
+#                                         the adjacent odd one  1.5 + 2^-24 + 2^-52    above it
 #
 # Doubles are computed as fractions.
 
@@ -94,7 +94,7 @@ def fused_single(x: float, y: float, z: float) -> float:
     total = product + z
     back = total - product
     error = (product - (total - back)) + (z - back)
-    if error and not math.frexp(total)[0] * _ONE_AND_TIES % 1:  # NaN beside infinities
+    if error and not math.frexp(total)[0] * _ONE_AND_TIES % 1:  # NaN for infinities
         return math.nextafter(total, math.copysign(math.inf, error))
     return total
 
@@ -126,8 +126,8 @@ def fused(x: Array, y: Array, z: Array) -> Array:
     array([ inf, 15.5], dtype=float32)
     """
     if x.dtype == np.float64:
-        made: Array = _fused_doubles(x, y, z)
-        return made
+        results: Array = _fused_doubles(x, y, z)
+        return results
     with np.errstate(all="ignore"):
         product = np.multiply(x, y, dtype=np.float64)
         total: Array = product + z

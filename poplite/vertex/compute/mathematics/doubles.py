@@ -1,7 +1,7 @@
 """Functions of `math` for Python floats, which are doubles, with errors of about 1 last place.
 
 They are written like the kernels for float32, but not for vectorisation. Where a double is not
-enough, a number is the sum of two: the rounding error is kept in the lower one::
+precise enough, a number is the sum of two: the lower one is the rounding error::
 
     high, low = sum_of(1.0, 2.0**-60)       1.0, 2**-60
 
@@ -9,8 +9,8 @@ A logarithm has a table of 1 / c and log(c), for 128 numbers c: with the nearest
 2^n c (1 + g) and g is small. It is computed as a pair of about 68 bits, as a power needs y log(x).
 
 An angle is measured in quarters of a turn, as for float32: x * 2 / pi is an integer, of which two
-bits count, and a fraction, which may begin with 60 zeros for a double: 124 bits of it are kept. The
-product is made of digits to the base 2^28, of which int64 holds products and their sums::
+bits are used, and a fraction, which may begin with 60 zeros for a double, so it has 124 bits. The
+product is computed in digits to the base 2^28, whose products and their sums fit int64::
 
     x, up to 81 bits               d2 d1 d0
     2 / pi, from the right place   w0 w1 w2 w3 w4 w5 w6 w7
@@ -242,7 +242,7 @@ def tanh(on: Evaluator, x: Value) -> Value:
     return with_sign(on, result, x)
 
 
-# -- logarithms, and powers made by them -----------------------------------------------------------
+# -- logarithms, and powers computed from them -----------------------------------------------------
 
 
 _LOG2_E = Pair(1.4426950408889634, 2.0355273740931033e-17)
@@ -255,7 +255,7 @@ _LOG = (
 """(log(1 + g) - g + g^2 / 2) / g^3 for |g| < 0.00396; error of the logarithm 2^-82.6."""
 
 _CELL_BITS = 45
-"""A cell is so many bits of a fraction: there are 128 of them between a number and its double."""
+"""Bits of the fraction within a cell; there are 128 cells between a number and its double."""
 
 _CELLS = 1 << (52 - _CELL_BITS)
 
@@ -318,7 +318,7 @@ def log_of(on: Evaluator, x: Value) -> Pair:
     return _log_of(on, on.choose(is_tiny, x * 2.0**54, x), zero, on.choose(is_tiny, 54.0, zero))
 
 
-def _beside_its_domain(on: Evaluator, x: Value, result: Value) -> Value:
+def _outside_domain(on: Evaluator, x: Value, result: Value) -> Value:
     """Return a logarithm, corrected for 0, infinity, negative numbers and NaN."""
     result = on.choose(x < math.inf, result, x)
     return on.choose(x > 0.0, result, on.choose(x == 0.0, -math.inf, (x - x) / (x - x)))
@@ -326,24 +326,24 @@ def _beside_its_domain(on: Evaluator, x: Value, result: Value) -> Value:
 
 def log(on: Evaluator, x: Value) -> Value:
     """Return the natural logarithm."""
-    return _beside_its_domain(on, x, log_of(on, x).high)
+    return _outside_domain(on, x, log_of(on, x).high)
 
 
 def log2(on: Evaluator, x: Value) -> Value:
     """Return the logarithm to base 2."""
-    return _beside_its_domain(on, x, times(on, log_of(on, x), _LOG2_E).high)
+    return _outside_domain(on, x, times(on, log_of(on, x), _LOG2_E).high)
 
 
 def log10(on: Evaluator, x: Value) -> Value:
     """Return the logarithm to base 10."""
-    return _beside_its_domain(on, x, times(on, log_of(on, x), _LOG10_E).high)
+    return _outside_domain(on, x, times(on, log_of(on, x), _LOG10_E).high)
 
 
 def log1p(on: Evaluator, x: Value) -> Value:
     """Return log(1 + x)."""
     total, rest = sum_of(1.0, x)
     rest = on.choose(total > 2.0**54, 0.0, rest)
-    result = _beside_its_domain(on, total, _log_of(on, total, rest, 0.0).high)
+    result = _outside_domain(on, total, _log_of(on, total, rest, 0.0).high)
     return with_sign(on, abs(result), x)
 
 
@@ -382,7 +382,7 @@ def pow(on: Evaluator, base: Value, exponent: Value) -> Value:  # noqa: A001  (t
     x, y = base, exponent
     size = abs(x)
     logarithm = log_of(on, size)
-    upper = _beside_its_domain(on, size, logarithm.high)
+    upper = _outside_domain(on, size, logarithm.high)
     high, low = product_of(on, upper, y)
     low = on.choose(abs(high) < 1000.0, low + logarithm.low * y, 0.0)
     power, n = exp_of(on, Pair(within(on, high, LEAST, MOST), low))

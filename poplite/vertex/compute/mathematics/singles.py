@@ -1,8 +1,8 @@
 """Functions of float32, by their names in `math`.
 
-An angle is measured in quarters of a turn: x * 2 / pi is an integer, of which two bits count, and a
-fraction. For all float32 numbers, up to 2^128, the product is computed in integers: 24 bits of x
-times the 96 bits of 2 / pi that its exponent selects; higher bits are whole turns.
+An angle is measured in quarters of a turn: x * 2 / pi is an integer, of which two bits are used,
+and a fraction. For all float32 numbers, up to 2^128, the product is computed in integers: 24 bits
+of x times the 96 bits of 2 / pi that its exponent selects; higher bits are complete turns.
 
 Source of the method: M. Payne, R. Hanek, "Radian Reduction for Trigonometric Functions", 1983.
 
@@ -120,7 +120,7 @@ def polynomial(x: Value, coefficients: Sequence[Value]) -> Value:
 
 
 def within(on: Evaluator, x: Value, least: float, most: float) -> Value:
-    """Return a number clamped to an interval; NaN is kept."""
+    """Return a number clamped to an interval; NaN is unchanged."""
     x = on.choose(x < least, least, x)
     return on.choose(x > most, most, x)
 
@@ -178,7 +178,7 @@ def exp(on: Evaluator, x: Value) -> Value:
     """Return e^x, in float32: at most 1 unit in the last place from the true value.
 
     e^x is 2^n e^r, with n the integer nearest to x / ln(2). It uses float32, of which twice as many
-    fit a vector, because other functions are built on it and vertices call it most.
+    fit a vector, since other functions use it and it is the one that vertices call most often.
     """
     x = on.choose(x < LEAST, LEAST, x)
     x = on.choose(x > MOST, MOST, x)
@@ -262,7 +262,7 @@ def tanh(on: Evaluator, x: Value) -> Value:
     return on.single(with_sign(on, less / (less + 2.0), wide))
 
 
-# -- logarithms, and powers made by them -----------------------------------------------------------
+# -- logarithms, and powers computed from them -----------------------------------------------------
 
 
 LOG10_E = 0.4342944819032518
@@ -297,7 +297,7 @@ def _whole(on: Evaluator, n: Value) -> Value:
     return on.floats(n + MAGIC_BITS) - MAGIC
 
 
-def _beside_its_domain(on: Evaluator, x: Value, result: Value) -> Value:
+def _outside_domain(on: Evaluator, x: Value, result: Value) -> Value:
     """Return a logarithm, corrected for 0, infinity, negative numbers and NaN."""
     result = on.choose(x < math.inf, result, x)
     return on.choose(x > 0.0, result, on.choose(x == 0.0, -math.inf, (x - x) / (x - x)))
@@ -307,13 +307,13 @@ def log(on: Evaluator, x: Value) -> Value:
     """Return the natural logarithm."""
     wide = on.double(x)
     n, m = _parts(on, wide)
-    return on.single(_beside_its_domain(on, wide, _whole(on, n) * LN_2 + _log_of(m - 1.0)))
+    return on.single(_outside_domain(on, wide, _whole(on, n) * LN_2 + _log_of(m - 1.0)))
 
 
 def log2_of(on: Evaluator, x: Value) -> Value:
     """Return the logarithm to base 2 of a double, as double."""
     n, m = _parts(on, x)
-    return _beside_its_domain(on, x, _log_of(m - 1.0) * LOG2_E + _whole(on, n))
+    return _outside_domain(on, x, _log_of(m - 1.0) * LOG2_E + _whole(on, n))
 
 
 def log2(on: Evaluator, x: Value) -> Value:
@@ -326,7 +326,7 @@ def log10(on: Evaluator, x: Value) -> Value:
     wide = on.double(x)
     n, m = _parts(on, wide)
     result = (_whole(on, n) * LN_2 + _log_of(m - 1.0)) * LOG10_E
-    return on.single(_beside_its_domain(on, wide, result))
+    return on.single(_outside_domain(on, wide, result))
 
 
 def log1p(on: Evaluator, x: Value) -> Value:
@@ -335,7 +335,7 @@ def log1p(on: Evaluator, x: Value) -> Value:
     sum_ = wide + 1.0
     n, m = _parts(on, sum_)
     f = on.choose(n == 0, wide, m - 1.0)  # the sum drops bits of a small x
-    result = _beside_its_domain(on, sum_, _whole(on, n) * LN_2 + _log_of(f))
+    result = _outside_domain(on, sum_, _whole(on, n) * LN_2 + _log_of(f))
     return on.single(with_sign(on, abs(result), wide))
 
 

@@ -6,9 +6,9 @@ that yields its result and the facts about its text::
     self.y = self.near(x, 1)    near(a float32, an int) returns a float32
 
 `print(...)` and `breakpoint()` must be statements and run only in the interpreted form; they are
-recorded here, and refused when the vertex is compiled.
+recorded here, and rejected when the vertex is compiled.
 
-An exception is named as in ordinary Python; its arguments are numbers, string literals and
+Exceptions are written as in ordinary Python; their arguments are numbers, string literals and
 f-strings::
 
     if self.n < 1:
@@ -59,14 +59,14 @@ _STORED_NAMES = frozenset(f"as_{each.__name__}" for each in STORED)
 
 _PRINT_OPTIONS = ("sep", "end", "flush")
 
-_RAISE = 'raise ValueError(f"n is {self.n}"), or a class derived from Exception'
+_RAISE = 'use raise ValueError(f"n is {self.n}"), or another class derived from Exception'
 
 _MEMORY = "use an InOut[Vector[...]] field for working memory"
 
 _CALLS: tuple[tuple[object, str], ...] = (
-    (open, "read files on the host, and hand the values over with engine.write(...)"),
-    (print, "write print alone on its line"),
-    (breakpoint, "write breakpoint alone on its line"),
+    (open, "read files on the host, and pass the values with engine.write(...)"),
+    (print, "call print as a statement"),
+    (breakpoint, "call breakpoint as a statement"),
     (range, "use range(...) in a for statement only"),
     (sum, "loop over the elements: total += self.x[i]"),
     (dict, "use a State[Vector[...]] field, indexed by number"),
@@ -74,18 +74,18 @@ _CALLS: tuple[tuple[object, str], ...] = (
     *((made, _MEMORY) for made in (np.empty_like, np.full_like, np.ones_like, np.zeros_like)),
     (np.sum, "loop over the elements: total += self.x[i]"),
     (pow, "multiply, or write ** with a literal"),
-    (round, "math.floor(x + 0.5), which rounds halves up"),
+    (round, "use math.floor(x + 0.5), which rounds halves up"),
 )
 
 _OF_A_VECTOR = {
-    "fill": "for i in range(len({x})): {x}[i] = value",
-    "append": "a vector keeps its length: assign an element, {x}[i] = value",
+    "fill": "write a loop: for i in range(len({x})): {x}[i] = value",
+    "append": "assign an element, {x}[i] = value; the length of a vector is fixed",
     "sum": "loop over the elements: total += {x}[i]",
     "max": "loop over the elements: best = max(best, {x}[i])",
     "min": "loop over the elements: best = min(best, {x}[i])",
     "copy": "loop over the elements: self.y[i] = {x}[i]",
 }
-"""What to write for methods that NumPy's arrays and Python's lists have."""
+"""Alternatives to methods that NumPy's arrays and Python's lists have."""
 
 
 class CallTyper:
@@ -115,7 +115,7 @@ class CallTyper:
         if found is not None:
             return found
         if self.lanes.stores(node):
-            self._scope.refuse(node, "set_lanes returns nothing", "call it on a line of its own")
+            self._scope.refuse(node, "set_lanes returns nothing", "call it as a statement")
         helper = helper_of(self._scope, node)
         if helper is None:
             return self._number_function(node)
@@ -124,7 +124,7 @@ class CallTyper:
             self._scope.refuse(
                 node,
                 f"{ast.unparse(node.func)}(...) returns nothing",
-                "return a number from it, or call it on a line of its own",
+                "return a number from it, or call it as a statement",
             )
         return result
 
@@ -139,12 +139,12 @@ class CallTyper:
         function = self._function_of(node)
         if function not in (print, breakpoint):
             self.result(node)
-            self._scope.refuse(node, "a call alone on its line has no effect", "assign its value")
+            self._scope.refuse(node, "a call as a statement has no effect", "assign its value")
         self._facts.debugging[node] = "print" if function is print else "breakpoint"
         if function is print:
             self._print(node)
         elif node.args or node.keywords:
-            self._scope.refuse(node, "breakpoint takes no arguments", "breakpoint()")
+            self._scope.refuse(node, "breakpoint takes no arguments", "write breakpoint()")
 
     def _helper(
         self, node: ast.Call, helper: HelperFunction, arguments: dict[ast.expr, Value] | None = None
@@ -196,7 +196,7 @@ class CallTyper:
         if helper.takes_self:
             self._scope.refuse(
                 node,
-                f"{ast.unparse(called.func)} is called for each lane, and takes self",
+                f"{ast.unparse(called.func)} is called for each lane, so it cannot take self",
                 "make it a @staticmethod, and pass the numbers it needs",
             )
         return self.lanes.mapped(node, self._helper(called, helper, arguments))
@@ -213,7 +213,8 @@ class CallTyper:
             value = self._value(node.args[0])
             if isinstance(value, LanesOf):
                 fold = f"{ast.unparse(node.args[0])}.{ast.unparse(node.func)}()"
-                self._scope.refuse(node, f"{ast.unparse(node.func)} of {value}", fold)
+                what = f"{ast.unparse(node.func)} does not take {value}"
+                self._scope.refuse(node, what, f"use {fold}")
         name = self._name(node)
         if name in ("minimum", "maximum") and len(node.args) < 2:
             self._scope.refuse(
@@ -230,14 +231,16 @@ class CallTyper:
         return self._of_numbers(node, name, numbers)
 
     def _refuse_text(self, node: ast.Call) -> None:
-        """Refuse a number that is given as text: `float("inf")`."""
+        """Reject a number that is passed as a string: `float("inf")`."""
         text = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
         if isinstance(text, str) and (function := self._function_of(node)) in (int, float):
             with suppress(ValueError):
                 number = int(text) if function is int else float(text)
                 fix = repr(number) if math.isfinite(number) else f"math.{abs(number)}"
                 sign = "-" if number == -math.inf else ""
-                self._scope.refuse(node, f"{ast.unparse(node)} takes a text", f"write {sign}{fix}")
+                self._scope.refuse(
+                    node, f"{ast.unparse(node)} has a string argument", f"write {sign}{fix}"
+                )
 
     def _name(self, node: ast.Call) -> str:
         """Return the name of the called function in the arithmetic."""
@@ -246,8 +249,8 @@ class CallTyper:
         if name is None:
             self._refuse_call(node, function)
         if node.keywords:
-            what = f"{ast.unparse(node.func)} takes no keywords"
-            self._scope.refuse(node, what, "give each value by its place")
+            what = f"{ast.unparse(node.func)} takes no keyword arguments"
+            self._scope.refuse(node, what, "pass each value by position")
         return name
 
     def _of_numbers(self, node: ast.Call, name: str, values: list[NumberValue]) -> NumberValue:
@@ -261,13 +264,17 @@ class CallTyper:
             if len(values) == count:
                 return self._of_several(name, values)
             what = f"{ast.unparse(node.func)} takes {count} numbers, not {len(values)}"
-            self._scope.refuse(node, what, "write two" if count == 2 else "write three")
+            self._scope.refuse(
+                node, what, "pass two numbers" if count == 2 else "pass three numbers"
+            )
         if name in ("minimum", "maximum"):
             kind = max(Kind.INT, *(value.kind for value in values))
             return NumberValue(kind, any(value.long for value in values))
         if len(values) != 1:
             self._scope.refuse(
-                node, f"{ast.unparse(node.func)} takes 1 number, not {len(values)}", "write one"
+                node,
+                f"{ast.unparse(node.func)} takes 1 number, not {len(values)}",
+                "pass one number",
             )
         return self._function(node, name, values[0])
 
@@ -276,10 +283,10 @@ class CallTyper:
         if not isinstance(value, ElementsValue):
             self._scope.refuse(
                 node,
-                f"len of {value}",
-                "pass the count that you need to know: self.x.lanes(i, count)"
+                f"len does not take {value}",
+                "pass the count explicitly: self.x.lanes(i, count)"
                 if isinstance(value, LanesOf)
-                else "len takes a vector or list of vectors",
+                else "use len of a vector or a list of vectors",
             )
         return NumberValue(Kind.INT)
 
@@ -297,8 +304,8 @@ class CallTyper:
             function = "bool" if element is BOOL else "int"
             self._scope.refuse(
                 node,
-                f"{ast.unparse(node.func)} of a float",
-                f"{ast.unparse(node.func)}({function}({ast.unparse(node.args[0])}))",
+                f"{ast.unparse(node.func)} does not take a float",
+                f"write {ast.unparse(node.func)}({function}({ast.unparse(node.args[0])}))",
             )
         if element is BOOL:
             return NumberValue(Kind.BOOL)
@@ -314,8 +321,8 @@ class CallTyper:
         if name in ("float_from_bits", "half_from_bits"):
             if value.kind > Kind.UINT:
                 argument = ast.unparse(node.args[0])
-                what = f"{ast.unparse(node.func)} of a float"
-                self._scope.refuse(node, what, f"{ast.unparse(node.func)}(int({argument}))")
+                what = f"{ast.unparse(node.func)} does not take a float"
+                self._scope.refuse(node, what, f"write {ast.unparse(node.func)}(int({argument}))")
             return NumberValue(Kind.F32)
         if name == "as_bool":
             return NumberValue(Kind.BOOL)
@@ -325,7 +332,9 @@ class CallTyper:
             return NumberValue(max(value.kind, Kind.FLOAT))
         if value.kind is Kind.BOOL:
             self._scope.refuse(
-                node, f"{ast.unparse(node.func)} of a truth value", "write int(...) around it"
+                node,
+                f"{ast.unparse(node.func)} of a truth value",
+                "write int(...) around the value",
             )
         if name in ("floor", "ceil"):
             return NumberValue(Kind.INT, value.long or value.kind > Kind.INT)
@@ -333,7 +342,7 @@ class CallTyper:
         return NumberValue(kind, value.long and kind < Kind.FLOAT)
 
     def _refuse_method(self, node: ast.Call) -> None:
-        """Refuse a call of a vector's method, other than those for lanes."""
+        """Reject a call of a vector's method, other than those for lanes."""
         called = node.func
         if not isinstance(called, ast.Attribute) or not self._scope.is_local(called):
             return
@@ -341,7 +350,7 @@ class CallTyper:
             return
         owner = self._value(called.value)
         if isinstance(owner, ElementsValue):
-            of_lanes = "elements, {x}[i], len({x}), or lanes, {x}.lanes(i)"
+            of_lanes = "use elements, {x}[i], len({x}), or lanes, {x}.lanes(i)"
             fix = _OF_A_VECTOR.get(called.attr, of_lanes).format(x=ast.unparse(called.value))
             self._scope.refuse(node, f"{owner} has no method '{called.attr}'", fix)
 
@@ -353,15 +362,15 @@ class CallTyper:
         if is_operation(self._scope, function):
             fix = _instead_of_operation(name)
         elif isinstance(function, type) and issubclass(function, ElementType):
-            fix = f"store the value in a field of {function!r}: a store rounds"
+            fix = f"store the value in a field of {function!r}, which rounds it"
         elif element := _of_numpys_type(function):
             fix = element
         elif name in known and all(function is not own for own in FUNCTIONS):  # NumPy's, say
-            fix = f"{name}(...)"
+            fix = f"use {name}(...)"
         self._scope.refuse(
             node,
             f"{ast.unparse(node.func)}(...) cannot be called in compute",
-            fix or f"one of: len, {', '.join(known)}",
+            fix or f"use one of: len, {', '.join(known)}",
         )
 
     def raised(self, node: ast.Raise) -> None:
@@ -369,11 +378,11 @@ class CallTyper:
         raised = node.exc
         if raised is None or node.cause is not None:
             what = "a raise without an exception" if raised is None else "'from'"
-            self._scope.refuse(node, f"{what} is not part of what compute may use", _RAISE)
-        made = raised if isinstance(raised, ast.Call) else None
-        self._exception(raised if made is None else made.func)
-        if made is not None:
-            self._made_of(made)
+            self._scope.refuse(node, f"{what} cannot be used in compute", _RAISE)
+        call = raised if isinstance(raised, ast.Call) else None
+        self._exception(raised if call is None else call.func)
+        if call is not None:
+            self._exception_arguments(call)
         self._facts.raises = True
 
     def _exception(self, node: ast.expr) -> None:
@@ -386,13 +395,13 @@ class CallTyper:
             )
         self._facts.exceptions[node] = raised
 
-    def _made_of(self, call: ast.Call) -> None:
+    def _exception_arguments(self, call: ast.Call) -> None:
         """Type the arguments of an exception."""
         if call.keywords:
             self._scope.refuse(
                 call,
-                f"{ast.unparse(call.keywords[0])}: an exception is made of values by position",
-                f"{ast.unparse(call.func)}(value, ...)",
+                f"{ast.unparse(call.keywords[0])}: an exception takes values by position only",
+                f"write {ast.unparse(call.func)}(value, ...)",
             )
         for value in call.args:
             self.text(value)
@@ -417,23 +426,23 @@ def _called_before(node: ast.Call) -> Iterator[ast.Call]:
 
 
 def _of_numpys_type(function: object) -> str:
-    """Return what to write instead of calling a NumPy number type; empty for anything else."""
+    """Return the fix for calling a NumPy number type, or "" for anything else."""
     if not (isinstance(function, type) and issubclass(function, np.generic)):
         return ""
     dtype = np.dtype(function)
     element = next((each for each in STORED if each.dtype == dtype), None)
     if element is not None:
-        return f"pl.{element.__name__}(...)"
+        return f"use pl.{element.__name__}(...)"
     return {"f": "float(...)", "i": "int(...)", "u": "int(...)"}.get(dtype.kind, "")
 
 
 def _instead_of_operation(name: str) -> str:
-    """Return what to write instead of a tensor operation: `math.exp(...)` for `ops.exp`."""
+    """Return the fix for calling a tensor operation, such as `math.exp(...)` for `ops.exp`."""
     names = {"maximum": "max", "minimum": "min", "absolute": "abs"}
     number = names.get(name, name)
     if any(_spelled(known) == number for known in FUNCTIONS):
-        return f"{number}(...): ops work on tensors, outside of compute"
-    return "write its formula: ops work on tensors, outside of compute"
+        return f"use {number}(...): ops are for tensors, outside compute"
+    return "write its formula: ops are for tensors, outside compute"
 
 
 def _spelled(function: object) -> str:

@@ -1,7 +1,7 @@
 """Types the expressions of a `compute`: the kind of every number, the field of every vector.
 
-Everything that is not a number, vector or list of vectors is refused at the node where it is
-used, with what to write instead.
+Everything that is not a number, vector or list of vectors is rejected at the node where it is
+used, with an alternative.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class ExpressionTyper:
         if not isinstance(value, NumberValue):
             text = ast.unparse(node)
             fix = (
-                f"fold them: {text}.sum(), or ask each: pl.lanes.map(f, {text})"
+                f"reduce them: {text}.sum(), or call a function for each: pl.lanes.map(f, {text})"
                 if isinstance(value, LanesOf)
                 else f"index it: {text}[i]"
             )
@@ -130,12 +130,13 @@ class ExpressionTyper:
             )
         if isinstance(value, NumberValue):
             if value.clash and self._path.settled:
+                kinds = "an int, a Python float or a float32"
+                if Kind.UINT in value.met:
+                    kinds = "an int, an unsigned int or a float"
                 self._scope.refuse(
                     node,
-                    f"local '{node.id}' is an int, a Python float or a float32, by path"
-                    if Kind.UINT not in value.met
-                    else f"local '{node.id}' is an int, an unsigned int or a float, by path",
-                    f"write float(...) where {node.id} takes the int",
+                    f"local '{node.id}' is {kinds}, depending on the path",
+                    f"write float(...) where {node.id} is assigned an int",
                 )
             if local.ragged:
                 self._facts.casts[node] = value.kind
@@ -160,7 +161,7 @@ class ExpressionTyper:
             what = f"'{owner.__name__}' has no field '{node.attr}'{did_you_mean(node.attr, fields)}"
             fix = f"use a declared field, or declare '{node.attr}'"
             if node.attr in RESERVED_NAMES:
-                fix = f"use a declared field; none can be called '{node.attr}'"
+                fix = f"use a declared field; no field can have the name '{node.attr}'"
             value = inspect.getattr_static(owner, node.attr, None)
             if value is not None:
                 kind = type(value).__name__
@@ -193,41 +194,43 @@ class ExpressionTyper:
             is_of_lanes = isinstance(owner, LanesOf)
             self._scope.refuse(
                 node,
-                f"{owner} {'are' if is_of_lanes else 'is'} indexed",
+                f"{owner} cannot be indexed",
                 "index the vector: self.x[i]"
                 if is_of_lanes
-                else "index vectors; use scalars as is",
+                else "index vectors only, and use scalars without an index",
             )
         if isinstance(node.slice, ast.Tuple):
             self._refuse_indices(node, owner, node.slice)
         index = self.value(node.slice)
         if not isinstance(index, NumberValue) or index.kind is not Kind.INT:
-            self._scope.refuse(node.slice, f"an index is an int; this is {index}", "write int(...)")
+            self._scope.refuse(
+                node.slice, f"an index must be an int, but this is {index}", "write int(...)"
+            )
         constant = self.constants.evaluate(node.slice)
         if constant is not None and constant < 0:
             self._scope.refuse(
                 node.slice,
-                f"index {constant} is negative; indices count from 0",
-                f"{ast.unparse(node.value)}[len({ast.unparse(node.value)}) - {-constant}]",
+                f"index {constant} is negative, but indices start at 0",
+                f"write {ast.unparse(node.value)}[len({ast.unparse(node.value)}) - {-constant}]",
             )
         return owner.field, owner.depth - 1
 
     def _refuse_indices(
         self, node: ast.Subscript, owner: ElementsValue, index: ast.Tuple
     ) -> NoReturn:
-        """Refuse `vector[i, j]`, which is how NumPy arrays are indexed."""
+        """Reject `vector[i, j]`, which is how NumPy arrays are indexed."""
         indices = [ast.unparse(part) for part in index.elts]
         fix = ast.unparse(node.value) + "".join(f"[{index}]" for index in indices)
         if len(indices) != owner.depth:
             fix = f"{ast.unparse(node.value)}[row * columns + column], with a State of columns"
             if owner.depth == 2:
                 fix = f"{ast.unparse(node.value)}[row][column]"
-        here = f"here are {len(indices)}"
+        here = f"not {len(indices)}"
         if len(indices) == 1:
-            fix, here = f"{ast.unparse(node.value)}[{indices[0]}]", "here is a tuple of one"
+            fix, here = f"{ast.unparse(node.value)}[{indices[0]}]", "not a tuple of one"
         self._scope.refuse(
             node.slice,
-            f"{owner} takes one index at a time; {here}",
+            f"{owner} takes one index, {here}",
             fix,
             found=f"declared: {owner.field}",
         )
@@ -250,7 +253,7 @@ class ExpressionTyper:
         one, other = map(self.as_number, operands, values)
         symbol = BINARY[type(op)]
         if symbol == "@":
-            self._scope.refuse(node, "'@' multiplies no numbers", "write loops over the elements")
+            self._scope.refuse(node, "'@' cannot multiply numbers", "write loops over the elements")
         if symbol in LIMITS:
             self._check_count(right, symbol)
         if symbol == "**":
@@ -258,7 +261,7 @@ class ExpressionTyper:
         kind = binary_kind(symbol, one.kind, other.kind)
         if kind is None:
             self._scope.refuse(
-                node, f"'{symbol}' takes ints; here are {one} and {other}", "write int(...)"
+                node, f"'{symbol}' takes ints, but here are {one} and {other}", "write int(...)"
             )
         constant = evaluated(OPERATIONS[type(op)], (one.constant, other.constant))
         return NumberValue(kind, long=kind in (Kind.INT, Kind.UINT), constant=constant)
@@ -275,9 +278,9 @@ class ExpressionTyper:
             return
         what, fix = "literal", "multiply, or use math.sqrt"
         if symbol != "**":
-            what, fix = "constant", f"x {symbol} (n & {limit})"
+            what, fix = "constant", f"write x {symbol} (n & {limit})"
         self._scope.refuse(
-            node, f"the right side of '{symbol}' is an int {what} from 0 to {limit}", fix
+            node, f"the right side of '{symbol}' must be an int {what} from 0 to {limit}", fix
         )
 
     def _check_power(self, node: ast.AST, base: NumberValue, exponent: ast.expr) -> None:
@@ -295,7 +298,7 @@ class ExpressionTyper:
         kind = unary_kind(symbol, operand.kind)
         if kind is None:
             fix = "write not ..." if operand.kind is Kind.BOOL else "write int(...)"
-            self._scope.refuse(node, f"'{symbol}' takes an int; this is {operand}", fix)
+            self._scope.refuse(node, f"'{symbol}' takes an int, but this is {operand}", fix)
         is_long = kind in (Kind.INT, Kind.UINT) and operand.long
         if symbol == "not":
             return NumberValue(
@@ -308,7 +311,7 @@ class ExpressionTyper:
         for op in node.ops:
             if isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
                 symbol = COMPARISONS[type(op)]
-                self._scope.refuse(node, f"'{symbol}' compares no numbers", "use == or a loop")
+                self._scope.refuse(node, f"'{symbol}' cannot compare numbers", "use == or a loop")
         parts = [self.number(part).constant for part in (node.left, *node.comparators)]
         links = zip(node.ops, pairwise(parts), strict=True)
         truths = [evaluated(OPERATIONS[type(op)], pair) for op, pair in links]
@@ -324,7 +327,7 @@ class ExpressionTyper:
         return self._meeting(node, dict(zip(node.values, parts, strict=True)))
 
     def _check_choice(self, node: ast.expr) -> None:
-        """Refuse a choice as part of `and` or `or` where compilers may skip half of it."""
+        """Reject a choice as an operand of `and` or `or` where compilers may skip half of it."""
         if not isinstance(node, (ast.BoolOp, ast.IfExp)):
             return
         chosen = node.values if isinstance(node, ast.BoolOp) else [node.body, node.orelse]
@@ -333,7 +336,7 @@ class ExpressionTyper:
         if node in self._facts.casts:
             self._scope.refuse(
                 node,
-                f"'{ast.unparse(node)}' gives numbers of different kinds to and/or",
+                f"'{ast.unparse(node)}', an operand of and/or, has numbers of different kinds",
                 "assign it to a local first, or write float(...) or int(...)",
             )
 
@@ -342,13 +345,15 @@ class ExpressionTyper:
         values = {part: self.value(part) for part in (node.body, node.orelse)}
         if any(isinstance(value, LanesOf) for value in values.values()):
             self._scope.refuse(
-                node, "a conditional expression of lanes", "write if and else, and assign in each"
+                node,
+                "a conditional expression cannot contain lanes",
+                "write if and else, and assign in each",
             )
         numbers = {part: self.as_number(part, value) for part, value in values.items()}
         return self._meeting(node, numbers, truth)
 
     def _refuse_literal(self, node: ast.expr) -> None:
-        """Refuse conditions whose dead branch Python's compiler leaves out.
+        """Reject conditions whose dead branch Python's compiler removes.
 
         Assignments in a dead branch would affect types here, but not in the byte code.
         """
@@ -356,7 +361,7 @@ class ExpressionTyper:
             self._scope.refuse(
                 node,
                 f"the condition {ast.unparse(node)} never changes",
-                "leave the branch out, or give the number a name outside of the class",
+                "remove the branch, or name the number outside the class",
             )
 
     def _meeting(
@@ -366,7 +371,7 @@ class ExpressionTyper:
         result = functools.reduce(meet_numbers, parts.values())
         if result.clash and self._path.settled:
             self._scope.refuse(
-                node, "an int meets numbers of two wider kinds here", "write float(...)"
+                node, "an int is merged with numbers of two wider kinds here", "write float(...)"
             )
         if any(part.kind is not result.kind for part in parts.values()):
             self._facts.casts[node] = result.kind

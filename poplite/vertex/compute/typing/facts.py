@@ -13,10 +13,10 @@ still be of the narrower kind, and each use widens it::
             ├── F32, ragged
     F32  ───┘
 
-Widening at the use gives the same as widening where the paths merge, with two exceptions: an int
-of more than 53 bits that merges with a Python float and then a float32 would be rounded twice or
-once, and a negative int that merges with an unsigned one and then a float would be large or
-negative.  In Numba that depends on how it nests the merges; here both are marked as a clash.
+Widening at the use has the same result as widening where the paths merge, with two exceptions: an
+int of more than 53 bits that merges with a Python float and then a float32 would be rounded twice
+or once, and a negative int that merges with an unsigned one and then a float would be large or
+negative.  In Numba that depends on the nesting of merges; here both are marked as a clash.
 
 The values of numbers that are the same in every run are computed, by the machine's arithmetic::
 
@@ -25,7 +25,7 @@ The values of numbers that are the same in every run are computed, by the machin
     k + self.n          unknown
 
 They are checked by stores: a constant that is neither a value nor a bit pattern of an integer field
-is an error, while a number that is known only at run time keeps its low bits.
+is an error, while a number that is known only at run time is truncated to its low bits.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ Known = bool | int | float | np.uint64
 
 
 def known(value: arithmetic.Number) -> Known | None:
-    """Return a value to record; None for float32, 0.0 and NaN, where equality is not identity.
+    """Return a value to record, or None for float32, 0.0 and NaN, where equality is not identity.
 
     >>> known(3), known(0.0), known(math.nan)
     (3, None, None)
@@ -95,7 +95,7 @@ def met(values: Iterable[Known | None], kind: Kind) -> Known | None:
 
 
 def bounds(element: type[ElementType[Any]]) -> tuple[int, int] | None:
-    """Return the least and the largest constant that an element accepts; None if it accepts all.
+    """Return the range of constants that an element accepts, or None if it accepts all.
 
     >>> from poplite.types import INT
     >>> bounds(INT)
@@ -142,7 +142,7 @@ class ElementsValue(NamedTuple):
 
 
 class LanesOf(NamedTuple):
-    """Up to 64 numbers of a kind, as `poplite.vertex.compute.lanes` makes them."""
+    """Up to 64 numbers of a kind, see `poplite.vertex.compute.lanes`."""
 
     kind: Kind
 
@@ -253,8 +253,8 @@ def _kind_of(local: Local) -> object:
 def restart(entry: State, seen: State) -> State:
     """Return the state at the head of a loop after wider kinds were seen at its end.
 
-    Only the kinds that were seen are kept: the other marks may come from kinds that proved too
-    narrow.  So may constants, but the next iteration drops those that do not hold.
+    Only the kinds that were seen remain: the other marks may come from kinds that were too narrow.
+    So may constants, but the next iteration removes those that are not valid.
     """
     clean = {
         name: local._replace(
@@ -287,12 +287,12 @@ class Facts:
         constants: names of numbers that are fixed at compile time.
         calls: calls of number functions, by the name in `poplite.vertex.compute.arithmetic`.
         helpers: calls of the user's own functions.
-        lanes: the kind of every expression that makes lanes of numbers or other lanes.
+        lanes: the kind of every expression that computes lanes from numbers or other lanes.
         lane_accesses: calls that load or store lanes of a vector.
         mapped: the call for one lane, for each call of `pl.lanes.map`.
         folds: calls of methods that reduce lanes to a number, by name.
         debugging: calls of `print` and `breakpoint`, by that name.
-        exceptions: the classes that are raised, by the node that names them.
+        exceptions: the classes that are raised, by the node that refers to them.
         raises: whether it may stop its vertex, by `raise` or `assert`.
     """
 

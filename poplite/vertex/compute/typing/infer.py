@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 
 from poplite.frozen import frozen
+from poplite.text import amount
 from poplite.vertex.compute.arithmetic import Kind, element_kind, literal_kind
 from poplite.vertex.compute.dialect import Scope, is_num_workers
 from poplite.vertex.compute.helpers import HelperFunction, bind, is_literal, scope_of_helper
@@ -89,7 +90,7 @@ class _Functions:
             scope.refuse(
                 node,
                 f"{ast.unparse(node.func)}(...) calls itself: {' -> '.join(names)}",
-                "write a loop; there is no stack to call back on",
+                "write a loop; recursion is not supported",
             )
         own = scope_of_helper(scope, node, helper)
         arguments = tuple(
@@ -128,7 +129,7 @@ class _Head:
         entry: the state before it.
         start: the state at the beginning of each iteration.
         breaks: the states at its `break`s.
-        restarts: the number of restarts of loops by then; marks from before the last one are void.
+        restarts: the number of restarts of loops so far; marks from before the last are not valid.
         is_final: whether another iteration would change neither it nor an inner loop.
     """
 
@@ -192,19 +193,19 @@ class StatementTyper:
             self._path.locals = None
             return
         if result is not None and not isinstance(result, NumberValue):
-            self._scope.refuse(node, f"{result} is returned", "return one of its elements")
+            self._scope.refuse(node, f"{result} cannot be returned", "return one of its elements")
         if result is not None and not self._scope.callers:
             self._check_returned(node, result)
         self._returns(node, result)
         self._path.locals = None
 
     def _check_returned(self, node: ast.Return, result: NumberValue) -> None:
-        """Refuse a result of `compute`, unless it is declared to return a bool."""
+        """Reject a result of `compute`, unless it is declared to return a bool."""
         annotation = self._scope.text.tree.returns
         if annotation is None or ast.unparse(annotation) not in ("bool", "'bool'"):
             self._scope.refuse(
                 node,
-                "compute returns nothing",
+                "compute cannot return a value",
                 "store the value: self.field = value; or, for Execute(compute_set, result), "
                 "def compute(self) -> bool",
             )
@@ -229,8 +230,8 @@ class StatementTyper:
                     first = min(map(str, lanes - {result}))
                     self._scope.refuse(
                         node,
-                        f"{result or 'nothing'} is returned on this path, {first} on another",
-                        "end every path with return and lanes of one kind",
+                        f"{result or 'nothing'} is returned on this path, but {first} on another",
+                        "return lanes of one kind on every path",
                     )
             return lanes.pop()
         numbers = [result for _, result in self._results if isinstance(result, NumberValue)]
@@ -241,13 +242,13 @@ class StatementTyper:
             if not isinstance(result, NumberValue):
                 self._scope.refuse(
                     node,
-                    "nothing is returned on this path, and a number on another",
-                    "end every path with return and a number",
+                    "nothing is returned on this path, but a number on another",
+                    "return a number on every path",
                 )
             if meet_numbers(result, NumberValue(kind)).clash:
                 self._scope.refuse(
                     node,
-                    f"{result} made of an int is returned, and {kind} on another path",
+                    f"{result} computed from an int is returned, but {kind} on another path",
                     "write float(...) around the int",
                 )
         is_long = kind < Kind.FLOAT and any(number.long for number in numbers)
@@ -272,7 +273,9 @@ class StatementTyper:
 
     def _AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is None or not isinstance(node.target, ast.Name):
-            self._scope.refuse(node, "an annotation declares nothing here", "assign a value")
+            self._scope.refuse(
+                node, "an annotation without a value has no effect", "assign a value"
+            )
         self._assign([node.target], node.value)
 
     def _assign(self, targets: Sequence[ast.expr], value: ast.expr) -> None:
@@ -283,8 +286,9 @@ class StatementTyper:
             if len(parts) != len(values) or _is_tuple(target) != _is_tuple(value):
                 self._scope.refuse(
                     target,
-                    f"{len(parts)} names take {len(values)} values",
-                    "write as many values as names, side by side: a, b = first, second",
+                    f"{amount(len(values), 'value')} cannot be assigned to "
+                    f"{amount(len(parts), 'name')}",
+                    "write as many values as names: a, b = first, second",
                 )
             for part, item, source in zip(parts, values, sources, strict=True):
                 stored = self._store(part, item)
@@ -306,7 +310,7 @@ class StatementTyper:
     def _Assert(self, node: ast.Assert) -> None:
         if is_literal(node.test):
             what = f"the condition {ast.unparse(node.test)} never changes"
-            self._scope.refuse(node, what, 'raise AssertionError("text")')
+            self._scope.refuse(node, what, 'write raise AssertionError("text")')
         self._expressions.test(node.test)
         if node.msg is not None:
             self._expressions.calls.text(node.msg)
@@ -337,13 +341,16 @@ class StatementTyper:
         targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
         if len(targets) != len(items) or _is_tuple(node.target) != (len(items) > 1):
             self._scope.refuse(
-                node.target, f"this loop gives {len(items)} values a turn", _names(len(items))
+                node.target,
+                f"this loop has {amount(len(items), 'value')} for each iteration",
+                _names(len(items)),
             )
 
         def first() -> None:
             for target, item in zip(targets, items, strict=True):
                 if not isinstance(target, ast.Name):
-                    self._scope.refuse(target, "a loop variable is a local", "for i in ...")
+                    what = "a loop variable must be a local"
+                    self._scope.refuse(target, what, "write for i in ...")
                 self._store(target, item)
 
         self._loop(node, first)
@@ -355,7 +362,7 @@ class StatementTyper:
         *,
         endless: bool = False,
     ) -> None:
-        """Type a loop until its head no longer changes, then once more to keep the facts.
+        """Type a loop until its head no longer changes, then once more to store the facts.
 
         `first` types the beginning of each iteration; an `endless` loop ends only by `break`.
         """
@@ -373,8 +380,8 @@ class StatementTyper:
         """Return the head of a loop that is entered with `entry`, once its kinds are final.
 
         Inside another loop its marks need not be final: each pass of the outermost loop continues
-        where the last one ended, until no head changes.  Otherwise passes would double with each
-        level.
+        where the last one ended, until no head changes.  Otherwise the number of passes would
+        double with each level.
         """
         start, known = entry, self._heads.get(node)
         if known is not None:
@@ -405,7 +412,7 @@ class StatementTyper:
     def _turn(
         self, node: ast.For | ast.While, first: Callable[[], None], start: State
     ) -> tuple[_Loop, list[State | None]]:
-        """Type one iteration; return how it ended, and the states that lead back to the head."""
+        """Type one iteration; return its ends, and the states that lead back to the head."""
         loop, runs = _Loop(), self._runs
         self._loops.append(loop)
         self._path.locals = dict(start)
@@ -422,7 +429,7 @@ class StatementTyper:
         assert self._path.locals is not None
         if isinstance(target, ast.Name):
             if target.id == "self":
-                self._scope.refuse(target, "self is assigned", "use another name")
+                self._scope.refuse(target, "self cannot be assigned", "use another name")
             self._path.locals[target.id] = Local(value)
             return None
         if isinstance(target, ast.Attribute):
@@ -438,7 +445,7 @@ class StatementTyper:
                 self._scope.refuse(
                     target,
                     f"'{stored.name}' is a {'list of vectors' if rows else 'vector'} of "
-                    f"{stored.element!r}; its elements are assigned one by one",
+                    f"{stored.element!r}; its elements must be assigned one by one",
                     f"self.{stored.name}[row][i] = ..."
                     if rows
                     else f"for i in range(len(self.{stored.name})): self.{stored.name}[i] = ...",
@@ -446,12 +453,12 @@ class StatementTyper:
         elif isinstance(target, ast.Subscript):
             stored, depth = self._expressions.element(target)
         else:
-            self._scope.refuse(target, "this is no place for a value", "a, b = first, second")
+            self._scope.refuse(target, "a value cannot be assigned to this", "a, b = first, second")
         self._check_store(target, stored, depth, value)
         return stored
 
     def _check_constants(self, source: ast.expr, value: Value, stored: Field) -> None:
-        """Refuse a constant that is neither a value nor a bit pattern of the element."""
+        """Reject a constant that is neither a value nor a bit pattern of the element."""
         limits, element = bounds(stored.element), stored.element
         if limits is None or not (self._runs and self._path.settled):
             return
@@ -461,8 +468,8 @@ class StatementTyper:
                 continue
             self._scope.refuse(
                 node,
-                f"{constant} is stored in '{stored.name}', a field of {element!r}",
-                f"pl.{element.__name__}({constant}) is its low {8 * element.size_bytes} bits; "
+                f"{constant} does not fit '{stored.name}', a field of {element!r}",
+                f"use pl.{element.__name__}({constant}) for its low {8 * element.size_bytes} bits, "
                 "or a wider element type",
                 found=f"{element!r} takes constants from {limits[0]} to {limits[1]}",
             )
@@ -471,21 +478,21 @@ class StatementTyper:
         if depth:
             self._scope.refuse(
                 target,
-                f"'{stored.name}' is a list of vectors; its elements are assigned one by one",
+                f"'{stored.name}' is a list of vectors; its elements must be assigned one by one",
                 f"self.{stored.name}[row][i] = ...",
             )
         self._scope.check_written(target, stored)
         if isinstance(value, LanesOf):
-            what = f"{value} are stored as one number"
-            fix = "fold them, with .sum() say, or store them with set_lanes(i, ...)"
+            what = f"{value} cannot be stored as one number"
+            fix = "reduce them, for instance with .sum(), or store them with set_lanes(i, ...)"
             self._scope.refuse(target, what, fix)
         if not isinstance(value, NumberValue):
-            self._scope.refuse(target, f"{value} is stored as one number", "index it: [i]")
+            self._scope.refuse(target, f"{value} cannot be stored as one number", "index it: [i]")
         if element_kind(stored.element) < Kind.FLOAT <= value.kind:
             to = "bool" if element_kind(stored.element) is Kind.BOOL else "int"
             self._scope.refuse(
                 target,
-                f"{value} is stored in '{stored.name}', a field of {stored.element!r}",
+                f"{value} cannot be stored in '{stored.name}', a field of {stored.element!r}",
                 f"write {to}(...) around the value",
             )
 
@@ -513,14 +520,14 @@ class StatementTyper:
         self.facts.calls[node] = "indices"
         bounds = [self._expressions.number(arg) for arg in node.args]
         if not 1 <= len(bounds) <= 3 or node.keywords:
-            self._scope.refuse(node, "range takes 1 to 3 ints", "range(first, end, step)")
+            self._scope.refuse(node, "range takes 1 to 3 ints", "write range(first, end, step)")
         for arg, bound in zip(node.args, bounds, strict=True):
             if bound.kind is not Kind.INT:
-                self._scope.refuse(arg, f"range takes ints; this is {bound}", "write int(...)")
+                self._scope.refuse(arg, f"range takes ints, but this is {bound}", "write int(...)")
         if len(bounds) == 3 and not self._is_step(node.args[2]):
             self._scope.refuse(
                 node.args[2],
-                "the step of a range is a constant other than 0",
+                "the step of a range must be a constant other than 0",
                 "count with a while loop, or multiply: for k in range(n): i = k * step",
             )
         return NumberValue(Kind.INT, any(bound.long for bound in bounds))
@@ -537,11 +544,12 @@ class StatementTyper:
         if not isinstance(value, ElementsValue) or value.depth != 1:
             self._scope.refuse(
                 node,
-                f"a loop goes over range(...), a vector, enumerate or zip of vectors; "
+                f"a loop must iterate over range(...), a vector, enumerate or zip of vectors; "
                 f"this is {value}",
-                "fold them, with .sum() say, or call a function for each: pl.lanes.map(f, ...)"
+                "reduce them, for instance with .sum(), or call a function for each: "
+                "pl.lanes.map(f, ...)"
                 if isinstance(value, LanesOf)
-                else "for i in range(len(...))",
+                else "write for i in range(len(...))",
             )
         return self._expressions.read(node, value.field)
 
@@ -566,4 +574,5 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 
 def _names(count: int) -> str:
-    return "for i in ..." if count == 1 else "for " + ", ".join("abcdefgh"[:count]) + " in ..."
+    names = "i" if count == 1 else ", ".join("abcdefgh"[:count])
+    return f"write for {names} in ..."

@@ -59,31 +59,31 @@ class LanesTyping:
         if called.attr not in lanes.JOINS:
             self._refuse_method(node, owner, called.attr)
         if node.args or node.keywords:
-            self._scope.refuse(node, f"{called.attr} of lanes takes no arguments", "leave them out")
+            self._scope.refuse(node, f"{called.attr} of lanes takes no arguments", "remove them")
         if owner.kind not in lanes.IDENTITIES[called.attr]:
             self._scope.refuse(
                 node,
-                f"{called.attr} of {owner}",
-                "all and any take truth values, the others numbers",
+                f"{called.attr} is not defined for {owner}",
+                "use all and any for truth values, and the others for numbers",
             )
         self._facts.folds[node] = called.attr
         return NumberValue(owner.kind, long=owner.kind in (Kind.INT, Kind.UINT))
 
     def attribute(self, node: ast.Attribute, owner: Value) -> None:
-        """Refuse an attribute of lanes, and a method of lanes or a vector that is not called."""
+        """Reject an attribute of lanes, and a method of lanes or a vector that is not called."""
         text = ast.unparse(node)
         if isinstance(owner, LanesOf):
             if node.attr not in lanes.JOINS:
                 self._refuse_method(node, owner, node.attr)
-            self._scope.refuse(node, f"{node.attr} of {owner} is not called", f"{text}()")
+            self._scope.refuse(node, f"{node.attr} of {owner} must be called", f"write {text}()")
         if isinstance(owner, ElementsValue) and node.attr in (_LOADS, _STORES):
             arguments = "i" if node.attr == _LOADS else "i, value"
             self._scope.refuse(
-                node, f"{node.attr} of {owner} is not called", f"{text}({arguments})"
+                node, f"{node.attr} of {owner} must be called", f"write {text}({arguments})"
             )
 
     def _refuse_method(self, node: ast.AST, owner: LanesOf, name: str) -> NoReturn:
-        have = f"lanes have: {', '.join(lanes.JOINS)}"
+        have = f"use a method of lanes: {', '.join(lanes.JOINS)}"
         self._scope.refuse(node, f"{owner} have no {name}", have)
 
     def _load(self, node: ast.Call, called: ast.Attribute) -> LanesOf:
@@ -92,7 +92,7 @@ class LanesTyping:
         if node.keywords or not 1 <= len(node.args) <= 2:
             self._scope.refuse(
                 node,
-                "lanes takes the first index, and how many",
+                "lanes takes the first index and a count",
                 f"{ast.unparse(called)}(i) or {ast.unparse(called)}(i, count)",
             )
         for each in node.args:
@@ -104,18 +104,22 @@ class LanesTyping:
         owner = self._value(called.value)
         if not isinstance(owner, ElementsValue) or owner.depth != 1:
             self._scope.refuse(
-                called, f"{owner} has no {called.attr}", "vectors have: self.x, or self.rows[r]"
+                called,
+                f"{owner} has no {called.attr}",
+                "use lanes of a vector, such as self.x or self.rows[r]",
             )
         if owner.field.element is QUARTER:
             self._scope.refuse(
-                called, "lanes of QUARTER", "read its elements one by one: self.x[i]"
+                called, "lanes cannot be of QUARTER", "read its elements one by one: self.x[i]"
             )
         return owner
 
     def _index(self, node: ast.expr) -> None:
         index = self._value(node)
         if not isinstance(index, NumberValue) or index.kind is not Kind.INT:
-            self._scope.refuse(node, f"an index is an int; this is {index}", "write int(...)")
+            self._scope.refuse(
+                node, f"an index must be an int, but this is {index}", "write int(...)"
+            )
 
     def stores(self, node: ast.Call) -> bool:
         """Type `self.y.set_lanes(i, value)`, a statement; False for other calls."""
@@ -144,7 +148,8 @@ class LanesTyping:
                 fix = f"pl.lanes.full({f'float({source})' if is_other else source})"
             self._scope.refuse(
                 node.args[1],
-                f"{value} is stored in lanes of '{field.name}', a field of {field.element!r}",
+                f"{value} cannot be stored in lanes of '{field.name}', "
+                f"a field of {field.element!r}",
                 fix,
             )
         self._facts.lane_accesses.add(node)
@@ -158,8 +163,8 @@ class LanesTyping:
         if kind not in kinds:
             self._scope.refuse(
                 node,
-                f"'{symbol}' of {LanesOf(kind)}",
-                "pl.lanes.map(f, a, b), with f(a, b) for one",
+                f"'{symbol}' is not defined for {LanesOf(kind)}",
+                "use pl.lanes.map(f, a, b), where f(a, b) is for one lane",
             )
         return self._made(node, LanesOf(kind))
 
@@ -171,8 +176,8 @@ class LanesTyping:
             if not (is_fit or value == LanesOf(kind)):
                 self._scope.refuse(
                     node,
-                    f"{LanesOf(kind)} meet {value}",
-                    "lanes of one kind, and numbers that fit it",
+                    f"{LanesOf(kind)} cannot be combined with {value}",
+                    "use lanes of one kind, and numbers that can be converted to it",
                 )
         return kind
 
@@ -181,7 +186,9 @@ class LanesTyping:
         symbol = UNARY[type(node.op)]
         if symbol != "-" or operand.kind is Kind.BOOL:
             self._scope.refuse(
-                node, f"'{symbol}' of {operand}", "pl.lanes.map(f, a), with f(a) for one"
+                node,
+                f"'{symbol}' is not defined for {operand}",
+                "use pl.lanes.map(f, a), where f(a) is for one lane",
             )
         return self._made(node, operand)
 
@@ -190,21 +197,27 @@ class LanesTyping:
         called = ast.unparse(node.func)
         if name not in FUNCTIONS:
             arguments = ", ".join(map(ast.unparse, node.args))
-            self._scope.refuse(node, f"{called} of lanes", f"pl.lanes.map({called}, {arguments})")
+            fix = f"use pl.lanes.map({called}, {arguments})"
+            self._scope.refuse(node, f"{called} is not defined for lanes", fix)
         wanted = FUNCTIONS[name]
         if len(values) != wanted:
-            self._scope.refuse(node, f"{called} takes {wanted}, not {len(values)}", "write as many")
+            self._scope.refuse(
+                node, f"{called} takes {wanted}, not {len(values)}", "pass that number of arguments"
+            )
         kind = self._together(node, *values)
         if kind is Kind.BOOL:
-            self._scope.refuse(node, f"{called} of {LanesOf(kind)}", "use & and | of truth values")
+            what = f"{called} is not defined for {LanesOf(kind)}"
+            self._scope.refuse(node, what, "use & and | for truth values")
         if name == "fma" and kind is not Kind.F32:
-            self._scope.refuse(node, f"{called} of {LanesOf(kind)}", "x * y + z, which is exact")
+            what = f"{called} is not defined for {LanesOf(kind)}"
+            self._scope.refuse(node, what, "use x * y + z, which is exact for ints")
         return self._made(node, LanesOf(kind))
 
     def full(self, node: ast.Call) -> LanesOf:
         """Type `pl.lanes.full(number)`."""
         if len(node.args) != 1 or node.keywords:
-            self._scope.refuse(node, "full takes one number", f"{ast.unparse(node.func)}(0.0)")
+            fix = f"write {ast.unparse(node.func)}(0.0)"
+            self._scope.refuse(node, "full takes one number", fix)
         kind = self._as_number(node.args[0], self._value(node.args[0])).kind
         self._facts.calls[node] = "full"
         return self._made(node, LanesOf(Kind.F32 if kind is Kind.FLOAT else kind))
@@ -217,7 +230,7 @@ class LanesTyping:
             )
         values = {each: self._value(each) for each in node.args[1:]}
         if not any(isinstance(value, LanesOf) for value in values.values()):
-            self._scope.refuse(node, "map without lanes", "call the function itself")
+            self._scope.refuse(node, "map is called without lanes", "call the function itself")
         numbers: dict[ast.expr, Value] = {}
         for each, value in values.items():
             numbers[each] = NumberValue(value.kind) if isinstance(value, LanesOf) else value
@@ -229,7 +242,9 @@ class LanesTyping:
     def mapped(self, node: ast.Call, result: Value | None) -> LanesOf:
         """Type `pl.lanes.map(f, ...)`, given the result of `f` for a lane."""
         if not isinstance(result, NumberValue):
-            self._scope.refuse(node, f"{ast.unparse(node.args[0])} returns no number", "return one")
+            self._scope.refuse(
+                node, f"{ast.unparse(node.args[0])} does not return a number", "return a number"
+            )
         return self._made(node, LanesOf(Kind.F32 if result.kind is Kind.FLOAT else result.kind))
 
     def _made(self, node: ast.AST, value: LanesOf) -> LanesOf:
