@@ -557,7 +557,7 @@ def test_a_saved_graph_is_drawn_without_its_classes(
         target = printed(capsys, command, "work.py:build", *flags).replace("Add", "Sum")
         if command in ("summary", "tiles"):  # what they say of code is not known
             assert re.search("variables fit|bytes of variables per tile", out)
-            assert ("not counted: 'Sum' is a class" in out) is (words == "tiles")
+            assert ("not counted: only the fields of class 'Sum'" in out) is (words == "tiles")
         else:
             assert out == target
 

@@ -487,9 +487,7 @@ def test_bad_bounds(loop_bench: LoopBench) -> None:
         pl.ElementTypeError, match="(?s)end 2.5 is neither a number nor a tensor.*type float"
     ):
         pl.counted_loop(graph, 0, 2.5, 1, body)  # type: ignore[arg-type]
-    with pytest.raises(
-        pl.ElementTypeError, match=r"(?s)end 'size' is INT, not UNSIGNED_INT.*int"
-    ):
+    with pytest.raises(pl.ElementTypeError, match=r"(?s)end 'size' is INT, not UNSIGNED_INT.*int"):
         pl.counted_loop(graph, 0, loop_bench.size, 1, body)
     with pytest.raises(pl.ControlProgramError, match="begin 'log' has 40 elements, not 1"):
         pl.counted_loop(graph, loop_bench.log, 3, 1, body)
