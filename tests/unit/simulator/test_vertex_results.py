@@ -201,7 +201,7 @@ def test_somebody_must_return_something() -> None:
     with pytest.raises(
         pl.ControlProgramError,
         match=r"(?s)Execute 'below' -> 'done': no vertex.*at step 1 of 1: Execute.*'Plain', whose "
-        r"compute cannot return a value.*def compute\(self\) -> bool",
+        r"compute returns nothing.*def compute\(self\) -> bool",
     ):
         bench.engine()
 
