@@ -4,7 +4,6 @@ Users' functions (`pictures`), notebooks (`notebook`) and the command (`poplite.
 gather the data of a picture and have it drawn by what these functions return::
 
     gathered by     data          drawn as
-    frames_of       RegionFrames  regions_forms
     summary_of      Summary       summary_forms
     program_tree    ProgramTree   program_forms
     dataflow_of     Dataflow      dataflow_forms
@@ -21,21 +20,7 @@ from poplite.viz.painters import Forms
 from poplite.viz.program.svg import draw_program_svg
 from poplite.viz.program.text import draw_program_text
 from poplite.viz.program.tree import ProgramTree, program_json
-from poplite.viz.regions.frames import RegionFrames, regions_json
-from poplite.viz.regions.page import regions_page
-from poplite.viz.regions.svg import draw_regions_svg
-from poplite.viz.regions.text import draw_regions_text
 from poplite.viz.summary import Summary, draw_summary_svg, draw_summary_text, summary_json
-
-
-def regions_forms(shown: RegionFrames) -> Forms:
-    """Return the forms of a tensor's intervals, operation by operation."""
-    return Forms(
-        partial(draw_regions_text, shown),
-        partial(draw_regions_svg, shown),
-        partial(regions_json, shown),
-        partial(regions_page, shown),
-    )
 
 
 def summary_forms(summary: Summary) -> Forms:

@@ -36,7 +36,7 @@ from poplite.viz.draw.units import name_text, shape_text, size_text
 from poplite.viz.overview import draw_overview_svg, overview_of
 from poplite.viz.program.labels import label_of, roles_of
 from poplite.viz.summary import summary_of
-from poplite.viz.tensor import ownership_of, tensor_forms
+from poplite.viz.tensors.ownership import ownership_of, tensor_forms
 from poplite.viz.tile_map import TileMap, map_forms
 from poplite.viz.vertex_counts import class_counts, classes_text, vertices_map
 

@@ -28,10 +28,10 @@ from poplite.viz.draw.terminal import Style
 from poplite.viz.forms import dataflow_forms, program_forms, summary_forms
 from poplite.viz.program.tree import MOST_LINES, program_tree
 from poplite.viz.summary import summary_of
-from poplite.viz.tensor import ownership_of, tensor_forms, tensor_page
+from poplite.viz.tensors.ownership import ownership_of, tensor_forms, tensor_page
+from poplite.viz.tensors.views import Index
 from poplite.viz.tile_load import TileLoad, judged_load, tile_load
 from poplite.viz.tile_map import map_of_load, tiles_forms, tiles_page
-from poplite.viz.views import Index
 
 View = str | Index | tuple[Index, ...]
 """Part of a tensor: what `t[...]` takes, or the same as text."""

@@ -53,7 +53,6 @@ from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.terminal import Style
 from poplite.viz.exchange import exchange_forms, traffic_json, traffic_of
-from poplite.viz.forms import regions_forms
 from poplite.viz.liveness import live_steps, liveness_forms
 from poplite.viz.memory import memory_bars, memory_forms
 from poplite.viz.one_tile import tile_contents, tile_forms
@@ -61,13 +60,14 @@ from poplite.viz.ops import ops_forms, scope_tree, scopes_csv, scopes_json
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.painters import Forms
 from poplite.viz.program.tree import program_json, program_tree
-from poplite.viz.regions.field import frames_of_field
-from poplite.viz.regions.frames import RegionFrames, frames_of, regions_json
 from poplite.viz.steps import step_list, steps_forms, steps_json
 from poplite.viz.summary import summary_json, summary_of
+from poplite.viz.tensors.field import frames_of_field
+from poplite.viz.tensors.frame_picture import regions_forms
+from poplite.viz.tensors.frames import RegionFrames, frames_of, regions_json
+from poplite.viz.tensors.views import read_operation
 from poplite.viz.tile_map import quantity_forms, quantity_map
 from poplite.viz.timeline import timeline_forms, timeline_json, timeline_of
-from poplite.viz.views import read_operation
 
 HERE = Path(__file__).parent
 

@@ -52,7 +52,7 @@ from poplite.viz.program.of_report import saved_programs
 from poplite.viz.program.tree import program_tree
 from poplite.viz.saved_summary import summary_of_report
 from poplite.viz.steps import step_list, steps_forms
-from poplite.viz.tensor import graph_of_variables, ownership_of, tensor_forms
+from poplite.viz.tensors.ownership import graph_of_variables, ownership_of, tensor_forms
 from poplite.viz.tile_load import tile_load
 from poplite.viz.tile_map import WORDS, Quantity, quantity_forms, quantity_map, tiles_forms
 from poplite.viz.timeline import timeline_forms, timeline_of

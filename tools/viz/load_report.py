@@ -134,7 +134,7 @@ def load_variables(arguments: argparse.Namespace, names: Iterable[str]) -> Graph
     saved = load_saved(arguments)
     if saved is None:
         return load_target(arguments.target, arguments.given, None, arguments.vertices)[0]
-    from poplite.viz.tensor import graph_of_variables
+    from poplite.viz.tensors.ownership import graph_of_variables
 
     return graph_of_variables(saved, names)
 

@@ -18,7 +18,7 @@ from poplite.tools.viz.flags import (
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
     from poplite.tools.viz.output import Destination
-    from poplite.viz.regions.frames import RegionFrames
+    from poplite.viz.tensors.frames import RegionFrames
     from poplite.viz.tile_load import TileLoad
     from poplite.viz.tile_map import Quantity
 
@@ -178,7 +178,7 @@ def _tensor(arguments: argparse.Namespace, out: Destination) -> None:
 
     graph = load_variables(arguments, [arguments.name])
     from poplite.graph.space import variable_named
-    from poplite.viz.tensor import ownership_of_variable, tensor_forms
+    from poplite.viz.tensors.ownership import ownership_of_variable, tensor_forms
 
     variable = variable_named(graph.space, arguments.name, at=None)
     owned = ownership_of_variable(variable, arguments.view)
@@ -222,7 +222,7 @@ def _regions(arguments: argparse.Namespace, out: Destination) -> None:
 
     _check(arguments)
     graph = load_variables(arguments, [arguments.name] if arguments.name else [])
-    from poplite.viz.forms import regions_forms
+    from poplite.viz.tensors.frame_picture import regions_forms
 
     words = [arguments.target, *([arguments.name] if arguments.name else [])]
     words += build_flags(arguments)
@@ -235,7 +235,7 @@ def _check(arguments: argparse.Namespace) -> None:
     """Refuse missing or conflicting arguments, before the user's program runs."""
     from poplite.errors import InvalidOption
     from poplite.tools.viz.load_report import is_report_file
-    from poplite.viz.views import read_operation
+    from poplite.viz.tensors.views import read_operation
 
     if (arguments.name is None) == (arguments.field is None):
         both = arguments.name is not None
@@ -265,9 +265,9 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _frames(graph: Graph, arguments: argparse.Namespace) -> RegionFrames:
-    from poplite.viz.regions.field import frames_of_field
-    from poplite.viz.regions.frames import frames_of
-    from poplite.viz.views import read_operation
+    from poplite.viz.tensors.field import frames_of_field
+    from poplite.viz.tensors.frames import frames_of
+    from poplite.viz.tensors.views import read_operation
 
     if arguments.field is not None:
         return frames_of_field(graph, arguments.field)

@@ -321,7 +321,7 @@ class TileColors:
         return entries + [([k], words) for tile, (k, words) in others.items() if tile in shown]
 
 
-def colors_of(page: Rectangles, tiles: Int64, *, is_fine: bool) -> TileColors:
+def colors_of(page: Rectangles, tiles: Int64, *, is_fine: bool = False) -> TileColors:
     """Return colours of tiles, rising: of the ramp where over six have parts too fine to see.
 
     >>> page = rectangles(np.arange(0, 32, 4), np.full(8, 4), np.arange(8), 8)

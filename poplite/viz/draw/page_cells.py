@@ -195,7 +195,7 @@ class PageDrawing:
         self._axes(canvas, left, top)
         draw_cells(canvas, cells, colors, left, top)
         _outline(canvas, cells, left, top)
-        _numbers(canvas, cells, colors, left, top)
+        draw_numbers(canvas, cells, colors, left, top)
         draw_legend(canvas, self.legend, left, top + cells.height + 22)
 
     def _row_ticks(self) -> range:
@@ -249,7 +249,9 @@ def _outline(canvas: Canvas, cells: PageCells, left: float, top: float) -> None:
     canvas.path(holes, f"mark{fine}")
 
 
-def _numbers(canvas: Canvas, cells: PageCells, colors: TileColors, left: float, top: float) -> None:
+def draw_numbers(
+    canvas: Canvas, cells: PageCells, colors: TileColors, left: float, top: float
+) -> None:
     """Write tile numbers into the rectangles that have room, off the view's outline if possible.
 
     Where an outline cuts every place, the number gets a halo.

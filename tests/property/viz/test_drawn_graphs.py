@@ -26,9 +26,9 @@ from poplite.viz.page.pack import BLOCKS, Arrays
 from poplite.viz.page.report_data import report_data
 from poplite.viz.program.labels import MOST
 from poplite.viz.program.tree import program_json, program_tree
-from poplite.viz.regions.frames import Frame, frames_of, regions_json
 from poplite.viz.summary import summary_json, summary_of
-from poplite.viz.views import TensorOperation, applied, read_operation
+from poplite.viz.tensors.frames import Frame, frames_of, regions_json
+from poplite.viz.tensors.views import TensorOperation, applied, read_operation
 
 # -- counts ----------------------------------------------------------------------------------------
 

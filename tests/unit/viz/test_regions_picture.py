@@ -11,15 +11,15 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from poplite.errors import PopliteError, SizeOverflowError, TensorIndexError, UnknownName
-from poplite.viz.draw.terminal import Style
-from poplite.viz.regions import frames
-from poplite.viz.regions.field import FieldCopies, frames_of_field
-from poplite.viz.regions.frames import RegionFrames, frames_of
-from poplite.viz.regions.page import regions_page
-from poplite.viz.regions.svg import draw_regions_svg
-from poplite.viz.regions.text import draw_regions_text
-from poplite.viz.regions.words import captions
-from poplite.viz.views import Index, applied, parse_view, read_operation, select
+from poplite.viz.draw.svg import SvgText
+from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
+from poplite.viz.paint_svg import paint_svg
+from poplite.viz.paint_text import paint_text
+from poplite.viz.tensors import frames
+from poplite.viz.tensors.field import FieldCopies, frames_of_field
+from poplite.viz.tensors.frame_picture import captions, regions_page, regions_picture
+from poplite.viz.tensors.frames import RegionFrames, frames_of
+from poplite.viz.tensors.views import Index, applied, parse_view, read_operation, select
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -32,6 +32,16 @@ def plate(rows: int = 4, columns: int = 6, name: str = "x") -> pl.Tensor:
 
 def shown(tensor: pl.Tensor, *operations: str) -> RegionFrames:
     return frames_of(tensor, [read_operation(text) for text in operations])
+
+
+def text_of(found: RegionFrames, style: Style = DEFAULT_STYLE) -> str:
+    """The picture as text."""
+    return paint_text(regions_picture(found), style)
+
+
+def svg_of(found: RegionFrames) -> SvgText:
+    """The picture as SVG."""
+    return paint_svg(regions_picture(found))
 
 
 @pytest.mark.parametrize(
@@ -107,8 +117,8 @@ def test_intervals_of_several_lengths_and_none() -> None:
     assert captions(found, 1)[0].endswith("2 intervals of 2 to 5 elements (were 1 of 5)")
     assert "on 1 tile (0), 2 elements unmapped" in captions(found, 1)[1]
     assert "int32[0], no elements (were 2)" in captions(found, 2)[0]
-    assert draw_regions_svg(found).count('class="frame"') == 3
-    assert "[5, 7)    y[0, 2)   none" in draw_regions_text(found)
+    assert svg_of(found).count('class="frame"') == 3
+    assert "[5, 7)    y[0, 2)   none" in text_of(found)
 
 
 def test_too_many_intervals_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,16 +131,16 @@ def test_text_fits_its_width() -> None:
     found = shown(plate(name="model/block4/convolution/branch2/weights"), "dimShuffle 1,0")
     for width in (60, 80, 160):
         for ascii_only in (False, True):
-            text = draw_regions_text(found, Style(width=width, ascii_only=ascii_only))
+            text = text_of(found, Style(width=width, ascii_only=ascii_only))
             assert max(map(len, text.splitlines())) <= width
             assert text.isascii() or not ascii_only
-    assert "more; -o FILE.txt" in draw_regions_text(found)
-    assert "more; -o FILE.txt" not in draw_regions_text(found, Style(full=True))
+    assert "more; -o FILE.txt" in text_of(found)
+    assert "more; -o FILE.txt" not in text_of(found, Style(full=True))
 
 
 def test_svg_draws_an_element_each_and_a_ribbon_for_each_interval() -> None:
     found = shown(plate(), "dimShuffle 1,0")
-    root = ET.fromstring(draw_regions_svg(found))
+    root = ET.fromstring(svg_of(found))
     _, turned = (g for g in root.iter(f"{SVG}g") if g.attrib["class"] == "frame")
     tips = [title.text for title in turned.iter(f"{SVG}title")]
     assert tips[:3] == [
@@ -141,28 +151,59 @@ def test_svg_draws_an_element_each_and_a_ribbon_for_each_interval() -> None:
     assert len(tips) == 24
     ribbons = [p for p in turned.iter(f"{SVG}path") if p.attrib["class"].startswith("ribbon")]
     assert len(ribbons) == 24
-    assert "data-key" not in draw_regions_svg(found)
+    assert "data-key" not in svg_of(found)
 
 
-def test_large_frames_are_drawn_in_blocks_and_say_so() -> None:
-    picture = draw_regions_svg(shown(plate(90, 100), "0:10", "dimShuffle 1,0"))
-    said = "blocks in the colour of their middle element, ribbons as 64 parts"
-    assert picture.count(said) == 2  # 9,000 elements; 1,000 intervals
-    assert "drawn as 64 \u00d7 64 blocks" in picture
+def frames_in(picture: str) -> list[ET.Element]:
+    """The frames of an SVG."""
+    return [g for g in ET.fromstring(picture).iter(f"{SVG}g") if g.get("class") == "frame"]
+
+
+def kinds_in(frame: ET.Element, group: int) -> list[str]:
+    """Classes of the rectangles of a group: of the result, of it in its order, or of the strip."""
+    groups = [g for g in frame.iter(f"{SVG}g") if g.get("class") in ("seam", "flush")]
+    return [rect.get("class", "") for rect in groups[group].iter(f"{SVG}rect")]
+
+
+def test_large_frames_are_drawn_by_tile_and_many_ribbons_together() -> None:
+    picture = svg_of(shown(plate(90, 100), "0:10", "dimShuffle 1,0"))
+    assert picture.count("ribbons are drawn as 64 parts") == 1  # 1,000 intervals
+    whole, *_ = frames_in(picture)
+    tips = [tip.text or "" for tip in whole.iter(f"{SVG}title")]
+    parts = [2, 2, 2, 2]  # rows, and a row that two tiles share
+    assert [tip.partition(":")[0] for tip in tips] == [
+        f"tile {tile}" for tile, count in enumerate(parts) for _ in range(count)
+    ]
+    written = [text.text for text in whole.iter(f"{SVG}text")]
+    assert {"0", "1", "2", "3"} <= set(written)
     assert len(picture) < 300_000
 
 
-def test_blocks_show_the_order_of_many_tiles_by_the_ramp() -> None:
-    x = pl.Graph(pl.Target(tiles=48)).add_variable(pl.FLOAT, (9_600,), "x", mapping="linear")
-    picture = ET.fromstring(draw_regions_svg(shown(x, "reverse 0")))
-    frames = [each for each in picture.iter(f"{SVG}g") if each.get("class") == "frame"]
-    seen = [[rect.get("class", "") for rect in frame.iter(f"{SVG}rect")] for frame in frames]
-    steps = [[int(kind[1:]) for kind in kinds if kind[0] == "q"] for kinds in seen]
-    blocks = [each[: each.index(end) + 1] for each, end in zip(steps, (11, 0), strict=True)]
-    assert blocks[0] == sorted(blocks[0])
-    assert blocks[1] == sorted(blocks[1], reverse=True)
-    assert set(blocks[0]) == set(blocks[1]) == set(range(12))
-    assert "tiles 0 to 47" in [text.text for text in picture.iter(f"{SVG}text")]
+def test_tiles_have_one_colour_in_all_frames_and_neighbours_differ() -> None:
+    graph = pl.Graph(pl.Target(tiles=16))
+    x = graph.add_variable(pl.FLOAT, (128, 128), "a")
+    for tile in range(16):
+        row, column = 32 * (tile // 4), 32 * (tile % 4)
+        graph.set_tile_mapping(x[row : row + 32, column : column + 32], tile)
+    first, same = frames_in(svg_of(shown(x, "...")))
+    blocks = kinds_in(first, 0)
+    assert len(blocks) == 16
+    assert all(blocks[k] != blocks[k + 1] for k in range(15) if k % 4 < 3)
+    assert all(blocks[k] != blocks[k + 4] for k in range(12))
+    assert kinds_in(same, 0) == blocks
+    assert kinds_in(first, 1) == kinds_in(first, 2)  # the result in its order, and the variable
+    assert kinds_in(first, 2)[:4] == blocks[:4]
+
+
+def test_tiles_in_small_pieces_are_shown_in_order_by_the_ramp() -> None:
+    x = pl.Graph(pl.Target(tiles=1000)).add_variable(pl.FLOAT, (100, 100), "x", mapping="linear")
+    picture = svg_of(shown(x, "reverse 0", "reverse 1"))
+    before, _, after = frames_in(picture)
+    steps = [[int(kind[1:]) for kind in kinds_in(frame, 0)] for frame in (before, after)]
+    assert steps[0] == sorted(steps[0])
+    assert steps[1] == sorted(steps[1], reverse=True)
+    assert set(steps[0]) == set(steps[1]) == set(range(12))
+    assert "tiles 0 to 999" in [text.text for text in ET.fromstring(picture).iter(f"{SVG}text")]
 
 
 class Sum(pl.Vertex):
@@ -243,7 +284,7 @@ def test_a_field_of_a_large_variable_is_drawn_near_its_elements() -> None:
     graph = pl.Graph(pl.Target(tiles=4))
     x = graph.add_variable(pl.FLOAT, (1000, 8), "x", mapping="linear")
     graph.add_vertex(graph.add_compute_set("work"), Sum, tile=1, x=x[500:502, 3])
-    picture = draw_regions_svg(frames_of_field(graph, "work.x"))
+    picture = svg_of(frames_of_field(graph, "work.x"))
     assert "x: elements 4,000 to 4,014 of 8,000" in picture
 
 

@@ -31,14 +31,14 @@ from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text
-from poplite.viz.tensor import (
+from poplite.viz.tensors.ownership import (
     Ownership,
     ownership_of,
     ownership_of_variable,
     tensor_picture,
     tile_rows,
 )
-from poplite.viz.views import select
+from poplite.viz.tensors.views import select
 
 SVG = "{http://www.w3.org/2000/svg}"
 

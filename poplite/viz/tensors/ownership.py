@@ -44,7 +44,7 @@ from poplite.viz.names import SAVE_AGAIN, TYPES, check_known
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text
 from poplite.viz.painters import Forms, forms_of
-from poplite.viz.views import Index, Selection, select
+from poplite.viz.tensors.views import Index, Selection, select
 
 if TYPE_CHECKING:
     from poplite.graph.space import Variable

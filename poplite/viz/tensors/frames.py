@@ -31,12 +31,12 @@ from poplite.types import type_text
 from poplite.view import num_runs, runs, storages
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.units import name_text, shape_text
-from poplite.viz.views import TensorOperation, applied, read_operation
+from poplite.viz.tensors.views import TensorOperation, applied, read_operation
 
 if TYPE_CHECKING:
     from poplite.graph.space import Variable
     from poplite.graph.tensor.tensor import Tensor
-    from poplite.viz.regions.field import FieldCopies
+    from poplite.viz.tensors.field import FieldCopies
 
 
 MOST_INTERVALS = 1 << 20
@@ -158,6 +158,11 @@ class Frame:
     def num_intervals(self) -> int:
         """Intervals that it is made of."""
         return len(self.begin)
+
+    def positions(self) -> list[int]:
+        """Return the position of each element."""
+        ends = zip(self.begin.tolist(), self.length.tolist(), strict=True)
+        return [place for begin, size in ends for place in range(begin, begin + size)]
 
     @property
     def type_and_shape(self) -> str:

@@ -18,7 +18,7 @@ from poplite.frozen import frozen
 from poplite.graph.tile_mapping import ranges
 from poplite.text import amount
 from poplite.viz.draw.units import name_text, size_text
-from poplite.viz.regions.frames import (
+from poplite.viz.tensors.frames import (
     Frame,
     RegionFrames,
     Strip,

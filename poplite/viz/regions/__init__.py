@@ -1,1 +1,0 @@
-"""The regions picture: how operations of tensors map to intervals of variables."""

@@ -1,0 +1,561 @@
+r"""Frames as a picture: under each other, each with its result, its intervals, and the variables.
+
+    [0:20]: float32[20, 98], 1 interval of 1,960 elements
+    +--+--+--+--+
+    | 0| 1| 2| 3|     the result on a page, coloured by tile; numbers are elements of the variable
+    +--+--+--+--+
+    ============      the result in its order
+      \\\\  ||  //       a ribbon from each run of it to its interval
+    ==================  the memory of the variables, coloured by tile
+
+All frames have one scale, so that an element is as wide below as above, and a tile has one colour
+everywhere: that of the tensor picture of the first frame.  A large result is drawn by tile, and of
+many intervals ribbons are drawn together, each in the colour of its middle element.
+
+A page shows a frame at a time, whose elements move to the next.  Without a script the frames stand
+under each other; where a reader wants no motion, one follows the other at once.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from poplite.arrays.intervals import Int64
+from poplite.graph.tile_mapping import NO_TILE, ranges
+from poplite.text import amount
+from poplite.viz.draw.columns import cells, cut, wrapped
+from poplite.viz.draw.flat_page import Rectangles, TileColors, colors_of, fold, rectangles
+from poplite.viz.draw.html import asset, numbers_table, page
+from poplite.viz.draw.page_cells import (
+    LARGEST,
+    PageCells,
+    draw_cells,
+    draw_legend,
+    draw_numbers,
+    legend_width,
+    page_cells,
+)
+from poplite.viz.draw.svg import Canvas, number, text_width
+from poplite.viz.draw.terminal import Style
+from poplite.viz.draw.units import name_text
+from poplite.viz.marks import Picture, Sketch, heading
+from poplite.viz.paint_svg import paint_svg
+from poplite.viz.paint_text import paint_text
+from poplite.viz.painters import Forms, forms_of
+from poplite.viz.tensors.frames import Frame, RegionFrames, Strip, regions_json
+
+WIDTH = 760
+LARGEST_CELL = 28
+GRID_HEIGHT = 260
+"""Pixels of the tallest result."""
+
+MOST_MOVING = 4096
+"""Elements of the largest result whose elements move on a page."""
+
+MOST_ELEMENTS = 1024
+"""Elements of the largest result that is drawn element by element otherwise."""
+
+MOST_RIBBONS, PARTS = 512, 64
+"""Ribbons, and how many are drawn where there would be more."""
+
+BAR, RIBBONS, STRIP = 12, 64, 18
+"""Heights of the result in its order, of the ribbons, and of the variables, in pixels."""
+
+LINE, LABEL = 18, 10
+LONGEST_LINE = 120
+SEAM_FROM = 3.0
+"""Elements narrower than this, in pixels, touch."""
+
+INDENT = 3
+MOST_WRITTEN = 256
+"""Elements of the largest result that is written out in text."""
+SHOWN_INTERVALS = 12
+MOST_ROWS = 500
+"""Intervals of a frame in its table on a page; the JSON has the rest."""
+
+
+def captions(shown: RegionFrames, number: int, *, times: str = "\u00d7") -> list[str]:
+    """Return the lines of a frame, by its position; `times` stands between counts."""
+    frame = shown.frames[number]
+    counted = intervals_text(frame, times)
+    if number:
+        before = shown.frames[number - 1]
+        counted += f" (were {before.num_intervals:,}{_of_each(before)})"
+    lines = [f"{frame.operation}: {frame.type_and_shape}, {counted}"]
+    if shown.field is not None:
+        return [*lines, *shown.field.lines()]
+    return [*lines, f"{tiles_text(frame)}; {contiguity_text(frame)}"]
+
+
+def intervals_text(frame: Frame, times: str) -> str:
+    """Return how many intervals a frame has, of how many elements.
+
+    >>> from poplite.graph import Graph
+    >>> from poplite.viz.tensors.frames import frames_of, read_operation
+    >>> x = Graph().add_variable("float32", (4, 6), "x")
+    >>> shuffled = frames_of(x, [read_operation("dimShuffle 1,0")]).frames[1]
+    >>> intervals_text(shuffled, "x")
+    '6 x 4 intervals of 1 element'
+    """
+    count = frame.num_intervals
+    if not count:
+        return "no elements"
+    low, high = int(frame.length.min()), int(frame.length.max())
+    of = amount(low, "element") if low == high else f"{low:,} to {high:,} elements"
+    return f"{_counted(frame, times)} {'interval' if count == 1 else 'intervals'} of {of}"
+
+
+def _counted(frame: Frame, times: str) -> str:
+    """Return the number of intervals, as a product where the leading dimensions give it."""
+    for rank in range(2, len(frame.shape) + 1):
+        sizes = [size for size in frame.shape[:rank] if size > 1]
+        if math.prod(sizes) == frame.num_intervals and len(sizes) > 1:
+            return f" {times} ".join(f"{size:,}" for size in sizes)
+    return f"{frame.num_intervals:,}"
+
+
+def _of_each(frame: Frame) -> str:
+    lengths = np.unique(frame.length)
+    return f" of {int(lengths[0]):,}" if len(lengths) == 1 else ""
+
+
+def tiles_text(frame: Frame) -> str:
+    """Return the tiles of a frame."""
+    tiles = frame.pieces.tiles()
+    if not len(tiles):
+        return "on no tile"
+    missing = int(frame.pieces.length[frame.pieces.tile == NO_TILE].sum())
+    unmapped = f", {amount(missing, 'element')} unmapped" if missing else ""
+    return f"on {amount(len(tiles), 'tile')} ({ranges(tiles)}){unmapped}"
+
+
+def contiguity_text(frame: Frame) -> str:
+    """Return whether a field that is connected to a frame is consecutive."""
+    if frame.num_intervals < 2:
+        return "contiguous"
+    places = f"{frame.num_intervals:,} places"
+    return f"not contiguous: a vertex field is gathered from {places}"
+
+
+# -- picture ---------------------------------------------------------------------------------------
+
+
+def regions_forms(shown: RegionFrames) -> Forms:
+    """Return the forms of a tensor's intervals, operation by operation."""
+    json, html = partial(regions_json, shown), partial(regions_page, shown)
+    return forms_of(regions_picture(shown), json, html)
+
+
+def regions_picture(shown: RegionFrames, *, moves: bool = False) -> Picture:
+    """Return frames; `moves` draws them so that a page can move elements from one to the next.
+
+    >>> from poplite.graph import Graph
+    >>> from poplite.viz.tensors.frames import frames_of, read_operation
+    >>> x = Graph().add_variable("float32", (4,), "x", mapping=0)
+    >>> picture = regions_picture(frames_of(x, [read_operation("reverse 0")]))
+    >>> print(paint_text(picture).splitlines()[-4])
+       [0, 1)    x[3, 4)      0
+    >>> "element 3 of x, tile 0" in paint_svg(picture)
+    True
+    """
+    drawing = _Drawing(shown, moves)
+    frames = tuple(
+        Sketch(
+            drawing.width(k),
+            drawing.height(k),
+            partial(drawing.draw, k),
+            partial(_frame_lines, shown, k),
+        )
+        for k in range(len(shown.frames))
+    )
+    legend = Sketch(legend_width(drawing.legend), 12, drawing.draw_legend, lambda _: [])
+    return Picture(shown.title, (*heading(shown.title), *frames, legend))
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    """Frames with what they share: scale and colours."""
+
+    shown: RegionFrames
+    moves: bool
+
+    @cached_property
+    def window(self) -> tuple[int, int]:
+        """The part of the strip that is drawn: all, unless little is shown of one variable."""
+        size, frames = self.shown.strip.num_elements, self.shown.frames
+        low = min((int(f.begin.min()) for f in frames if f.num_elements), default=0)
+        high = max((int((f.begin + f.length).max()) for f in frames if f.num_elements), default=0)
+        margin = (high - low) // 4 + 1
+        low, high = max(0, low - margin), min(size, high + margin)
+        if len(self.shown.strip.names) > 1 or 2 * (high - low) > size:
+            return 0, size
+        return low, high
+
+    @cached_property
+    def unit(self) -> float:
+        """Pixels of an element in its order, and on the strip."""
+        longest = max(frame.num_elements for frame in self.shown.frames)
+        return WIDTH / max(1, longest, self.window[1] - self.window[0])
+
+    @cached_property
+    def cell(self) -> float:
+        """Pixels of an element's cell, where no frame is drawn in blocks."""
+        pages = [
+            fold(frame.shape)
+            for frame in self.shown.frames
+            if frame.num_elements and self.by_element(frame)
+        ]
+        wide, tall = (
+            max((p.columns for p in pages), default=1),
+            max((p.rows for p in pages), default=1),
+        )
+        return min(LARGEST_CELL, WIDTH / wide, GRID_HEIGHT / tall)
+
+    @cached_property
+    def pages(self) -> list[PageCells | None]:
+        """The result of each frame on a page; None where it has no elements."""
+        return [
+            _page_of(frame, (WIDTH, GRID_HEIGHT)) if frame.num_elements else None
+            for frame in self.shown.frames
+        ]
+
+    @cached_property
+    def colors(self) -> TileColors:
+        """The colours of all tiles: those of the tensor picture of the first frame."""
+        tiles, first = self.shown.strip.pieces.tiles(), self.shown.frames[0]
+        if first.num_elements:
+            return _page_of(first).colors(tiles)
+        return colors_of(Rectangles(*(np.empty(0, np.int64) for _ in range(5))), tiles)
+
+    @cached_property
+    def legend(self) -> list[tuple[list[str], str]]:
+        """The classes and words of the legend."""
+        values = [page.blocks.value for page in self.pages if page is not None]
+        return self.colors.legend(np.concatenate([self.shown.strip.pieces.tile, *values]))
+
+    def by_element(self, frame: Frame) -> bool:
+        """Return whether a result is drawn element by element."""
+        return frame.num_elements <= (MOST_MOVING if self.moves else MOST_ELEMENTS)
+
+    def caption(self, k: int) -> list[str]:
+        """Return the lines above a frame."""
+        frame, lines = self.shown.frames[k], captions(self.shown, k)
+        if (page := self.pages[k]) is not None and not self.by_element(frame):
+            lines += page.notices
+        if len(_runs_of(frame)[0]) > MOST_RIBBONS:
+            lines.append(f"ribbons are drawn as {PARTS} parts, each coloured by its middle element")
+        return [part for line in lines for part in wrapped(line, LONGEST_LINE)]
+
+    def grid_height(self, k: int) -> float:
+        """Return the height of the result of a frame."""
+        page = self.pages[k]
+        if page is None:
+            return 0.0
+        by_element = self.by_element(self.shown.frames[k])
+        return page.page.rows * self.cell if by_element else page.height
+
+    def room(self, k: int) -> float:
+        """Return the height kept free for a result: where elements move, the same for all."""
+        every = range(len(self.shown.frames)) if self.moves else [k]
+        return max(self.grid_height(each) for each in every)
+
+    def lines_room(self, k: int) -> int:
+        """Return the lines kept free for a caption."""
+        every = range(len(self.shown.frames)) if self.moves else [k]
+        return max(len(self.caption(each)) for each in every)
+
+    def width(self, k: int) -> float:
+        """Return the width of a frame."""
+        return max(WIDTH, *(text_width(line, 12) for line in self.caption(k)))
+
+    def height(self, k: int) -> float:
+        """Return the height of a frame."""
+        return LINE * self.lines_room(k) + self.room(k) + 14 + BAR + RIBBONS + STRIP + 48
+
+    def draw(self, k: int, canvas: Canvas, left: float, top: float) -> None:
+        """Draw a frame."""
+        frame, page = self.shown.frames[k], self.pages[k]
+        canvas.open("frame")
+        for n, line in enumerate(self.caption(k)):
+            canvas.text(left, top + 14 + LINE * n, line, "line soft" if n else "line ink")
+        top += LINE * self.lines_room(k) + 8
+        bar = top + self.room(k) + 14
+        if page is not None:
+            if self.by_element(frame):
+                self._draw_elements(canvas, frame, left, top)
+            else:
+                draw_cells(canvas, page, self.colors, left, top)
+                draw_numbers(canvas, page, self.colors, left, top)
+            self._draw_ribbons(canvas, frame, left, bar + BAR)
+            self._draw_bar(canvas, frame, left, bar)
+        self._draw_strip(canvas, left, bar + BAR + RIBBONS)
+        canvas.close()
+
+    def draw_legend(self, canvas: Canvas, left: float, top: float) -> None:
+        """Draw what colours mean."""
+        draw_legend(canvas, self.legend, left, top)
+
+    def _draw_elements(self, canvas: Canvas, frame: Frame, left: float, top: float) -> None:
+        columns, cell, colors = fold(frame.shape).columns, self.cell, self.colors
+        tiles = np.repeat(frame.pieces.tile, frame.pieces.length).tolist()
+        seam = "seam" if cell >= SEAM_FROM else "flush"
+        moves, is_few = self.moves, frame.num_elements <= MOST_ELEMENTS
+        labels: list[tuple[float, float, str, str]] = []
+        canvas.open("elements" if moves else seam)
+        for k, (place, tile) in enumerate(zip(frame.positions(), tiles, strict=True)):
+            x, y = left + k % columns * cell, top + k // columns * cell
+            tip = self._tip(place, tile) if is_few else ""
+            text = element_text(self.shown.strip, place)
+            label = (x + cell / 2, y + cell / 2 + 3.5, text, f"small {colors.ink(tile)} mid")
+            has_label = text_width(text, LABEL) + 2 <= cell
+            if not moves:
+                canvas.rect(x, y, cell, cell, colors.kind(tile), tip=tip)
+                labels += [label] * has_label
+                continue
+            canvas.open("element", key=place)
+            canvas.rect(x, y, cell, cell, f"{colors.kind(tile)} {seam}", tip=tip)
+            if has_label:
+                canvas.text(*label)
+            canvas.close()
+        canvas.close()
+        for label in labels:
+            canvas.text(*label)
+
+    def _tip(self, place: int, tile: int) -> str:
+        strip = self.shown.strip
+        variable = strip.variable_at(place)
+        on = "no tile" if tile == NO_TILE else f"tile {tile}"
+        element = place - int(strip.first[variable])
+        return f"element {element:,} of {name_text(strip.names[variable])}, {on}"
+
+    def _draw_bar(self, canvas: Canvas, frame: Frame, left: float, top: float) -> None:
+        """Draw the result in its order, of many pieces the middle of each pixel."""
+        pieces, unit = frame.pieces, self.unit
+        begin, length, tile = pieces.begin, pieces.length, pieces.tile
+        if len(begin) > WIDTH:
+            edges = np.arange(WIDTH + 1) * frame.num_elements // WIDTH
+            begin, length = edges[:-1], np.diff(edges)
+            tile = _tiles_at(frame, begin + length // 2)
+        canvas.open("flush")
+        for b, n, owner in zip(begin.tolist(), length.tolist(), tile.tolist(), strict=True):
+            canvas.rect(left + b * unit, top, n * unit, BAR, self.colors.kind(owner))
+        canvas.close()
+
+    def _draw_ribbons(self, canvas: Canvas, frame: Frame, left: float, top: float) -> None:
+        """Draw a ribbon from each run of a result to its interval, of many from each part."""
+        at, begin, length = _runs_of(frame)
+        kind, ends = "ribbon", begin + length
+        if len(at) > MOST_RIBBONS:
+            kind = "haze"
+            at, length, begin, ends = _parts_of(frame)
+        tile = _tiles_at(frame, at + length // 2)
+        columns = (column.tolist() for column in (at, at + length, begin, ends, tile))
+        canvas.open("ribbons")
+        for low, high, first, last, owner in zip(*columns, strict=True):
+            across = (low, high, first - self.window[0], last - self.window[0])
+            data = _ribbon([left + end * self.unit for end in across], top)
+            canvas.path(data, f"{kind} {self.colors.kind(owner)}")
+        canvas.close()
+
+    def _draw_strip(self, canvas: Canvas, origin: float, top: float) -> None:
+        strip, unit, (left, right) = self.shown.strip, self.unit, self.window
+        pieces = strip.pieces
+        canvas.open("flush")
+        begins = np.clip(pieces.begin, left, right)
+        lengths = np.clip(pieces.begin + pieces.length, left, right) - begins
+        lists = begins.tolist(), lengths.tolist(), pieces.tile.tolist()
+        for begin, length, tile in zip(*lists, strict=True):
+            if length * unit >= 0.05:
+                x, wide = origin + (begin - left) * unit, length * unit
+                canvas.rect(x, top, wide, STRIP, self.colors.kind(tile))
+                if tile >= 0 and text_width(f"{tile}", LABEL) + 4 <= wide:
+                    kind = f"small {self.colors.ink(tile)} mid"
+                    canvas.text(x + wide / 2, top + STRIP - 5, f"{tile}", kind)
+        canvas.close()
+        for name, low, high in zip(
+            strip.names, strip.first.tolist(), strip.first[1:].tolist(), strict=False
+        ):
+            first, last = max(low, left), min(high, right)
+            x, wide = origin + (first - left) * unit, (last - first) * unit
+            canvas.rect(x, top, wide, STRIP, "rule")
+            label = f"{name_text(name)}: {high - low:,} elements"
+            if (first, last) != (low, high):
+                label = f"{name_text(name)}: elements {first:,} to {last - 1:,} of {high - low:,}"
+            shown = label if text_width(label, 11) <= wide else cut(name_text(name), 12)
+            if text_width(shown, 11) <= max(wide, 80.0 if len(strip.names) == 1 else 0.0):
+                canvas.text(x, top + STRIP + 14, shown, "soft")
+
+
+def _page_of(frame: Frame, largest: tuple[float, float] = LARGEST) -> PageCells:
+    folded, pieces = fold(frame.shape), frame.pieces
+    tiles = rectangles(pieces.begin, pieces.length, pieces.tile, folded.columns)
+    return page_cells(folded, tiles, largest=largest)
+
+
+def _runs_of(frame: Frame) -> tuple[Int64, Int64, Int64]:
+    """Return the runs of a result in one interval and on one tile: place, position, length."""
+    before = np.cumsum(frame.length) - frame.length
+    at = np.union1d(before, frame.pieces.begin)
+    begin = frame.begin[k := np.searchsorted(before, at, side="right") - 1] + at - before[k]
+    return at, begin, np.diff(at, append=frame.num_elements)
+
+
+def _parts_of(frame: Frame) -> tuple[Int64, Int64, Int64, Int64]:
+    """Return place and length of equal parts of a result, and where their intervals begin and end.
+
+    Within a part these may lie anywhere between.
+    """
+    before = np.cumsum(frame.length) - frame.length
+    edges = np.arange(PARTS + 1) * frame.num_elements // PARTS
+    at = np.union1d(edges[:-1], before)
+    k = np.searchsorted(before, at, side="right") - 1
+    begin = frame.begin[k] + at - before[k]
+    end = begin + np.diff(at, append=frame.num_elements)
+    first = np.searchsorted(at, edges[:-1])
+    low, high = np.minimum.reduceat(begin, first), np.maximum.reduceat(end, first)
+    return edges[:-1], np.diff(edges), low, high
+
+
+def _ribbon(across: list[float], top: float) -> str:
+    """Return path commands of a ribbon, from two ends above to two ends below."""
+    a, b, c, d = map(number, across)
+    y0, y1, middle = number(top), number(top + RIBBONS), number(top + RIBBONS / 2)
+    down, up = f"C{a} {middle} {c} {middle} {c} {y1}", f"C{d} {middle} {b} {middle} {b} {y0}"
+    return f"M{a} {y0}{down}H{d}{up}z"
+
+
+def _tiles_at(frame: Frame, element: Int64) -> Int64:
+    """Return the tiles of some elements of a frame."""
+    at = np.searchsorted(frame.pieces.begin, element, side="right") - 1
+    return np.asarray(frame.pieces.tile[at])
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+def _frame_lines(shown: RegionFrames, k: int, style: Style) -> list[str]:
+    """Return a frame as text: its captions, its elements where they are few, its intervals."""
+    head, *more = captions(shown, k, times="x" if style.ascii_only else "\u00d7")
+    first, *rest = wrapped(head, style.columns - INDENT)
+    frame, body = shown.frames[k], [style.bold(line) for line in rest]
+    body += [part for line in more for part in wrapped(line, style.columns - INDENT)]
+    body += [*_elements(frame, shown.strip, style), *_table(frame, shown.strip, style)]
+    return ["", f"{k + 1:<{INDENT}}{style.bold(first)}", *(f"{'':{INDENT}}{line}" for line in body)]
+
+
+def _elements(frame: Frame, strip: Strip, style: Style) -> list[str]:
+    """Return the result as numbers of the elements of its variable, where it has room."""
+    if not 0 < frame.num_elements <= MOST_WRITTEN:
+        return []
+    labels = [element_text(strip, place) for place in frame.positions()]
+    columns = frame.shape[-1] if frame.shape else 1
+    room = max(map(len, labels))
+    if columns * (room + 1) - 1 > style.columns - INDENT:
+        return []
+    rows = [labels[k : k + columns] for k in range(0, len(labels), columns)]
+    block = frame.shape[-2] if len(frame.shape) > 2 else len(rows)
+    lines = []
+    for k, row in enumerate(rows):
+        lines += [""] if k % block == 0 else []
+        lines.append(" ".join(f"{label:>{room}}" for label in row))
+    return lines
+
+
+def element_text(strip: Strip, position: int) -> str:
+    """Return the number of an element in its variable; of several variables, with its name.
+
+    >>> from poplite.viz.tensors.frames import TileRuns
+    >>> nothing = np.empty(0, np.int64)
+    >>> element_text(Strip(("a", "b"), np.array([0, 6, 9]), TileRuns(nothing, nothing, nothing)), 7)
+    'b1'
+    """
+    variable = strip.variable_at(position)
+    number = position - int(strip.first[variable])
+    if len(strip.names) == 1:
+        return f"{number}"
+    return f"{cut(strip.names[variable].rpartition('/')[2], 6)}{number}"
+
+
+def _table(frame: Frame, strip: Strip, style: Style) -> list[str]:
+    count = frame.num_intervals
+    if not count:
+        return []
+    shown = count if style.full or count <= SHOWN_INTERVALS else SHOWN_INTERVALS - 1
+    begin, length = frame.begin[:shown], frame.length[:shown]
+    at = np.cumsum(length) - length
+    columns = [
+        ("elements", *_intervals(at, length)),
+        ("interval", *strip.interval_texts(begin, length)),
+        ("tile", *strip.tiles_texts(begin, length)),
+    ]
+    room = style.columns - INDENT
+    wide = [max(map(cells, column)) for column in columns]
+    wide[1] = min(wide[1], room - wide[0] - wide[2] - 4)
+    own, interval, on = columns
+    lines = [
+        f"{_padded(a, wide[0])}  {_padded(cut(b, wide[1]), wide[1])}  {c:>{wide[2]}}"
+        for a, b, c in zip(own, interval, on, strict=True)
+    ]
+    more = f"... {count - shown:,} more; -o FILE.txt writes them all" if shown < count else ""
+    return ["", style.faint(lines[0]), *lines[1:], *(wrapped(more, room) if more else [])]
+
+
+def _intervals(begin: Int64, length: Int64) -> list[str]:
+    ends = zip(begin.tolist(), (begin + length).tolist(), strict=True)
+    return [f"[{low:,}, {high:,})" for low, high in ends]
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - cells(text))
+
+
+# -- page ------------------------------------------------------------------------------------------
+
+
+def regions_page(shown: RegionFrames, command: str = "") -> str:
+    """Return the frames as HTML; `command` is what writes the page, if a command does.
+
+    >>> from poplite.graph import Graph
+    >>> from poplite.viz.tensors.frames import frames_of, read_operation
+    >>> x = Graph().add_variable("float32", (4,), "x", mapping=0)
+    >>> "<td>[3, 4)</td>" in regions_page(frames_of(x, [read_operation("reverse 0")]))
+    True
+    """
+    facts = {f"{k + 1}": "; ".join(captions(shown, k)) for k in range(len(shown.frames))}
+    html = page(
+        "Regions of a tensor",
+        shown.title,
+        facts,
+        paint_svg(regions_picture(shown, moves=True)),
+        [_page_table(frame, shown.strip) for frame in shown.frames if frame.num_elements],
+        paint_text(regions_picture(shown)),
+        regions_json(shown),
+        command=command,
+    )
+    parts = f"<style>\n{asset('regions.css')}</style>\n<script>\n{asset('regions.js')}</script>"
+    return html.replace("</body>", f"{parts}\n</body>")
+
+
+def _page_table(frame: Frame, strip: Strip) -> str:
+    begin, length = frame.begin[:MOST_ROWS], frame.length[:MOST_ROWS]
+    at = np.cumsum(length) - length
+    variable = np.searchsorted(strip.first, begin, side="right") - 1
+    rows = []
+    columns = (column.tolist() for column in (at, begin, length, variable))
+    for place, low, size, owner in zip(*columns, strict=True):
+        tiles = strip.tiles_within(low, size)
+        first = low - int(strip.first[owner])
+        rows.append(
+            [
+                f"[{place:,}, {place + size:,})",
+                f"[{first:,}, {first + size:,})",
+                ranges(tiles[tiles >= 0]) if (tiles >= 0).any() else "none",
+                name_text(strip.names[owner]),
+            ]
+        )
+    heading = ["elements", "of", "tiles", "variable"]
+    return numbers_table("intervals", heading, rows, "numbers last", f" of {frame.operation}")
