@@ -215,7 +215,7 @@ ENGINE = """
 ~ void writeTensor(StringRef handle, const void *buf, const void *bufEnd) const
 ~ template <typename T> void writeTensor(StringRef handle, ArrayRef<T> values) const // `engine.write(x, array)`
 ~ template <typename T> void connectStream(StringRef handle, const ArrayRef<T> &values) -> connect_stream(handle, values)
-~ void connectStream(StringRef handle, void *begin, void *end) -> connect_stream(handle, begin) // C++ passes a pointer to the end; a NumPy array has a size | engine.connectStream('in', array)
+~ void connectStream(StringRef handle, void *begin, void *end) -> connect_stream(handle, begin) // C++ has a pointer to the end; a NumPy array has a size | engine.connectStream('in', array)
 ? void connectStreamToCallback(StringRef handle, StreamCallbackHandle f) -> connect_stream_to_callback(handle, f)
 ? void connectStreamToCallback(StringRef handle, unsigned index, StreamCallbackHandle f) -> connect_stream_to_callback(handle, f, replica=index)
 ? void connectHostFunction(StringRef handle, HostCallbackHandle f) -> connect_host_function(handle, f) // the replica may be left out here

@@ -645,14 +645,14 @@ REFUSALS = [
         "readTensor(handle, begin, end)",
         'engine.readTensor("x", data, data)',
         _POINTERS,
-        "engine.readTensor(handle, array)",
+        "pass engine.readTensor(handle, array)",
     ),
     Refusal(
         "Engine",
         "writeTensor(handle, begin, end)",
         'engine.writeTensor("hx", data, data)',
         _POINTERS,
-        "engine.writeTensor(handle, array)",
+        "pass engine.writeTensor(handle, array)",
     ),
     Refusal(
         "Engine",

@@ -43,8 +43,8 @@ REFUSED = {
     "graph.registerPerfEstimator(Scale, lambda: 3)": "too many positional arguments",
     "compileGraph(graph, Program(), 3)": "compileGraph: options 3 are not a dictionary",
     "compileGraph(graph, Program(), True, {'oqt.x': 1})": "there is no option 'oqt.x'",
-    "compileGraph(graph, Program(), {}, None, 'n', 3)": "what follows the third argument does",
-    "compileGraph(graph, Program(), {}, print, progress=len)": "what follows the third",
+    "compileGraph(graph, Program(), {}, None, 'n', 3)": "the arguments after the third are not",
+    "compileGraph(graph, Program(), {}, print, progress=len)": "the arguments after the third",
     "compileGraph(graph, Program(), {}, lambda: 0)": "progress .* is not a function of two numbers",
     "Engine(graph, Program(), {}, 3)": "progress 3 is not a function of two numbers",
     "Engine(graph, Program(), {}, None, 3)": "Engine: name 3 is not a string",
@@ -118,7 +118,7 @@ def test_arrays_may_be_flat_for_names_handles_and_tensors() -> None:
     saved.writeTensor("hx", data)
     with pytest.raises(pl.UnknownName):
         saved.writeTensor("x", data)
-    with pytest.raises(pl.TensorCreationError, match="an array of shape"):
+    with pytest.raises(pl.TensorCreationError, match="the array must have the tensor's shape"):
         names["engine"].writeTensor("x", data[:4])
     with pytest.raises(pl.ElementTypeError):
         names["engine"].writeTensor("x", [[1], [2, 3]])
