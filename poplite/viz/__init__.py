@@ -23,9 +23,9 @@ module.
 
 `draw` holds what all of them are made of: words with units, columns, the terminal, SVG, PNG, HTML,
 JSON, and layouts.  `painters` and `forms` list the forms of each picture, and three doors lead to
-it: `pictures` and `memory_pictures` have the functions that users call and that are listed here,
-`notebook` draws what a notebook shows (`poplite.display` calls it), and `poplite.tools.viz` is the
-command line.
+it: the functions that users call and that are listed here, in `pictures` and beside the pictures of
+reports; `notebook`, which draws what a notebook shows (`poplite.display` calls it); and
+`poplite.tools.viz`, the command line.
 
 Imports go one way: colours, `draw`, marks, painters, pictures of reports, `tensor` and `program`,
 then `dataflow`, `summary`, `forms`, and `notebook` and `pictures`.  Nothing below imports a module
@@ -38,16 +38,9 @@ has a layout of its own (`draw.layered_layout`), and a better one where Graphviz
 
 from poplite.public import names_of
 from poplite.viz.draw.svg import SvgText as SvgText
-from poplite.viz.memory_pictures import (
-    liveness_svg as liveness_svg,
-    liveness_text as liveness_text,
-    memory_svg as memory_svg,
-    memory_text as memory_text,
-    quantity_svg as quantity_svg,
-    quantity_text as quantity_text,
-    tile_svg as tile_svg,
-    tile_text as tile_text,
-)
+from poplite.viz.liveness import liveness_svg as liveness_svg, liveness_text as liveness_text
+from poplite.viz.memory import memory_svg as memory_svg, memory_text as memory_text
+from poplite.viz.one_tile import tile_svg as tile_svg, tile_text as tile_text
 from poplite.viz.pictures import (
     graph_dot as graph_dot,
     graph_svg as graph_svg,
@@ -63,6 +56,7 @@ from poplite.viz.pictures import (
     tiles_svg as tiles_svg,
     tiles_text as tiles_text,
 )
+from poplite.viz.tile_map import quantity_svg as quantity_svg, quantity_text as quantity_text
 
 __all__ = names_of(globals())
 

@@ -18,10 +18,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.frozen import frozen
+from poplite.report import Report
 from poplite.report.memory import KIND_NAMES, bytes_by_step, thing_kind
 from poplite.viz.colours import MEMORY
 from poplite.viz.draw.csv_text import csv_text
 from poplite.viz.draw.json_text import by_field, json_text
+from poplite.viz.draw.svg import SvgText
+from poplite.viz.draw.terminal import Style
 from poplite.viz.draw.units import name_text, size_text
 from poplite.viz.marks import (
     Gap,
@@ -35,11 +38,10 @@ from poplite.viz.marks import (
     heading,
 )
 from poplite.viz.names import modelled_memory, short_name, tile_number, title_of
-from poplite.viz.painters import Forms, forms_of
+from poplite.viz.painters import Forms, forms_of, users_function
 
 if TYPE_CHECKING:
     from poplite.arrays.intervals import Int64
-    from poplite.report import Report
     from poplite.report.memory import Memory
 
 WORST = "worst"
@@ -234,6 +236,65 @@ def _row(live: LiveSteps, row: LiveRow) -> ListRow:
     name = f"{live.label(row)} ({row.at})" if row.at else live.label(row)
     tip = f"{name}: {kinds or size_text(0)}"
     return ListRow(cells, tone="strong" if row.is_peak else "plain", tip=tip)
+
+
+# -- users' functions ------------------------------------------------------------------------------
+
+_checked = users_function()
+
+
+@_checked
+def liveness_text(
+    report: Report,
+    tile: int | str = WORST,
+    *,
+    top: int | None = None,
+    width: int = 80,
+    color: bool = False,
+    ascii_only: bool = False,
+) -> str:
+    """Draw what a tile needs in each step, as text.
+
+    Args:
+        report: of an engine, or loaded; nothing needs to have run.
+        tile: its number, or "worst" for the fullest one.
+        top: how many steps, those that need most; left out, all.
+        width: columns to fit.
+        color: whether to write escape codes for a terminal.
+        ascii_only: whether to keep to ASCII.
+
+    Returns:
+        Lines, each ended by a newline.
+
+    Raises:
+        InvalidTileMapping: when there is no such tile.
+        InvalidOption: when memory is not modelled.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> a, b, c = (graph.add_variable(pl.INT, (9,), name, mapping=0) for name in "abc")
+    >>> engine = pl.Engine(graph, pl.Sequence(pl.Copy(a, b), pl.Copy(b, c)))
+    >>> print(liveness_text(engine.report(), top=1, width=60).splitlines()[3])
+    1  Copy 'a' -> 'b'  36 B  peak  vvvvvvvvvvvvvvvvvv  'b' 36 B
+    """
+    live = live_steps(report, tile, top=top)
+    return liveness_forms(live).text(Style(color, ascii_only, width))
+
+
+@_checked
+def liveness_svg(report: Report, tile: int | str = WORST, *, top: int | None = None) -> SvgText:
+    """Draw what a tile needs in each step, as SVG.
+
+    It takes and raises what `liveness_text` does, but for what is of text alone.
+
+    Returns:
+        The picture.
+
+    >>> import poplite as pl
+    >>> liveness_svg(pl.Engine(pl.Graph(), pl.Sequence()).report())[:4]
+    '<svg'
+    """
+    return liveness_forms(live_steps(report, tile, top=top)).svg()
 
 
 # -- data ------------------------------------------------------------------------------------------

@@ -13,17 +13,21 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.errors import one_of
 from poplite.frozen import frozen
+from poplite.report import Report
 from poplite.report.memory import GAPS, NO_STEP, OTHER, Memory, Peaks, peaks_of, thing_kind
 from poplite.text import amount
 from poplite.viz.colours import MEMORY, Role, category_role
 from poplite.viz.draw.csv_text import csv_text
 from poplite.viz.draw.json_text import by_field, json_text
+from poplite.viz.draw.svg import SvgText
+from poplite.viz.draw.terminal import Style
 from poplite.viz.draw.units import share_text, size_text
 from poplite.viz.marks import (
     BarPart,
@@ -37,10 +41,7 @@ from poplite.viz.marks import (
     heading,
 )
 from poplite.viz.names import form_of, full_title, modelled_memory, name_of, place_of
-from poplite.viz.painters import Forms, forms_of
-
-if TYPE_CHECKING:
-    from poplite.report import Report
+from poplite.viz.painters import Forms, forms_of, users_function
 
 Stack = Literal["kind", "variable", "live"]
 Sort = Literal["tile", "size"]
@@ -303,6 +304,71 @@ def _things_listing(bars: MemoryBars, top: int) -> tuple[Listing | Words, ...]:
     size = size_text(sum(thing.bytes for thing in bars.things[top:]))
     more = f"... {len(bars.things) - len(rows):,} more, {size} in all"
     return Listing(columns, rows), *([Words(more, "soft")] if bars.things[top:] else [])
+
+
+# -- users' functions ------------------------------------------------------------------------------
+
+TOP = 10
+"""Things of the fullest tile that are listed, unless more are asked for."""
+
+_checked = users_function(Stack=one_of(*STACKS), Sort=one_of(*SORTS))
+
+
+@_checked
+def memory_text(
+    report: Report,
+    *,
+    stack: Stack = "kind",
+    sort: Sort = "tile",
+    top: int = TOP,
+    width: int = 80,
+    color: bool = False,
+    ascii_only: bool = False,
+) -> str:
+    """Draw what every tile needs, and list what lies on the fullest one, as text.
+
+    Args:
+        report: of an engine, or loaded; nothing needs to have run.
+        stack: what is told of the fullest tile: kinds of things, the largest things, or what is
+            always live.
+        sort: "tile" by number, or "size" for the fullest first.
+        top: how many things of the fullest tile are listed.
+        width: columns to fit.
+        color: whether to write escape codes for a terminal.
+        ascii_only: whether to keep to ASCII.
+
+    Returns:
+        Lines, each ended by a newline.
+
+    Raises:
+        InvalidOption: when memory is not modelled.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> x = graph.add_variable(pl.FLOAT, (100,), "x", mapping=1)
+    >>> memory_text(pl.Engine(graph, pl.Sequence()).report()).splitlines()[0]
+    'memory: fits; fullest tile 1: 3,568 B of 638,976 B, 0.6%'
+    """
+    bars = memory_bars(report, stack=stack, sort=sort)
+    return memory_forms(bars, top).text(Style(color, ascii_only, width))
+
+
+@_checked
+def memory_svg(
+    report: Report, *, stack: Stack = "kind", sort: Sort = "tile", top: int = TOP
+) -> SvgText:
+    """Draw what every tile needs, and list what lies on the fullest one, as SVG.
+
+    It takes and raises what `memory_text` does, but for what is of text alone.
+
+    Returns:
+        The picture.
+
+    >>> import poplite as pl
+    >>> memory_svg(pl.Engine(pl.Graph(), pl.Sequence()).report())[:4]
+    '<svg'
+    """
+    return memory_forms(memory_bars(report, stack=stack, sort=sort), top).svg()
 
 
 # -- data ------------------------------------------------------------------------------------------

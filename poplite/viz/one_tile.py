@@ -15,10 +15,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from poplite.frozen import frozen
+from poplite.report import Report
 from poplite.report.execution import TIME_PARTS, TimePart
 from poplite.report.memory import NO_STEP, bytes_by_step, peaks_of, thing_kind
 from poplite.viz.colours import MEMORY, SPENT, Role
 from poplite.viz.draw.json_text import by_field, json_text
+from poplite.viz.draw.svg import SvgText
+from poplite.viz.draw.terminal import Style
 from poplite.viz.draw.units import name_text, share_text, size_text
 from poplite.viz.marks import (
     Gap,
@@ -44,10 +47,9 @@ from poplite.viz.names import (
     places_of,
     tile_number,
 )
-from poplite.viz.painters import Forms, forms_of
+from poplite.viz.painters import Forms, forms_of, users_function
 
 if TYPE_CHECKING:
-    from poplite.report import Report
     from poplite.report.compilation import Compilation
     from poplite.report.execution import ExecutionStep
     from poplite.report.memory import Memory, Steps
@@ -386,6 +388,65 @@ def _cycles_listing(tile: TileContents) -> Listing | Words:
         for part, cycles in tile.cycles.items()
     )
     return Listing(columns, rows)
+
+
+# -- users' functions ------------------------------------------------------------------------------
+
+_checked = users_function()
+
+
+@_checked
+def tile_text(
+    report: Report,
+    tile: int,
+    *,
+    step: str | None = None,
+    width: int = 80,
+    color: bool = False,
+    ascii_only: bool = False,
+) -> str:
+    """Draw the memory of a tile by address, and list what lies and runs there, as text.
+
+    Args:
+        report: of an engine, or loaded.
+        tile: its number.
+        step: number or name of a step; left out, the one in which the tile needs most.
+        width: columns to fit.
+        color: whether to write escape codes for a terminal.
+        ascii_only: whether to keep to ASCII.
+
+    Returns:
+        Lines, each ended by a newline.
+
+    Raises:
+        InvalidTileMapping: when there is no such tile.
+        UnknownName: when there is no such step.
+        InvalidOption: when memory is not modelled.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> x = graph.add_variable(pl.FLOAT, (100,), "x", mapping=1)
+    >>> print(tile_text(pl.Engine(graph, pl.Sequence()).report(), 1).splitlines()[0])
+    tile 1: 3,568 B of 638,976 B, 0.6%
+    """
+    contents = tile_contents(report, tile, step=step)
+    return tile_forms(contents).text(Style(color, ascii_only, width))
+
+
+@_checked
+def tile_svg(report: Report, tile: int, *, step: str | None = None) -> SvgText:
+    """Draw the memory of a tile by address, and list what lies and runs there, as SVG.
+
+    It takes and raises what `tile_text` does, but for what is of text alone.
+
+    Returns:
+        The picture.
+
+    >>> import poplite as pl
+    >>> tile_svg(pl.Engine(pl.Graph(), pl.Sequence()).report(), 0)[:4]
+    '<svg'
+    """
+    return tile_forms(tile_contents(report, tile, step=step)).svg()
 
 
 # -- data ------------------------------------------------------------------------------------------

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import ParamSpec, TypeVar
 
+from poplite.errors import ArgumentKind, annotated, instance_of
 from poplite.frozen import frozen
+from poplite.report import Report
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import Style
 from poplite.viz.marks import Picture
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @frozen
@@ -36,3 +42,12 @@ def forms_of(
 ) -> Forms:
     """Return the forms of a picture; data as JSON and as a table, and pages, are its own."""
     return Forms(partial(paint_text, picture), partial(paint_svg, picture), json, page, csv)
+
+
+def users_function(**kinds: ArgumentKind) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return what checks the arguments of a function that draws a report.
+
+    `kinds` are those of annotations other than `Report`, by name.
+    """
+    report = instance_of(Report, "a report, as engine.report() returns it")
+    return annotated("viz", {"Report": report, **kinds})

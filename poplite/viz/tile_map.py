@@ -13,29 +13,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.errors import InvalidOption
+from poplite.errors import InvalidOption, one_of
 from poplite.frozen import frozen
 from poplite.graph.tile_mapping import ranges
+from poplite.report import Report
 from poplite.text import amount
 from poplite.viz.draw.html import numbers_table, page
 from poplite.viz.draw.json_text import json_text
+from poplite.viz.draw.svg import SvgText
+from poplite.viz.draw.terminal import Style
 from poplite.viz.draw.units import size_text
 from poplite.viz.marks import Gap, Histogram, Picture, Shades, ShadeScale, TileCells, heading
 from poplite.viz.names import chosen_steps, modelled_memory, note_of
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text
-from poplite.viz.painters import Forms, forms_of
+from poplite.viz.painters import Forms, forms_of, users_function
 from poplite.viz.tile_load import TileLoad
 
 if TYPE_CHECKING:
     from poplite.machine.target import Target
-    from poplite.report import Report
     from poplite.report.compilation import Compilation
     from poplite.report.execution import ExecutionStep
 
@@ -114,7 +116,7 @@ def shaded(
     >>> shaded(np.array([4, 8]), "cycles", str).notes
     ['12 on 2 tiles, mean 6', 'most 8 (tile 1), least 4 (tile 0)']
     """
-    shown = _checked(tiles, len(value))
+    shown = _shown_tiles(tiles, len(value))
     cut = slice(shown.start, shown.stop)
     part = "" if len(shown) == len(value) else f", of tiles {shown[0]:,} to {shown[-1]:,}"
     tips = [unit(each) for each in value.tolist()] if tips is None else tips
@@ -139,7 +141,7 @@ def shaded(
     )
 
 
-def _checked(tiles: range | None, count: int) -> range:
+def _shown_tiles(tiles: range | None, count: int) -> range:
     if tiles is None:
         return range(count)
     if not 0 <= tiles.start < tiles.stop <= count:
@@ -416,6 +418,79 @@ def quantity_page(tiles: TileMap, by: Quantity, command: str = "") -> str:
         quantity_json(tiles, by),
         command=command,
     )
+
+
+# -- users' functions ------------------------------------------------------------------------------
+
+_checked = users_function(Quantity=one_of(*QUANTITIES), Scale=one_of(*get_args(Scale)))
+
+
+@_checked
+def quantity_text(
+    report: Report,
+    by: Quantity = "memory",
+    *,
+    step: str | None = None,
+    scale: Scale | None = None,
+    tiles: range | None = None,
+    width: int = 80,
+    color: bool = False,
+    ascii_only: bool = False,
+) -> str:
+    """Draw the tile map of what a report knows of every tile, as text.
+
+    Args:
+        report: of an engine, or loaded.
+        by: "memory" that tiles need or have "free", "vertices", "cycles" busy or "waited" for other
+            tiles, bytes "sent", "received", or "copied" on their tile.
+        step: number, range as in "3:7", or name of a step; left out, all of them.
+        scale: where colours begin, "zero" or "least"; left out, the least, where that is over half
+            of the most.
+        tiles: which are drawn; left out, all.
+        width: columns to fit.
+        color: whether to write escape codes for a terminal.
+        ascii_only: whether to keep to ASCII.
+
+    Returns:
+        Lines, each ended by a newline.
+
+    Raises:
+        UnknownName: when there is no such step.
+        InvalidOption: when there are no such tiles, a step is named for memory, or memory is not
+            modelled.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> x = graph.add_variable(pl.FLOAT, (100,), "x", mapping=1)
+    >>> print(quantity_text(pl.Engine(graph, pl.Sequence()).report()).splitlines()[2])
+    most 3,568 B (tile 1), least 3,168 B (tile 0)
+    """
+    found = quantity_map(report, by, step=step, scale=scale, tiles=tiles)
+    return quantity_forms(found, by).text(Style(color, ascii_only, width))
+
+
+@_checked
+def quantity_svg(
+    report: Report,
+    by: Quantity = "memory",
+    *,
+    step: str | None = None,
+    scale: Scale | None = None,
+    tiles: range | None = None,
+) -> SvgText:
+    """Draw the tile map of what a report knows of every tile, as SVG.
+
+    It takes and raises what `quantity_text` does, but for what is of text alone.
+
+    Returns:
+        The picture.
+
+    >>> import poplite as pl
+    >>> quantity_svg(pl.Engine(pl.Graph(), pl.Sequence()).report())[:4]
+    '<svg'
+    """
+    found = quantity_map(report, by, step=step, scale=scale, tiles=tiles)
+    return quantity_forms(found, by).svg()
 
 
 # -- data ------------------------------------------------------------------------------------------

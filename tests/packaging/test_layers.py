@@ -36,7 +36,7 @@ ROOMS = {
     "viz": "colours | draw | marks | paint_svg paint_text | painters | names | memory steps"
     " tile_load | timeline tile_map | vertex_counts liveness one_tile tensors program exchange ops"
     " compare sweep | dataflow | page | summary overview | saved_summary | forms"
-    " | notebook pictures memory_pictures",
+    " | notebook pictures",
 }
 """The same within these packages."""
 
