@@ -18,8 +18,7 @@ marks, and nothing else does.  Roles and their colours are in `colours`::
                 map_of_load
 
 Pictures that are not made of marks so far have a folder each, whose `text` and `svg` draw the data
-of its other modules: regions, program and dataflow; summary and overview gather and draw in one
-module.
+of its other modules: program and dataflow; summary and overview gather and draw in one module.
 
 `draw` holds what all of them are made of: words with units, columns, the terminal, SVG, PNG, HTML,
 JSON, and layouts.  `painters` and `forms` list the forms of each picture, and three doors lead to
@@ -27,7 +26,7 @@ it: the functions that users call and that are listed here, in `pictures` and be
 reports; `notebook`, which draws what a notebook shows (`poplite.display` calls it); and
 `poplite.tools.viz`, the command line.
 
-Imports go one way: colours, `draw`, marks, painters, pictures of reports, `tensor` and `program`,
+Imports go one way: colours, `draw`, marks, painters, pictures of reports, `tensors` and `program`,
 then `dataflow`, `summary`, `forms`, and `notebook` and `pictures`.  Nothing below imports a module
 of this package.
 
