@@ -360,7 +360,8 @@ def _vertices_listing(tile: TileContents) -> Listing | Words:
     rows = tuple(
         ListRow(
             (f"{each.count:,}", f"{each.type} in '{each.compute_set}'"),
-            aside=f"({each.at})" if each.at else "",
+            aside=f"({place})" if (place := place_of(each.at)) else "",
+            tip=each.at,
         )
         for each in tile.vertices
     )
