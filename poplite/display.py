@@ -24,7 +24,7 @@ from poplite.files import check_stream
 _PICTURES = "poplite.viz.notebook"
 _DATAFLOW = "poplite.viz.dataflow.dot"
 _PAGE = "poplite.viz.page"
-_PROGRAM = "poplite.viz.program.text"
+_PROGRAM = "poplite.viz.program"
 
 
 class Displayed:

@@ -10,6 +10,7 @@ marks, and nothing else does.  Roles and their colours are in `colours`::
     liveness    live_steps            liveness_picture
     steps       step_list             steps_picture
     timeline    timeline_of           timeline_picture
+    program     program_tree          program_picture
     ops         scope_tree            scopes_picture
     sweep       sweep_grid            sweep_picture
     exchange    traffic_of            exchange_picture
@@ -17,17 +18,17 @@ marks, and nothing else does.  Roles and their colours are in `colours`::
     tile_map    quantity_map,         tile_map_picture
                 map_of_load
 
-Pictures that are not made of marks so far have a folder each, whose `text` and `svg` draw the data
-of its other modules: program and dataflow; summary and overview gather and draw in one module.
+Not made of marks so far are `dataflow`, a folder whose `text` and `svg` draw the data of its other
+modules, and summary and overview, which gather and draw in one module.
 
 `draw` holds what all of them are made of: words with units, columns, the terminal, SVG, PNG, HTML,
-JSON, and layouts.  `painters` and `forms` list the forms of each picture, and three doors lead to
-it: the functions that users call and that are listed here, in `pictures` and beside the pictures of
+JSON, and layouts.  `painters` lists the forms of each picture, and three doors lead to it: the
+functions that users call and that are listed here, in `pictures` and beside the pictures of
 reports; `notebook`, which draws what a notebook shows (`poplite.display` calls it); and
 `poplite.tools.viz`, the command line.
 
 Imports go one way: colours, `draw`, marks, painters, pictures of reports, `tensors` and `program`,
-then `dataflow`, `summary`, `forms`, and `notebook` and `pictures`.  Nothing below imports a module
+then `dataflow`, `summary`, and `notebook` and `pictures`.  Nothing below imports a module
 of this package.
 
 Positions follow from the data (tile number, element index, program order); the dataflow graph alone

@@ -33,12 +33,12 @@ from poplite.viz.colours import CATEGORIES, KINDS
 from poplite.viz.draw.html import asset, escaped, facts_table, folded, table
 from poplite.viz.draw.terminal import DEFAULT_STYLE
 from poplite.viz.draw.units import name_text, shape_text, size_text
+from poplite.viz.graph_counts import class_counts, classes_text
 from poplite.viz.overview import draw_overview_svg, overview_of
-from poplite.viz.program.labels import label_of, roles_of
+from poplite.viz.program_nodes import label_of, roles_of
 from poplite.viz.summary import summary_of
 from poplite.viz.tensors.ownership import ownership_of, tensor_forms
-from poplite.viz.tile_map import TileMap, map_forms
-from poplite.viz.vertex_counts import class_counts, classes_text, vertices_map
+from poplite.viz.tile_map import TileMap, map_forms, vertices_map
 
 if TYPE_CHECKING:
     from poplite.graph.space import Variable

@@ -271,7 +271,7 @@ class _Table:
         )
         steps, beyond = indent_of(row.level, self.deepest)
         indent = " " * STEP * steps + beyond
-        name = fitted(cell, max(LEAST_NAME, wide - len(indent)))
+        name = fitted(cell, max(3, wide - len(indent)))
         room = (wide if self.last < len(self.columns) - 1 else self.room) - len(indent)
         beside = cells(row.aside) + 2 * bool(row.aside)
         if column.keeps_aside and cells(name) + beside > room:

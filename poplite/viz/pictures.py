@@ -23,14 +23,14 @@ from poplite.program import Program
 from poplite.viz.dataflow.dot import dataflow_dot
 from poplite.viz.dataflow.fold import HOPS, MAX_NODES, Excerpt
 from poplite.viz.dataflow.graph import dataflow_of
+from poplite.viz.dataflow.svg import dataflow_forms
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import Style
-from poplite.viz.forms import dataflow_forms, program_forms, summary_forms
-from poplite.viz.program.tree import MOST_LINES, program_tree
-from poplite.viz.summary import summary_of
+from poplite.viz.graph_counts import TileLoad, judged_load, tile_load
+from poplite.viz.program import MOST_LINES, program_forms, program_tree
+from poplite.viz.summary import summary_forms, summary_of
 from poplite.viz.tensors.ownership import ownership_of, tensor_forms, tensor_page
 from poplite.viz.tensors.views import Index
-from poplite.viz.tile_load import TileLoad, judged_load, tile_load
 from poplite.viz.tile_map import map_of_load, tiles_forms, tiles_page
 
 View = str | Index | tuple[Index, ...]

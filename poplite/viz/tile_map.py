@@ -28,15 +28,16 @@ from poplite.viz.draw.html import numbers_table, page
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import Style
-from poplite.viz.draw.units import size_text
+from poplite.viz.draw.units import name_text, size_text
+from poplite.viz.graph_counts import TileLoad
 from poplite.viz.marks import Gap, Histogram, Picture, Shades, ShadeScale, TileCells, heading
 from poplite.viz.names import chosen_steps, modelled_memory, note_of
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text
 from poplite.viz.painters import Forms, forms_of, users_function
-from poplite.viz.tile_load import TileLoad
 
 if TYPE_CHECKING:
+    from poplite.graph.compute_sets.compute_set import ComputeSet
     from poplite.machine.target import Target
     from poplite.report.compilation import Compilation
     from poplite.report.execution import ExecutionStep
@@ -332,6 +333,34 @@ def map_of_load(
         scale=scale,
         tiles=tiles,
     )
+
+
+def vertices_map(compute_set: ComputeSet) -> TileMap:
+    """Return the tile map of a compute set, in vertices."""
+    vertices, tiles = compute_set.vertices, compute_set.graph.target.tiles
+    placed = [vertex.tile for vertex in vertices.singles() if vertex.tile is not None]
+    count = np.bincount(np.array(placed, np.int64), minlength=tiles)
+    for block in vertices.blocks():
+        count += block.tiles.counts()
+    used = np.flatnonzero(count)
+    where = f" ({ranges(used)})" if 0 < len(used) < len(count) else ""
+    on = f"on {len(used):,} of {amount(len(count), 'tile')}{where}"
+    missing = len(vertices) - int(count.sum())
+    have = "has" if missing == 1 else "have"
+    return TileMap(
+        f"vertices per tile: '{name_text(compute_set.name)}'",
+        [f"{_vertex_count(int(count.sum()))} {on}"]
+        + ([f"! {_vertex_count(missing)} {have} no tile"] if missing else []),
+        count,
+        count < 0,
+        [_vertex_count(n) for n in count.tolist()],
+        _vertex_count,
+        ipus=compute_set.graph.target.ipus,
+    )
+
+
+def _vertex_count(count: int) -> str:
+    return amount(count, "vertex", "vertices")
 
 
 # -- picture ---------------------------------------------------------------------------------------

@@ -359,8 +359,8 @@ def test_what_does_not_fit_is_no_error(capsys: pytest.CaptureFixture[str]) -> No
 def test_program_prints_the_tree(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "program", "net.py:build").splitlines()
     assert lines[0] == "program: 3 steps"
-    assert lines[4].startswith("     1    Copy 'x' -> 'y'  16 elements, 64 B  ")
-    assert lines[-1].startswith("     3        Execute 'blur'  0 vertices  ")
+    assert lines[4].startswith("   1    Copy 'x' -> 'y'  16 elements, 64 B  ")
+    assert lines[-1].startswith("   3        Execute 'blur'  0 vertices  ")
     assert all(line.endswith(" net.py:9") for line in lines[3:6])
 
 
@@ -368,13 +368,13 @@ def test_program_prints_the_tree(capsys: pytest.CaptureFixture[str]) -> None:
 def test_counts(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "program", "net.py:build", "--counts")
     assert text.startswith("program: 3 steps, run 21 times in all\n")
-    assert "\n     3    10        Execute 'blur'" in text
+    assert "\n   3    10        Execute 'blur'" in text
 
 
 @pytest.mark.usefixtures("program_folder")
 def test_depth_and_match(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "program", "net.py:build", "--depth", "1")
-    assert "   2-3    Repeat 10 times  2 steps on 3 lines folded" in text
+    assert " 2-3    Repeat 10 times  2 steps on 3 lines folded" in text
     text = printed(capsys, "program", "net.py:build", "--match", "(?i)COPY")
     assert text.startswith("program: 1 of 3 steps matches '(?i)COPY'\n")
     assert "blur" not in text

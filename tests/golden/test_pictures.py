@@ -59,7 +59,7 @@ from poplite.viz.one_tile import tile_contents, tile_forms
 from poplite.viz.ops import ops_forms, scope_tree, scopes_csv, scopes_json
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.painters import Forms
-from poplite.viz.program.tree import program_json, program_tree
+from poplite.viz.program import program_json, program_tree
 from poplite.viz.steps import step_list, steps_forms, steps_json
 from poplite.viz.summary import summary_json, summary_of
 from poplite.viz.tensors.field import frames_of_field

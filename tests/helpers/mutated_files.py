@@ -32,13 +32,10 @@ from poplite.viz.compare import (
 )
 from poplite.viz.dataflow.dot import dataflow_dot
 from poplite.viz.dataflow.of_report import dataflow_of_report
+from poplite.viz.dataflow.svg import dataflow_forms
 from poplite.viz.draw.terminal import Style
 from poplite.viz.exchange import exchange_forms, traffic_of
-from poplite.viz.forms import (
-    dataflow_forms,
-    program_forms,
-    summary_forms,
-)
+from poplite.viz.graph_counts import tile_load
 from poplite.viz.liveness import live_steps, liveness_forms
 from poplite.viz.memory import STACKS, Stack, memory_bars, memory_forms
 from poplite.viz.notebook import html
@@ -48,12 +45,11 @@ from poplite.viz.page import report_page
 from poplite.viz.page.pack import Arrays
 from poplite.viz.page.report_data import report_data
 from poplite.viz.painters import Forms
-from poplite.viz.program.of_report import saved_programs
-from poplite.viz.program.tree import program_tree
-from poplite.viz.saved_summary import summary_of_report
+from poplite.viz.program import program_forms, program_tree
+from poplite.viz.program_nodes import saved_programs
 from poplite.viz.steps import step_list, steps_forms
+from poplite.viz.summary import summary_forms, summary_of_report
 from poplite.viz.tensors.ownership import graph_of_variables, ownership_of, tensor_forms
-from poplite.viz.tile_load import tile_load
 from poplite.viz.tile_map import WORDS, Quantity, quantity_forms, quantity_map, tiles_forms
 from poplite.viz.timeline import timeline_forms, timeline_of
 

@@ -34,9 +34,8 @@ ROOMS = {
     " | states | engine_arguments | simulated | poplar_only | engine | decided"
     " | sent_functions sweeps",
     "viz": "colours | draw | marks | paint_svg paint_text | painters | names | memory steps"
-    " tile_load | timeline tile_map | vertex_counts liveness one_tile tensors program exchange ops"
-    " compare sweep | dataflow | page | summary overview | saved_summary | forms"
-    " | notebook pictures",
+    " graph_counts | timeline tile_map | liveness one_tile program_nodes | tensors program exchange"
+    " ops compare sweep | dataflow | page | summary overview | notebook pictures",
 }
 """The same within these packages."""
 

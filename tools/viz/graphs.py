@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from poplite.program import Program
     from poplite.tools.viz.output import Destination
     from poplite.viz.dataflow.graph import Dataflow
-    from poplite.viz.program.tree import ProgramTree
+    from poplite.viz.program import ProgramTree
 
 # -- summary ---------------------------------------------------------------------------------------
 
@@ -43,11 +43,11 @@ def summary_command(parser: argparse.ArgumentParser) -> None:
 def _summary(arguments: argparse.Namespace, out: Destination) -> None:
     from poplite.tools.viz.load_report import load_saved, programs_of
     from poplite.tools.viz.load_target import load_programs
-    from poplite.viz.forms import summary_forms
+    from poplite.viz.summary import summary_forms
 
     saved = load_saved(arguments)
     if saved is not None:
-        from poplite.viz.saved_summary import summary_of_report
+        from poplite.viz.summary import summary_of_report
 
         names = programs_of(saved, arguments)
         name = names[0] if arguments.program is not None else None
@@ -90,7 +90,7 @@ def program_command(parser: argparse.ArgumentParser) -> None:
 def _program(arguments: argparse.Namespace, out: Destination) -> None:
 
     programs, firsts = _programs(arguments)
-    from poplite.viz.forms import program_forms
+    from poplite.viz.program import program_forms
 
     if len(programs) > 1 and out.format != "txt":
         raise InvalidOption(
@@ -122,7 +122,7 @@ def _programs(arguments: argparse.Namespace) -> tuple[dict[str, Program], dict[s
 
     saved = load_saved(arguments)
     if saved is not None:
-        from poplite.viz.program.of_report import saved_programs
+        from poplite.viz.program_nodes import saved_programs
 
         nodes = saved_programs(saved)
         return {name: nodes[name] for name in programs_of(saved, arguments)}, first_steps(nodes)
@@ -149,7 +149,7 @@ def _trees(
     all_lines: bool,
 ) -> list[ProgramTree]:
     """Return the trees to draw; with several programs, only those with a matching step."""
-    from poplite.viz.program.tree import MOST_LINES, program_tree
+    from poplite.viz.program import MOST_LINES, program_tree
 
     trees, refusals = [], []
     for name, program in programs.items():
@@ -231,7 +231,7 @@ def _graph(arguments: argparse.Namespace, out: Destination) -> None:
         _check_layout(arguments.layout, out.format)
     flow = _flow(arguments)
     from poplite.viz.dataflow.dot import dataflow_dot
-    from poplite.viz.forms import dataflow_forms
+    from poplite.viz.dataflow.svg import dataflow_forms
 
     if flow.notice:
         more = f"--max-nodes {flow.full_size} shows all nodes"
@@ -322,7 +322,7 @@ def _lay_out(flow: Dataflow, out: Destination, layout: str) -> None:
 
 
 def _write_builtin(flow: Dataflow, out: Destination) -> None:
-    from poplite.viz.forms import dataflow_forms
+    from poplite.viz.dataflow.svg import dataflow_forms
 
     picture = dataflow_forms(flow).svg()
     if out.format == "png":

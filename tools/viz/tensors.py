@@ -18,8 +18,8 @@ from poplite.tools.viz.flags import (
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
     from poplite.tools.viz.output import Destination
+    from poplite.viz.graph_counts import TileLoad
     from poplite.viz.tensors.frames import RegionFrames
-    from poplite.viz.tile_load import TileLoad
     from poplite.viz.tile_map import Quantity
 
 # -- tiles -----------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def _tiles(arguments: argparse.Namespace, out: Destination) -> None:
 
 def _load(arguments: argparse.Namespace, *, is_saved: bool) -> TileLoad:
     """Return the memory of the tiles of a target, or of variables of a target or file."""
-    from poplite.viz.tile_load import judged_load, tile_load
+    from poplite.viz.graph_counts import judged_load, tile_load
 
     if is_saved:
         from poplite.tools.viz.load_report import load_variables

@@ -49,7 +49,7 @@ from poplite.program import (
 )
 from poplite.view import Storage, View, runs, storages
 from poplite.viz.draw.units import name_text, parts_of_name
-from poplite.viz.vertex_counts import edges_of
+from poplite.viz.graph_counts import edges_of
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph

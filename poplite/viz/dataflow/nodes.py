@@ -26,7 +26,7 @@ from poplite.viz.dataflow.fold import Label, NodeKind
 from poplite.viz.dataflow.links import Item, Kind, Saved, Thing
 from poplite.viz.dataflow.parts import part_text
 from poplite.viz.draw.units import name_text, shape_text, size_text
-from poplite.viz.vertex_counts import class_counts
+from poplite.viz.graph_counts import class_counts
 
 NOUNS: dict[Kind, tuple[str, str]] = {
     "variable": ("variable", "variables"),

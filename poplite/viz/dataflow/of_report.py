@@ -15,9 +15,10 @@ from poplite.viz.dataflow.fold import Excerpt
 from poplite.viz.dataflow.graph import Dataflow, dataflow_of_links
 from poplite.viz.dataflow.links import Item, Kind, Links, Saved, scope_of, shared
 from poplite.viz.dataflow.svg import draw_dataflow_svg
+from poplite.viz.draw.columns import names_in
 from poplite.viz.draw.units import name_text
 from poplite.viz.names import check_known, size_bytes
-from poplite.viz.program.of_report import of_copy, quoted
+from poplite.viz.program_nodes import of_copy
 
 KINDS: dict[str, Kind] = {
     "execute": "compute",
@@ -138,7 +139,7 @@ def _step_item(step: StepAccesses, numbers: tuple[int, ...], compilation: Compil
     elif kind == "control":
         name, verb, numbers = first, step.name, ()  # a decision is no step
     else:
-        pattern, names = quoted(step.name)
+        pattern, names = names_in(step.name)
         verb = pattern.partition(" ")[0].replace("PrintTensor", "Print")
         name = " -> ".join(names) or first
     known = Saved(size_bytes=moved, location=step.at, verb=name_text(verb))

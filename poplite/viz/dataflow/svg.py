@@ -7,14 +7,17 @@ An arrow is data that flows, with its bytes where there is room; the tooltip alw
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import partial
 from typing import NamedTuple
 
 from poplite.viz.colours import KINDS
-from poplite.viz.dataflow.graph import Dataflow, Edge
+from poplite.viz.dataflow.graph import Dataflow, Edge, dataflow_json
 from poplite.viz.dataflow.nodes import LOOKS_AS, Node
+from poplite.viz.dataflow.text import draw_dataflow_text
 from poplite.viz.draw.columns import cut
 from poplite.viz.draw.layered_layout import GAP, LayeredLayout, LayoutLink, layered
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, number, text_width
+from poplite.viz.painters import Forms
 
 MARGIN = 20
 HEIGHT = 46
@@ -265,3 +268,12 @@ def _draw_legend(canvas: Canvas, kinds: list[str], y: float) -> None:
         canvas.rect(x, y, 10, 10, _color(kind))
         canvas.text(x + 15, y + 9, LEGEND[kind], "soft")
         x += _legend_width(kind)
+
+
+def dataflow_forms(flow: Dataflow) -> Forms:
+    """Return the forms of a dataflow graph, with its SVG by the built-in layout."""
+    return Forms(
+        partial(draw_dataflow_text, flow),
+        partial(draw_dataflow_svg, flow),
+        partial(dataflow_json, flow),
+    )

@@ -24,8 +24,8 @@ from poplite.tools.viz.load_report import load
 from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
 from poplite.viz.page.pack import BLOCKS, Arrays
 from poplite.viz.page.report_data import report_data
-from poplite.viz.program.labels import MOST
-from poplite.viz.program.tree import program_json, program_tree
+from poplite.viz.program import program_json, program_tree
+from poplite.viz.program_nodes import MOST
 from poplite.viz.summary import summary_json, summary_of
 from poplite.viz.tensors.frames import Frame, frames_of, regions_json
 from poplite.viz.tensors.views import TensorOperation, applied, read_operation

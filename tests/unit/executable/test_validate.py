@@ -19,7 +19,7 @@ from poplite.executable import encoding as op
 from poplite.executable.executable import Executable
 from poplite.executable.program_trees import ControlFlow, Unstructured, program_trees
 from poplite.executable.validate import validate
-from poplite.viz.saved_summary import summary_of_report
+from poplite.viz.summary import summary_of_report
 
 # -- costs -----------------------------------------------------------------------------------------
 

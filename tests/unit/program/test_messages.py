@@ -28,7 +28,7 @@ from poplite.program.base import (
     words_of_parts,
     writes,
 )
-from poplite.viz.program.text import program_text
+from poplite.viz.program import program_text
 
 # -- arguments of a wrong kind ---------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ from poplite.viz.colours import OVER_LIMIT
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
+from poplite.viz.graph_counts import TileLoad, judged_load, tile_load
 from poplite.viz.liveness import live_steps, liveness_csv, liveness_picture
 from poplite.viz.memory import (
     SORTS,
@@ -40,7 +41,6 @@ from poplite.viz.one_tile import memory_strip, tile_contents, tile_picture
 from poplite.viz.overview import draw_overview_svg, overview_of
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text
-from poplite.viz.tile_load import TileLoad, judged_load, tile_load
 from poplite.viz.tile_map import (
     QUANTITIES,
     Quantity,

@@ -40,11 +40,10 @@ from poplite.tools.viz.load_target import load_target
 from poplite.viz import graph_text, program_svg, program_text, summary_text
 from poplite.viz.colours import KINDS
 from poplite.viz.dataflow.graph import dataflow_of
-from poplite.viz.draw.columns import cells
+from poplite.viz.draw.columns import cells, cut
 from poplite.viz.draw.terminal import Style
-from poplite.viz.program.labels import MOST, label_of, leaf_kind
-from poplite.viz.program.of_report import saved_programs
-from poplite.viz.program.tree import MOST_LINES, ProgramTree, program_json, program_tree
+from poplite.viz.program import LONGEST_PLACE, MOST_LINES, ProgramTree, program_json, program_tree
+from poplite.viz.program_nodes import MOST, label_of, leaf_kind, saved_programs
 
 SVG = "{http://www.w3.org/2000/svg}"
 AWKWARD = (
@@ -161,7 +160,7 @@ def test_what_data_decide_on_runs_nobody_knows_how_often(graph: Graph) -> None:
     rows = json.loads(program_json(tree))["rows"]
     assert [row["runs"] for row in rows][5:8] == [1, None, None]
     assert [row.as_compiled for row in tree.rows] == [1, 1, 3, 3, 6, 1, 1, 1, 1, 1, 1, 1, 1, 0]
-    assert "     2    1?      condition: Execute 'test'" in program_text(program, counts=True)
+    assert "   2    1?      condition: Execute 'test'" in program_text(program, counts=True)
     assert "<summary>" in program._repr_html_()
     assert "then: Execute &#x27;step&#x27;" in program._repr_html_()
 
@@ -273,8 +272,9 @@ def test_steps_that_a_helper_makes_have_the_lines_that_call_it(graph: Graph) -> 
     told = [row for row in wide if "Execute" in row]
     for row, call in zip(told, calls, strict=True):
         assert call is not None
-        assert re.search(rf"{line[0]}:{line[1]} from \S*{line[0]}:{call.line}$", row)
-    narrow = [row for row in program_text(program, width=90).splitlines() if "Execute" in row]
+        shown = [cut(f"{line[0]}:{number}", LONGEST_PLACE) for number in (call.line, line[1])]
+        assert row.endswith("  ".join(["", *shown]))
+    narrow = [row for row in program_text(program, width=80).splitlines() if "Execute" in row]
     for row, call in zip(narrow, calls, strict=True):
         assert call is not None
         assert row.endswith(f".py:{call.line}")
@@ -476,7 +476,7 @@ def test_a_loop_whose_index_is_read_is_counted() -> None:
         "RepeatWhileTrue 'repeat/goes_on'",
         {"times": 5},
     )
-    assert "?" not in "".join(tree.columns(counts=True)[1][1])
+    assert "?" not in "".join(tree.counts())
 
 
 def test_a_loop_whose_end_is_a_tensor_is_not() -> None:
@@ -538,10 +538,10 @@ def test_what_several_calls_share_is_not_counted_by_a_run() -> None:
 @pytest.mark.parametrize(
     ("times", "why"),
     [
-        (-1, "is not how often a loop runs"),
+        (-1, "is not a valid number of iterations"),
         (True, "True is not of type int"),
         ("5", "'5' is not of type int"),
-        (2**32, "is not how often a loop runs"),
+        (2**32, "is not a valid number of iterations"),
     ],
 )
 def test_a_saved_loop_of_another_count_is_refused(times: Any, why: str, tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ from poplite.program import Copy, Execute, Repeat, Sequence
 from poplite.simulator.engine import Engine
 from poplite.viz import summary_svg, summary_text
 from poplite.viz.draw.columns import cells
+from poplite.viz.graph_counts import judged_load
 from poplite.viz.overview import draw_overview_svg, overview_of
 from poplite.viz.summary import ProgramLength, Summary, summary_json, summary_of
-from poplite.viz.tile_load import judged_load
 
 STACKS = 3168
 """Bytes of the stacks of a tile: of six workers and the supervisor."""

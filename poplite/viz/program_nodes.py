@@ -1,4 +1,14 @@
-"""What the nodes of a program are called, and how counts and places of them are written.
+"""Nodes of a program: what each is called, and how often what is below it runs.
+
+A live program has its nodes itself.  A report says what was compiled: its programs are made into
+nodes here, without the names of blocks and sequences, and without what does nothing.  How often
+parts ran that data decide comes from the report of one run::
+
+    RepeatWhile 'go_on'      entered 5 times
+      body: Execute 'step'   ran 12 times, so 12/5 times each time that the loop is entered
+
+What no step shows is left open: parts without steps of their own, and functions that several calls
+share, whose steps are counted for all of them together.
 
 >>> label_of(Repeat(100, Program())).title
 'Repeat 100 times'
@@ -9,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from poplite.errors import ControlProgramError
 from poplite.frozen import frozen
@@ -30,12 +40,24 @@ from poplite.program import (
     Sequence,
     Switch,
 )
-from poplite.program.base import title_parts, unknown_kind, words_of_parts
+from poplite.program.base import fill, title_parts, unknown_kind, words_of_parts
 from poplite.program.control import runs_in_order
-from poplite.source import SourceLocation
+from poplite.report.program_tree import (
+    BY_DATA,
+    Program as CompiledProgram,
+    ProgramType,
+    children_first,
+    repeats,
+    steps_below,
+)
+from poplite.source import SourceLocation, location_from
 from poplite.text import amount
-from poplite.viz.draw.columns import pattern_of
+from poplite.viz.draw.columns import names_in, pattern_of
 from poplite.viz.draw.units import name_text, size_text
+
+if TYPE_CHECKING:
+    from poplite.report import Report
+    from poplite.report.compilation import Compilation, StepAccesses
 
 Times: TypeAlias = int | Fraction | None
 """How often a part runs each time that what holds it runs; None where data decide.
@@ -334,3 +356,207 @@ def places_of(locations: list[SourceLocation]) -> list[tuple[str, ...]]:
         (place, place_of(each.caller)) if each.caller and len(callers[place]) > 1 else (place,)
         for each, place in zip(locations, map(place_of, locations), strict=True)
     ]
+
+
+# -- programs of reports ---------------------------------------------------------------------------
+
+KINDS = {
+    ProgramType.EXECUTE: "compute",
+    ProgramType.COPY: "copy",
+    ProgramType.HOST_COPY: "copy",
+    ProgramType.HOST_CALL: "host",
+    ProgramType.HOST_ACTION: "host",
+}
+"""The looks of steps; of all else that of control."""
+
+
+def saved_programs(report: Report) -> dict[str, SavedNode]:
+    """Return the programs of a report by name, as pictures draw them.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> x, y = (graph.add_variable(pl.INT, (4,), name, mapping=1) for name in "xy")
+    >>> programs = saved_programs(pl.Engine(graph, pl.Copy(x, y)).report())
+    >>> programs["0"].label.title
+    "Copy 'x' -> 'y'"
+    """
+    compilation = report.compilation
+    trees = compilation.programs
+    return {
+        name: _tree(compilation, name, trees[name], times_of_run(report, name, trees[name]))
+        for name in compilation.program_names
+    }
+
+
+def _tree(
+    compilation: Compilation, name: str, root: CompiledProgram, counted: Mapping[int, list[Times]]
+) -> SavedNode:
+    known = {
+        number: step
+        for step in compilation.accesses
+        for program, number in step.places
+        if program == name and step.kind != "control"
+    }
+    counts = steps_below(root)
+    numbers = _first_numbers(root, counts)
+    made: dict[int, SavedNode] = {}
+    for node in children_first(root):
+        step = None if node.children else known.get(numbers[id(node)])
+        below: list[SavedNode] = []
+        roles: list[str] = []
+        times: list[Times] = []
+        each_times = counted.get(id(node)) or [times_below(node)] * len(node.children)
+        for child, runs in zip(node.children, each_times, strict=True):
+            under = made[id(child)].below
+            is_group = child.type is ProgramType.SEQUENCE
+            if is_group and node.type is ProgramType.CALL:  # what the function holds
+                below += under
+                roles += [""] * len(under)
+                times += [runs] * len(under)
+            else:  # a group of one is that one
+                below.append(under[0] if is_group and len(under) == 1 else made[id(child)])
+                roles.append(child.role)
+                times.append(runs)
+        label = _compiled_label(node, step, compilation)
+        new = SavedNode(label, tuple(below), tuple(roles), tuple(times))
+        steps, location = counts[id(node)], location_from(node.at) or NOWHERE
+        fill(new, num_steps=steps, is_empty=not steps, location=location)
+        made[id(node)] = new
+    whole = made[id(root)]
+    return made[id(root.children[0])] if len(root.children) == 1 else whole
+
+
+def _first_numbers(root: CompiledProgram, counts: Mapping[int, int]) -> dict[int, int]:
+    """Return the number of the first step under each program, where it stands first."""
+    found: dict[int, int] = {}
+    pending = [(root, 1)]
+    while pending:
+        node, number = pending.pop()
+        if id(node) in found:
+            continue
+        found[id(node)] = number
+        below = []
+        for child in node.children:
+            below.append((child, number))
+            number += counts[id(child)]
+        pending.extend(reversed(below))
+    return found
+
+
+def _compiled_label(
+    node: CompiledProgram, step: StepAccesses | None, compilation: Compilation
+) -> Label:
+    kind, name = node.type, node.name
+    look = KINDS.get(kind, "control")
+    if kind is ProgramType.REPEAT:
+        return Label("control", f"Repeat {name}", (), {"times": repeats(node)}, "")
+    if kind is ProgramType.EXECUTE:
+        numbers, words = _compiled_vertices(step, compilation)
+        return Label(look, "Execute {}", (name,), numbers, words)
+    if kind is ProgramType.COPY:
+        return Label(look, *of_copy(name), *_compiled_bytes(step))
+    if node.children or kind.value in ("Loop", "If", "Switch", "Sequence", "RepeatWhile", "Call"):
+        detail = "until it is stopped" if kind is ProgramType.LOOP else ""
+        if not node.children:
+            detail = "empty"
+        is_named = name and kind is not ProgramType.SEQUENCE  # else a program's, or a case's
+        names = (name,) if is_named else ()
+        return Label("control", kind.value + " {}" * bool(names), names, {}, detail)
+    text = step.name if step is not None else name or kind.value
+    if kind is ProgramType.HOST_COPY and "'" not in text:
+        text = f"Copy the code of '{text}'"
+    return Label(look, *names_in(text), *_compiled_bytes(step))
+
+
+def _compiled_vertices(
+    step: StepAccesses | None, compilation: Compilation
+) -> tuple[dict[str, int], str]:
+    if step is None or step.compute_set is None:
+        return {}, ""
+    found = compilation.compute_sets[step.compute_set]
+    count = sum(each.count_by_tile.total for each in found.vertices)
+    return {"vertices": count}, amount(count, "vertex", "vertices")
+
+
+def _compiled_bytes(step: StepAccesses | None) -> tuple[dict[str, int], str]:
+    """Return the bytes that a step writes, or else reads."""
+    if step is None:
+        return {}, ""
+    size = sum(each.written for each in step.accesses) or sum(e.read for e in step.accesses)
+    return ({"bytes": size}, size_text(size)) if size else ({}, "")
+
+
+def of_copy(name: str) -> tuple[str, tuple[str, ...]]:
+    """Return the pattern and the names of a copy, by its name.
+
+    >>> of_copy("x to y"), of_copy("Copy 'images' -> 'x'")
+    (('Copy {} -> {}', ('x', 'y')), ('Copy {} -> {}', ('images', 'x')))
+    """
+    if name.startswith("Copy '"):
+        return names_in(name)
+    ends = name.split(" to ")
+    return ("Copy {} -> {}", tuple(ends)) if len(ends) == 2 else ("Copy {}", (name,))
+
+
+# -- counts of a run -------------------------------------------------------------------------------
+
+
+def times_below(node: CompiledProgram) -> int | None:
+    """Return how often what is under a program runs each time that it runs; None by data."""
+    if node.type is ProgramType.REPEAT:
+        return repeats(node)
+    return None if node.type in BY_DATA else 1
+
+
+def times_of_run(report: Report, name: str, root: CompiledProgram) -> dict[int, list[Times]]:
+    """Return for programs whose parts data decide how often each part ran, by the `id`.
+
+    Nothing where the report is not of one run, or costs are not modelled.
+    """
+    ran = {
+        step.row: step.executions for step in report.execution.steps if step.program_name == name
+    }
+    if report.execution.runs != 1 or not any(ran.values()):
+        return {}
+    below_first = list(children_first(root))
+    places = dict.fromkeys(map(id, below_first), 0)
+    for node in below_first:
+        for child in node.children:
+            places[id(child)] += 1
+    counts: dict[int, int | None] = {}
+    for node in below_first:
+        counts[id(node)] = _count(node, ran, counts) if places[id(node)] < 2 else None
+    found: dict[int, list[Times]] = {}
+    total: dict[int, Times] = dict.fromkeys(counts) | {id(root): 1}
+    for node in reversed(below_first):
+        entered, times = total[id(node)], times_below(node)
+        each: list[Times] = [times] * len(node.children)
+        if times is None and entered:
+            found[id(node)] = each = _shares(node, counts, entered)
+        for child, runs in zip(node.children, each, strict=True):
+            total[id(child)] = product(entered, runs) if places[id(child)] == 1 else None
+    return found
+
+
+def _count(
+    node: CompiledProgram, ran: Mapping[int, int], counts: Mapping[int, int | None]
+) -> int | None:
+    """Return how often a program ran, by a step in it that runs as often; None for no such."""
+    if not node.children:
+        return ran.get(node.row)
+    times, below = times_below(node), [counts[id(child)] for child in node.children]
+    known = next((each for each in below if each is not None), None)
+    return known // times if times and known is not None else None
+
+
+def _shares(
+    node: CompiledProgram, counts: Mapping[int, int | None], entered: int | Fraction
+) -> list[Times]:
+    """Return how often each part ran each time; what has one role runs as often."""
+    by_role: dict[str, int] = {}
+    for child in node.children:
+        count = counts[id(child)]
+        if count is not None:
+            by_role.setdefault(child.role, count)
+    known = (by_role.get(child.role) for child in node.children)
+    return [None if count is None else Fraction(count) / entered for count in known]

@@ -1,11 +1,10 @@
-"""A program tree as rows, in the order they are drawn: the data behind its pictures.
+"""A program as a tree: a row for each node, with step numbers, counts and the user's lines.
 
-Every node is a row with its level, and leaves carry the step numbers that messages use::
-
-    level 0  Sequence 'main'
-    level 1    Copy 'image' -> 'a'       step 1
-    level 1    Repeat 100 times
-    level 2      Execute 'a to b'        step 2, runs 100 times
+    step  program                                       where
+          Sequence 'main'                           net.py:20
+       1    Copy 'image' -> 'a'  12 elements, 48 B  net.py:21
+            Repeat 100 times                        net.py:22
+       2      Execute 'a to b'  96 vertices         net.py:14
 
 A sub-tree that stands in several places is drawn in the first; where it is large, the others
 refer to its steps.  So the drawing is about as large as what the user built, even where sharing
@@ -15,17 +14,36 @@ distinct one, from the leaves up.  Nothing is recursive: programs may be as deep
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Sequence
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
 from poplite.errors import SHOWN_FAULTS, UnknownName
 from poplite.frozen import frozen
 from poplite.program import Program, children_first, distinct_steps
+from poplite.program.base import checked
 from poplite.source import SourceLocation
-from poplite.viz.draw.columns import filled
+from poplite.viz.colours import KINDS, THINGS
+from poplite.viz.draw.columns import cut, filled
 from poplite.viz.draw.json_text import json_text
-from poplite.viz.program.labels import (
+from poplite.viz.draw.terminal import Style
+from poplite.viz.draw.units import name_text
+from poplite.viz.marks import (
+    Gap,
+    Legend,
+    ListColumn,
+    Listing,
+    ListRow,
+    Mark,
+    Picture,
+    Words,
+    heading,
+)
+from poplite.viz.painters import Forms, forms_of
+from poplite.viz.program_nodes import (
     MOST,
     Label,
     Times,
@@ -35,6 +53,7 @@ from poplite.viz.program.labels import (
     line_of,
     line_text,
     many,
+    places_of,
     product,
     roles_of,
     runs_text,
@@ -107,11 +126,9 @@ class ProgramTree:
     runs: int | None
     name: str = ""
 
-    def columns(self, *, counts: bool) -> list[tuple[str, list[str]]]:
-        """Return `(title, texts)` of each column of numbers beside the rows."""
-        steps = [("step", [row.steps for row in self.rows])]
-        runs = [("runs", [compiled_text(row.runs, row.as_compiled) for row in self.rows])]
-        return steps + runs if counts else steps
+    def counts(self) -> list[str]:
+        """Return how often each row runs; with a `?` where data decide."""
+        return [compiled_text(row.runs, row.as_compiled) for row in self.rows]
 
     def notice(self) -> str:
         """Return the line below rows that are cut off; empty when nothing is left out."""
@@ -213,40 +230,6 @@ def program_tree(
     return ProgramTree(tuple(rows), hidden, steps, match, whole.matched, total, name)
 
 
-def program_json(tree: ProgramTree) -> str:
-    """Return the rows as JSON: a flat list, in which each names the position of its parent.
-
-    >>> import json
-    >>> json.loads(program_json(program_tree(Program())))["rows"][0]["title"]
-    'Program'
-    """
-    rows = [
-        {
-            "as_compiled": row.as_compiled,
-            "at": line_text(row.location),
-            "first_step": row.first_step,
-            "kind": row.label.kind,
-            "level": row.level,
-            "names": list(row.label.names),
-            "note": row.note,
-            "num_steps": row.num_steps,
-            "numbers": dict(row.label.numbers),
-            "parent": row.parent,
-            "runs": row.runs,
-            "title": row.label.title,
-        }
-        for row in tree.rows
-    ]
-    data = {
-        "match": tree.match,
-        "matched": tree.matched,
-        "num_steps": tree.num_steps,
-        "rows": rows,
-        "runs": tree.runs,
-    }
-    return json_text("program", data)
-
-
 def runs_of(program: Program) -> int | None:
     """Count how often the steps of a program run, `MOST` at most; None where data decide.
 
@@ -321,3 +304,115 @@ def _no_match(program: Program, pattern: str) -> UnknownName:
         found="\n".join(["the first are:", *lines]) if lines else "the program is empty",
         fix="part of a step's line, for instance Execute, or (?i) in front to ignore case",
     )
+
+
+# -- picture ---------------------------------------------------------------------------------------
+
+LONGEST_PLACE = 24
+"""Units of a file and line."""
+
+LEAST_TITLE, LEAST_FOR_HELPERS = 22, 44
+"""Units that titles have before the user's lines, and those of helpers, are left out for them."""
+
+
+def program_forms(tree: ProgramTree, *, counts: bool) -> Forms:
+    """Return the forms of a program tree; `counts` adds how often each row runs."""
+    return forms_of(program_picture(tree, counts=counts), partial(program_json, tree))
+
+
+def program_text(program: Program) -> str:
+    """Return all steps of a program as text."""
+    checked(program, "program")
+    return program_forms(program_tree(program, most=None), counts=False).text(Style())
+
+
+def program_picture(tree: ProgramTree, *, counts: bool = False) -> Picture:
+    """Return a row for each node of a program; `counts` adds how often each runs.
+
+    >>> from poplite.program import Sequence
+    >>> program_picture(program_tree(Sequence(name="main"))).title
+    'program: 0 steps'
+    """
+    title = tree.heading(counts=counts)
+    present = {row.label.kind for row in tree.rows}
+    kinds = Legend(tuple(THINGS[kind] for kind in KINDS if kind in present), in_text=False)
+    marks: list[Mark] = [*heading(title), kinds, Gap(), _listing(tree, counts=counts)]
+    if tree.hidden:
+        marks += [Gap(), Words(tree.notice(), "soft")]
+    return Picture(title, tuple(marks))
+
+
+def _listing(tree: ProgramTree, *, counts: bool) -> Listing:
+    """Return a row for each node, with the lines of helpers in a column of their own."""
+    places = _places(tree.rows)
+    has_helpers = any(helper for _, helper in places)
+    columns = (
+        ListColumn("step"),
+        *([ListColumn("runs")] * counts),
+        ListColumn("program", "name", keeps_aside=True),
+        ListColumn("where", spare=2, least=LEAST_TITLE),
+        *([ListColumn("in helper", spare=1, least=LEAST_FOR_HELPERS)] * has_helpers),
+    )
+    rows = []
+    for row, runs, (place, helper) in zip(tree.rows, tree.counts(), places, strict=True):
+        lines = (place, helper) if has_helpers else (place,)
+        numbers = (row.steps, runs) if counts else (row.steps,)
+        title = row.label.pattern.format(*(f"'{name_text(name)}'" for name in row.label.names))
+        aside = ", ".join(part for part in (row.label.detail, row.note) if part)
+        tip = [title, row.label.detail, row.note, name_text(line_text(row.location))]
+        rows.append(
+            ListRow(
+                (*numbers, title, *lines),
+                THINGS[row.label.kind],
+                aside,
+                row.level,
+                tip="\n".join(part for part in tip if part),
+            )
+        )
+    return Listing(columns, tuple(rows))
+
+
+def _places(rows: Sequence[TreeRow]) -> list[tuple[str, str]]:
+    """Return the user's line of each row, and that of the helper it calls if that made the row."""
+    found = []
+    for places in places_of([row.location for row in rows]):
+        own, *caller = (cut(name_text(os.path.basename(place)), LONGEST_PLACE) for place in places)
+        found.append((caller[0], own) if caller else (own, ""))
+    return found
+
+
+# -- data ------------------------------------------------------------------------------------------
+
+
+def program_json(tree: ProgramTree) -> str:
+    """Return the rows as JSON: a flat list, in which each names the position of its parent.
+
+    >>> import json
+    >>> json.loads(program_json(program_tree(Program())))["rows"][0]["title"]
+    'Program'
+    """
+    rows = [
+        {
+            "as_compiled": row.as_compiled,
+            "at": line_text(row.location),
+            "first_step": row.first_step,
+            "kind": row.label.kind,
+            "level": row.level,
+            "names": list(row.label.names),
+            "note": row.note,
+            "num_steps": row.num_steps,
+            "numbers": dict(row.label.numbers),
+            "parent": row.parent,
+            "runs": row.runs,
+            "title": row.label.title,
+        }
+        for row in tree.rows
+    ]
+    data = {
+        "match": tree.match,
+        "matched": tree.matched,
+        "num_steps": tree.num_steps,
+        "rows": rows,
+        "runs": tree.runs,
+    }
+    return json_text("program", data)

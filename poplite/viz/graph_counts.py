@@ -1,4 +1,4 @@
-"""How much of a graph lies on each tile, before anything runs: the data behind its tile map.
+"""A graph in numbers, before anything runs: what lies on each tile, classes of vertices, edges.
 
 >>> load = TileLoad("two tiles", np.array([4, 0]), np.array([16, 0]), 0, 638_976)
 >>> load.summary()
@@ -8,7 +8,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,16 +18,21 @@ import numpy.typing as npt
 
 from poplite.errors import PopliteError
 from poplite.frozen import frozen
+from poplite.graph.compute_sets.compute_set import VertexInstance
+from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.graph.space import variable_named
 from poplite.graph.tile_mapping import NO_TILE, ranges
 from poplite.report.memory import Memory, peaks_of
 from poplite.text import amount
+from poplite.viz.draw.columns import cut
 from poplite.viz.draw.units import name_text, size_text
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
     from poplite.graph.space import Variable
+    from poplite.graph.tensor.tensor import Tensor
     from poplite.program import Program
+    from poplite.vertex.vertex import Field, Vertex
 
 
 @frozen(eq=False)
@@ -205,3 +211,76 @@ def kinds_on(plan: Memory, tile: int) -> dict[str, int]:
     found = dict(sorted(found.items(), key=lambda each: -each[1]))
     gaps = plan.including_gaps[tile] - sum(found.values())
     return found | ({"gaps": gaps} if gaps else {})
+
+
+# -- vertices --------------------------------------------------------------------------------------
+
+Vertices = VertexInstance | VertexBlock
+
+SHOWN_CLASSES = 6
+LONGEST_CLASS = 32
+
+
+def edges_of(vertex: VertexInstance) -> Iterator[tuple[Field, Tensor]]:
+    """Yield the connected edges of a vertex: the field, and the tensor behind it.
+
+    Each row of a list of edges is one.
+
+    >>> import poplite as pl
+    >>> class Sum(pl.Vertex):
+    ...     rows: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
+    ...     def compute(self) -> None:
+    ...         pass
+    >>> graph = pl.Graph()
+    >>> vertex = graph.add_vertex(graph.add_compute_set("sum"), Sum)
+    >>> graph.connect(vertex["rows"][1], graph.add_variable(pl.FLOAT, (4,), "x"))
+    >>> [tensor.name for _, tensor in edges_of(vertex)]
+    ['x']
+    """
+    fields = vertex.vertex_class.fields
+    for name, value in vertex.connections.items():
+        if name not in vertex.rows:
+            for tensor in value if isinstance(value, tuple) else (value,):
+                yield fields[name], tensor
+    for name, rows in vertex.rows.items():  # connected one by one, perhaps with gaps
+        for tensor in rows.values():
+            yield fields[name], tensor
+
+
+def num_edges(vertices: Iterable[Vertices]) -> int:
+    """Count the edges of vertices, single ones and blocks.
+
+    >>> num_edges([])
+    0
+    """
+    return sum(
+        vertex.num_edges if isinstance(vertex, VertexBlock) else sum(1 for _ in edges_of(vertex))
+        for vertex in vertices
+    )
+
+
+def class_counts(vertices: Iterable[Vertices]) -> tuple[tuple[str, int], ...]:
+    """Return name and vertices of each class, most first, else in the order met.
+
+    Classes that have the same name are counted separately.
+
+    >>> class_counts([])
+    ()
+    """
+    counts: Counter[type[Vertex]] = Counter()
+    for vertex in vertices:
+        counts[vertex.vertex_class] += len(vertex) if isinstance(vertex, VertexBlock) else 1
+    return tuple((cls.__name__, count) for cls, count in counts.most_common())
+
+
+def classes_text(counts: Sequence[tuple[str, int]]) -> str:
+    """Return the largest classes in words; `counts` begins with them.
+
+    >>> classes_text([("Blur", 2000), ("Add", 4)])
+    'Blur 2,000, Add 4'
+    """
+    shown = [
+        f"{cut(name_text(name), LONGEST_CLASS)} {count:,}" for name, count in counts[:SHOWN_CLASSES]
+    ]
+    hidden = len(counts) - len(shown)
+    return ", ".join(shown + ([amount(hidden, "more class", "more classes")] if hidden else []))
