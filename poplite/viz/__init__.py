@@ -11,6 +11,7 @@ marks, and nothing else does.  Roles and their colours are in `colours`::
     steps       step_list             steps_picture
     timeline    timeline_of           timeline_picture
     program     program_tree          program_picture
+    dataflow    dataflow_of           dataflow_picture
     ops         scope_tree            scopes_picture
     sweep       sweep_grid            sweep_picture
     exchange    traffic_of            exchange_picture
@@ -18,8 +19,8 @@ marks, and nothing else does.  Roles and their colours are in `colours`::
     tile_map    quantity_map,         tile_map_picture
                 map_of_load
 
-Not made of marks so far are `dataflow`, a folder whose `text` and `svg` draw the data of its other
-modules, and summary and overview, which gather and draw in one module.
+Not made of marks so far are summary and overview.  The folder `dataflow` gathers in `links`, `fold`
+and `graph` what its `picture` draws.
 
 `draw` holds what all of them are made of: words with units, columns, the terminal, SVG, PNG, HTML,
 JSON, and layouts.  `painters` lists the forms of each picture, and three doors lead to it: the

@@ -184,9 +184,6 @@ def category_role(words: str, number: int) -> Role:
 
 THINGS: Mapping[str, Role] = {
     **{kind: category_role(kind, number) for kind, number in KINDS.items()},
-    "compute set": category_role("compute set", KINDS["compute"]),
-    "decision": category_role("decision", KINDS["control"]),
-    "operation": category_role("operation", KINDS["compute"]),
     "scope": Role("scope", "·", "dots"),
 }
 """By kind of node in a program or a dataflow graph."""

@@ -32,7 +32,7 @@ from poplite.viz.compare import (
 )
 from poplite.viz.dataflow.dot import dataflow_dot
 from poplite.viz.dataflow.of_report import dataflow_of_report
-from poplite.viz.dataflow.svg import dataflow_forms
+from poplite.viz.dataflow.picture import dataflow_forms
 from poplite.viz.draw.terminal import Style
 from poplite.viz.exchange import exchange_forms, traffic_of
 from poplite.viz.graph_counts import tile_load

@@ -231,7 +231,7 @@ def _graph(arguments: argparse.Namespace, out: Destination) -> None:
         _check_layout(arguments.layout, out.format)
     flow = _flow(arguments)
     from poplite.viz.dataflow.dot import dataflow_dot
-    from poplite.viz.dataflow.svg import dataflow_forms
+    from poplite.viz.dataflow.picture import dataflow_forms
 
     if flow.notice:
         more = f"--max-nodes {flow.full_size} shows all nodes"
@@ -322,7 +322,7 @@ def _lay_out(flow: Dataflow, out: Destination, layout: str) -> None:
 
 
 def _write_builtin(flow: Dataflow, out: Destination) -> None:
-    from poplite.viz.dataflow.svg import dataflow_forms
+    from poplite.viz.dataflow.picture import dataflow_forms
 
     picture = dataflow_forms(flow).svg()
     if out.format == "png":

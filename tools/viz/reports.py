@@ -185,7 +185,7 @@ def _graph(loaded: LoadedReport) -> str:
         return ""
     from poplite.program import Sequence
     from poplite.viz.dataflow.graph import dataflow_of
-    from poplite.viz.dataflow.svg import dataflow_forms
+    from poplite.viz.dataflow.picture import dataflow_forms
 
     program = Sequence(*(each for _, each in loaded.programs)) if loaded.programs else None
     return dataflow_forms(dataflow_of(loaded.graph, program)).svg()

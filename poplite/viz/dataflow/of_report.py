@@ -14,10 +14,11 @@ from poplite.types import ELEMENT_TYPES, type_text
 from poplite.viz.dataflow.fold import Excerpt
 from poplite.viz.dataflow.graph import Dataflow, dataflow_of_links
 from poplite.viz.dataflow.links import Item, Kind, Links, Saved, scope_of, shared
-from poplite.viz.dataflow.svg import draw_dataflow_svg
+from poplite.viz.dataflow.picture import dataflow_picture
 from poplite.viz.draw.columns import names_in
 from poplite.viz.draw.units import name_text
 from poplite.viz.names import check_known, size_bytes
+from poplite.viz.paint_svg import paint_svg
 from poplite.viz.program_nodes import of_copy
 
 KINDS: dict[str, Kind] = {
@@ -57,7 +58,7 @@ def report_svg(report: Report) -> str:
     """
     if not len(report.compilation.variables):
         return ""
-    return draw_dataflow_svg(dataflow_of_report(report))
+    return paint_svg(dataflow_picture(dataflow_of_report(report)))
 
 
 def _links(compilation: Compilation, program: str | None) -> Links:

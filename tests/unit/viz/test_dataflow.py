@@ -25,8 +25,7 @@ from poplite.viz.dataflow.fold import Excerpt
 from poplite.viz.dataflow.graph import Dataflow, Edge, dataflow_json, dataflow_of
 from poplite.viz.dataflow.nodes import Node
 from poplite.viz.dataflow.of_report import dataflow_of_report
-from poplite.viz.dataflow.svg import draw_dataflow_svg
-from poplite.viz.dataflow.text import draw_dataflow_text
+from poplite.viz.dataflow.picture import dataflow_picture
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.layered_layout import GAP, WIDEST, LayoutLink, layered
 from poplite.viz.draw.terminal import Style
@@ -38,6 +37,7 @@ from poplite.viz.ops import (
     scopes_json,
     scopes_picture,
 )
+from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text
 
 # -- reads, writes, order --------------------------------------------------------------------------
@@ -466,7 +466,7 @@ def test_long_lists_are_broken_between_names() -> None:
     names = [f"variable{k:02}" for k in range(12)]
     nodes = (*(Node("variable", name) for name in names), Node("compute", "work"))
     edges = tuple(Edge(k, 12, 1000 * (k + 1)) for k in range(12))
-    text = draw_dataflow_text(Dataflow("dataflow", nodes, edges, 0, "", 13))
+    text = paint_text(dataflow_picture(Dataflow("dataflow", nodes, edges, 0, "", 13)))
     listed = text.split("\n\ndata\n")[0].splitlines()[3:]
     assert all(
         re.fullmatch(r"(  reads:  |          )( '\w+' [\d,]+ B,?)+", line) for line in listed
@@ -477,7 +477,7 @@ def test_long_lists_are_broken_between_names() -> None:
 def test_text_says_what_goes_both_ways_and_what_is_idle() -> None:
     nodes = (Node("variable", "x"), Node("compute", "a", steps=(1,)), Node("compute", "b"))
     edges = (Edge(0, 1, 16, 16), Edge(0, 2, 16, 8))
-    text = draw_dataflow_text(Dataflow("dataflow", nodes, edges, 1, "", 3))
+    text = paint_text(dataflow_picture(Dataflow("dataflow", nodes, edges, 1, "", 3)))
     assert "step 1  'a'  no vertices\n  updates: 'x' 16 B\n" in text
     assert "'b'  no vertices, in no step of the program\n" in text
     assert "  updates: 'x' 16 B read, 8 B written\n" in text
@@ -514,14 +514,14 @@ def arrows(picture: SvgText) -> int:
 def test_svg_has_an_arrow_for_each_way() -> None:
     nodes = (Node("variable", "x"), Node("compute", "a"), Node("variable", "y"))
     edges = (Edge(0, 1, 16, 16), Edge(1, 2, 4))
-    assert arrows(draw_dataflow_svg(Dataflow("", nodes, edges, 0, "", 3))) == 3
-    assert arrows(draw_dataflow_svg(Dataflow("", nodes, (), 0, "", 3))) == 0
+    assert arrows(paint_svg(dataflow_picture(Dataflow("", nodes, edges, 0, "", 3)))) == 3
+    assert arrows(paint_svg(dataflow_picture(Dataflow("", nodes, (), 0, "", 3)))) == 0
 
 
 def test_a_wide_graph_is_put_into_rows() -> None:
     nodes = (Node("compute", "all"), *(Node("variable", f"y{k}") for k in range(299)))
     edges = tuple(Edge(0, k, 4) for k in range(1, 300))
-    picture = draw_dataflow_svg(Dataflow("", nodes, edges, 0, "", 300))
+    picture = paint_svg(dataflow_picture(Dataflow("", nodes, edges, 0, "", 300)))
     assert float(ET.fromstring(picture).get("width", "0")) < 1.5 * WIDEST
 
 

@@ -1,25 +1,37 @@
-"""The dataflow graph as SVG, by the built-in layout: time runs from top to bottom.
+"""The dataflow graph as a picture: time runs from top to bottom, by the built-in layout.
 
-A box is data (round) or what works on it (square), with a bar in the colour of its kind.
-An arrow is data that flows, with its bytes where there is room; the tooltip always has them.
+A box is data (round) or what works on it (square), with a bar in the colour of its kind.  An arrow
+is data that flows, with its bytes where there is room; the tooltip always has them.  Text lists
+what works on data, in program order, then the data::
+
+    step 1  'double'  4 Double
+      reads:   'x' 16 B
+      writes:  'y' 16 B
+
+A scope that was collapsed is listed like a compute set, with what goes in and comes out.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from poplite.viz.colours import KINDS
+from poplite.viz.colours import THINGS, Role
 from poplite.viz.dataflow.graph import Dataflow, Edge, dataflow_json
 from poplite.viz.dataflow.nodes import LOOKS_AS, Node
-from poplite.viz.dataflow.text import draw_dataflow_text
-from poplite.viz.draw.columns import cut
+from poplite.viz.draw.columns import cells, cut, quoted, wrapped
 from poplite.viz.draw.layered_layout import GAP, LayeredLayout, LayoutLink, layered
-from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, number, text_width
-from poplite.viz.painters import Forms
+from poplite.viz.draw.svg import Canvas, number, text_width
+from poplite.viz.draw.terminal import Style
+from poplite.viz.draw.units import name_text, size_text
+from poplite.viz.marks import Legend, Picture, Sketch, heading
+from poplite.viz.painters import Forms, forms_of
 
-MARGIN = 20
+ABOVE, BELOW = 14, 12
+"""Pixels above and below the boxes."""
+
 HEIGHT = 46
 """Height of a box in pixels."""
 
@@ -32,7 +44,7 @@ LONGEST_TITLE, LONGEST_DETAIL = 30, 46
 """Cells of a box's two lines."""
 
 LABEL_SIZE = 10
-LEGEND = {
+WORDS = {
     "variable": "variable",
     "constant": "constant",
     "compute": "compute set",
@@ -42,38 +54,55 @@ LEGEND = {
     "operation": "operation",
     "scope": "scope",
 }
+"""The kinds in the order of the legend, and what it calls them."""
 
 
-def draw_dataflow_svg(flow: Dataflow) -> SvgText:
-    """Draw a dataflow graph.
+def dataflow_forms(flow: Dataflow) -> Forms:
+    """Return the forms of a dataflow graph, with its SVG by the built-in layout."""
+    return forms_of(dataflow_picture(flow), partial(dataflow_json, flow))
+
+
+def dataflow_picture(flow: Dataflow) -> Picture:
+    """Return boxes and arrows, which text lists.
 
     >>> nodes = Node("variable", "x", type_name="int32", shape=(2,)), Node("compute", "step")
-    >>> picture = draw_dataflow_svg(Dataflow("x", nodes, (Edge(0, 1, 8),), 0, "", 2))
-    >>> "int32[2]" in picture, "x -&gt; step: 8 B" in picture
-    (True, True)
+    >>> flow = Dataflow("dataflow", nodes, (Edge(0, 1, 8),), 0, "", 2)
+    >>> dataflow_picture(flow).marks[1].lines(Style())[1:3]
+    ["'step'  no vertices", "  reads:   'x' 8 B"]
     """
     widths = _widths(flow)
     links = [LayoutLink(e.tail, e.head, int(e.backward_bytes > 0)) for e in flow.edges]
     layout = layered(widths, links, flow.dependences(), [node.step > 0 for node in flow.nodes])
-    heading, notes = cut(flow.title, LONGEST_HEADING), [flow.notice] if flow.notice else []
-    top = MARGIN + 40 + 18 * len(notes)
-    kinds = [kind for kind in LEGEND if any(node.kind == kind for node in flow.nodes)]
-    legend = sum(_legend_width(kind) for kind in kinds)
-    captions = [text_width(heading, 16), *(text_width(note, 12) for note in notes)]
-    width = max(layout.width, legend, *captions)
-    bottom = top + max(0, (layout.num_rows - 1) * PITCH + HEIGHT)
-    canvas = Canvas(round(width + 2 * MARGIN), round(bottom + 30 + MARGIN), title=flow.title)
-    canvas.text(MARGIN, MARGIN + 14, heading, "head ink")
-    for k, note in enumerate(notes):
-        canvas.text(MARGIN, MARGIN + 36 + 18 * k, note, "line soft")
-    places = _Places(widths, layout, MARGIN + (width - layout.width) / 2, top)
+    high = ABOVE + max(0, (layout.num_rows - 1) * PITCH + HEIGHT) + BELOW
+
+    def shapes(canvas: Canvas, x: float, y: float) -> None:
+        _draw(canvas, flow, _Places(widths, layout, x, y + ABOVE))
+
+    present = {node.kind for node in flow.nodes}
+    roles = tuple(_role(kind) for kind in WORDS if kind in present)
+    return Picture(
+        flow.title,
+        (
+            *heading(flow.title, *([flow.notice] if flow.notice else [])),
+            Sketch(layout.width, high, shapes, partial(_lines, flow)),
+            Legend(roles, in_text=False),
+        ),
+    )
+
+
+def _role(kind: str) -> Role:
+    return replace(THINGS[LOOKS_AS.get(kind, kind)], words=WORDS[kind])
+
+
+# -- boxes and arrows ------------------------------------------------------------------------------
+
+
+def _draw(canvas: Canvas, flow: Dataflow, places: _Places) -> None:
     ends = _ends(places)
     _draw_edges(canvas, flow, places, ends)
     for k, node in enumerate(flow.nodes):
-        _draw_box(canvas, node, places.x(k) - widths[k] / 2, places.y(k), widths[k])
+        _draw_box(canvas, node, places.x(k) - places.widths[k] / 2, places.y(k), places.widths[k])
     _draw_labels(canvas, flow, places, ends)
-    _draw_legend(canvas, kinds, bottom + 24)
-    return canvas.text_of()
 
 
 class _Places(NamedTuple):
@@ -231,7 +260,7 @@ def _draw_box(canvas: Canvas, node: Node, x: float, y: float, width: float) -> N
     canvas.open("node", tip="\n".join([node.title, *node.facts()]))
     outline = _rounded(x, y, width, radius, radius)
     canvas.path(outline, "none")
-    canvas.path(_rounded(x, y, BAR, radius, 0), _color(node.kind))
+    canvas.path(_rounded(x, y, BAR, radius, 0), _role(node.kind).kind)
     canvas.path(outline, "mark" if node.focus else "rule")
     canvas.text(x + BAR + 8, y + 19, _title(node), "line ink")
     if node.steps:
@@ -253,27 +282,104 @@ def _rounded(x: float, y: float, width: float, left: float, right: float) -> str
     )
 
 
-def _color(kind: str) -> str:
-    number = KINDS.get(LOOKS_AS.get(kind, kind))
-    return "dots" if number is None else f"c{number}"
+# -- text ------------------------------------------------------------------------------------------
+
+LONGEST_NAME = 40
+VERBS = {"reads": "from", "writes": "to", "updates": "with"}
+"""What a node does to others, and the words for a scope, which may hold nothing but data."""
+
+INDENT, INDENTED = 10, 6
+"""Columns before the names of a list, and before facts that stand below a name."""
 
 
-def _legend_width(kind: str) -> float:
-    return 16 + text_width(LEGEND[kind], 11) + 14
+def _lines(flow: Dataflow, style: Style) -> list[str]:
+    """Return what works on data with what it reads and writes, then the data."""
+    width, lines = style.columns, list[str]()
+    touched = _touched(flow)
+    for k, node in enumerate(flow.nodes):
+        if not node.is_data:
+            lines += ["", *_heading(node, flow, style)]
+            lines += _listed(node, touched.get(k, {}), flow, width)
+    data = [(k, node) for k, node in enumerate(flow.nodes) if node.is_data]
+    lines += ["", style.bold("data")] if data else []
+    for k, node in data:
+        name = f"  {_name(node, width - 4)}  "
+        facts = [node.facts()[0], *([] if k in touched else ["not used"]), node.place]
+        facts = [fact for fact in facts if fact]
+        if cells(facts[0]) > width - cells(name):
+            lines.append(name.rstrip())
+            name = " " * INDENTED
+        lines.append(name + _fitting(facts, width - cells(name)))
+    return lines
 
 
-def _draw_legend(canvas: Canvas, kinds: list[str], y: float) -> None:
-    x = float(MARGIN)
-    for kind in kinds:
-        canvas.rect(x, y, 10, 10, _color(kind))
-        canvas.text(x + 15, y + 9, LEGEND[kind], "soft")
-        x += _legend_width(kind)
+def _touched(flow: Dataflow) -> dict[int, dict[str, list[tuple[int, str]]]]:
+    """Return, for what works on data, the others it reads, writes and updates, with bytes."""
+    touched: dict[int, dict[str, list[tuple[int, str]]]] = defaultdict(lambda: defaultdict(list))
+    for edge in flow.edges:
+        for node, other, size, back in (
+            (edge.head, edge.tail, edge.forward_bytes, edge.backward_bytes),
+            (edge.tail, edge.head, edge.backward_bytes, edge.forward_bytes),
+        ):
+            words = size_text(size or back)
+            if size and back and size != back:
+                words = f"{size_text(size)} read, {size_text(back)} written"
+            words += _fields_text(edge, flow.nodes[other].name)
+            verb = "updates" if size and back else "reads" if size else "writes"
+            touched[node][verb].append((other, words))
+    return touched
 
 
-def dataflow_forms(flow: Dataflow) -> Forms:
-    """Return the forms of a dataflow graph, with its SVG by the built-in layout."""
-    return Forms(
-        partial(draw_dataflow_text, flow),
-        partial(draw_dataflow_svg, flow),
-        partial(dataflow_json, flow),
-    )
+def _fields_text(edge: Edge, name: str) -> str:
+    """Return fields behind an edge: several with their bytes, one that is named otherwise."""
+    if len(edge.fields) > 1:
+        return f" ({edge.label_by_field})"
+    is_told = edge.fields and edge.fields[0].field != name.rpartition("/")[2]
+    return f" as {name_text(edge.fields[0].field)}" if is_told else ""
+
+
+def _heading(node: Node, flow: Dataflow, style: Style) -> list[str]:
+    number, name = f"{node.step_text}  " if node.steps else "", _name(node)
+    where = f" {node.place}" if node.place else ""
+    idle = flow.num_steps and node.kind == "compute" and not node.steps and not node.members
+    rest = f"  {node.detail}{where}{', in no step of the program' if idle else ''}"
+    line = f"{style.faint(number)}{style.bold(name)}"
+    if cells(number) + cells(name) + cells(rest) <= style.columns:
+        return [line + rest]
+    return [line, *(" " * INDENTED + part for part in wrapped(rest, style.columns - INDENTED))]
+
+
+def _listed(
+    node: Node, touched: dict[str, list[tuple[int, str]]], flow: Dataflow, width: int
+) -> list[str]:
+    """Return what a node reads, writes and updates, each list broken between its parts."""
+    lines = []
+    for verb, of_scope in VERBS.items():
+        line = f"  {of_scope if node.kind == 'scope' else verb}:".ljust(INDENT)
+        for place, (other, words) in enumerate(touched.get(verb, [])):
+            comma = "," if place + 1 < len(touched[verb]) else ""
+            room = width - INDENT - 1 - cells(f" {words}{comma}") - len("Print ''")
+            part = f"{_name(flow.nodes[other], room)} {words}{comma}"
+            if cells(line) + 1 + cells(part) > width and line.strip():
+                lines.append(line)
+                line = " " * INDENT
+            *first, part = wrapped(part, width - INDENT - 1)
+            for each in first:
+                lines.append(f"{line} {each}")
+                line = " " * INDENT
+            line = f"{line} {part}"
+        lines += [line] if touched.get(verb) else []
+    return lines
+
+
+def _fitting(facts: list[str], room: int) -> str:
+    """Return the first facts, as many as there is room for."""
+    while len(facts) > 1 and cells(", ".join(facts)) > room:
+        facts = facts[:-1]
+    return cut(", ".join(facts), room)
+
+
+def _name(node: Node, room: int = LONGEST_NAME) -> str:
+    if node.kind == "copy" and not node.members:
+        return node.title
+    return f"{node.verb} {quoted(node.name, min(room, LONGEST_NAME))}".lstrip()
