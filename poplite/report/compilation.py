@@ -258,11 +258,11 @@ class Compilation:
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         (
-            "the number of variables differs from their count",
+            "the number of variables must be that of its graph",
             lambda each, _: len(each.variables) in (0, each.graph.num_variables),
         ),
         (
-            "the bytes of variables exceed their total",
+            "the total of the bytes of variables is too large",
             lambda each, _: (
                 sum(math.prod(one.shape) for one in each.variables) * LARGEST_ELEMENT < MOST_TOTAL
             ),

@@ -9,8 +9,8 @@
       blur              200      96     -104   -52.0%
 
 Steps are matched by name, and by line where a name has several, so the programs may be structured
-differently.  `steps_since` subtracts
-an earlier report of the same engine from a later one, for traces: step by step, and tile by tile.
+differently.  For traces, `steps_since` subtracts an earlier report of an engine from a later one,
+step by step and tile by tile.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LONGEST_HEAD = 20
 """Maximum number of characters of a report's name above its column."""
 
 LEAST_NAME = 12
-"""Minimum number of characters of a name that are kept."""
+"""Minimum number of characters of a name that are shown."""
 
 MANY = 10
 """Changes by this factor or more are shown as factors, not in percent."""
@@ -121,10 +121,10 @@ class ReportDiff:
         return {name: tuple(c for c in changes if c.change) for name, changes in named.items()}
 
     def note(self, names: tuple[str, str] = ("before", "after")) -> str:
-        """Return what else differs: whether they fit, and which runs they are from; "" if nothing.
+        """Return what else differs: whether each fits, and the runs in each; "" if nothing.
 
         >>> ReportDiff((), (), (), (), ("1 run", "3 runs")).note()
-        'unlike runs: before is of 1 run, after of 3 runs'
+        'different runs: before has 1 run, after has 3 runs'
         >>> ReportDiff((), (), (), (), (), ("fits", "does not fit")).note()
         'before fits, after does not fit'
         """
@@ -134,8 +134,7 @@ class ReportDiff:
             notes.append(", ".join(f"{name} {fits}" for name, fits in of))
         if self.runs:
             of = zip(names, self.runs, strict=True)
-            some = [f"{name}{'' if n else ' is'} of {runs}" for n, (name, runs) in enumerate(of)]
-            notes.append("unlike runs: " + ", ".join(some))
+            notes.append("different runs: " + ", ".join(f"{name} has {runs}" for name, runs in of))
         return "; ".join(notes)
 
     def share(self, title: str, change: Change) -> float:
@@ -143,7 +142,7 @@ class ReportDiff:
         is_cycles = title.startswith("cycles")
         totals = {each.name: max(each.before, each.after) for each in self.totals}
         whole = totals.get("cycles" if is_cycles else "all tiles, B", 0)
-        # Without a total, as of what is not modelled in both, the largest number is the whole.
+        # Without a total, because it is not modelled in both, the largest number is the whole.
         some = self.sections()[title]
         return change.change / (whole or max(max(each.before, each.after) for each in some) or 1)
 
@@ -173,7 +172,7 @@ class ReportDiff:
         table = _Table(rows, names, width)
         lines = [*table.heading, *(table.line(each.name, each) for each in self.totals)]
         if not self.totals:
-            lines = ["neither cycles nor memory are modelled in both"]
+            lines = ["neither cycles nor memory are modelled in both reports"]
         if note := self.note(names):
             lines.append(f"! {note}")
         for title, changes in self.sections().items():
@@ -209,12 +208,12 @@ def diff_of(before: Report, after: Report) -> ReportDiff:
         _changes(*_steps(before, after)),
         _changes(_phases(before), _phases(after)),
         memory,
-        _unlike_runs(before, after),
-        _unlike_fits(before, after),
+        _differing_runs(before, after),
+        _differing_fits(before, after),
     )
 
 
-def _unlike_fits(before: Report, after: Report) -> tuple[str, ...]:
+def _differing_fits(before: Report, after: Report) -> tuple[str, ...]:
     """Return whether each fits, in words, if only one of them does."""
     found = []
     for each in (before, after):
@@ -227,7 +226,7 @@ def _unlike_fits(before: Report, after: Report) -> tuple[str, ...]:
     return tuple(found) if found.count("fits") == 1 else ()
 
 
-def _unlike_runs(before: Report, after: Report) -> tuple[str, ...]:
+def _differing_runs(before: Report, after: Report) -> tuple[str, ...]:
     runs = tuple(
         amount(each.runs, "run")
         if each.is_run
@@ -280,7 +279,7 @@ def report_since(later: Report, earlier: Report) -> Report:
 
 
 def _measured_since(later: Measured, earlier: Measured | None) -> Measured:
-    """Return the measurements of the runs in between on a device."""
+    """Return the measurements of the device runs between two reports."""
     if earlier is None:
         return later
     cycles = None if later.cycles is None else later.cycles - (earlier.cycles or 0)
@@ -304,10 +303,10 @@ def execution_of(report: Report) -> Execution:
 
 
 def _steps(before: Report, after: Report) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the cycles of steps by what they are matched by.
+    """Return the cycles of steps in both reports by label, which is equal for steps that match.
 
-    Lines move when a file is edited: of one name, lines that only one report has are matched in
-    their order.
+    Lines move when a file is edited: among steps of one name, lines that only one report has are
+    matched in order.
     """
     found: list[dict[str, dict[str, int]]] = [{}, {}]
     for of, report in zip(found, (before, after), strict=True):
@@ -327,7 +326,7 @@ def _steps(before: Report, after: Report) -> tuple[dict[str, int], dict[str, int
 
 
 def _labels(name: str, lines: Iterable[str]) -> dict[str, str]:
-    """Return what the steps of a name are called by line: as short as leaves them different."""
+    """Return the shortest distinct labels of the steps of a name, by line."""
     lines = list(lines)
     if len(lines) == 1:
         return {lines[0]: name}

@@ -1,7 +1,7 @@
 """Findings: the largest costs of a run by cause, where to look first, and their sentences.
 
-Their cycles are computed: those that the steps would take less if the remedy did away with the
-cause.  `poplite.report.insights` makes them.
+Their cycles are computed: the cycles that the steps would save if the remedy removed the cause.
+`poplite.report.insights` creates findings.
 
 >>> print(*insights_text(Insights(None, None, (Finding("guessed", 90, 0.5, ("Search",), (0,)),))))
 guessed: the cycles of Search depend on data that was not counted
@@ -26,15 +26,15 @@ FindingKind = Literal[
     "guessed",
     "out of memory",
 ]
-"""Kinds of findings: tiles that wait for a slower one; idle workers of busy tiles; data that move;
-data that are rearranged on their tile; adjacent Copies that could be one; unattributed cycles; a
-tile with too little memory."""
+"""Kinds of findings: tiles that wait for a slower one; idle workers on busy tiles; data that move;
+data that are rearranged on their tile; adjacent Copies that could be one; guessed cycles; a tile
+with too little memory."""
 
 MOST = 10
-"""Most findings that are printed."""
+"""Maximum number of findings that are printed."""
 
-GAINS = "cycles of the following are computed: what the remedy would save"
-"""What the numbers of findings are."""
+GAINS = "the cycles below are computed: what each remedy would save"
+"""The meaning of the cycles of findings."""
 
 NAME = 40
 """Maximum number of characters of a name in a table."""
@@ -61,32 +61,32 @@ class Finding:
 
     Attributes:
         kind: its kind.
-        cycles: the expected gain: by how many cycles all its steps would be shorter without it; for
-            "guessed" the cycles of the vertices, for "idle workers" what a tile's workers could
-            have issued in addition.
-        share: the share of these cycles in all cycles that ran.
+        cycles: the expected gain: the cycles that all its steps would save without it; for
+            "guessed" the cycles of the vertices, for "idle workers" the cycles that the workers of
+            a tile are idle.
+        share: these cycles as a share of all cycles that ran.
         names: the names of its steps, each once; for "guessed" the vertex class.
         steps: their positions in `Execution.steps`, those that lose most first.
         tile: the slowest tile; None where nothing waits for a tile, or steps wait for different
             ones.
-        tiles: the most tiles that are busy with it in one step; for "out of memory" those that need
-            more than they have.
-        bytes: total of bytes that move; for "out of memory" what the fullest tile lacks.
+        tiles: the maximum number of tiles that are busy with it in one step; for "out of memory"
+            the number of tiles that need more than they have.
+        bytes: total of bytes that move; for "out of memory" the bytes that the fullest tile lacks.
         what: the field or tensor, as named in messages; empty without one.
         why: why it moves, in words; how uneven or idle it is.
         at: the user's line; empty if unknown.
         of_tiles: number of tiles of the target.
-        remedy: what can be done about it, in words; empty where unknown.
-        tiles_without: for "waiting" for lack of work on other tiles, how many have none.
-        vertices: for "idle workers", how many vertices a busy tile has on average.
-        pieces: contiguous pieces that move in one execution of a step, in the step with the most;
-            0 where not known.
-        bytes_per_cycle: for exchanges, bytes a cycle of the tile, the IPU or the host that moves
-            most of them, in the step that loses most.
-        link_bytes_per_cycle: what a link could carry there.
-        code_bytes: for exchanges, bytes of code on the tile that has most of it, in such a step.
-        freed: for "out of memory", bytes that the fullest tile would have less of the variable if
-            this were spread evenly over all tiles.
+        remedy: advice, in words; empty where unknown.
+        tiles_without: for "waiting" because other tiles have no work, the number of those tiles.
+        vertices: for "idle workers", the average number of vertices on a busy tile.
+        pieces: contiguous pieces that move in one execution, in the step with the most; 0 where
+            unknown.
+        bytes_per_cycle: for exchanges, bytes per cycle on the tile, IPU or host that moves the
+            most, in the step that loses most.
+        link_bytes_per_cycle: bytes per cycle that a link can carry there.
+        code_bytes: for exchanges, the maximum bytes of their code on a tile in one step.
+        freed: for "out of memory", bytes that the fullest tile would save if the variable were
+            spread evenly over all tiles.
     """
 
     kind: FindingKind
@@ -117,7 +117,7 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        """The same without its kind and its line."""
+        """The finding as a sentence, without its kind and its line."""
         return printable(_sentence(self))
 
 
@@ -127,9 +127,9 @@ class Insights:
 
     Attributes:
         busiest: the tile that computes longest; None if none computes.
-        fullest: the tile that holds the most; None where memory is not modelled.
-        findings: a tile with too little memory; causes that take or lose at least a hundredth of
-            all cycles, the largest first; guesses.
+        fullest: the tile that needs the most memory; None where memory is not modelled.
+        findings: a tile with too little memory; then causes that take or lose at least a hundredth
+            of all cycles, the largest first; then guesses.
     """
 
     busiest: WorstTile | None
@@ -156,7 +156,7 @@ def insights_text(insights: Insights) -> list[str]:
 
 
 def where(line: str) -> str:
-    """Return the user's line in parentheses, as it follows a name; empty without one.
+    """Return the user's line in parentheses, to follow a name; empty without one.
 
     >>> f"sums{where('model.py:12')}"
     'sums (model.py:12)'
@@ -174,19 +174,19 @@ def _sentence(finding: Finding) -> str:
     if finding.kind == "guessed":
         return f"the cycles of {first} depend on data that was not counted{do}"
     if finding.kind == "out of memory":
-        over = f"{finding.bytes:,} B too many on tile {finding.tile:,}"
+        over = f"tile {finding.tile:,} needs {finding.bytes:,} B more than it has"
         of = f"{finding.tiles:,} of {amount(finding.of_tiles, 'tile')} over the limit"
-        freed = f", which frees {finding.freed:,} B there if it is even" if finding.freed else ""
+        freed = f" (if even, this frees {finding.freed:,} B there)" if finding.freed else ""
         return f"{over}, {of}: {finding.what} {finding.why}{do}{freed}"
     others = len(finding.steps) - 1
     took = f"{finding.cycles:,} cycles ({100 * finding.share:.1f}%)"
     inside = f"in {first}" + (f" and {amount(others, 'other step')}" if others else "")
     if finding.kind == "copies apart":
-        return f"{took} {inside}, as they are apart: {finding.why}{do}"
+        return f"{took} {inside}, as they are separate: {finding.why}{do}"
     if finding.kind == "idle workers":
         return f"{took} {inside}, {finding.why}{do}"
     if finding.kind == "waiting":
-        slowest = "the slowest of each" if finding.tile is None else f"tile {finding.tile:,}"
+        slowest = "the slowest tile of each" if finding.tile is None else f"tile {finding.tile:,}"
         waits = "" if finding.tiles_without else f" for {slowest}"
         return f"{took} {inside}{waits}, {finding.why}{do}"
     few = ""
@@ -197,15 +197,13 @@ def _sentence(finding: Finding) -> str:
 
 
 def _moves(finding: Finding) -> str:
-    """Return how data move: in which pieces, how fast, by how much code."""
+    """Return the number of pieces, the speed and the code size of a move, as words."""
     words = ""
     if finding.pieces:
         words += f", in {amount(finding.pieces, 'piece')}"
     if finding.link_bytes_per_cycle:
-        speed = (
-            f"{finding.bytes_per_cycle:,.1f} of the {finding.link_bytes_per_cycle:,.1f} B a cycle"
-        )
-        words += f", at {speed} that a link carries"
+        speed, most = finding.bytes_per_cycle, finding.link_bytes_per_cycle
+        words += f", at {speed:,.1f} of the {most:,.1f} B per cycle that a link can carry"
     if finding.code_bytes:
-        words += f"; its code takes {finding.code_bytes:,} B of a tile"
+        words += f"; its code takes {finding.code_bytes:,} B on a tile"
     return words

@@ -35,18 +35,18 @@ _OF_PHASE: dict[PhaseKind, FindingKind] = {
     "global exchange": "global exchange",
     "host exchange": "host exchange",
 }
-"""Kinds of findings in phases in which data move."""
+"""The kind of finding for each kind of phase in which data move."""
 
 _KIND_OF_CODE: Mapping[str, PhaseKind] = {
     "internal_exchange_code": "exchange",
     "global_exchange_code": "global exchange",
     "host_exchange_code": "host exchange",
 }
-"""The phases that the code of a category of memory is of."""
+"""The kind of phase that uses the code in each category of memory."""
 
 LITTLE = 0.01
-"""Share of all cycles below which cycles are not a finding; and share of the largest loss of a
-finding below which another loss is not part of it."""
+"""Minimum share of all cycles for a finding; and minimum share of the largest loss of a finding
+for another loss to be part of it."""
 
 
 def insights_of(compilation: Compilation, execution: Execution) -> Insights:
@@ -86,12 +86,12 @@ class _Loss(NamedTuple):
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What the losses of one finding have in common, besides their line or step."""
+        """The key, besides the line or step, that the losses of one finding share."""
         return self.kind, self.cause.what, self.cause.why
 
 
 def _losses(compilation: Compilation, execution: Execution) -> list[Finding]:
-    """Return losses of one kind, cause and line as one finding."""
+    """Return the findings, each for all losses of one kind, cause and line."""
     steps, whole = execution.steps, execution.cycles or 0
     groups: dict[tuple[str, ...], list[_Loss]] = {}
     for number, step in enumerate(steps):
@@ -103,7 +103,7 @@ def _losses(compilation: Compilation, execution: Execution) -> list[Finding]:
 
 
 def _finding(group: Sequence[_Loss], compilation: Compilation, execution: Execution) -> Finding:
-    """Return losses as a finding; the largest is first, and none is much smaller than that."""
+    """Return losses as one finding, the largest first, without those much smaller than it."""
     group = sorted(group, key=lambda loss: -loss.cycles)
     group = [loss for loss in group if loss.cycles >= LITTLE * group[0].cycles]
     most, whole, steps = group[0], execution.cycles, execution.steps
@@ -142,12 +142,12 @@ def _waiting(
     compilation: Compilation,
     steps: Sequence[ExecutionStep],
 ) -> Finding:
-    """Return a finding with what the tiles wait for."""
+    """Return a finding with the reason why tiles wait."""
     mean = sum(loss.phase.tile_cycles.mean for loss in group)
     work, even = (
         sum(each) for each in zip(*((e.phase.cycles, e.even) for e in group), strict=True)
     )
-    without = found.of_tiles - found.tiles  # of the step with fewest
+    without = found.of_tiles - found.tiles  # in the step with the fewest
     if without and 2 * (even - mean) > work - mean:
         why = f"as {without:,} of {amount(found.of_tiles, 'tile')} have no work"
         return replace(found, why=why, tiles_without=without)
@@ -163,10 +163,10 @@ def _idle(
     compilation: Compilation,
     steps: Sequence[ExecutionStep],
 ) -> Finding:
-    """Return a finding with how idle workers are, and how many vertices they have."""
+    """Return a finding with the idle share of workers' time, and the number of vertices."""
     work = sum(loss.phase.tile_cycles.total / loss.phase.tile_cycles.num_used for loss in group)
     idle = sum(loss.cycles for loss in group)
-    why = f"{100 * idle / work:.1f}% of the time of workers"
+    why = f"as workers are idle {100 * idle / work:.1f}% of the time"
     number = steps[group[0].step].compute_set
     if number is None:
         return replace(found, why=why)
@@ -176,7 +176,7 @@ def _idle(
 
 
 def _running(compilation: Compilation, step: ExecutionStep, tile: int) -> str:
-    """Return the vertices of which a tile runs more than tiles do on average; empty if none."""
+    """Return the class whose vertices most exceed the average on a tile, in words; else ""."""
     if step.compute_set is None:
         return ""
     found = compilation.compute_sets[step.compute_set].vertices
@@ -186,11 +186,11 @@ def _running(compilation: Compilation, step: ExecutionStep, tile: int) -> str:
         return ""
     count, mean = most.count_by_tile[tile], most.count_by_tile.mean
     line = where(most.at.partition(", called at ")[0])
-    return f"; it runs {count:,} {most.type}{line}, tiles {mean:,.1f} on average"
+    return f"; it runs {count:,} {most.type}{line}, a tile {mean:,.1f} on average"
 
 
 def _moving(found: Finding, group: Sequence[_Loss], target: Target) -> Finding:
-    """Return a finding with its pieces, what links carry beside what they could, and its code."""
+    """Return a finding with its pieces, the speeds of its links, and its code."""
     most = group[0]
     speed, could = _speeds(most.phase, target)
     return replace(
@@ -203,7 +203,7 @@ def _moving(found: Finding, group: Sequence[_Loss], target: Target) -> Finding:
 
 
 def _speeds(phase: Phase, target: Target) -> tuple[float, float]:
-    """Return bytes a cycle on the busiest link of an exchange, and what such a link could carry."""
+    """Return bytes per cycle on the busiest link of an exchange, and the most it can carry."""
     if phase.kind == "copy" or not phase.cycles:
         return 0.0, 0.0
     if phase.kind == "host exchange":
@@ -211,7 +211,7 @@ def _speeds(phase: Phase, target: Target) -> tuple[float, float]:
     if phase.kind == "exchange":
         most = max(phase.received.most, phase.sent.most) / phase.cycles
         could = float(target.exchange_bytes_per_cycle)
-        # Two neighbours that receive the same words take those of two links.
+        # Two neighbours that receive the same words can use both of their links.
         return most, could if most <= could else 2 * could
     by_ipu = (each.array().reshape(target.ipus, -1).sum(1) for each in (phase.received, phase.sent))
     return max(int(each.max()) for each in by_ipu) / phase.cycles, bytes_per_cycle(target, 0, 1)
@@ -258,7 +258,7 @@ def _computed(number: int, step: ExecutionStep, phase: Phase, taken: int) -> Ite
 
 
 def _apart(joined: Sequence[JoinedCopies], execution: Execution) -> Iterator[Finding]:
-    """Yield adjacent Copies that would take fewer cycles as one."""
+    """Yield findings for adjacent Copies that would take fewer cycles as one."""
     if not joined:
         return
     at = {(step.program_name, step.row): n for n, step in enumerate(execution.steps)}
@@ -276,8 +276,8 @@ def _apart(joined: Sequence[JoinedCopies], execution: Execution) -> Iterator[Fin
             share=lost / whole if whole else 0.0,
             names=tuple(dict.fromkeys(step.name for step in steps)),
             steps=numbers,
-            why=f"one Copy of all would take {one:,} cycles, not {taken:,}, and on the fullest "
-            f"tile {each.code_bytes:,} B of code, not {each.apart_bytes:,}",
+            why=f"one Copy of all would take {one:,} cycles instead of {taken:,}, and "
+            f"{each.code_bytes:,} B of code instead of {each.apart_bytes:,} on the fullest tile",
             at=steps[0].at,
             of_tiles=execution.target.tiles,
             remedy=REMEDIES["copies apart"],
@@ -285,7 +285,7 @@ def _apart(joined: Sequence[JoinedCopies], execution: Execution) -> Iterator[Fin
 
 
 def _out_of_memory(compilation: Compilation, steps: Sequence[ExecutionStep]) -> Iterator[Finding]:
-    """Yield the fullest tile, if it needs more memory than it has."""
+    """Yield a finding for the fullest tile, if it needs more memory than it has."""
     memory, target = compilation.modelled, compilation.target
     limit = target.tile_memory_bytes
     if memory is None or (tile := memory.including_gaps.worst_tile) is None:
@@ -307,7 +307,7 @@ def _out_of_memory(compilation: Compilation, steps: Sequence[ExecutionStep]) -> 
         tiles=memory.num_over(limit),
         bytes=needed - limit,
         what=f"{largest.category.replace('_', ' ')} '{largest.name}'",
-        why=f"has {largest.bytes[tile]:,} of {needed:,} B; a tile has {limit:,} B",
+        why=f"takes {largest.bytes[tile]:,} of the {needed:,} B; a tile has {limit:,} B",
         at=largest.at,
         of_tiles=target.tiles,
         remedy=remedy_for(largest, tile, target.tiles),
@@ -316,19 +316,19 @@ def _out_of_memory(compilation: Compilation, steps: Sequence[ExecutionStep]) -> 
     if code:
         first = steps[code[0]]
         size, name = _code_of(first, largest.category), shortened(first.name, NAME)
-        remedy = f"'{name}' has up to {size:,} B of it: fewer, longer pieces need less"
+        remedy = f"move fewer, longer pieces in '{name}', which has up to {size:,} B of it"
         found = replace(found, remedy=remedy, at=first.at)
     yield found
 
 
 def _code_of(step: ExecutionStep, category: str) -> int:
-    """Return the bytes of code of exchanges of a category, on the tile with most of it."""
+    """Return the exchange code of a step in a category, in bytes on the tile with the most."""
     kind = _KIND_OF_CODE.get(category)
     return max((phase.code_bytes for phase in step.phases if phase.kind == kind), default=0)
 
 
 def _guessed(execution: Execution) -> Iterator[Finding]:
-    """Yield the vertex classes whose cycles are guesses."""
+    """Yield findings for the vertex classes whose cycles are guesses."""
     for each in execution.vertex_types():
         if each.source == "guessed":
             steps = tuple(

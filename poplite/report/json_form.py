@@ -62,7 +62,7 @@ FEW = 16
 """Maximum number of ranges of tiles, and of different numbers, that are written as lists."""
 
 MOST = 2**63
-"""Integers, and those of arrays, are below it."""
+"""Integers are less than this, also in arrays."""
 
 PACKED = {"uint8": 0xFF, "uint16": 0xFFFF, "uint32": 0xFFFFFFFF, "int64": MOST - 1}
 """Types of array elements, little-endian, and the greatest number of each."""
@@ -84,7 +84,7 @@ class PerTileCoder(Coder):
         of_pairs: whether there is a number for each pair of blocks of tiles.
     """
 
-    name = "numbers of tiles"
+    name = "per-tile numbers"
 
     def __init__(self, whole: range, *, of_tiles: bool = False, of_pairs: bool = False) -> None:
         self.whole, self.of_tiles, self.of_pairs = whole, of_tiles, of_pairs
@@ -127,7 +127,7 @@ class PerTileCoder(Coder):
         parts.add(np.array([each.base for each in some]))
         low, high = parts.least(), parts.most()
         if self.whole.start < 0:
-            high = np.where(low < 0, MOST - 1, high)  # of a signed type
+            high = np.where(low < 0, MOST - 1, high)  # selects the signed type
         packed = parts.packed(high, (parts.lengths > FEW) & (low < high))
         for number, (row, least, most) in enumerate(
             zip(rows, low.tolist(), high.tolist(), strict=True)
@@ -142,7 +142,8 @@ class PerTileCoder(Coder):
         """Return the values of many pieces of JSON, in an equally compact form."""
         for each in data:
             if type(each) is not dict or each.keys() != self.keys:
-                raise Malformed(f"{clipped(each)} are not valid {self.name}")
+                keys = " and ".join(map(repr, sorted(self.keys)))
+                raise Malformed(f"{self.name} must have the keys {keys}; found {clipped(each)}")
         sizes = self._sizes(data, of)
         tiles, counts = _decoded_tiles([each["tiles"] for each in data], sizes, of)
         numbers = self._decoded_numbers([each["values"] for each in data], counts, of)
@@ -156,7 +157,7 @@ class PerTileCoder(Coder):
             return [int(of.lent["target"].tiles)] * len(data)
         for each in data:
             if type(each["of"]) is not int or not 0 <= each["of"] < MOST:
-                raise Malformed(f"{clipped(each)} does not say of how many tiles it is")
+                raise Malformed(f"'of' must be a count of numbers; found {clipped(each['of'])}")
         return [each["of"] for each in data]
 
     def _decoded_numbers(
@@ -178,14 +179,14 @@ class PerTileCoder(Coder):
                 if value not in self.whole:
                     self._check(value, value, value)
             else:
-                raise Malformed(f"{clipped(value)} is not a valid list")
+                raise Malformed(f"{clipped(value)} is not a number or a list of numbers")
         return found
 
     def _listed(
         self, name: str, array: npt.NDArray[np.integer[Any]], count: int, data: Json
     ) -> Listed:
         if len(array) != count:
-            raise Malformed(f"{clipped(data)} is not a valid number for each tile")
+            raise Malformed(f"{count:,} numbers are needed; found {len(array):,}: {clipped(data)}")
         if count and (name == "int64" or self.whole.start > 0 or PACKED[name] >= self.whole.stop):
             self._check(int(array.min()), int(array.max()), data)
         return Listed(0, array)
@@ -373,7 +374,7 @@ def _parts_of(refs: Sequence[Json], of: Reader) -> list[tuple[str, int, int]]:
     found = of.arrays.parts(refs, PACKED)
     of.looks -= sum([count for _, _, count in found])
     if of.looks < 0:
-        raise Malformed("it names the same numbers more often than a file of its length")
+        raise Malformed("it refers to more array elements than a file of its length can need")
     return found
 
 
@@ -390,11 +391,15 @@ def _decoded_tiles(
     for row, part in zip(refs, parts, strict=True):
         (found[row], last), counts[row] = of.found[part], part[2]
         if last >= sizes[row]:
-            raise Malformed(f"tile {last:,} of {sizes[row]:,}")
+            raise Malformed(_too_large(last, sizes[row]))
     for row in lists:
         found[row] = _of_ranges(places[row], sizes[row])
         counts[row] = found[row].count
     return found, counts
+
+
+def _too_large(tile: int, size: int) -> str:
+    return f"tile numbers must be less than {size:,}; found {tile:,}"
 
 
 def _add_rising(named: Sequence[tuple[str, int, int]], of: Reader) -> None:
@@ -413,11 +418,15 @@ def _last_tiles(distances: Sequence[npt.NDArray[np.integer[Any]]]) -> list[int]:
     if parts.numbers.dtype == np.int64 and (
         parts.numbers.max() > FARTHEST or parts.lengths.max() > MOST_FAR
     ):
-        raise Malformed("tiles are further apart than there may be")
+        raise Malformed(
+            f"at most {MOST_FAR:,} distances between tiles may be stored as int64, "
+            f"none of them above {FARTHEST:,}"
+        )
     is_wrong = parts.numbers < 1
     is_wrong[parts.begin] = parts.numbers[parts.begin] < 0
     for number in np.flatnonzero(parts.count(is_wrong))[:1].tolist():
-        raise Malformed(f"{clipped(distances[number][:9].tolist())}: tiles do not rise")
+        begin = clipped(distances[number][:9].tolist())
+        raise Malformed(f"tiles must ascend; found the distances {begin}")
     last: list[int] = np.add.reduceat(parts.numbers, parts.begin, dtype=np.int64).tolist()
     return last
 
@@ -446,9 +455,9 @@ def _of_ranges(ranges: Json, size: int) -> Series | Runs:
             raise Malformed(f"{clipped(each)} is not a valid range of tiles")
         first, last = each
         if not before < first <= last:
-            raise Malformed(f"tiles {first:,} to {last:,} do not rise")
+            raise Malformed(f"ranges of tiles must ascend; found {first:,} to {last:,}")
         if last >= size:
-            raise Malformed(f"tile {last:,} of {size:,}")
+            raise Malformed(_too_large(last, size))
         before = last
     if len(ranges) == 1:
         return counting(first, last - first + 1)
@@ -524,7 +533,7 @@ class _SecondsCoder(ScalarCoder):
         if type(data) not in (int, float):
             raise Malformed(f"{clipped(data)} is not of type float")
         if not 0 <= data < math.inf:
-            raise Malformed(f"{clipped(data)} is not a finite number from 0 on")
+            raise Malformed(f"{clipped(data)} is not a finite number of at least 0")
         return float(data)
 
 

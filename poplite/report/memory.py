@@ -149,15 +149,15 @@ class Memory:
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         (
-            "addresses are not as many as things in memory",
+            "there must be addresses for each item",
             lambda each, _: len(each.addresses) in (0, len(each.held)),
         ),
         (
-            "no tile has room for the largest thing",
+            "no item may be larger than the memory of the fullest tile",
             lambda each, _: all(one.bytes.most <= each.including_gaps.most for one in each.held),
         ),
         (
-            "numbers of steps do not rise",
+            "the numbers of steps must ascend",
             lambda each, _: all(a.number < b.number for a, b in pairwise(each.steps)),
         ),
     )
@@ -189,11 +189,11 @@ class Memory:
 
     def tiles(self) -> Sequence[TileMemory]:
         """Return the memory of each tile."""
-        gaps, beside = self.including_gaps.array(), self.not_always_live.array()
+        gaps, other = self.including_gaps.array(), self.not_always_live.array()
         always = self.always_live.array()
 
         def of_tile(tile: int) -> TileMemory:
-            sizes = int(always[tile]), int(beside[tile])
+            sizes = int(always[tile]), int(other[tile])
             total = MemoryTotal(int(gaps[tile]), sum(sizes))
             return TileMemory(total, *sizes, lambda: self.variables(tile))
 
@@ -409,12 +409,12 @@ def _on_tile(some: Iterable[Held], tile: int) -> tuple[MemoryVariable, ...]:
 
 
 # -- when tiles need the most memory ---------------------------------------------------------------
-# Peaks of memory: the fullest step of each tile, and its contents by kind.
-# Memory that several steps share counts once, as each tile is considered in its fullest step.
+# The fullest step of each tile, and its contents by kind.  Memory that several steps share
+# counts once, as each tile is considered in its fullest step.
 #
 #     needed   = always live + live in the fullest step + gaps
 #              = the sum of its stack
-# One pass over all steps updates the sums of all tiles: items that begin in a step are added, and #
+# One pass over all steps updates the sums of all tiles: items that begin in a step are added, and
 # items that have ended are subtracted.  This takes milliseconds for 1,472 tiles and 200 steps.
 
 KINDS = {
@@ -446,7 +446,8 @@ BUFFERS = "messages", "rearranged copies"
 """Kinds that exist only while a step runs."""
 
 UNEVEN = 1.25
-"""Advice for a variable above this multiple of the average is to spread it evenly."""
+"""If a tile has more than this multiple of a variable's average bytes, the advice is to spread it
+evenly."""
 
 NO_STEP = -1
 """The fullest step of a tile on which all items are always live."""
@@ -496,7 +497,7 @@ class Peaks:
         return {name: sizes for name, sizes in found.items() if sizes.any()}
 
     def _is_live(self, held: Held, tiles: Int64) -> npt.NDArray[np.bool_]:
-        before = NO_STEP - 1  # begins before all others, so that every step is after some begin
+        before = NO_STEP - 1  # an empty first range, so that each step is at or after some begin
         first, last = np.array([(before, before), *(held.steps or ())]).T
         step = self.step[tiles]
         is_live: npt.NDArray[np.bool_] = step <= last[np.searchsorted(first, step, "right") - 1]
@@ -557,7 +558,7 @@ def _stretches(things: Iterable[Held]) -> Iterator[tuple[Held, int, int]]:
 
 
 def freed_by_spreading(largest: Held, tile: int, num_tiles: int) -> int:
-    """Return how many bytes less a tile has of a variable that is spread evenly over all tiles."""
+    """Return the bytes that a tile saves if a variable is spread evenly over all tiles."""
     if largest.category not in ("variable", "constant"):
         return 0
     return max(0, largest.bytes[tile] - -(-largest.bytes.total // num_tiles))
@@ -568,20 +569,20 @@ def remedy_for(largest: Held, tile: int, num_tiles: int) -> str:
     tiles, on = amount(num_tiles, "tile"), largest.bytes.tiles.count
     name, category = f"'{largest.name}'", largest.category
     if thing_kind(category) in BUFFERS:
-        return f"let {largest.name} move less at a time, or to more tiles"
+        return f"make {largest.name} move less data at a time, or to more tiles"
     if category == "stack":
         return "model a tile with more memory: Target(tile_memory_bytes=...)"
     if category == "vertex_code":
         return f"make the code of {name} shorter"
     if not largest.at:
-        return "write fewer steps: loops as Repeat(count, body)"
+        return "use fewer steps: write loops as Repeat(count, body)"
     if category not in ("variable", "constant"):
         if on < num_tiles:
             return f"spread the vertices {name} over more of the {tiles}"
-        return f"make fewer vertices {name}, each of more elements"
+        return f"add fewer vertices {name}, each with more elements"
     if on < num_tiles:
-        return f"spread {name} over more of the {tiles} than {on:,}"
+        return f"spread {name} over more than {on:,} of the {tiles}"
     size, total = largest.bytes[tile], largest.bytes.total
     if size > UNEVEN * total / num_tiles:
-        return f'spread {name} evenly, mapping="linear": {size:,} of its {total:,} B are there'
+        return f'spread {name} evenly with mapping="linear": {size:,} of its {total:,} B are there'
     return f"make {name} smaller, or use more than {tiles}"

@@ -127,24 +127,27 @@ def tree_of(nodes: Iterable[Sequence[Any]]) -> Program:
     for node in nodes:
         parts = node if isinstance(node, list | tuple) else ()  # tuples come from `nodes_of`
         if len(parts) != 7 or not isinstance(parts[3], list | tuple):
-            raise Malformed(f"{clipped(node)} is not a program")
+            raise Malformed(f"{clipped(node)} is not a valid program")
         kind, name, row, children, at, role, count = parts
         whole = (row, *children, 0 if count is None else count)
         texts = (kind, name, at, role)
         if any(type(each) is not int for each in whole) or not all(
             isinstance(each, str) for each in texts
         ):
-            raise Malformed(f"{clipped(node)} is not a program")
+            raise Malformed(f"{clipped(node)} is not a valid program")
         if kind not in ProgramType.__members__:
-            raise Malformed(f"{clipped(kind)} is not a type of program")
+            raise Malformed(f"{clipped(kind)} is not a valid program type")
         if row < 0 or any(not 0 <= child < len(made) for child in children):
-            raise Malformed(f"program {len(made):,} holds {clipped(children)}")
+            raise Malformed(
+                f"program {len(made):,} must have a row from 0 and only children that precede it; "
+                f"found row {clipped(row)} and children {clipped(children)}"
+            )
         if kind == ProgramType.REPEAT.name and not _TIMES.fullmatch(name):
-            raise Malformed(f"a Repeat runs {clipped(name)}")
+            raise Malformed(f"the name of a Repeat must be like '3 times'; found {clipped(name)}")
         below = tuple(made[child] for child in children)
         made.append(Program(ProgramType[kind], name, row, below, at, role, count))
     if not made:
-        raise Malformed("a program without nodes")
+        raise Malformed("a program must have at least one node")
     return made[-1]
 
 

@@ -56,7 +56,7 @@ def step_named(
     if of_name:
         what = f"{len(of_name):,} steps{of_program} have that name"
         if not found:
-            what = f"no step{of_program} of that name is in row {clipped(row)}"
+            what = f"row {clipped(row)}{of_program} has no step with that name"
         one = of_name[-1]
         raise UnknownName(
             f"{call}: {what}",
@@ -76,14 +76,14 @@ def step_named(
             fix=f"report.step({one.name!r}, program={one.program_name!r}, row={one.row})",
         )
     raise UnknownName(
-        f"{call}: no step{of_program} of that name has run"
+        f"{call}: no step{of_program} with that name has run"
         + (did_you_mean(name, known) if isinstance(name, str) else ""),
         at=at,
         found="steps that ran: "
         + listed([repr(each) for each in known], "names").replace("\n", ", ")
         if known
         else "nothing ran",
-        fix=f"report.step({known[0]!r})" if known else "run the engine before its report",
+        fix=f"report.step({known[0]!r})" if known else "call engine.run() before engine.report()",
     )
 
 
@@ -175,7 +175,7 @@ class Report(Displayed):
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         (
-            "memory is not modelled where cycles are",
+            "cycles and memory must both be modelled, or neither",
             lambda each, _: (
                 each.instrumentation.is_modelled == (each.compilation.modelled is not None)
             ),
@@ -230,17 +230,17 @@ class Report(Displayed):
 
     @property
     def run_note(self) -> str:
-        """What the numbers describe if nothing ran, and `note`; empty for a run."""
+        """What the numbers describe if nothing ran, then `note`; after a run, only `note`."""
         if (
             self.is_run
             or self.note == NO_PROGRAM
             or (self.instrumentation.is_modelled and self.cycles is None)
         ):
             return self.note
-        of = "as compiled"
+        words = "as compiled"
         if self.instrumentation.is_modelled:
-            of += ", of one run" + (" with all branches" if self.has_branches else "")
-        return f"{of}; {self.note}" if self.note else of
+            words += ", of one run" + (" with all branches" if self.has_branches else "")
+        return f"{words}; {self.note}" if self.note else words
 
     @property
     def places(self) -> Sequence[ExecutionStep]:

@@ -1,4 +1,4 @@
-"""A report as text, in the layout of Poplar's profile summary, below a short summary.
+"""A report as text, in the layout of Poplar's profile summary, after a short summary.
 
     Summary:             cycles by activity, the fullest tile
     Target:              the machine
@@ -83,8 +83,8 @@ def report_text(report: Report) -> str:
 def facts(report: Report) -> dict[str, str]:
     """Return the most important numbers of a report, as text by name."""
     memory = report.compilation.modelled
-    several = {"counts are of each of": amount(report.replicas, "replica")}
-    again = {"run again by checks": amount(report.runs_again, "compute set")}
+    several = {"counts are for each of": amount(report.replicas, "replica")}
+    again = {"repeated by checks": amount(report.runs_again, "compute set")}
     fullest = "" if memory is None else f"{memory.including_gaps.most:,} B"
     return {
         **(several if report.replicas > 1 else {}),
@@ -157,7 +157,7 @@ def _target(compilation: Compilation) -> list[str]:
         "Clock Speed (approx)": f"{target.clock_hz / 1e6:,.1f} MHz",
     }
     if compilation.replicas > 1:
-        rows["Number of Replicas"] = f"{compilation.replicas:,} (all numbers are of each)"
+        rows["Number of Replicas"] = f"{compilation.replicas:,} (all numbers are per replica)"
     return rows_text(rows)
 
 
@@ -195,8 +195,8 @@ def _time(seconds: float) -> str:
     return f"{seconds:,.1f} seconds"
 
 
-SHARED = "  (what no step needs together shares room: these add up to more than the total)"
-"""Note below sums by kind whose total exceeds the memory needed."""
+SHARED = "  (items that no step needs at the same time share memory: the sum exceeds the total)"
+"""The note under bytes by category whose sum exceeds the memory needed."""
 
 
 def _memory(compilation: Compilation) -> list[str]:

@@ -119,7 +119,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
             raise UnknownName(
                 f"a sweep does not measure {clipped(name)}{_meant(name, MEASURES)}",
                 found=f"it measures {', '.join(MEASURES)}",
-                fix="'cycles', or another of these",
+                fix="pass 'cycles' or another of these",
             )
         return self._columns[name]
 
@@ -148,7 +148,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
             raise ControlProgramError(
                 f"sweep.best: no point has {by!r}",
                 found=f"{self.num_failed:,} of {amount(self.num_points, 'point')} failed",
-                fix="look at sweep['error']",
+                fix="read the errors in sweep['error']",
             )
         return {name: self[name].tolist()[row] for name in self.parameters}
 
@@ -168,7 +168,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
         except ImportError as error:
             raise ControlProgramError(
                 "sweep.to_pandas: pandas is not installed",
-                fix="pip install 'poplite[sweep]'; dict(sweep) holds the same arrays",
+                fix="pip install 'poplite[sweep]', or use the same arrays in dict(sweep)",
             ) from error
         return pandas.DataFrame(dict(self))
 
@@ -216,8 +216,8 @@ def _checked_names(parameters: object) -> tuple[str, ...]:
         if name in (*MEASURES, ERROR):
             raise ControlProgramError(
                 f"Sweep: parameter '{name}' has the name of a measure",
-                found=f"measured are {', '.join((*MEASURES, ERROR))}",
-                fix=f"{name}_ or another name",
+                found=f"the measures are {', '.join((*MEASURES, ERROR))}",
+                fix=f"rename it, for example to {name}_",
             )
     return tuple(names)
 
@@ -276,7 +276,7 @@ class _ParameterCoder(Coder):
                 return float(text)
             case str() | int() | float():
                 return data
-        raise Malformed(f"{shown(data)} is not a value of a parameter")
+        raise Malformed(f"{shown(data)} is not a valid parameter value")
 
 
 class _MeasureCoder(Coder):
@@ -322,6 +322,6 @@ def _read(data: Json) -> Sweep:
     if not saved.parameters or list(named) != [*saved.parameters, *MEASURES, ERROR]:
         raise Malformed("its columns must be those of a sweep")
     if len({len(values) for values in named.values()}) != 1:
-        raise Malformed("its columns must have one length")
+        raise Malformed("its columns must have equal lengths")
     rows = zip(*named.values(), strict=True)
     return Sweep(tuple(saved.parameters), [dict(zip(named, row, strict=True)) for row in rows])

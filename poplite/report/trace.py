@@ -329,7 +329,7 @@ class Trace:
             raise InvalidTileMapping(
                 f"trace: no tile {clipped(wrong[0])} on {self.target!r}",
                 found=f"tiles are 0 to {self.target.tiles - 1:,}",
-                fix="leave out tiles for a default choice",
+                fix="leave `tiles` out for the default tiles",
             )
         return shown
 
@@ -364,7 +364,7 @@ def trace_order(execution: Execution, trace: Trace) -> tuple[tuple[int, int], ..
         place = position.get((step.program_name, step.row))
         if place is None:
             raise UnknownName(
-                f"report: {step.name!r} of the trace is not a step of it",
+                f"report: step {step.name!r} of the trace is not in the report",
                 found=f"step {step.number:,} of program {step.program_name!r}",
                 fix="make the report after the trace: engine.report().save(path, trace)",
             )

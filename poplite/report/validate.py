@@ -136,7 +136,10 @@ def _check_whole(
         checks.check_below([whole], names)
     for (cls, name), total in checks.totals.items():
         if total >= MOST_TOTAL:
-            raise Malformed(f"{cls.__name__}.{name} adds up to {total:,}")
+            raise Malformed(
+                f"the sum of {cls.__name__}.{name} must be less than {MOST_TOTAL:,}; "
+                f"found {total:,}"
+            )
 
 
 class _Checks:

@@ -490,8 +490,8 @@ def test_a_side_without_steps_and_one_of_more_runs_are_compared(
     assert "!" not in shown
     path.write_text(report_page(ran, before=planned, names=("a.json", "b.json")))
     found = opened(path)
-    words = "one run as compiled, b.json of 1 run"
-    assert f"! unlike runs: a.json is of {words}" in view(found.page)
+    words = "one run as compiled, b.json has 1 run"
+    assert f"! different runs: a.json has {words}" in view(found.page)
     assert found.complaints == []
 
 

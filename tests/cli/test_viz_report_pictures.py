@@ -394,7 +394,7 @@ def test_a_page_tells_its_command(run_folder: Path) -> None:
         ("tile run.json 1 --step scele", "did you mean 'scale'?"),
         ("liveness run.json --tile 9", "tiles are 0 to 5"),
         ("memory none.json", "cannot read 'none.json'"),
-        ("memory unmodelled.json", "not modelled"),
+        ("memory unmodelled.json", "cycles and memory must both be modelled, or neither"),
         ("tiles run.json --by free --variable x", "--variable has no effect with --by"),
         ("tiles copies.py:build --step 1", "--step has no effect with bytes on tiles"),
         ("tiles copies.py:build --no-run", "--no-run has no effect"),

@@ -53,7 +53,7 @@ def test_a_report_is_printed(
     assert capsys.readouterr().out == f"{reports['run']}\n"
     assert main(["report", "run.json", "later.json"]) == 0
     difference = reports["run"].diff(reports["later"]).text(("run.json", "later.json"))
-    assert "unlike runs" not in difference
+    assert "different runs" not in difference
     assert capsys.readouterr().out == f"{difference}\n"
 
 
@@ -174,7 +174,7 @@ def test_a_diff_says_that_runs_are_unlike(form: str, capsys: pytest.CaptureFixtu
     execution = replace(report.execution, runs=3)
     replace(report, execution=execution).save("thrice.json")
     assert main(["diff", "run.json", "thrice.json", "-f", form]) == 0
-    note = "unlike runs: run.json is of 1 run, thrice.json of 3 runs"
+    note = "different runs: run.json has 1 run, thrice.json has 3 runs"
     assert note in capsys.readouterr().out
 
 

@@ -386,7 +386,7 @@ def test_a_tile_without_enough_memory_is_refused() -> None:
     assert found[1] == "3,168 B: stacks"
     assert found[2] == f"2,000 B: variable 'scratch' ({graph.variables[1].location})"
     assert found[-1] == "out of memory on 1 of 4 tiles: 2"
-    assert error.fix.startswith("spread 'weights' over more of the 4 tiles than 1; ")
+    assert error.fix.startswith("spread 'weights' over more than 1 of the 4 tiles; ")
     assert 'options={"debug.allowOutOfMemory": True}' in error.fix
 
 
@@ -451,13 +451,13 @@ def changed(plan: Memory, what: str) -> Memory:
 @pytest.mark.parametrize(
     ("what", "told"),
     [
-        ("tile", "tile 4 of 4"),
+        ("tile", "tile numbers must be less than 4; found 4"),
         ("size", "bytes: .* has numbers below 0"),
         ("align", "Held.align cannot be 0"),
         ("type", "Held.element_type cannot be 'FLOATS'"),
         ("steps", r"Held.steps cannot be \(\(1, 2\),\)"),
         ("falling", r"Held.steps cannot be \(\(1, 1\), \(0, 0\)\)"),
-        ("peak", "tile 4 of 4"),
+        ("peak", "tile numbers must be less than 4; found 4"),
         ("live", "MemoryStep.tile cannot be 4"),
         ("program", "MemoryStep.program cannot be '1'"),
         ("number", "MemoryStep.number cannot be 3"),
@@ -494,7 +494,7 @@ def test_advice_is_about_the_largest_thing() -> None:
     graph = pl.Graph(pl.Target(tiles=2, tile_memory_bytes=8192))
     n = graph.add_variable(pl.INT, (), "n", mapping=0)
     waits = pl.Sequence(*(pl.AbortOnCondition(n) for _ in range(1500)))
-    assert refused(graph, waits) == "write fewer steps: loops as Repeat(count, body)"
+    assert refused(graph, waits) == "use fewer steps: write loops as Repeat(count, body)"
     x = graph.add_variable(pl.FLOAT, (2, 600), "x", mapping="linear")
     compute_set = graph.add_compute_set("scale")
     block = graph.add_vertices(compute_set, Halve, tile=1, x=x.flatten())
@@ -509,7 +509,7 @@ def test_advice_helps_what_is_spread_unevenly() -> None:
     uneven = graph.add_variable(pl.INT, (1500,), "uneven", mapping=1)
     graph.set_tile_mapping(uneven[:10], 0)
     assert refused(graph, pl.Sequence()) == (
-        "spread 'uneven' evenly, mapping=\"linear\": 5,960 of its 6,000 B are there"
+        "spread 'uneven' evenly with mapping=\"linear\": 5,960 of its 6,000 B are there"
     )
     graph = pl.Graph(graph.target)
     graph.add_variable(pl.INT, (1500,), "even", mapping="linear")
@@ -531,7 +531,7 @@ def test_advice_is_about_what_a_step_brings_along() -> None:
     assert f"\n14,000 B: message buffer of Execute 'scale' ({program.location})" in (
         "\n" + error.found
     )
-    assert error.fix.startswith("let Execute 'scale' move less at a time, or to more tiles; ")
+    assert error.fix.startswith("make Execute 'scale' move less data at a time, or to more tiles; ")
 
 
 def test_addresses_of_all_tiles_are_those_of_each() -> None:

@@ -112,23 +112,47 @@ DAMAGE: list[tuple[Damage, str]] = [
         r"causes\[0\].bytes: -1 is not a valid "
         r"cost",
     ),
-    (lambda e: phase(e)["cycles"].update(tiles=[[0, 8]]), "cycles: tile 8 of 8"),
-    (lambda e: phase(e)["cycles"].update(tiles=[[0, 3], [3, 7]]), "tiles 3 to 7 do not rise"),
-    (lambda e: phase(e)["cycles"].update(tiles=[[7, 0]]), "tiles 7 to 0 do not rise"),
-    (lambda e: phase(e)["cycles"].update(tiles=[[-1, 6]]), "tiles -1 to 6 do not rise"),
+    (
+        lambda e: phase(e)["cycles"].update(tiles=[[0, 8]]),
+        "cycles: tile numbers must be less than 8; found 8",
+    ),
+    (
+        lambda e: phase(e)["cycles"].update(tiles=[[0, 3], [3, 7]]),
+        "ranges of tiles must ascend; found 3 to 7",
+    ),
+    (
+        lambda e: phase(e)["cycles"].update(tiles=[[7, 0]]),
+        "ranges of tiles must ascend; found 7 to 0",
+    ),
+    (
+        lambda e: phase(e)["cycles"].update(tiles=[[-1, 6]]),
+        "ranges of tiles must ascend; found -1 to 6",
+    ),
     (lambda e: phase(e)["cycles"].update(values=-4), "cycles: .* has numbers below 0"),
     (lambda e: phase(e)["cycles"].update(values=[1 << 41] * 8), "numbers above 1,099,511,627,776"),
     (
         lambda e: phase(e)["cycles"].update(values=[1] * 7),
-        "cycles: .* is not a valid number for each tile",
+        "cycles: 8 numbers are needed; found 7: ",
     ),
-    (lambda e: phase(e)["sent"].update(of=8), "sent: .* are not valid numbers of tiles"),
-    (lambda e: phase(e)["sent"].pop("tiles"), "sent: .* are not valid numbers of tiles"),
-    (lambda e: phase(e).update(sent=[]), r"sent: \[\] are not valid numbers of tiles"),
+    (
+        lambda e: phase(e)["sent"].update(of=8),
+        "sent: per-tile numbers must have the keys 'tiles' and 'values'; found {",
+    ),
+    (
+        lambda e: phase(e)["sent"].pop("tiles"),
+        "sent: per-tile numbers must have the keys 'tiles' and 'values'; found {",
+    ),
+    (
+        lambda e: phase(e).update(sent=[]),
+        r"sent: per-tile numbers must have the keys .*; found \[\]",
+    ),
     (lambda e: phase(e)["pairs"].update(block=0), "TilePairs, there must be a number for each"),
     (lambda e: phase(e)["pairs"].update(block=2), "TilePairs, there must be a number for each"),
     (lambda e: phase(e)["pairs"]["bytes"].update(of=65), "TilePairs, there must be a number"),
-    (lambda e: phase(e)["pairs"]["bytes"].pop("of"), "are not valid numbers of tiles"),
+    (
+        lambda e: phase(e)["pairs"]["bytes"].pop("of"),
+        "per-tile numbers must have the keys 'of' and ",
+    ),
     (lambda e: phase(e)["pairs"].update(largest=[[0, 8, 1]]), "TilePairs.largest cannot be"),
     (
         lambda e: e["costs"][2].update(vertices=e["costs"][0]["vertices"]),
@@ -186,7 +210,7 @@ DAMAGE: list[tuple[Damage, str]] = [
     ),
     (
         lambda e: e["memory"].update(including_gaps={"tiles": [], "values": 0}),
-        "no tile has room for the largest thing",
+        "no item may be larger than the memory of the fullest tile",
     ),
     (lambda e: e["memory"]["held"][0].update(steps=[[0, 8]]), "Held.steps cannot be"),
     (lambda e: e["memory"]["held"][0].update(steps=[]), r"Held.steps cannot be \(\)"),
@@ -206,7 +230,7 @@ DAMAGE: list[tuple[Damage, str]] = [
     ),
     (
         lambda e: e["memory"]["steps"][1].update(number=1),
-        "memory: in a Memory, numbers of steps do",
+        "memory: in a Memory, the numbers of steps must ascend",
     ),
     (lambda e: e["memory"]["steps"][1].update(rows=[99]), r"memory.steps\[1\]: rows \(99,\) do no"),
     (lambda e: e["memory"]["steps"][1].update(program="other"), "MemoryStep.program cannot be"),

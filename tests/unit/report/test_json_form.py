@@ -122,29 +122,29 @@ def refused(tiles: Json, values: Json = 1, **flat: Any) -> str:
 @pytest.mark.parametrize(
     ("tiles", "values", "told"),
     [
-        ([[3, 2]], 1, "tiles 3 to 2 do not rise"),
-        ([[0, 2], [2, 3]], 1, "tiles 2 to 3 do not rise"),
-        ([[-1, 2]], 1, "tiles -1 to 2 do not rise"),
-        ([[0, 99]], 1, "tile 99 of 99"),
+        ([[3, 2]], 1, "ranges of tiles must ascend; found 3 to 2"),
+        ([[0, 2], [2, 3]], 1, "ranges of tiles must ascend; found 2 to 3"),
+        ([[-1, 2]], 1, "ranges of tiles must ascend; found -1 to 2"),
+        ([[0, 99]], 1, "tile numbers must be less than 99; found 99"),
         ([[0, 1, 2]], 1, "is not a valid range of tiles"),
         ([[0, True]], 1, "is not a valid range of tiles"),
-        ([[0, 1 << 63]], 1, "tile 9,223,372,036,854,775,808 of 99"),
+        ([[0, 1 << 63]], 1, "numbers must be less than 99; found 9,223,372,036,854,775,808"),
         (3, 1, "3 is not a valid list"),
-        ([[0, 1]], [1], "is not a valid number for each tile"),
+        ([[0, 1]], [1], "2 numbers are needed; found 1: [1]"),
         ([[0, 1]], [1, True], "is not a list of whole numbers"),
         ([[0, 1]], [1, 1 << 63], "is not a list of whole numbers"),
         ([[0, 1]], [1, -2], "has numbers below -1"),
         ([[0, 1]], -2, "has numbers below -1"),
-        ([[0, 1]], True, "True is not a valid list"),
+        ([[0, 1]], True, "True is not a number or a list of numbers"),
         ([[0, 1]], ["int64", 1, [2]], "has numbers below -1"),
-        ([[0, 2]], ["int64", 1, [2]], "is not a valid number for each tile"),
-        (["uint8", 0, [4]], 1, "tiles do not rise"),
+        ([[0, 2]], ["int64", 1, [2]], "3 numbers are needed; found 2: ['int64', 1, [2]]"),
+        (["uint8", 0, [4]], 1, "tiles must ascend; found the distances "),
         (["uint8", 0, [0]], 1, "is not in the file"),
         (["uint8", 1, [4]], 1, "is not in the file"),
         (["uint8", -1, [2]], 1, "is not in the file"),
-        (["uint8", 2, [2]], 1, "tile 200 of 99"),
-        (["int64", 0, [2]], 1, "tiles are further apart than there may be"),
-        (["int64", 1, [2]], 1, "tiles do not rise"),
+        (["uint8", 2, [2]], 1, "tile numbers must be less than 99; found 200"),
+        (["int64", 0, [2]], 1, "distances between tiles may be stored as int64, none"),
+        (["int64", 1, [2]], 1, "tiles must ascend; found the distances "),
         (["float32", 0, [2]], 1, "is not in the file"),
         (["uint8", 0, [2], [3]], 1, "is not a valid reference to numbers of the tables"),
         (["uint8", 0, 2], 1, "is not in the file|is not a valid reference"),
@@ -164,13 +164,16 @@ def test_wrong_numbers_are_refused(tiles: Json, values: Json, told: str) -> None
 
 def test_sums_of_many_large_distances_do_not_wrap() -> None:
     found = refused(["int64", 0, [MOST_FAR + 1]], int64=np.full(MOST_FAR + 1, FARTHEST))
-    assert found == "tiles are further apart than there may be"
-    assert "of 99" in refused(["int64", 0, [MOST_FAR]], int64=np.full(MOST_FAR, FARTHEST))
+    assert found == (
+        f"at most {MOST_FAR:,} distances between tiles may be stored as int64, none of them above "
+        f"{FARTHEST:,}"
+    )
+    assert "less than 99" in refused(["int64", 0, [MOST_FAR]], int64=np.full(MOST_FAR, FARTHEST))
 
 
 def test_the_message_says_where() -> None:
     data = [{"of": 9, "tiles": [[0, 8]], "values": 1}, {"of": 9, "tiles": [[0, 9]], "values": 1}]
     of = Reader(ArrayReader({}), (), (), ())
-    with pytest.raises(Malformed, match=r"^\[1\]: tile 9 of 9$"):
+    with pytest.raises(Malformed, match=r"^\[1\]: tile numbers must be less than 9; found 9$"):
         decoded(ItemsCoder(tuple, OF_PIECES), data, of)
     assert not of.one_by_one

@@ -150,7 +150,7 @@ def test_exchange_code_that_fills_a_tile_is_that_of_a_step() -> None:
     step = report.shown.steps[first.steps[0]]
     assert step.name == name
     code = max(phase.code_bytes for phase in step.phases)
-    assert f"'{name}' has up to {code:,} B of it: fewer, longer pieces need less" in first.text
+    assert f"longer pieces in '{name}', which has up to {code:,} B of it" in first.text
     (held,) = (e for e in report.compilation.memory.held if e.category == "internal_exchange_code")
     assert held.bytes.most == sum(
         max(phase.code_bytes for phase in each.phases) for each in report.shown.steps

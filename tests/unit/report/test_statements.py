@@ -227,7 +227,7 @@ def test_findings_say_what_the_report_says(name: str) -> None:
                 sum(each.cycles for each in step.vertex_types) / phase.tile_cycles.num_used
                 for step, phase in found
             )
-            assert f"{100 * (1 - issued / busy):.1f}% of the time of workers" in text
+            assert f"as workers are idle {100 * (1 - issued / busy):.1f}% of the time" in text
             assert finding.cycles == pytest.approx(busy - issued, abs=1)
         else:
             check_moved(finding, found)
@@ -248,7 +248,7 @@ def check_waiting(finding: Finding, found: list[tuple[ExecutionStep, Phase]]) ->
     if len(slowest) == 1:
         assert f"for tile {slowest.pop()}, " in finding.text
     else:
-        assert "for the slowest of each, " in finding.text
+        assert "for the slowest tile of each, " in finding.text
 
 
 def check_moved(finding: Finding, found: list[tuple[ExecutionStep, Phase]]) -> None:
@@ -281,7 +281,7 @@ def test_what_is_planted_is_said() -> None:
     assert bytes_of["each of 2 other fields"] == 3 * (64 + 32)
     (waiting,) = [e for e in report_of("uneven").insights.findings if e.kind == "waiting"]
     assert (waiting.tile, len(waiting.steps)) == (None, 2)
-    assert "and 1 other step for the slowest of each, as tiles have " in waiting.text
+    assert "and 1 other step for the slowest tile of each, as tiles have " in waiting.text
 
 
 def worked(lengths: Sequence[Sequence[int]], extra: Sequence[int] = ()) -> Report:
@@ -369,8 +369,8 @@ def test_uneven_rows_have_a_remedy_of_their_own() -> None:
         for case in ("rows are shared unevenly", "two of six workers are idle")
     )
     assert (uneven.vertices, few.vertices) == (6, 4)
-    assert "the grid of `pl.near_square_grid(..., workers=6)`" in uneven.text
-    assert "more vertices a tile of equal work" in few.text
+    assert "use the grid of `pl.near_square_grid(..., workers=6)`" in uneven.text
+    assert "more vertices of equal work to each tile" in few.text
 
 
 def test_remedies_for_an_operation_are_what_its_user_can_do() -> None:
@@ -400,12 +400,12 @@ def test_the_vertices_that_a_tile_has_too_many_of_are_named() -> None:
     none, much = (
         GAINS[case][1]() for case in ("half of the tiles have no work", "a tile has too much work")
     )
-    assert "as 8 of 16 tiles have no work: spread it over more of the tiles than 8" in str(none)
+    assert "as 8 of 16 tiles have no work: spread it over more than 8 tiles" in str(none)
     (waiting,) = (each for each in much.insights.findings if each.kind == "waiting")
     text, first = inspect.getsourcelines(worked)
     line = first + text.index("        graph.add_vertex(step, Work, tile=5, x=x)\n")
     assert "for tile 5, as tiles have 37.5% of its work" in waiting.text
-    assert re.search(rf"; it runs 12 Work \(\S+:{line} in worked\), tiles 0.8 on", waiting.text)
+    assert re.search(rf"; it runs 12 Work \(\S+:{line} in worked\), a tile 0.8 on", waiting.text)
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -635,9 +635,9 @@ def test_cycles_and_code_are_those_of_one_copy() -> None:
         kinds = each.compilation.memory.categories()
         code.append((kinds["control_code"].array() + kinds["internal_exchange_code"].array()).max())
     assert joined.apart_bytes - joined.code_bytes == code[0] - code[1]
-    text = f"one Copy of all would take {together.cycles:,} cycles, not {report.cycles:,}"
+    text = f"one Copy of all would take {together.cycles:,} cycles instead of {report.cycles:,}"
     assert text in finding.text
-    assert f"{joined.code_bytes:,} B of code, not {joined.apart_bytes:,}" in finding.text
+    assert f"{joined.code_bytes:,} B of code instead of {joined.apart_bytes:,}" in finding.text
 
 
 def test_copies_that_depend_on_each_other_stay_apart() -> None:

@@ -193,7 +193,9 @@ def test_the_order_of_a_trace_is_kept(tmp_path: Path) -> None:
     assert names == [step.name for step in trace.steps]
     assert names[:5] == ["test", "body", "test", "n to other", "out"]
     assert report.order == ()
-    with pytest.raises(pl.UnknownName, match="'test' of the trace is not a step of it") as caught:
+    with pytest.raises(
+        pl.UnknownName, match="step 'test' of the trace is not in the report"
+    ) as caught:
         earlier.save(tmp_path / "no.json", trace)
     assert caught.value.found == "step 1 of program '0'"
     assert not (tmp_path / "no.json").exists()
@@ -234,7 +236,7 @@ def test_a_name_in_several_places(report: pl.Report) -> None:
     assert caught.value.what == "report.step('a to b'): 2 steps have that name"
     assert "program 'once', row 0, run 1 time" in caught.value.found
     assert "run 5 times" in caught.value.found
-    with pytest.raises(pl.UnknownName, match="no step of that name is in row 99"):
+    with pytest.raises(pl.UnknownName, match="row 99 has no step with that name"):
         report.step("a to b", row=99)
 
 
@@ -254,7 +256,7 @@ def test_unknown_names_come_with_the_nearest(report: pl.Report) -> None:
     with pytest.raises(pl.UnknownName) as caught:
         report.step("a to bb")
     assert caught.value.what == (
-        "report.step('a to bb'): no step of that name has run (did you mean 'a to b'?)"
+        "report.step('a to bb'): no step with that name has run (did you mean 'a to b'?)"
     )
     with pytest.raises(pl.UnknownName) as caught:
         report.step("a to b", program="offen")
@@ -270,7 +272,7 @@ def test_a_program_by_its_position(report: pl.Report) -> None:
     for program in (True, 3, -1, 1.0):
         with pytest.raises(pl.UnknownName, match=f"there is no program {program}"):
             report.step("a to b", program=program)  # type: ignore[arg-type]
-    with pytest.raises(pl.UnknownName, match="no step .* of that name is in row False"):
+    with pytest.raises(pl.UnknownName, match="row False .* has no step with that name"):
         report.step("a to b", program="once", row=False)
 
 

@@ -119,7 +119,7 @@ def test_each_replica_works_on_its_own_memory(interpret: bool) -> None:
     np.testing.assert_array_equal(engine.read(y), transposed)
     report = engine.report()
     assert (report.steps, report.vertices, report.bytes_copied, report.replicas) == (3, 2, 24, 3)
-    assert "Number of Replicas:           3 (all numbers are of each)" in str(report)
+    assert "Number of Replicas:           3 (all numbers are per replica)" in str(report)
 
 
 # -- control flow ----------------------------------------------------------------------------------

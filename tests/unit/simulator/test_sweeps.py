@@ -470,8 +470,8 @@ def test_files_hold_all_of_it(tmp_path: Path) -> None:
         ({"version": 1}, "it has version 1, but this version of poplite reads 2"),
         ({"measured": measured[1:]}, "its columns must be those of a sweep"),
         ({"parameters": [["cycles", [1] * 6]]}, "its columns must be those of a sweep"),
-        ({"parameters": [["w", [1]]]}, "its columns must have one length"),
-        ({"parameters": [["w", [None] * 6]]}, "None is not a value of a parameter"),
+        ({"parameters": [["w", [1]]]}, "its columns must have equal lengths"),
+        ({"parameters": [["w", [None] * 6]]}, "None is not a valid parameter value"),
         ({"measured": [["cycles", ["x"] * 6], *measured[1:]]}, "'x' is not a number"),
         ({"error": [1] * 6}, "1 is not of type str"),
     ]
