@@ -46,9 +46,9 @@ ADDITIONAL = {
     "brown": ("#5c3d1e", "#8c564b"),
     "other": ("#56626b", "#5c6a74"),
     "gaps": ("#dfe5e9", "#2c3840"),
-    "waiting": ("#dfe5e9", "#27323a"),
-    "idle": ("#a9bdf2", "#5874b8"),
-    "sync": ("#66737c", "#5a6872"),
+    "waiting": ("#6c767c", "#6c767c"),
+    "idle": ("#0b3d66", "#7565d8"),
+    "sync": ("#2a343a", "#dbe5eb"),
 }
 """Further classes, on a light and on a dark page; only pictures that use them declare them."""
 
@@ -138,8 +138,8 @@ PHASES: Mapping[Part, Role] = {
 IDLE = Role("idle workers", "▔", "idle", ascii="-")
 """What of the compute of a tile its workers have no work in."""
 
-WAITING = Role("waiting for other tiles", " ", "waiting")
-"""A tile that has finished before others have."""
+WAITING = Role("waiting for other tiles", ":", "waiting")
+"""A tile that has finished before others have; it is hatched, lest it be taken for a track."""
 
 TIME: Mapping[str, Role] = {
     "compute": PHASES["compute"],
@@ -153,11 +153,11 @@ TIME: Mapping[str, Role] = {
 SPENT: Mapping[TimePart, Role] = {
     "work": replace(PHASES["compute"], words="work"),
     "idle workers": IDLE,
-    "waiting": replace(WAITING, mark=":"),
+    "waiting": WAITING,
     **{kind: PHASES[kind] for kind in PHASE_KINDS if kind != "compute"},
     "sync": PHASES["sync"],
 }
-"""The same as `Execution.time_parts` names and orders it; in text no part of a bar is blank."""
+"""The same as `Execution.time_parts` names and orders it."""
 
 MEMORY: Mapping[str, Role] = {
     "variables": Role("variables", "v", "c0", 0),
@@ -207,7 +207,7 @@ def ink_on(kind: str, *, dark: bool = False) -> str:
     ('#ffffff', '#ffffff')
     """
     if kind in ADDITIONAL:
-        return "#ffffff" if dark or kind in ("brown", "other", "sync") else "#1b1b1b"
+        return "#1b1b1b" if kind == ("sync" if dark else "gaps") else "#ffffff"
     return (DARK_CATEGORY_INK if dark else CATEGORY_INK)[int(kind[1:])]
 
 

@@ -368,9 +368,9 @@ class TimeLanes:
 
     Attributes:
         labels: of the lanes, from above.
-        states: from a number of columns to uint8[lanes, columns], what most of each cell does, as a
-            number in `roles`.
-        roles: what there is to do; the last is blank.
+        states: from a number of columns to uint8[lanes, columns], what takes most of each cell, as
+            a number in `roles`.
+        roles: what there is to do; the last is what is painted first, all over.
         length: how long it takes.
         stretches: number, name, begin and tip of what follows each other in time, above the lanes.
         borders: captions of lanes that stand below a border, by lane.

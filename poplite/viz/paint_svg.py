@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
-from itertools import groupby
+from itertools import groupby, pairwise
 from math import ceil
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.text import amount
-from poplite.viz.colours import RAMP
+from poplite.viz.colours import RAMP, Role
 from poplite.viz.draw.columns import cut, fitted, wrapped
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, box, number, text_width
 from poplite.viz.marks import (
@@ -534,31 +534,48 @@ def _strip(strip: LengthStrip, pen: Pen) -> None:
 # -- time ------------------------------------------------------------------------------------------
 
 
+APART = 5
+"""Between lanes that have a border."""
+
+
 @paint_mark.register
 def _lanes(lanes: TimeLanes, pen: Pen) -> None:
     count, canvas = len(lanes.labels), pen.canvas
     side = 12 if count > 8 else 20
-    left = round(MARGIN + 8 + max(text_width(label, 10) for label in lanes.labels))
-    top = pen.y + 22
+    labels = [
+        f"{lanes.borders[lane]}: {label}" if lane in lanes.borders else label
+        for lane, label in enumerate(lanes.labels)
+    ]
+    left = round(MARGIN + 8 + max(text_width(label, 10) for label in labels))
     _stretches(canvas, lanes, left, pen.y)
-    canvas.rect(left, top, WIDE, count * side, lanes.roles[-1].kind)
-    blank = len(lanes.roles) - 1
-    for x, y, length, high, state in _boxes(lanes.states(WIDE).tolist(), blank):
-        kind = f"{lanes.roles[state].kind} flush"
-        canvas.rect(left + x, top + y * side, length, high * side, kind)
-    for lane, caption in lanes.borders.items():
-        edge = top + lane * side
-        canvas.path(box(left - 6, edge - 0.5, WIDE + 6, 1), "mark")
-        canvas.text(left + WIDE, edge - 3, f"{caption} below", "halo small end")
-    for lane, label in enumerate(lanes.labels):
-        if side >= 20 or lane % 2 == 0:
-            canvas.text(left - 6, top + lane * side + side / 2 + 4, label, "small soft end")
-    pen.y = top + count * side + 15
+    y, states = pen.y + 22, lanes.states(WIDE).tolist()
+    for first, end in pairwise([0, *lanes.borders, count]):
+        _grid(canvas, lanes.roles, states[first:end], (left, y, side))
+        for lane in range(first, end):
+            if side >= 20 or (lane - first) % 2 == 0:
+                middle = y + (lane - first + 0.5) * side
+                canvas.text(left - 6, middle + 4, labels[lane], "small soft end")
+        y += (end - first) * side + APART
+    pen.y = y - APART + 15
     canvas.text(left, pen.y, "0", "small soft")
     canvas.text(left + WIDE / 2, pen.y, lanes.unit, "small soft mid")
     canvas.text(left + WIDE, pen.y, f"{lanes.length:,}", "small soft end")
     pen.reach(left + WIDE)
     pen.y += 7
+
+
+def _grid(
+    canvas: Canvas,
+    roles: Sequence[Role],
+    rows: list[list[int]],
+    place: tuple[float, float, int],
+) -> None:
+    """Paint rows of cells at a place, of which a row is as high as said."""
+    left, top, side = place
+    blank = len(roles) - 1
+    canvas.rect(left, top, WIDE, len(rows) * side, roles[blank].kind)
+    for x, y, length, high, state in _boxes(rows, blank):
+        canvas.rect(left + x, top + y * side, length, high * side, f"{roles[state].kind} flush")
 
 
 def _stretches(canvas: Canvas, lanes: TimeLanes, left: float, y: float) -> None:

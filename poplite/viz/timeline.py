@@ -1,12 +1,16 @@
-"""All tiles in time, in a grid: what most of a block of tiles do in each stretch of time.
+"""All tiles in time, in a grid: what the busiest tile of each block does in each stretch of time.
 
     steps      1            2
-     0-31   ▓▓▒▒████        ▒▒██
-    32-63   ▓▓▒▒██████████  ▒▒████
+     0-31   ▓▓▒▒████::::::::▒▒██::
+    32-63   ▓▓▒▒████████████▒▒████
+    slowest ──────────────────────
+       40   ▓▓▒▒████████████▒▒██::
 
 Steps follow each other in the order of the program, each with all its executions.  A step is drawn
 from sync to sync: there all tiles begin, and each goes through its phases by itself; what is left
-until the slowest has finished is waiting, which is blank.
+until the slowest has finished is waiting.  A block shows in each stretch the tile of it that others
+wait for, which need not be the same in the next one; the tile that is busy longest in all of them
+has a row of its own.
 """
 
 from __future__ import annotations
@@ -66,10 +70,15 @@ class Stretch:
     phases: tuple[tuple[int, Int64], ...]
 
     @property
+    def busy(self) -> Int64:
+        """Cycles of each tile in all phases."""
+        found: Int64 = np.sum([cycles for _, cycles in self.phases], axis=0)
+        return found
+
+    @property
     def end(self) -> int:
         """The cycle at which the slowest tile has finished."""
-        busy: Int64 = np.sum([cycles for _, cycles in self.phases], axis=0)
-        return self.begin + self.sync + int(busy.max(initial=0))
+        return self.begin + self.sync + int(self.busy.max(initial=0))
 
 
 @frozen(eq=False)
@@ -99,55 +108,61 @@ class Timeline:
 
     @property
     def block(self) -> int:
-        """Tiles of a row."""
+        """Tiles of a row, but the slowest tile's own."""
         return -(-self._tiles_per_ipu // max(1, ROWS // self.ipus))
 
     @property
-    def starts(self) -> list[int]:
-        """The first tile of each row."""
+    def slowest(self) -> int | None:
+        """The tile that is busy longest; None where each tile has a row."""
+        if self.block == 1 or not self.stretches:
+            return None
+        busy: Int64 = np.sum([stretch.busy for stretch in self.stretches], axis=0)
+        return int(busy.argmax())
+
+    @property
+    def rows(self) -> list[range]:
+        """The tiles of each row, the slowest's own being the last."""
         each = self._tiles_per_ipu
-        return [
-            first + row
+        blocks = [
+            range(row, min(row + self.block, first + each))
             for first in range(0, self.tiles, each)
-            for row in range(0, each, self.block)
+            for row in range(first, first + each, self.block)
         ]
+        slowest = self.slowest
+        return blocks if slowest is None else [*blocks, range(slowest, slowest + 1)]
+
+    @property
+    def borders(self) -> dict[int, str]:
+        """What begins with a row, by its number: an IPU but the first, or the slowest tile."""
+        ipus = {
+            number: f"IPU {row.start // self._tiles_per_ipu}"
+            for number, row in enumerate(self.rows)
+            if row.start and not row.start % self._tiles_per_ipu
+        }
+        return ipus if self.slowest is None else {**ipus, len(self.rows) - 1: "slowest"}
 
     @property
     def _tiles_per_ipu(self) -> int:
         return self.tiles // self.ipus
 
-    def ipu_at(self, first: int) -> int:
-        """Return the number of the IPU that begins with a row, by its first tile; 0 for none.
-
-        The first IPU, which needs no border, is 0 as well.
-        """
-        ipu, within = divmod(first, self._tiles_per_ipu)
-        return 0 if within else ipu
-
-    def label(self, first: int) -> str:
-        """Return the tiles of a row, by its first one."""
-        end = (first // self._tiles_per_ipu + 1) * self._tiles_per_ipu
-        last = min(first + self.block, end) - 1
-        return f"{first:,}" if last == first else f"{first:,}-{last:,}"
-
     def cells(self, columns: int) -> npt.NDArray[np.uint8]:
-        """Return the state of each cell: what takes most of its tiles and time.
+        """Return the state of each cell: what takes most of its time, on the busiest tile.
 
         uint8[rows, columns]; where as much is taken by two states, it is the first of them, and
         waiting the last.
         """
-        edges = np.linspace(0, self.cycles, columns + 1)
-        area = np.zeros((len(STATES) + 1, len(self.starts), columns))
+        edges, rows = np.linspace(0, self.cycles, columns + 1), self.rows
+        area = np.zeros((len(STATES) + 1, len(rows), columns))
         for stretch in self.stretches:
-            start = stretch.begin + stretch.sync
-            sync: Int64 = np.full(self.tiles, stretch.begin)
-            done: Int64 = np.full(self.tiles, start)
-            self._add(area[STATES.index("sync")], edges, sync, done)
+            busy = stretch.busy
+            tiles = [row.start + int(busy[row.start : row.stop].argmax()) for row in rows]
+            sync: Int64 = np.full(len(rows), stretch.begin)
+            done = sync + stretch.sync
+            _add(area[STATES.index("sync")], edges, sync, done)
             for state, cycles in stretch.phases:
-                self._add(area[state], edges, done, done + cycles)
-                done = done + cycles
-        sizes = np.diff(np.append(self.starts, self.tiles))
-        whole = sizes[:, None] * np.diff(edges)
+                begin, done = done, done + cycles[tiles]
+                _add(area[state], edges, begin, done)
+        whole = np.diff(edges)
         area[WAITING] = whole - area.sum(axis=0)
         area[WAITING][area[WAITING] < 1e-9 * whole] = 0
         found: npt.NDArray[np.uint8] = area.argmax(axis=0).astype(np.uint8)
@@ -158,18 +173,22 @@ class Timeline:
         found = {part for row in self.steps.rows for part, _ in row.parts}
         return tuple(role for part, role in PHASES.items() if part in found)
 
-    def _add(
-        self, area: npt.NDArray[np.float64], edges: npt.NDArray[np.float64], a: Int64, b: Int64
-    ) -> None:
-        """Add the time from `a` to `b` of each tile to the cells that it lies in."""
-        used = b > a
-        if not used.any():
-            return
-        low = int(np.searchsorted(edges, a[used].min(), "right")) - 1
-        high = int(np.searchsorted(edges, b[used].max(), "left"))
-        left, right = edges[low:high], edges[low + 1 : high + 1]
-        inside = np.minimum(b[:, None], right) - np.maximum(a[:, None], left)
-        area[:, low:high] += np.add.reduceat(np.clip(inside, 0, None), self.starts, axis=0)
+
+def _add(area: npt.NDArray[np.float64], edges: npt.NDArray[np.float64], a: Int64, b: Int64) -> None:
+    """Add the time from `a` to `b` of each row to the cells that it lies in."""
+    used = b > a
+    if not used.any():
+        return
+    low = int(np.searchsorted(edges, a[used].min(), "right")) - 1
+    high = int(np.searchsorted(edges, b[used].max(), "left"))
+    left, right = edges[low:high], edges[low + 1 : high + 1]
+    inside = np.minimum(b[:, None], right) - np.maximum(a[:, None], left)
+    area[:, low:high] += np.clip(inside, 0, None)
+
+
+def _label(row: range) -> str:
+    """Return the tiles of a row."""
+    return f"{row.start:,}" if len(row) == 1 else f"{row.start:,}-{row.stop - 1:,}"
 
 
 def timeline_of(report: Report, *, step: str | None = None, match: str = "") -> Timeline:
@@ -221,7 +240,7 @@ def timeline_picture(timeline: Timeline) -> Picture:
         return steps_picture(steps)
     begun = zip(steps.rows, timeline.begins, strict=True)
     lanes = TimeLanes(
-        labels=tuple(timeline.label(first) for first in timeline.starts),
+        labels=tuple(_label(row) for row in timeline.rows),
         states=timeline.cells,
         roles=(*PHASES.values(), WAITING_ROLE),
         length=timeline.cycles,
@@ -229,11 +248,7 @@ def timeline_picture(timeline: Timeline) -> Picture:
             (row.number, name_text(steps.label(row)), begin, step_tip(steps, row))
             for row, begin in begun
         ),
-        borders={
-            lane: f"IPU {timeline.ipu_at(first)}"
-            for lane, first in enumerate(timeline.starts)
-            if timeline.ipu_at(first)
-        },
+        borders=timeline.borders,
     )
     listing, *_ = steps_marks(steps)
     legend = Legend((*timeline.present(), WAITING_ROLE))
@@ -245,12 +260,16 @@ def timeline_picture(timeline: Timeline) -> Picture:
 
 
 def timeline_json(timeline: Timeline) -> str:
-    """Return all tiles in time as JSON: states by number in `states`, a list for each row."""
+    """Return all tiles in time as JSON: states by number in `states`, a list for each row.
+
+    Where rows are blocks, the last one is that of the tile `slowest`.
+    """
     rows: Sequence[list[int]] = timeline.cells(COLUMNS).tolist() if timeline.cycles else []
     data = {
         "tiles": timeline.tiles,
         "block": timeline.block,
         "ipus": timeline.ipus,
+        "slowest": timeline.slowest,
         "states": [*STATES, "waiting"],
         "begins": list(timeline.begins),
         "length": timeline.cycles,

@@ -314,8 +314,12 @@ def _color(text: str) -> Color:
     return red, green, blue
 
 
-PATTERNS = {"unmapped": "hatch", "mixed": "dots"}
-"""Classes of parts that are hatched or dotted."""
+PATTERNS = {
+    "unmapped": ("hatch", "stroke"),
+    "waiting": ("waiting", "fill"),
+    "mixed": ("dots", "fill"),
+}
+"""Classes of parts that are hatched or dotted: the class of what is drawn, and how it is."""
 
 
 def _pattern(kind: str, width: int, height: int) -> Image:
@@ -323,12 +327,14 @@ def _pattern(kind: str, width: int, height: int) -> Image:
     from PIL import Image
 
     y, x = np.mgrid[0:height, 0:width] / SCALE
-    if PATTERNS[kind] == "hatch":
-        cover = 0.6 + 0.5 - np.abs(((x + y) / math.sqrt(2)) % 6 - 3)
-        drawn = look(["hatch"])["stroke"]
-    else:
-        cover = 1 + 0.5 - np.hypot(x % 5 - 2.5, y % 5 - 2.5)
-        drawn = look(["dots"])["fill"]
-    share = np.clip(cover, 0, 1)[:, :, None]
-    mixed = share * np.array(_color(drawn)) + (1 - share) * np.array(_color(look(["none"])["fill"]))
+    across = (x + y) / math.sqrt(2)
+    cover = {
+        "unmapped": lambda: 0.6 - np.abs(across % 6 - 3),
+        "waiting": lambda: 0.7 - np.abs(across % 4 - 2),
+        "mixed": lambda: 1 - np.hypot(x % 5 - 2.5, y % 5 - 2.5),
+    }[kind]()
+    drawn, how = PATTERNS[kind]
+    share = np.clip(cover + 0.5, 0, 1)[:, :, None]
+    back = np.array(_color(look(["none"])["fill"]))
+    mixed = share * np.array(_color(look([drawn])[how])) + (1 - share) * back
     return Image.fromarray(mixed.round().astype(np.uint8), "RGB")

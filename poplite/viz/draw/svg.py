@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
@@ -245,16 +246,28 @@ def _hatching(body: str) -> tuple[str, str, str]:
     Patterns are found by an id, which must be of this picture alone: a page that holds
     several finds only the first, and none while that one is hidden.
     """
-    if not any(f'class="{kind}"' in body for kind in ("unmapped", "mixed")):
+    used = [kind for kind in HATCHED if re.search(rf'class="{kind}[ "]', body)]
+    if not used:
         return "", "", ""
     own = f"poplite-{hashlib.sha256(body.encode()).hexdigest()[:8]}"
-    rules = f".{own} .unmapped{{fill:url(#{own}-hatch)}}\n.{own} .mixed{{fill:url(#{own}-dots)}}\n"
-    patterns = (
-        f'<defs><pattern id="{own}-hatch" width="6" height="6" patternUnits="userSpaceOnUse"'
-        ' patternTransform="rotate(45)"><rect width="6" height="6" class="none"/>'
-        '<path d="M3 0v6" class="hatch"/></pattern>'
-        f'<pattern id="{own}-dots" width="5" height="5" patternUnits="userSpaceOnUse">'
-        '<rect width="5" height="5" class="none"/>'
-        '<circle cx="2.5" cy="2.5" r="1" class="dots"/></pattern></defs>\n'
+    # Not in the pattern itself, whose line has the class of what it is drawn in.
+    rules = "".join(
+        f".{own}>.{kind},.{own} g>.{kind}{{fill:url(#{own}-{kind})}}\n" for kind in used
     )
-    return f" {own}", rules, patterns
+    patterns = "".join(
+        f'<pattern id="{own}-{kind}" width="{side}" height="{side}" patternUnits="userSpaceOnUse"'
+        f'{turn}><rect width="{side}" height="{side}" class="none"/>{drawn}</pattern>'
+        for kind, (side, turn, drawn) in HATCHED.items()
+        if kind in used
+    )
+    return f" {own}", rules, f"<defs>{patterns}</defs>\n"
+
+
+ACROSS = ' patternTransform="rotate(45)"'
+
+HATCHED = {
+    "unmapped": (6, ACROSS, '<path d="M3 0v6" class="hatch"/>'),
+    "mixed": (5, "", '<circle cx="2.5" cy="2.5" r="1" class="dots"/>'),
+    "waiting": (4, ACROSS, '<path d="M1 0h1.4v4h-1.4z" class="waiting"/>'),
+}
+"""The pattern of a class: how large, turned how, and what is drawn in it."""

@@ -11,8 +11,19 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from poplite.viz.colours import MEMORY, PHASES, WAITING, Role, category_role, color_of
+from poplite.viz.colours import (
+    DARK,
+    LIGHT,
+    MEMORY,
+    PHASES,
+    TIME,
+    WAITING,
+    Role,
+    category_role,
+    color_of,
+)
 from poplite.viz.draw.columns import cells
+from poplite.viz.draw.html import asset
 from poplite.viz.draw.terminal import Style
 from poplite.viz.marks import (
     BarPart,
@@ -409,14 +420,35 @@ def lab(color: str, seen: npt.ArrayLike) -> npt.NDArray[np.float64]:
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("reader", SEEN_BY)
 def test_colours_of_roles_are_told_apart_by_every_reader(reader: str, dark: bool) -> None:
-    for roles in ([*PHASES.values(), WAITING], [*MEMORY.values()]):
+    for roles in ([*TIME.values()], [*MEMORY.values()]):
         seen = {role.words: lab(color_of(role.kind, dark=dark), SEEN_BY[reader]) for role in roles}
         for one, other in combinations(seen, 2):
             assert np.linalg.norm(seen[one] - seen[other]) > 12, (one, other)
 
 
+@pytest.mark.parametrize("dark", [False, True])
+def test_waiting_is_hatched_and_seen_on_the_track(dark: bool) -> None:
+    """Three to one is what WCAG asks of parts of a picture (1.4.11)."""
+    variables = asset("view/view.css").split("}")[dark]
+    in_page = re.search(r"--empty: (#\w+)", variables)
+    assert in_page is not None
+    waiting = lightness(color_of(WAITING.kind, dark=dark))
+    for track in (in_page[1], (DARK if dark else LIGHT)["empty"]):
+        low, high = sorted([waiting, lightness(track)])
+        assert (high + 0.05) / (low + 0.05) >= 3
+    picture = paint_svg(Picture("", (lanes(),)))
+    assert re.search(r"> ?\.waiting,.* g>\.waiting\{fill:url\(#poplite-\w+-waiting\)\}", picture)
+
+
+def lightness(color: str) -> float:
+    """Return the relative luminance of a colour (WCAG)."""
+    parts = np.array([int(color[k : k + 2], 16) for k in (1, 3, 5)]) / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
 def test_a_legend_names_the_characters_that_are_drawn() -> None:
     text = paint_text(Picture("", (Legend((COMPUTE, WAITING)),)))
-    assert text == "█ compute  blank waiting for other tiles\n"
+    assert text == "█ compute  : waiting for other tiles\n"
     assert category_role("'x'", 7).kind == category_role("'y'", 1).kind
     assert Role("x", "▓", "c0").character(ascii_only=False) == "▓"

@@ -181,43 +181,39 @@ def test_shared_numbers_add_up(numbers: list[int], whole: int) -> None:
 
 
 def slow_cells(report: pl.Report, columns: int) -> list[list[int]]:
-    """Return what most of each cell shows, a tile and a cycle after the other."""
+    """Return what most of each cell shows, a row and a cycle after the other."""
     tiles, whole = report.tiles, sum(step.cycles for step in report.places)
-    doing = np.full((tiles, whole), WAITING)
+    phases = [each for step in report.places for each in step.phases]
+    busy = np.sum([each.tile_cycles.array() for each in phases], axis=0)
+    block = -(-tiles // 32)
+    rows = [range(r, min(r + block, tiles)) for r in range(0, tiles, block)]
+    rows += [range(int(busy.argmax()), int(busy.argmax()) + 1)] if block > 1 else []
+    doing = np.full((len(rows), whole), WAITING)
     begin = 0
     for step in report.places:
         at = begin
         for group in between_syncs(step.phases):
             doing[:, at : at + group[0].sync] = STATES.index("sync")
             at += group[0].sync
-            longest = at
-            for tile in range(tiles):
+            took = [sum(each.tile_cycles[tile] for each in group) for tile in range(tiles)]
+            for row, shown in enumerate(rows):
+                tile = max(shown, key=lambda each: took[each])
                 done = at
                 for each in group:
                     end = done + each.tile_cycles[tile]
-                    doing[tile, done:end] = STATES.index(each.kind)
+                    doing[row, done:end] = STATES.index(each.kind)
                     done = end
-                longest = max(longest, done)
-            at = longest
+            at += max(took)
         begin += step.cycles
-    rows = -(-tiles // -(-tiles // 32))
-    block, wide = -(-tiles // 32), whole // columns
+    wide = whole // columns
     return [
-        [
-            int(
-                np.bincount(
-                    doing[r * block : (r + 1) * block, c * wide : (c + 1) * wide].ravel(),
-                    minlength=WAITING + 1,
-                ).argmax()
-            )
-            for c in range(columns)
-        ]
-        for r in range(rows)
+        [int(np.bincount(cell, minlength=WAITING + 1).argmax()) for cell in row.reshape(-1, wide)]
+        for row in doing
     ]
 
 
 @pytest.mark.parametrize(("tiles", "ipus"), [(4, 1), (40, 1), (66, 2)])
-def test_cells_show_what_most_tiles_do(tiles: int, ipus: int) -> None:
+def test_cells_show_what_the_busiest_tile_of_a_row_does(tiles: int, ipus: int) -> None:
     report = report_of(tiles, ipus)
     columns = sum(step.cycles for step in report.places)
     for divisor in (7, 5, 3, 2, 1):
@@ -262,6 +258,24 @@ def test_phases_are_drawn_whole_where_their_step_is_said_to_be_shorter(report: p
     assert timeline.cells(6)[1].tolist() == [STATES.index("compute")] * 5 + [WAITING]
 
 
+def test_no_block_hides_the_tile_that_others_wait_for() -> None:
+    """Tile 70 of 100 is the slowest, tile 31 of another row in one step."""
+    report = report_of(100)
+    first, second = np.full(100, 10), np.full(100, 10)
+    first[31], second[70] = 50, 90
+    timeline = timeline_of(made(report, phase("copy", 0, *first), phase("compute", 2, *second)))
+    assert (timeline.block, timeline.slowest) == (4, 70)
+    copy, compute, sync = (STATES.index(kind) for kind in ("copy", "compute", "sync"))
+    cells = timeline.cells(timeline.cycles)
+    alone = [copy] * 10 + [WAITING] * 40 + [sync] * 2 + [compute] * 90
+    assert cells[70 // 4].tolist() == cells[-1].tolist() == alone
+    assert cells[31 // 4].tolist() == [copy] * 50 + [sync] * 2 + [compute] * 10 + [WAITING] * 80
+    text = paint_text(timeline_picture(timeline), Style(ascii_only=True, width=60)).splitlines()
+    (border,) = (number for number, line in enumerate(text) if line.startswith("slowest |-----"))
+    assert text[border + 1].startswith("     70 |")
+    assert "slowest: 70" in paint_svg(timeline_picture(timeline))
+
+
 def test_pictures_and_data_agree(report: pl.Report) -> None:
     timeline = timeline_of(report, step="1")
     data = json.loads(timeline_json(timeline))
@@ -296,15 +310,15 @@ def test_names_are_escaped(report: pl.Report) -> None:
 
 def test_rows_keep_to_one_ipu_and_borders_are_drawn() -> None:
     timeline = timeline_of(report_of(66, 2))
-    assert [timeline.label(first) for first in timeline.starts if timeline.ipu_at(first)] == [
-        "33-35"
-    ]
-    assert timeline.label(timeline.starts[10]) == "30-32"
+    assert timeline.slowest is not None
+    slowest = range(timeline.slowest, timeline.slowest + 1)
+    assert [timeline.rows[row] for row in timeline.borders] == [range(33, 36), slowest]
+    assert timeline.rows[10] == range(30, 33)
     text = paint_text(timeline_picture(timeline), Style(ascii_only=True)).splitlines()
-    (border,) = (number for number, line in enumerate(text) if line.startswith("IPU 1 |-----"))
-    assert text[border - 1].startswith("30-32 |")
-    assert text[border + 1].startswith("33-35 |")
-    assert "IPU 1 below" in paint_svg(timeline_picture(timeline))
+    (border,) = (number for number, line in enumerate(text) if "IPU 1 |-----" in line)
+    assert text[border - 1].startswith("  30-32 |")
+    assert text[border + 1].startswith("  33-35 |")
+    assert "IPU 1: 33-35" in paint_svg(timeline_picture(timeline))
     one = timeline_of(report_of(40))
     assert "IPU" not in paint_text(timeline_picture(one)) + paint_svg(timeline_picture(one))
 
