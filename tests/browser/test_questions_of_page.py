@@ -21,7 +21,7 @@ from helpers.answers import Line, cycles_of, fullest, missing, share
 from helpers.depth import deep
 from poplite.report.execution import BetweenRanks
 from poplite.tools.viz.load_report import load
-from poplite.viz.dataflow.of_report import dataflow_of_report
+from poplite.viz.dataflow.graph import dataflow_of_report
 from poplite.viz.page import report_page
 from poplite.viz.tile_map import quantity_map
 

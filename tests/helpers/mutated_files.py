@@ -31,7 +31,7 @@ from poplite.viz.compare import (
     parsed,
 )
 from poplite.viz.dataflow.dot import dataflow_dot
-from poplite.viz.dataflow.of_report import dataflow_of_report
+from poplite.viz.dataflow.graph import dataflow_of_report
 from poplite.viz.dataflow.picture import dataflow_forms
 from poplite.viz.draw.terminal import Style
 from poplite.viz.exchange import exchange_forms, traffic_of

@@ -250,8 +250,7 @@ def _flow(arguments: argparse.Namespace) -> Dataflow:
     from poplite.tools.viz.load_report import load_saved, programs_of
     from poplite.tools.viz.load_target import first_steps, load_programs, load_target, program_named
     from poplite.viz.dataflow.fold import Excerpt
-    from poplite.viz.dataflow.graph import dataflow_of
-    from poplite.viz.dataflow.of_report import dataflow_of_report
+    from poplite.viz.dataflow.graph import dataflow_of, dataflow_of_report
 
     excerpt = Excerpt(arguments.around, arguments.hops, arguments.scope, arguments.max_nodes)
     saved = load_saved(arguments)

@@ -20,8 +20,7 @@ from poplite.program import Program, Sequence
 from poplite.program.base import checked
 from poplite.text import clipped, items_or_none, of_type
 from poplite.viz.colours import CATEGORIES, CATEGORY_INK, KINDS, LIGHT
-from poplite.viz.dataflow.graph import Dataflow, dataflow_of
-from poplite.viz.dataflow.nodes import LOOKS_AS, Node
+from poplite.viz.dataflow.graph import LOOKS_AS, Dataflow, Node, dataflow_of
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph

@@ -234,14 +234,14 @@ def _by_operation(items: list[Item | None], scope: str | None) -> tuple[Int64, L
 
 def _join_copies(items: list[Item | None], group: Int64, labels: Labels) -> None:
     """Put copies between the same variables together, where nothing else is done in between."""
-    before: dict[tuple[type, str], int] = {}
+    before: dict[tuple[str, str], int] = {}
     for k, item in enumerate(items):
         if item is None or item.kind in ("variable", "constant"):
             continue
         if item.kind != "copy" or labels.get(k):
             before = {}
             continue
-        first = before.setdefault((type(item.thing), item.name), k)
+        first = before.setdefault((item.verb, item.name), k)
         if first != k:
             labels[first] = "copy", item.name
             group[k] = first

@@ -17,22 +17,228 @@ updates a variable in place, or scopes that exchange data.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
-from poplite.viz.dataflow.fold import EDGES_A_NODE, Excerpt, Fold, chosen, folded
-from poplite.viz.dataflow.links import Item, Links, links_of
-from poplite.viz.dataflow.nodes import Node, members_of, members_text, node_of
+from poplite.graph.tile_mapping import ranges
+from poplite.text import amount
+from poplite.viz.dataflow.fold import EDGES_A_NODE, Excerpt, Fold, Label, NodeKind, chosen, folded
+from poplite.viz.dataflow.links import Item, Kind, Links, links_of, links_of_report
 from poplite.viz.draw.json_text import json_text
-from poplite.viz.draw.units import name_text, size_text
+from poplite.viz.draw.units import name_text, shape_text, size_text
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
     from poplite.program import Program
+    from poplite.report import Report
+
+
+NOUNS: dict[Kind, tuple[str, str]] = {
+    "variable": ("variable", "variables"),
+    "constant": ("constant", "constants"),
+    "compute": ("compute set", "compute sets"),
+    "copy": ("copy", "copies"),
+    "control": ("decision", "decisions"),
+    "host": ("host step", "host steps"),
+}
+"""What the kinds are called, in the order in which they are counted."""
+
+
+DATA = ("variable", "constant")
+"""Kinds that hold data and do nothing."""
+
+LOOKS_AS: Mapping[str, str] = {"operation": "compute"}
+"""Kinds of nodes that are drawn as others are."""
+
+
+def members_of(items: Iterable[Item]) -> Counter[Kind]:
+    """Count things of each kind; vertices are counted one by one."""
+    counts: Counter[Kind] = Counter()
+    for item in items:
+        counts[item.kind] += len(item.numbers) or 1
+    return counts
+
+
+def members_text(counts: Mapping[Kind, int]) -> str:
+    """Return how many there are of each kind, in words.
+
+    >>> members_text({"compute": 1, "variable": 2000})
+    '2,000 variables, 1 compute set'
+    """
+    return ", ".join(amount(counts[kind], *NOUNS[kind]) for kind in NOUNS if counts.get(kind))
+
+
+MOST_STEPS = 3
+"""Steps of a node that are listed; of more, the first two and the last."""
+
+
+@frozen
+class Node:
+    """Something that data flows through, or several such things put together.
+
+    Attributes:
+        kind: what it is; "host" is a print or a call, "control" a program in which data decide,
+            "operation" what an operation of `poplite.ops` made, "scope" what is in a scope.
+        name: with its scopes, verbatim; for several things, their common name.
+        members: how many things of each kind it stands for; empty for one thing.
+        type_name: element type of data, and of what is copied or printed.
+        shape: shape of the same; None for anything else.
+        size_bytes: bytes of data, or of what is copied.
+        vertices: vertex classes of a compute set, and how many vertices each has.
+        tiles: where it lies or runs, as ranges.
+        steps: where it stands in the program, from 1.
+        location: the user's line that made it.
+        focus: whether it was asked for by name.
+        verb: what it does with what its name says; empty where that needs no word.
+        parts: which parts of its two variables a copy moves from and to; empty for all of both.
+    """
+
+    kind: NodeKind
+    name: str
+    members: tuple[tuple[Kind, int], ...] = ()
+    type_name: str = ""
+    shape: tuple[int, ...] | None = None
+    size_bytes: int = 0
+    vertices: tuple[tuple[str, int], ...] = ()
+    tiles: str = ""
+    num_tiles: int = 0
+    steps: tuple[int, ...] = ()
+    location: str = ""
+    focus: bool = False
+    verb: str = ""
+    parts: str = ""
+
+    @property
+    def is_data(self) -> bool:
+        """Whether it holds data and does nothing."""
+        return self.kind in DATA
+
+    @property
+    def step(self) -> int:
+        """The number of the first step, 0 for none."""
+        return self.steps[0] if self.steps else 0
+
+    @property
+    def step_text(self) -> str:
+        """Its steps in words; empty for none.
+
+        >>> Node("copy", "x -> y", steps=(2,)).step_text
+        'step 2'
+        >>> Node("copy", "x -> y", steps=(2, 4, 6, 8)).step_text
+        'steps 2, 4 ... 8'
+        """
+        if not self.steps:
+            return ""
+        if len(self.steps) == 1:
+            return f"step {self.step:,}"
+        if len(self.steps) <= MOST_STEPS:
+            return f"steps {', '.join(f'{step:,}' for step in self.steps)}"
+        return f"steps {self.steps[0]:,}, {self.steps[1]:,} ... {self.steps[-1]:,}"
+
+    @property
+    def title(self) -> str:
+        """Its name on one line, or what it does."""
+        if self.kind == "copy" and not self.members:
+            return self.verb or "Copy"
+        return f"{self.verb} {name_text(self.name)}".lstrip()
+
+    @property
+    def detail(self) -> str:
+        """The most important fact about it."""
+        if self.members:
+            text = members_text(dict(self.members))
+            return f"{text}, {size_text(self.size_bytes)}" if self.kind == "copy" else text
+        if self.kind == "copy" and self.parts:
+            return f"{self.parts}, {size_text(self.size_bytes)}"
+        if self.kind == "compute":
+            return _vertices_text(self.vertices)
+        if self.kind == "copy" or self.shape is None:
+            return size_text(self.size_bytes)
+        what = "constant " if self.kind == "constant" else ""
+        return f"{what}{self.type_name}{shape_text(self.shape)}"
+
+    @property
+    def place(self) -> str:
+        """Its tiles, empty when it has none."""
+        return f"on {amount(self.num_tiles, 'tile')} ({self.tiles})" if self.tiles else ""
+
+    def facts(self) -> list[str]:
+        """Return all that is known about the node but its name, as lines."""
+        lines = [self.detail]
+        if self.kind == "compute" and len(self.vertices) > 2:
+            lines += [f"{count:,} {name_text(name)}" for name, count in self.vertices]
+        if self.kind == "copy" and not self.members:
+            lines.append(name_text(self.name))
+        elif self.size_bytes and self.kind != "copy":
+            lines[0] += f", {size_text(self.size_bytes)}"
+        lines += [self.place] if self.place else []
+        lines += [self.step_text] if self.steps else []
+        return lines + ([name_text(self.location)] if self.location else [])
+
+
+def _vertices_text(vertices: Sequence[tuple[str, int]]) -> str:
+    if not vertices:
+        return "no vertices"
+    shown = [f"{count:,} {name_text(name)}" for name, count in vertices[:2]]
+    more = f" and {len(vertices) - 2:,} more classes" if len(vertices) > 2 else ""
+    return ", ".join(shown) + more
+
+
+def node_of(items: Sequence[Item], label: Label | None, *, focus: bool) -> Node:
+    """Describe a node of one item, or of several with the kind and name in `label`."""
+    if label is None:
+        (item,) = items
+        return _node_of_one(item, focus=focus)
+    kind, name = label
+    sizes = [item.size_bytes for item in items if kind == "copy" or item.kind in DATA]
+    members = tuple(members_of(items).items())
+    node = Node(kind, name, members, size_bytes=sum(sizes), focus=focus)
+    if kind == "copy":
+        return replace(node, steps=tuple(sorted(s for item in items for s in item.steps)))
+    return _of_operation(node, items) if kind == "operation" else node
+
+
+def _node_of_one(item: Item, *, focus: bool) -> Node:
+    facts = item.facts()
+    return Node(
+        item.kind,
+        item.name,
+        tuple(members_of([item]).items()) if item.numbers else (),
+        facts.type_name,
+        facts.shape,
+        item.size_bytes,
+        facts.vertices,
+        _ranges(facts.tiles),
+        len(facts.tiles),
+        item.steps,
+        facts.location,
+        focus,
+        item.verb,
+        facts.parts,
+    )
+
+
+def _of_operation(node: Node, items: Sequence[Item]) -> Node:
+    """Add where the compute sets of an operation run, and the first step of them."""
+    found = [item.facts() for item in items if item.kind == "compute"]
+    tiles = sorted({int(tile) for facts in found for tile in facts.tiles})
+    return replace(
+        node,
+        tiles=_ranges(tiles),
+        num_tiles=len(tiles),
+        steps=tuple(sorted(step for item in items for step in item.steps)[:1]),
+        location=found[0].location if found else "",
+    )
+
+
+def _ranges(tiles: Sequence[int] | Int64) -> str:
+    return ranges(tiles) if len(tiles) else ""
 
 
 class Through(NamedTuple):
@@ -157,10 +363,28 @@ def dataflow_of(
     >>> flow.nodes[0].title, flow.notice
     ('x0 ... x999', '1,000 nodes collapsed to 1, by number')
     """
-    return dataflow_of_links(links_of(graph, program, first), excerpt or Excerpt())
+    return _dataflow(links_of(graph, program, first), excerpt or Excerpt())
 
 
-def dataflow_of_links(links: Links, excerpt: Excerpt) -> Dataflow:
+def dataflow_of_report(
+    report: Report, program: str | None = None, *, excerpt: Excerpt | None = None
+) -> Dataflow:
+    """Find what reads and writes what, in the order of the programs of a report, or of one.
+
+    Raises UnknownName when the report does not know it, there is nothing of a name or scope in the
+    excerpt, or no such program.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> x, y = (graph.add_variable(pl.INT, (4,), name, mapping=1) for name in "xy")
+    >>> flow = dataflow_of_report(pl.Engine(graph, pl.Copy(x, y)).report())
+    >>> [node.title for node in flow.nodes], [(e.tail, e.head, e.forward_bytes) for e in flow.edges]
+    (['x', 'Copy', 'y'], [(0, 1, 16), (1, 2, 16)])
+    """
+    return _dataflow(links_of_report(report, program), excerpt or Excerpt())
+
+
+def _dataflow(links: Links, excerpt: Excerpt) -> Dataflow:
     """Return the picture of what reads and writes what; raises as `dataflow_of` does."""
     items = links.items
     kept, named = chosen(links, excerpt)

@@ -16,18 +16,28 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from poplite.viz.colours import THINGS, Role
-from poplite.viz.dataflow.graph import Dataflow, Edge, dataflow_json
-from poplite.viz.dataflow.nodes import LOOKS_AS, Node
+from poplite.viz.dataflow.graph import (
+    LOOKS_AS,
+    Dataflow,
+    Edge,
+    Node,
+    dataflow_json,
+    dataflow_of_report,
+)
 from poplite.viz.draw.columns import cells, cut, quoted, wrapped
 from poplite.viz.draw.layered_layout import GAP, LayeredLayout, LayoutLink, layered
 from poplite.viz.draw.svg import Canvas, number, text_width
 from poplite.viz.draw.terminal import Style
 from poplite.viz.draw.units import name_text, size_text
 from poplite.viz.marks import Legend, Picture, Sketch, heading
+from poplite.viz.paint_svg import paint_svg
 from poplite.viz.painters import Forms, forms_of
+
+if TYPE_CHECKING:
+    from poplite.report import Report
 
 ABOVE, BELOW = 14, 12
 """Pixels above and below the boxes."""
@@ -92,6 +102,16 @@ def dataflow_picture(flow: Dataflow) -> Picture:
 
 def _role(kind: str) -> Role:
     return replace(THINGS[LOOKS_AS.get(kind, kind)], words=WORDS[kind])
+
+
+def report_svg(report: Report) -> str:
+    """Return the dataflow graph of a report as SVG, laid out in the same way everywhere.
+
+    Empty where an older file does not know it.
+    """
+    if not len(report.compilation.variables):
+        return ""
+    return paint_svg(dataflow_picture(dataflow_of_report(report)))
 
 
 # -- boxes and arrows ------------------------------------------------------------------------------

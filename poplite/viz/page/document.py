@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from poplite.report.memory import KIND_NAMES, KINDS
 from poplite.viz.colours import MEMORY, RAMP, TIME, color_of, ink_on
-from poplite.viz.dataflow.of_report import report_svg
+from poplite.viz.dataflow.picture import report_svg
 from poplite.viz.draw.html import asset, escaped
 from poplite.viz.draw.units import name_text
 from poplite.viz.page.pack import Arrays

@@ -324,7 +324,7 @@ def compiled(graph: pl.Graph, program: pl.Program) -> Compilation:
 
 def of_graph(links: Links) -> dict[tuple[int, ...], Flows]:
     """What each step reads and writes, by its numbers, as the graph says it."""
-    numbers = {v.name for item in links.items if isinstance(item.thing, tuple) for v in item.thing}
+    numbers = {name for item in links.items for name in item.numbers}
     found: dict[tuple[int, ...], Flows] = {}
     columns = links.tail, links.head, links.size_bytes, links.field
     for tail, head, size, field in zip(*(each.tolist() for each in columns), strict=True):
@@ -339,7 +339,7 @@ def of_graph(links: Links) -> dict[tuple[int, ...], Flows]:
 
 def of_report(compilation: Compilation, links: Links) -> dict[tuple[int, ...], Flows]:
     """The same as the report says it."""
-    numbers = {v.name for item in links.items if isinstance(item.thing, tuple) for v in item.thing}
+    numbers = {name for item in links.items for name in item.numbers}
     found: dict[tuple[int, ...], Flows] = {}
     for step in compilation.accesses:
         flows = found.setdefault(tuple(number for _, number in step.places), Counter())

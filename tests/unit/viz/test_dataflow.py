@@ -22,9 +22,14 @@ from poplite.errors import UnknownName
 from poplite.viz import SvgText, graph_dot, graph_svg, graph_text
 from poplite.viz.dataflow.dot import dataflow_dot
 from poplite.viz.dataflow.fold import Excerpt
-from poplite.viz.dataflow.graph import Dataflow, Edge, dataflow_json, dataflow_of
-from poplite.viz.dataflow.nodes import Node
-from poplite.viz.dataflow.of_report import dataflow_of_report
+from poplite.viz.dataflow.graph import (
+    Dataflow,
+    Edge,
+    Node,
+    dataflow_json,
+    dataflow_of,
+    dataflow_of_report,
+)
 from poplite.viz.dataflow.picture import dataflow_picture
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.layered_layout import GAP, WIDEST, LayoutLink, layered
