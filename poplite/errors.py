@@ -147,7 +147,7 @@ else:
 
 
 class PopliteError(_InParts):
-    """Base of every error poplite raises.
+    """Base class of all errors that poplite raises.
 
     Args:
         what: the mistake, with both numbers (found and allowed).
@@ -236,7 +236,7 @@ class UnknownField(PopliteError, AttributeError):
 
 
 class GraphConnectionError(PopliteError, ValueError):
-    """An edge is missing, doubled, of the wrong shape or graph, or may not be written."""
+    """An edge is missing or duplicated, has the wrong shape or graph, or must not be written."""
 
     poplar = "graph_connection_error"
 
@@ -248,13 +248,13 @@ class NoSizeSpecified(GraphConnectionError):
 
 
 class MemoryElemConstraintsError(PopliteError, ValueError):
-    """A vertex class has memory constraints that cannot hold, or that name unknown fields."""
+    """The memory constraints of a vertex class cannot be satisfied, or name unknown fields."""
 
     poplar = "memory_elem_constraints_error"
 
 
 class GraphMemoryAllocationError(PopliteError, MemoryError):
-    """A tile has not enough memory for the graph and its programs."""
+    """A tile does not have enough memory for the graph and its programs."""
 
     poplar = "graph_memory_allocation_error"
 
@@ -266,7 +266,7 @@ class GraphCycleError(PopliteError, ValueError):
 
 
 class ControlProgramError(PopliteError, ValueError):
-    """A program tree is malformed, or is run wrongly."""
+    """A program tree is malformed, or is run incorrectly."""
 
     poplar = "control_program_error"
 
@@ -346,7 +346,7 @@ class ErrorCode(Enumeration):
 
 
 class FloatingPointTrap(ApplicationRuntimeError, FloatingPointError):
-    """A vertex computed what the program's floating-point behaviour does not allow.
+    """A vertex performed an operation that the program's floating-point behaviour forbids.
 
     Args:
         what: the mistake.
@@ -371,7 +371,7 @@ class UnknownName(PopliteError, LookupError):
 
 
 class AbsentMember(PopliteError, AttributeError):
-    """A member of Poplar's API that poplite does not have."""
+    """A member of Poplar's API that poplite does not implement."""
 
 
 class InvalidOption(PopliteError, ValueError):
@@ -433,7 +433,7 @@ class ReadOnlyError(AxisError, TypeError):
 
 
 class NeedsCopyError(AxisError):
-    """A view needs one stride, and its elements have several: they would have to be copied."""
+    """A view needs a single stride, but its elements have several and would have to be copied."""
 
 
 class ImplicitOuterProductError(AxisError):
@@ -441,7 +441,7 @@ class ImplicitOuterProductError(AxisError):
 
 
 class PopliteWarning(_InParts, UserWarning):
-    """Base of every warning poplite issues; its parts are those of an error.
+    """Base class of all warnings that poplite issues; their parts are those of an error.
 
     >>> print(PopliteWarning("'x' has 3 elements that nothing has written", fix="write them"))
     'x' has 3 elements that nothing has written
@@ -462,7 +462,7 @@ class EmptyComputeSetWarning(PopliteWarning):
 
 
 class ConstantRemappedWarning(PopliteWarning):
-    """Elements of a constant that are mapped to one tile are mapped to another."""
+    """Elements of a constant that already have a tile are mapped to another one."""
 
 
 class CacheWarning(PopliteWarning):

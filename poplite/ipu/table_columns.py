@@ -55,7 +55,7 @@ def file_of(columns: Mapping[str, Values | bytes | bytearray]) -> bytes:
 
 
 def with_checksum(data: bytes, more: Iterable[bytes | memoryview] = ()) -> bytes:
-    """Return a file with its checksum filled in, that of its other bytes followed by `more`."""
+    """Return a file with its checksum, computed over its other bytes followed by `more`."""
     begin, end = SUM.size - 8, SUM.size
     found = crc32(memoryview(data)[end:], crc32(data[:begin]))
     for part in more:
@@ -69,14 +69,14 @@ def _narrow(values: Values | bytes | bytearray) -> tuple[str, int, bytes | memor
     if isinstance(values, bytes | bytearray) or count == 0:
         return "B", count, bytes(values)
     if count <= _SHORT:
-        kind = _holding(min(values), max(values))
+        kind = _smallest_type(min(values), max(values))
         return kind, count, pack(f"<{count}{kind}", *values)
     array = np.asarray(values)
-    kind = _holding(array.min(), array.max())
+    kind = _smallest_type(array.min(), array.max())
     return kind, count, np.ascontiguousarray(array, f"<{kind}").data.cast("B")
 
 
-def _holding(low: int, high: int) -> str:
+def _smallest_type(low: int, high: int) -> str:
     """Return the smallest type that fits numbers from `low` to `high`."""
     for kind, least, most in _ENDS:
         if least <= low and high <= most:
@@ -109,7 +109,7 @@ class Texts:
         self._numbers: dict[str, int] = {}
 
     def number(self, text: str) -> int:
-        """Return the number of a text."""
+        """Return the number of a text, added on first use."""
         return self._numbers.setdefault(text, len(self._numbers))
 
     def columns(self) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class SeriesTable:
         self._lists: list[npt.NDArray[Any]] = []
 
     def add(self, series: Series) -> int:
-        """Return the number of a series."""
+        """Add a series, and return its number; equal steps have one number."""
         if isinstance(series, Steps):
             return self.steps(series.first, series.digits)
         low = int(series.offset.min())
@@ -208,7 +208,7 @@ class ElementBytes:
         self._data = bytearray()
 
     def add(self, array: npt.NDArray[Any]) -> int:
-        """Return the first byte of an array."""
+        """Add an array, and return the offset of its first byte."""
         self._data += bytes(-len(self._data) % 8)
         at = len(self._data)
         self._data += np.ascontiguousarray(array).tobytes()
@@ -231,7 +231,7 @@ class Stored:
 
 
 def _shortest(offsets: npt.NDArray[Any], low: int) -> npt.NDArray[Any]:
-    """Return offsets from the least one, in the fewest bytes that fit them."""
+    """Return offsets relative to `low`, the least one, in the smallest type that fits them."""
     highest = int(offsets.max()) - low
     kind = next(kind for kind in ("u1", "<u2", "<u4", "<u8") if highest <= np.iinfo(kind).max)
     shortest: npt.NDArray[Any] = (offsets - offsets.dtype.type(low)).astype(kind)

@@ -1,4 +1,4 @@
-"""Elements as columns: variables, the elements of edges and tensors, places of the host's data."""
+"""Elements as columns: variables, elements of edges and tensors, and places of host data."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from poplite.types import (
 )
 from poplite.view import Storage, View, runs
 
-# -- inputs of which a copy is read ----------------------------------------------------------------
+# -- inputs that are read from a copy --------------------------------------------------------------
 # These inputs share elements with an Output of their own vertex. The simulator reads the values
 # from before the compute set. A machine does not guarantee that, so the elements of such a field
 # are copied before the compute set runs, edge after edge, to a variable on the tiles of its
@@ -96,7 +96,7 @@ class CopiedInput:
 def copied_inputs(
     graph: Graph, compute_set: ComputeSet, table: EdgeTable, base: int
 ) -> list[CopiedInput]:
-    """Return the fields of a compute set whose vertices read a copy; these begin at `base`."""
+    """Return the fields of a compute set whose vertices read copies, stored from `base` on."""
     if not table.crossings.own:
         return []
     copied = []
@@ -126,7 +126,7 @@ def _breaks(edges: Edges) -> Int64:
 
 # -- variables and constants -----------------------------------------------------------------------
 # variable.tile      the tile of all elements; or, if there are several tiles,
-# variable.breaks    the begin of each part on one tile, and the end, and
+# variable.breaks    the beginning of each part on one tile, and the end, and
 # variable.tiles     the tile of each part, -1 for none
 # variable.values    the position of initial values; one for all elements if `variable.uniform`
 # variable.host      whether the host reads and writes it
@@ -230,7 +230,7 @@ def _first_values(variable: Variable, values: ElementBytes) -> tuple[int, int]:
 
 
 # -- edges and tensors -----------------------------------------------------------------------------
-#     edges.type      element type in which they are read
+#     edges.type      element type as which they are read
 #     edges.rows      number of edges of each vertex
 #     edges.length    number of elements of each edge
 #     edges.start     address of the first element of each edge, and
@@ -346,7 +346,7 @@ class Place:
 
 # -- streams, functions and handles ----------------------------------------------------------------
 #
-#     handle.name, .of, .type, .reads, .writes         tensors that the user gave a handle
+#     handle.name, .of, .type, .reads, .writes         tensors with a user's handle
 #     stream.name, .type, .count, .offset, .input      streams that programs use
 #     called.name, .end                                functions of the host, and their
 #     argument.type, .count, .offset, .input           inputs, which go to the host, and outputs
@@ -359,8 +359,8 @@ Places = dict[str, Place]
 def host_variables(graph: Graph) -> dict[Variable, None]:
     """Return the variables that the host may access: neither constants nor temporaries."""
     temporaries = {each for operation in graph.operations for each in operation.temporaries}
-    kept = (each for each in graph.variables if not each.constant and each not in temporaries)
-    return dict.fromkeys(kept)
+    accessible = (each for each in graph.variables if not each.constant and each not in temporaries)
+    return dict.fromkeys(accessible)
 
 
 def handle_places(graph: Graph, variables: Iterable[Variable]) -> tuple[Places, Places]:
@@ -375,7 +375,7 @@ def handle_places(graph: Graph, variables: Iterable[Variable]) -> tuple[Places, 
 
 
 def handle_columns(graph: Graph, texts: Texts, edges: EdgesTable) -> dict[str, list[int]]:
-    """Return the columns of the tensors that the user gave a handle."""
+    """Return the columns of the tensors that have a user's handle."""
     rows = [
         (f"handle:{name}", handle.tensor, side)
         for side, handles in enumerate((graph.host_reads, graph.host_writes))
@@ -408,7 +408,7 @@ class HostPlaces:
         self._numbers: dict[DataStream | PrintTensor, int] = {}
 
     def stream(self, stream: DataStream | PrintTensor) -> int:
-        """Return the number of a stream, or of the stream for a program that prints."""
+        """Return the number of a stream, or of the stream that a printing program uses."""
         if stream not in self._numbers:
             self._numbers[stream] = len(self._numbers)
             name = self._name(stream)

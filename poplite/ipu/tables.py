@@ -1,8 +1,8 @@
 """The tables of an exported graph, for the host program.
 
 Features that are not yet supported on real IPUs, which are replicas, several IPUs and remote
-buffers, are refused before any file is written. All errors are reported together, with lines for
-programs and names; the size of a machine has no line.
+buffers, are refused before any file is written. All errors are reported together, those
+about programs and names with their lines.
 
 Program trees are stored as columns: each distinct program once, after its parts.
     node.op, .a, .b       its kind, and up to two numbers
@@ -309,7 +309,10 @@ def _of_names(graph: Graph, programs: Mapping[str, Program]) -> Iterable[Fault]:
     ]
     for kind, name, each in located:
         if not name.isprintable():
-            yield f"the name of {kind} {clipped(name)} has more than one line", each.location
+            yield (
+                f"the name of {kind} {clipped(name)} must be printable",
+                each.location,
+            )
 
 
 def _of_programs(programs: Iterable[Program]) -> Iterable[Fault]:
@@ -317,7 +320,7 @@ def _of_programs(programs: Iterable[Program]) -> Iterable[Fault]:
     for leaf in found:
         for kind, what in _PROGRAMS.items():
             if isinstance(leaf, kind):
-                yield f"{leaf}: {what}", leaf.location
+                yield f"{leaf} uses {what}", leaf.location
 
 
 # -- programs --------------------------------------------------------------------------------------
@@ -326,7 +329,7 @@ def _of_programs(programs: Iterable[Program]) -> Iterable[Fault]:
 _SYNCS = tuple(SyncType)
 
 NO_CASE = "no case of the Switch matches"
-"""The error of a Switch that stops the program since no case matches."""
+"""The error of a Switch that stops the program because no case matches."""
 
 
 class NodeOp(IntEnum):
@@ -370,7 +373,7 @@ class NodeOp(IntEnum):
     SET_BEHAVIOUR = 19
     """(bits)"""
     MODIFY_BEHAVIOUR = 20
-    """(bits that are cleared, bits that are then set)"""
+    """(bits to clear, bits to set after that)"""
     SET_ROUNDING = 21
     """(whether rounding is stochastic)"""
     LOAD_CODE = 22
@@ -401,7 +404,7 @@ class ProgramColumns(ColumnRows):
     def add_compute_set(
         self, compute_set: ComputeSet, number: int, copied: Sequence[CopiedInput]
     ) -> None:
-        """Record the number of a compute set, and the copies before it runs."""
+        """Record the number of a compute set, and the copies that precede it."""
         self._compute_sets[compute_set] = number, copied
 
     def add(self, name: str, program: Program) -> None:
@@ -506,7 +509,7 @@ class ProgramColumns(ColumnRows):
 
     def _function(self, function: Function) -> int:
         if function not in self._functions:
-            self._write(function.program)  # a program may load the function before it is called
+            self._write(function.program)  # a program may load a function before calling it
             root = self._numbers[function.program]
             name = self._texts.number(function.name)
             self._functions[function] = self.row("function", name=name, root=root)

@@ -46,9 +46,9 @@ def _are_pieces(variable: Variable, known: Known) -> bool:
         or not 0 < len(first) <= MOST_PIECES
         or first.num_used < len(first) - 1
     ):
-        return False  # only the first begins at 0
+        return False  # only the first piece begins at 0
     if first.num_used > 2 and first.values.only is not None:
-        return False  # many that are written as one number do not ascend
+        return False  # several equal numbers do not ascend
     ends = np.append(first.array(), math.prod(variable.shape))
     return bool(ends[0] == 0 and (np.diff(ends) > 0).all()) and tiles.most < known.tiles
 
@@ -134,7 +134,7 @@ class GraphCounts:
         num_edges: connected fields of these vertices; each row of a list of edges is one.
         num_variables: variables and constants.
         num_compute_sets: compute sets that programs execute.
-        elements_per_tile: fewest and most variable elements on one tile.
+        elements_per_tile: minimum and maximum number of variable elements on one tile.
     """
 
     num_vertices: int
@@ -290,8 +290,8 @@ class Compilation:
         In saved reports programs are sorted by name; their order is reconstructed from the memory
         steps.
         """
-        touched = (name for step in self.accesses for name, _ in step.places)
-        return list(dict.fromkeys((*touched, *self.programs)))
+        accessed = (name for step in self.accesses for name, _ in step.places)
+        return list(dict.fromkeys((*accessed, *self.programs)))
 
     @property
     def memory(self) -> Memory:

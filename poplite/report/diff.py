@@ -352,7 +352,7 @@ class _Table:
     ) -> None:
         longest = max((len(name) for name, _ in rows), default=0)
         numbers = [_numbers(change) for _, change in rows]
-        heads, told = [shortened(name, LONGEST_HEAD) for name in names], []
+        heads, legend = [shortened(name, LONGEST_HEAD) for name in names], []
         for _ in range(2):
             columns = zip((*heads, "change", ""), *numbers, strict=True)
             self.widths = [max(map(len, column)) for column in columns]
@@ -362,9 +362,9 @@ class _Table:
             ):
                 break
             heads = ["before", "after"]
-            told = [f"{head:<6}  {name}" for head, name in zip(heads, names, strict=True)]
+            legend = [f"{head:<6}  {name}" for head, name in zip(heads, names, strict=True)]
         self.name_width = min(longest, NAME, max(LEAST_NAME, room))
-        self.heading = [*told, self._joined("", (*heads, "change", ""))]
+        self.heading = [*legend, self._joined("", (*heads, "change", ""))]
 
     def line(self, name: str, change: Change) -> str:
         """Return the line of a change."""

@@ -43,8 +43,8 @@ TimePart = Literal[
     "host exchange",
     "sync",
 ]
-"""What a tile does: its workers run vertices, or some have none to run; it waits for slower tiles;
-it copies or exchanges, as in phases; it waits for a phase to begin."""
+"""Activities of a tile: its workers run vertices, or some have none to run; it waits for slower
+tiles; it copies or exchanges data, as in phases; it waits for a phase to begin."""
 
 TIME_PARTS: tuple[TimePart, ...] = get_args(TimePart)
 
@@ -62,7 +62,7 @@ class Cause:
         why: why it moves, as text.
         at: the user's line; empty without one.
         bytes: bytes moved in one execution.
-        pieces: in one execution, contiguous pieces that they are moved in; 0 where not known.
+        pieces: number of contiguous pieces moved in one execution; 0 where unknown.
     """
 
     what: str
@@ -81,7 +81,7 @@ class TilePairs:
     receives.
 
     Attributes:
-        block: tiles that are counted together; 1 where each pair is known.
+        block: number of tiles that are counted together; 1 where each pair is known.
         bytes: total that block `r` receives from block `s`, at index `r * blocks + s`.
         largest: for blocks, some of the largest pairs of tiles: source, receiver, total of bytes.
     """
@@ -131,11 +131,10 @@ class Phase:
         copied: total of bytes rearranged on each tile.
         causes: its largest causes in one execution, the most bytes first.
         pairs: totals of bytes from tile to tile; None if no data move between tiles.
-        idle: where vertices run, total of cycles that each tile's workers had nothing to do; None
-            where they always had.  Of vertices that are counted while they run, only the sum over
-            all tiles is known: it is divided among them by their cycles.
-        code_bytes: in one execution, bytes of code by which the tile that has most of it
-            sends and receives.
+        idle: where vertices run, total of cycles for which the workers of each tile were idle; None
+            if they never were.  For vertices that are counted while they run, only the sum over
+            all tiles is known; it is divided among the tiles in proportion to their cycles.
+        code_bytes: maximum bytes of exchange code on a tile, used in one execution.
     """
 
     kind: PhaseKind
@@ -289,7 +288,7 @@ class ExecutionStep:
         return float(busy.mean() / most) if (most := busy.max(initial=0)) else 1.0
 
     def time_parts(self) -> Mapping[TimePart, float]:
-        """Return what a tile did in it on average, in cycles that add up to those of the step."""
+        """Return the average activities of a tile, in cycles that add up to those of the step."""
         return _time_parts((self,), self.cycles, self.target.tiles)
 
     @property
@@ -317,7 +316,7 @@ class ExecutionStep:
 def _time_parts(
     steps: Sequence[ExecutionStep], cycles: int, num_tiles: int
 ) -> Mapping[TimePart, float]:
-    """Return what a tile did on average in steps that took so many cycles."""
+    """Return the average activities of a tile in steps that took a number of cycles."""
     phases = [phase for step in steps for phase in step.phases]
     totals: dict[PhaseKind, int] = dict.fromkeys(PHASE_KINDS, 0)
     for phase in phases:
@@ -415,7 +414,7 @@ class Execution:
         return {kind: total / self.target.tiles for kind, total in self._totals().items()}
 
     def time_parts(self) -> Mapping[TimePart, float]:
-        """Return what a tile did on average, in cycles that add up to all of them.
+        """Return the activities of a tile on average, in cycles that add up to the total.
 
         >>> import poplite as pl
         >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -534,7 +533,7 @@ class BetweenRanks:
     counted.
 
     Attributes:
-        name: `ExecutionStep.name`, the work of the host, or "a scalar that decides".
+        name: `ExecutionStep.name`, the work of the host, or "a control-flow scalar".
         program_name: the name of the program that contains it.
         row: its row in that program's code; that of the `ExecutionStep`, if there is one.
         number: the number of the step in its program, from 1; for a scalar, that of the step before

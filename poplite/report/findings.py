@@ -46,7 +46,7 @@ class WorstTile:
 
     Attributes:
         tile: its number.
-        most: how much it has.
+        most: its amount.
         mean: the average over tiles.
     """
 

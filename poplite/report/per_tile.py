@@ -33,8 +33,8 @@ BYTES_A_PAIR = 24
 """Numbers per pair in the expanded form: two blocks of tiles, and a number."""
 
 MOST_PIECES = 1 << 20
-"""Maximum number of pieces of mappings that an executable keeps, in total: those of the
-first variables, up to this number."""
+"""Maximum total number of mapping pieces that an executable stores: those of the first variables,
+up to this number."""
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

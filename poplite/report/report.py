@@ -157,9 +157,8 @@ class Report(Displayed):
             how often each ran in succession.
         measured: measurements of runs on a device, by program; steps and cycles are the model's.
         between_ranks: messages between ranks, by place; empty without ranks.
-        note: why nothing was run although it could have been, the unwritten value on which a branch
-            in the run depended, or the run that would take more cycles than the limit;
-            else empty.
+        note: why nothing was run, the unwritten value on which a branch in the run depended, or the
+            run that would take more cycles than the limit; empty otherwise.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -192,7 +191,7 @@ class Report(Displayed):
 
     @property
     def insights(self) -> Insights:
-        """The largest costs by cause; if nothing ran, of one run of each program."""
+        """The largest costs by cause; if nothing ran, those of one run of each program."""
         from poplite.report.insights import insights_of
 
         return insights_of(self.compilation, self.shown)
@@ -218,7 +217,7 @@ class Report(Displayed):
 
     @property
     def fit_words(self) -> str:
-        """What fits, as text, if no tile needs more memory than it has."""
+        """The verdict in words for a program that fits on all tiles."""
         return f"variables fit; {self.note}" if self.note == NO_PROGRAM else "fits"
 
     @property
@@ -284,7 +283,7 @@ class Report(Displayed):
 
     @property
     def runs_again(self) -> int:
-        """Total of times that strict checks repeated the vertices of a compute set."""
+        """Total number of times that strict checks repeated the vertices of a compute set."""
         return self.execution.runs_again
 
     @property
@@ -294,7 +293,7 @@ class Report(Displayed):
 
     @property
     def elements_per_tile(self) -> tuple[int, int]:
-        """Fewest and most variable elements on one tile."""
+        """Minimum and maximum number of variable elements on one tile."""
         return self.compilation.graph.elements_per_tile
 
     @property

@@ -58,15 +58,15 @@ def events_of(trace: Trace, tiles: Sequence[int]) -> list[Event]:
     begin, clock = 0, _Clock(trace.target.clock_hz)
     for step, cycles in trace.taken():
         if id(step) not in parts:
-            parts[id(step)] = list(_groups(step)), _told_of_step(step)
-        groups, told = parts[id(step)]
+            parts[id(step)] = list(_groups(step)), _step_details(step)
+        groups, details = parts[id(step)]
         place = step.program_name, step.row
         if place in live:
             events.append(clock.numbers(LIVE, begin, {"bytes": live[place]}))
         for ipu in range(trace.target.ipus):
             track = FIRST_IPU + ipu, STEPS
             name = step.name, "step"
-            events.append(clock.stretch(track, name, begin, begin + cycles, told))
+            events.append(clock.stretch(track, name, begin, begin + cycles, details))
         for group in groups:
             events += _of_group(clock, group, begin, trace.target, tiles)
         begin += cycles
@@ -84,7 +84,7 @@ class _Group:
         cycles: the cycles for which each tile is busy with each phase.
         moved: bytes that each tile moves in each phase: the maximum of received, sent and
             rearranged.
-        told: details of each phase besides its time, for all tiles.
+        details: details of each phase besides its time, for all tiles.
     """
 
     begin: int
@@ -92,7 +92,7 @@ class _Group:
     phases: list[Phase]
     cycles: list[Int64]
     moved: list[Int64]
-    told: list[Event]
+    details: list[Event]
 
     @property
     def busy(self) -> Int64:
@@ -120,8 +120,8 @@ def _groups(step: ExecutionStep) -> Iterator[_Group]:
     for phases in between_syncs(step.phases):
         cycles = [phase.tile_cycles.array() // times for phase in phases]
         moved = [_moved(phase) // times for phase in phases]
-        told = [_told_of_phase(phase, times) for phase in phases]
-        group = _Group(begin, phases[0].sync // times, phases, cycles, moved, told)
+        details = [_phase_details(phase, times) for phase in phases]
+        group = _Group(begin, phases[0].sync // times, phases, cycles, moved, details)
         yield group
         begin += group.sync + int(group.busy.max())
 
@@ -133,7 +133,7 @@ class _Clock:
     hertz: float
 
     def stretch(
-        self, track: tuple[int, int], name: tuple[str, str], begin: int, end: int, told: Event
+        self, track: tuple[int, int], name: tuple[str, str], begin: int, end: int, details: Event
     ) -> Event:
         """Return an event with a duration, on a track, with a name and a category."""
         first, last = self._nanoseconds(begin), self._nanoseconds(end)
@@ -145,13 +145,13 @@ class _Clock:
             "tid": track[1],
             "ts": first / 1000,
             "dur": (last - first) / 1000,
-            "args": {"cycles": end - begin, **told},
+            "args": {"cycles": end - begin, **details},
         }
 
-    def instant(self, name: str, at: int, told: Event) -> Event:
+    def instant(self, name: str, at: int, details: Event) -> Event:
         """Return an instant event of all IPUs."""
         own = {"ts": self._nanoseconds(at) / 1000, "pid": FIRST_IPU, "tid": PHASES}
-        return {"name": name, "cat": name, "ph": "i", "s": "g", **own, "args": told}
+        return {"name": name, "cat": name, "ph": "i", "s": "g", **own, "args": details}
 
     def numbers(self, name: str, at: int, numbers: dict[str, int]) -> Event:
         """Return the values of a counter from a given cycle on."""
@@ -183,9 +183,11 @@ def _of_group(
             for number, (phase, cycles) in enumerate(zip(group.phases, group.cycles, strict=True)):
                 end = done + int(cycles[tile])
                 if end > done:
-                    told = group.told[number] if track == PHASES else group.on_tile(number, tile)
+                    details = (
+                        group.details[number] if track == PHASES else group.on_tile(number, tile)
+                    )
                     name = phase.kind, phase.kind
-                    yield clock.stretch((process, track), name, done, end, told)
+                    yield clock.stretch((process, track), name, done, end, details)
                 done = end
 
 
@@ -221,14 +223,14 @@ def _live(memory: Memory) -> dict[tuple[str, int], int]:
     }
 
 
-def _told_of_step(step: ExecutionStep) -> Event:
+def _step_details(step: ExecutionStep) -> Event:
     """Return details of a step besides its time, for one execution."""
     received = sum(phase.received.total for phase in step.phases) // step.executions
     known = {"step": step.number, "at": step.at, "received": received}
     return {"balance": round(step.tile_balance, 4), **{k: v for k, v in known.items() if v}}
 
 
-def _told_of_phase(phase: Phase, executions: int) -> Event:
+def _phase_details(phase: Phase, executions: int) -> Event:
     """Return details of a phase on all tiles besides its time, for one execution."""
     causes, lines = phase.causes, {cause.at for cause in phase.causes}
     known = {

@@ -1,6 +1,6 @@
 """Checks that the parts of a loaded report are consistent, so that pictures can be drawn.
 
-    position    Access.variable            is below the number of variables
+    position    Access.variable            is less than the number of variables
     name        ExecutionStep.operation    is that of an operation
     length      Memory.addresses           is that of `Memory.held`
     total       Phase.cycles of all steps  fits 64 bits
@@ -86,12 +86,12 @@ def in_program(name: str, known: Known) -> bool:
 
 
 def in_compute_sets(number: int | None, known: Known) -> bool:
-    """Return whether a report has a compute set of a number, or the number is None."""
+    """Return whether a report has a compute set with this number, or the number is None."""
     return number is None or number < known.compute_sets
 
 
 def is_element_type(name: str, _: Known) -> bool:
-    """Return whether a name is that of an element type."""
+    """Return whether an element type has this name."""
     return name in ELEMENTS
 
 
@@ -143,7 +143,7 @@ def _check_whole(
 
 
 class _Checks:
-    """Checks objects, and sums the numbers of their fields."""
+    """Checks of objects, and the sums of the numbers in their fields."""
 
     def __init__(self, known: Known, one_by_one: bool) -> None:
         self._known, self._one_by_one = known, one_by_one

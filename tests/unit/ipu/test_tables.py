@@ -185,7 +185,7 @@ def test_replicas_and_several_ipus_are_refused() -> None:
     text = refused(graph, pl.CrossReplicaCopy(a, b, {0: 1, 1: 0}))
     assert "2 features of this graph" in text
     assert "the graph has 2 replicas\n" in text
-    assert "CrossReplicaCopy 'a' -> 'b': replicas (" in text
+    assert "CrossReplicaCopy 'a' -> 'b' uses replicas (" in text
     graph = pl.Graph(pl.Target(tiles=4, ipus=2))
     assert "the graph has 2 IPUs" in refused(graph, pl.Sequence())
 
@@ -198,8 +198,8 @@ def test_what_a_device_is_not_given_is_refused_with_its_lines() -> None:
     text = refused(graph, sequence)
     assert "2 features of this graph" in text
     for what in (
-        "Copy 'table' -> 'x': remote buffers",
-        "Copy 'x' -> 'table': remote buffers",
+        "Copy 'table' -> 'x' uses remote buffers",
+        "Copy 'x' -> 'table' uses remote buffers",
     ):
         assert what in text
     assert text.count("test_tables.py:") == 3  # the first one is also that of the error
@@ -217,7 +217,7 @@ def test_names_of_several_lines_are_refused(kind: str) -> None:
     if kind == "host read":
         graph.create_host_read(name, x)
     programs = {name if kind == "program" else "main": pl.Sequence()}
-    with pytest.raises(pl.ExportError, match=f"the name of {kind} 'two.*lines' has more than"):
+    with pytest.raises(pl.ExportError, match=f"the name of {kind} 'two.*lines' must be printable"):
         tables_of(graph, programs)
 
 
