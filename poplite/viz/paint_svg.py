@@ -79,6 +79,8 @@ NUMBERED_SIDE = 30
 
 HISTOGRAM, HISTOGRAM_HIGH = 32, 40
 MATRIX = 512
+LONGEST_SIDE = 24
+"""Cells of a name beside a matrix."""
 
 TONES: dict[Tone, str] = {
     "head": "head ink",
@@ -466,32 +468,41 @@ def _histogram(histogram: Histogram, pen: Pen) -> None:
 
 @paint_mark.register
 def _matrix(matrix: Matrix, pen: Pen) -> None:
-    rows, columns, canvas = len(matrix.rows), len(matrix.columns), pen.canvas
+    rows, columns = matrix.values.shape
     side = max(2.0, min(24.0, MATRIX / max(rows, columns)))
     wide, is_written = _cell_width(matrix, side)
-    row_names, names = ([cut(name, 24) for name in each] for each in (matrix.rows, matrix.columns))
-    left = MARGIN + 8 + max(text_width(name, 10) for name in [cut(matrix.corner, 24), *row_names])
-    top = pen.y + 18
-    canvas.text(left - 6, top - 6, cut(matrix.corner, 24), "small soft end")
-    canvas.rect(left, top, columns * wide, rows * side, "none")
-    for k in range(0, columns, ceil((4 + max(text_width(name, 10) for name in names)) / wide)):
-        canvas.text(left + (k + 0.5) * wide, top - 6, names[k], "small soft mid")
-    for k in range(0, rows, ceil(12 / side)):
-        canvas.text(left - 6, top + (k + 0.5) * side + 4, row_names[k], "small soft end")
+    names = [cut(name, LONGEST_SIDE) for name in (matrix.corner, *matrix.rows)]
+    left, top = MARGIN + 8 + max(text_width(name, 10) for name in names), pen.y + 18
+    pen.canvas.rect(left, top, columns * wide, rows * side, "none")
+    _names_of_cells(pen.canvas, matrix, (left, top), (wide, side))
     for row, column in zip(*(axis.tolist() for axis in np.nonzero(matrix.values)), strict=True):
         value = int(matrix.values[row, column])
         kind = "gaps" if value < 0 else matrix.shades.kind(value)
         x, y = left + column * wide, top + row * side
-        canvas.rect(x, y, wide - 1, side - 1, kind, tip=matrix.tip(row, column))
+        pen.canvas.rect(x, y, wide - 1, side - 1, kind, tip=matrix.tip(row, column))
         if is_written and matrix.texts:
-            ink = "on-gaps" if value < 0 else f"i{kind[1:]}"
-            canvas.text(x + wide - 5, y + side / 2 + 3, matrix.texts(row, column), f"{ink} end")
+            ink = f"{'on-gaps' if value < 0 else f'i{kind[1:]}'} end"
+            pen.canvas.text(x + wide - 5, y + side / 2 + 3, matrix.texts(row, column), ink)
     if matrix.chosen is not None:
         row, column = matrix.chosen
-        data = box(left + column * wide, top + row * side, wide - 1, side - 1)
-        canvas.path(data, "mark")
+        frame = box(left + column * wide, top + row * side, wide - 1, side - 1)
+        pen.canvas.path(frame, "mark")
     pen.reach(left + columns * wide)
     pen.y = top + rows * side
+
+
+def _names_of_cells(
+    canvas: Canvas, matrix: Matrix, corner: tuple[float, float], cell: tuple[float, float]
+) -> None:
+    """Paint as many names of columns and rows as there is room for."""
+    (left, top), (wide, side) = corner, cell
+    names = [cut(name, LONGEST_SIDE) for name in matrix.columns]
+    canvas.text(left - 6, top - 6, cut(matrix.corner, LONGEST_SIDE), "small soft end")
+    for k in range(0, len(names), ceil((4 + max(text_width(name, 10) for name in names)) / wide)):
+        canvas.text(left + (k + 0.5) * wide, top - 6, names[k], "small soft mid")
+    for k in range(0, len(matrix.rows), ceil(12 / side)):
+        name = cut(matrix.rows[k], LONGEST_SIDE)
+        canvas.text(left - 6, top + (k + 0.5) * side + 4, name, "small soft end")
 
 
 def _cell_width(matrix: Matrix, side: float) -> tuple[float, bool]:
@@ -500,7 +511,9 @@ def _cell_width(matrix: Matrix, side: float) -> tuple[float, bool]:
     if matrix.texts is None or side < 16:
         return side, False
     texts = [matrix.texts(row, column) for row in range(rows) for column in range(columns)]
-    wide = max(text_width(text, 11) for text in [*texts, *(cut(n, 24) for n in matrix.columns)])
+    wide = max(
+        text_width(text, 11) for text in [*texts, *(cut(n, LONGEST_SIDE) for n in matrix.columns)]
+    )
     return (wide + 10, True) if (wide + 10) * columns <= WIDE else (side, False)
 
 
