@@ -16,6 +16,7 @@ for several: the largest one, or what most of them do.  Lengths that a picture a
     Words        a heading, a line, a warning                  lines that are wrapped
     Gap          nothing                                       an empty line
     Legend       which colours stand for what                  characters and words
+    FactList     names and sentences                            two columns; sentences are wrapped
     Listing      rows of numbers, names and bars               a table; columns give way
     StackedBars  a size for each of many places, with a limit  bars of eighths of a cell
     TileCells    a shade for each of many places, in lines     a map of eighths
@@ -88,6 +89,17 @@ class Legend:
 
     roles: tuple[Role, ...]
     in_text: bool = True
+
+
+@frozen
+class FactList:
+    """Names, and beside each a text, which is wrapped; it warns where it begins with "!".
+
+    Attributes:
+        rows: names and texts.
+    """
+
+    rows: tuple[tuple[str, str], ...]
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -486,6 +498,7 @@ Mark: TypeAlias = (
     Words
     | Gap
     | Legend
+    | FactList
     | Listing
     | StackedBars
     | TileCells

@@ -34,7 +34,8 @@ from poplite.viz.draw.html import asset, escaped, facts_table, folded, table
 from poplite.viz.draw.terminal import DEFAULT_STYLE
 from poplite.viz.draw.units import name_text, shape_text, size_text
 from poplite.viz.graph_counts import class_counts, classes_text
-from poplite.viz.overview import draw_overview_svg, overview_of
+from poplite.viz.overview import overview_of, overview_picture
+from poplite.viz.paint_svg import paint_svg
 from poplite.viz.program_nodes import label_of, roles_of
 from poplite.viz.summary import summary_of
 from poplite.viz.tensors.ownership import ownership_of, tensor_forms
@@ -332,7 +333,8 @@ def report_cell(report: Report) -> str:
     >>> "<td>1,472</td>" in report_cell(pl.Engine(pl.Graph(), pl.Sequence()).report())
     True
     """
-    picture = draw_overview_svg(overview_of(report)) if report.compilation.modelled else ""
+    modelled = report.compilation.modelled
+    picture = "" if modelled is None else paint_svg(overview_picture(overview_of(report)))
     return shown(str(report), facts_table(report.rows()) + picture)
 
 

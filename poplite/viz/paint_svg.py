@@ -25,6 +25,7 @@ from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, box, number, 
 from poplite.viz.marks import (
     WIDTH,
     BarCell,
+    FactList,
     Gap,
     Histogram,
     Legend,
@@ -52,8 +53,8 @@ WIDE = 768
 
 UNIT = WIDE / WIDTH
 
-LONGEST_LINE = 120
-"""Cells of a line of words."""
+LONGEST_LINE, LONGEST_FACT = 120, 100
+"""Cells of a line of words, and beside a name."""
 
 MOST_ROWS = 300
 """Most rows of a listing; the JSON has all."""
@@ -133,7 +134,7 @@ def paint_mark(mark: Mark, pen: Pen) -> None:
 def _words(words: Words, pen: Pen) -> None:
     kind = "line ink" if words.warns and words.tone != "head" else TONES[words.tone]
     is_head = words.tone == "head"
-    lines = [cut(words.text, LONGEST_HEADING)] if is_head else wrapped(words.text, LONGEST_LINE)
+    lines = wrapped(words.text, LONGEST_HEADING if is_head else LONGEST_LINE)
     for line in lines:
         pen.canvas.text(MARGIN, pen.y + 14, line, kind, tip=words.tip)
         pen.reach(MARGIN + text_width(line, 16 if is_head else 12))
@@ -164,6 +165,17 @@ def _legend(legend: Legend, pen: Pen) -> None:
         x += wide
         pen.reach(x - 14)
     pen.y += ROW
+
+
+@paint_mark.register
+def _facts(facts: FactList, pen: Pen) -> None:
+    left = MARGIN + GAP + max((text_width(name, 12) for name, _ in facts.rows), default=0)
+    for name, text in facts.rows:
+        pen.canvas.text(MARGIN, pen.y + 14, name, "line soft")
+        for line in wrapped(text, LONGEST_FACT):
+            pen.canvas.text(left, pen.y + 14, line, "line ink")
+            pen.reach(left + text_width(line, 12))
+            pen.y += ROW
 
 
 # -- rows ------------------------------------------------------------------------------------------

@@ -41,6 +41,7 @@ from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.marks import (
     WIDTH,
     BarCell,
+    FactList,
     Gap,
     Histogram,
     Legend,
@@ -135,6 +136,16 @@ def _legend(legend: Legend, style: Style) -> list[str]:
         lines[-1] += f"{'  ' * bool(used)}{mark} {role.words}"
         used += room + 2 * bool(used)
     return lines
+
+
+@painted_lines.register
+def _facts(facts: FactList, style: Style) -> Iterator[str]:
+    wide = max((cells(name) for name, _ in facts.rows), default=0)
+    for name, text in facts.rows:
+        paint = style.warning if text.startswith("!") else str
+        first, *rest = wrapped(text, style.columns - wide - 2)
+        yield f"{style.faint(name)}{'':{wide - cells(name)}}  {paint(first)}"
+        yield from (f"{'':{wide}}  {paint(line)}" for line in rest)
 
 
 def painted(text: str, role: Role, style: Style) -> str:

@@ -20,10 +20,8 @@ from poplite.machine.target import Target
 from poplite.report.program_tree import num_steps
 from poplite.report.report import NO_PROGRAM
 from poplite.text import amount
-from poplite.viz.draw.columns import wrapped
+from poplite.viz.colours import Role
 from poplite.viz.draw.json_text import json_text
-from poplite.viz.draw.svg import Canvas, SvgText, box, text_width
-from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import size_text
 from poplite.viz.graph_counts import (
     class_counts,
@@ -33,8 +31,9 @@ from poplite.viz.graph_counts import (
     num_edges,
     tile_load,
 )
+from poplite.viz.marks import FactList, Gap, ListColumn, Listing, ListRow, Picture, heading
 from poplite.viz.names import VARIABLES, size_bytes
-from poplite.viz.painters import Forms
+from poplite.viz.painters import Forms, forms_of
 from poplite.viz.program import runs_of
 from poplite.viz.program_nodes import many, runs_text, saved_programs
 
@@ -43,12 +42,6 @@ if TYPE_CHECKING:
     from poplite.program import Program
     from poplite.report import Report
     from poplite.report.compilation import Compilation
-
-MARGIN = 20
-ROW = 20
-LETTERS = 84
-"""Letters of a line of the picture."""
-BAR_HEIGHT = 14
 
 
 @frozen
@@ -377,13 +370,59 @@ def _used_tiles(compilation: Compilation) -> int:
     return int(np.count_nonzero(used >= 0))
 
 
+def machine_name(target: Target) -> str:
+    """Return what a target is called.
+
+    >>> machine_name(Target()), machine_name(Target(tiles=16))
+    ('Mk2 (GC200)', 'Mk2 tiles')
+    """
+    known = Target(ipus=target.ipus)
+    if target == known:
+        return "Mk2 (GC200)"
+    return "Mk2 tiles" if replace(target, tiles=known.tiles) == known else "custom"
+
+
+def _have_no_tile(count: int, noun: str, plural: str = "") -> str:
+    return f"{amount(count, noun, plural)} {'has' if count == 1 else 'have'} no tile"
+
+
+# -- picture ---------------------------------------------------------------------------------------
+
+USED = Role("used", "█", "q7", 0, "#")
+OVER = Role("over its memory", "!", "over")
+
+
 def summary_forms(summary: Summary) -> Forms:
     """Return the forms of a graph's summary."""
-    return Forms(
-        partial(draw_summary_text, summary),
-        partial(draw_summary_svg, summary),
-        partial(summary_json, summary),
+    return forms_of(summary_picture(summary), partial(summary_json, summary))
+
+
+def summary_picture(summary: Summary) -> Picture:
+    """Return a verdict, a row for each number, and how full the fullest tile is.
+
+    >>> from poplite.graph import Graph
+    >>> summary_picture(summary_of(Graph())).title
+    'summary: variables fit; no program given'
+    """
+    title = f"{'' if summary.fits else '! '}summary: {summary.verdict}"
+    facts = FactList(tuple(summary.rows()))
+    return Picture(title, (*heading(title), Gap(), facts, Gap(), _fullest(summary)))
+
+
+def _fullest(summary: Summary) -> Listing:
+    """Return a bar of the worst tile's bytes against its memory, and of what is over."""
+    used, limit = summary.worst_bytes, summary.target.tile_memory_bytes
+    columns = (
+        ListColumn("", "name"),
+        ListColumn("", "bar", whole=max(used, limit), track=True),
+        ListColumn(""),
     )
+    bar = tuple(part for part in ((USED, min(used, limit)), (OVER, used - limit)) if part[1] > 0)
+    name = f"{'! ' if used > limit else ''}tile {summary.worst_tile}"
+    return Listing(columns, (ListRow((name, bar, size_text(limit))),), has_titles=False)
+
+
+# -- data ------------------------------------------------------------------------------------------
 
 
 def summary_json(summary: Summary) -> str:
@@ -401,84 +440,3 @@ def summary_json(summary: Summary) -> str:
         "vertices": summary.vertices,
     }
     return json_text("summary", data)
-
-
-def draw_summary_text(summary: Summary, style: Style = DEFAULT_STYLE) -> str:
-    """Draw a summary as text.
-
-    >>> from poplite.graph import Graph
-    >>> print(draw_summary_text(summary_of(Graph())).splitlines()[0])
-    summary: variables fit; no program given
-    """
-    width = style.columns
-    emphasis = style.bold if summary.fits else style.warning
-    mark = "" if summary.fits else "! "
-    lines = [emphasis(line) for line in wrapped(f"{mark}summary: {summary.verdict}", width)]
-    lines.append("")
-    rows = summary.rows()
-    label_width = max(len(label) for label, _ in rows)
-    for label, text in rows:
-        paint = style.warning if text.startswith("!") else str
-        first, *rest = wrapped(text, width - label_width - 4)
-        lines.append(f"  {style.faint(f'{label:<{label_width}}')}  {paint(first)}")
-        lines += [f"  {'':<{label_width}}  {paint(line)}" for line in rest]
-    return "\n".join(lines) + "\n"
-
-
-def draw_summary_svg(summary: Summary) -> SvgText:
-    """Draw a summary as SVG.
-
-    >>> from poplite.graph import Graph
-    >>> "summary: variables fit" in draw_summary_svg(summary_of(Graph()))
-    True
-    """
-    mark = "" if summary.fits else "! "
-    heading = wrapped(f"{mark}summary: {summary.verdict}", LETTERS - 10)
-    rows = [(label, wrapped(text, LETTERS)) for label, text in summary.rows()]
-    left = MARGIN + max(text_width(label, 12) for label, _ in rows) + 12
-    wide = max(text_width(line, 12) for _, lines in rows for line in lines)
-    right = max(left + wide, MARGIN + max(text_width(line, 16) for line in heading))
-    top = MARGIN + 14 + 20 * len(heading) + 12
-    height = top + ROW * sum(len(lines) for _, lines in rows) + BAR_HEIGHT + 8 + MARGIN
-    canvas = Canvas(round(right + MARGIN), round(height), title=" ".join(heading))
-    for k, line in enumerate(heading):
-        canvas.text(MARGIN, MARGIN + 14 + 20 * k, line, "head ink")
-    y = top
-    for label, lines in rows:
-        canvas.text(MARGIN, y, label, "line soft")
-        for line in lines:
-            canvas.text(left, y, line, "line ink")
-            y += ROW
-    _bar(canvas, summary, round(left), y, round(right - left))
-    return canvas.text_of()
-
-
-def machine_name(target: Target) -> str:
-    """Return what a target is called.
-
-    >>> machine_name(Target()), machine_name(Target(tiles=16))
-    ('Mk2 (GC200)', 'Mk2 tiles')
-    """
-    known = Target(ipus=target.ipus)
-    if target == known:
-        return "Mk2 (GC200)"
-    return "Mk2 tiles" if replace(target, tiles=known.tiles) == known else "custom"
-
-
-def _have_no_tile(count: int, noun: str, plural: str = "") -> str:
-    return f"{amount(count, noun, plural)} {'has' if count == 1 else 'have'} no tile"
-
-
-def _bar(canvas: Canvas, summary: Summary, left: float, y: float, width: float) -> None:
-    """Draw the worst tile's bytes against its memory; what is over goes beyond the limit."""
-    used, limit = summary.worst_bytes, summary.target.tile_memory_bytes
-    scale = width / max(used, limit)
-    tip = f"tile {summary.worst_tile}: {size_text(used)} of {size_text(limit)}"
-    canvas.rect(left, y, limit * scale, BAR_HEIGHT, "none", tip=tip)
-    canvas.rect(left, y, min(used, limit) * scale, BAR_HEIGHT, "q7", tip=tip)
-    if used > limit:
-        canvas.rect(left + limit * scale, y, (used - limit) * scale, BAR_HEIGHT, "over", tip=tip)
-    canvas.path(box(left + limit * scale - 1, y - 3, 1, BAR_HEIGHT + 6), "mark")
-    mark = "! " if used > limit else ""
-    canvas.text(left, y + BAR_HEIGHT + 16, f"{mark}tile {summary.worst_tile}", "soft")
-    canvas.text(left + limit * scale, y + BAR_HEIGHT + 16, size_text(limit), "soft end")

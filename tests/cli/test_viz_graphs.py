@@ -338,14 +338,14 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_summary_of_a_graph_with_its_program(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "summary", "net.py:build")
     assert text.startswith("summary: fits\n")
-    assert "\n  program       3 steps, run 21 times in all\n" in text
-    assert "\n  worst tile    tile 1: 3,360 B of 638,976 B, 0.5 %\n" in text
-    assert "\n  memory        stack 3,168 B, variable 80 B, internal exchange code 56 B,\n" in text
+    assert "\nprogram       3 steps, run 21 times in all\n" in text
+    assert "\nworst tile    tile 1: 3,360 B of 638,976 B, 0.5 %\n" in text
+    assert "\nmemory        stack 3,168 B, variable 80 B, internal exchange code 56 B, " in text
 
 
 @pytest.mark.usefixtures("program_folder")
 def test_summary_of_a_graph_without_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "\n  program       none given\n" in printed(capsys, "summary", "net.py:only")
+    assert "\nprogram       none given\n" in printed(capsys, "summary", "net.py:only")
 
 
 @pytest.mark.usefixtures("program_folder")
@@ -414,7 +414,7 @@ def test_programs_by_name_are_drawn_one_after_the_other(
     assert main(["program", "net.py:several", "--program", "copy", "-q", "-o", "a.svg"]) == 0
     assert "program: 1 step" in (program_folder / "a.svg").read_text()
     text = printed(capsys, "summary", "net.py:several")
-    assert "\n  program       4 steps, run 22 times in all\n" in text  # each of them once
+    assert "\nprogram       4 steps, run 22 times in all\n" in text  # each of them once
 
 
 @pytest.mark.usefixtures("program_folder")
@@ -488,11 +488,11 @@ def test_a_page_names_the_command_with_its_arguments(
 
 @pytest.mark.usefixtures("program_folder")
 def test_one_of_several_programs_is_summarised(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = "\n  program       {}, run {} in all\n"
+    rows = "\nprogram       {}, run {} in all\n"
     whole = printed(capsys, "summary", "net.py:several")
     copy = printed(capsys, "summary", "net.py:several", "--program", "copy")
     assert rows.format("4 steps", "22 times") in whole
-    assert "\n  program       1 step, run 1 time in all\n" in copy
+    assert "\nprogram       1 step, run 1 time in all\n" in copy
     assert "digraph" in printed(
         capsys, "graph", "net.py:several", "--program", "copy", "--format", "dot"
     )

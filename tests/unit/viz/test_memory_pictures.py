@@ -38,7 +38,7 @@ from poplite.viz.memory import (
     memory_picture,
 )
 from poplite.viz.one_tile import memory_strip, tile_contents, tile_picture
-from poplite.viz.overview import draw_overview_svg, overview_of
+from poplite.viz.overview import overview_of, overview_picture
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text
 from poplite.viz.tile_map import (
@@ -106,10 +106,10 @@ def test_one_tile_and_the_overview_end_at_the_limit_too() -> None:
     text = paint_text(tile_picture(tile))
     assert "! over the limit of 2,400 B" in text
     assert text.count("!!") >= 1
-    assert ' class="over"' in draw_overview_svg(overview_of(report))
+    assert ' class="over"' in paint_svg(overview_picture(overview_of(report)))
     report = small_report()
     assert "!" not in paint_text(tile_picture(tile_contents(report, 1)))
-    assert ' class="over"' not in draw_overview_svg(overview_of(report))
+    assert ' class="over"' not in paint_svg(overview_picture(overview_of(report)))
 
 
 def test_what_fits_has_nothing_over() -> None:

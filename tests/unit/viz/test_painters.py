@@ -27,6 +27,7 @@ from poplite.viz.draw.html import asset
 from poplite.viz.draw.terminal import Style
 from poplite.viz.marks import (
     BarPart,
+    FactList,
     Gap,
     Histogram,
     Legend,
@@ -103,6 +104,7 @@ MARKS: dict[str, Mark] = {
     "words": Words("a line of words that is longer than forty columns are, and so is broken"),
     "gap": Gap(),
     "legend": Legend((*PHASES.values(), WAITING)),
+    "facts": FactList((("worst tile", "! " + 9 * "tile 2 needs more "), ("edges", "8"))),
     "listing": listing(),
     "bars": bars(),
     "many bars": bars(1472),
