@@ -295,13 +295,13 @@ class Cat:
 
     Attributes:
         kids: the views, none empty; `SlicedViews` for many slices of one view.
-        breaks: the begin of each kid's chunk in a period, and the period; int64[K + 1] for
+        breaks: the start of each kid's chunk in a period, and the period; int64[K + 1] for
             `SlicedViews`.
         period: number of elements of one repetition.
         outer: number of repetitions.
         num_elements: outer * period.
         levels: number of nested concatenations, including this one.
-        storages: every storage below, in order of first use; a view may not read all of them.
+        storages: every storage below, in order of first use; a view need not read all of them.
     """
 
     __slots__ = (
@@ -400,7 +400,7 @@ def all_of(storage: Storage, shape: Shape) -> View:
 
 
 def empty(shape: Shape) -> View:
-    """Return the only view of this shape without elements."""
+    """Return the one empty view of this shape."""
     return View(shape, (0,) * len(shape), 0, NOWHERE)
 
 
@@ -411,7 +411,7 @@ def flat(view: View) -> View:
 
 
 def once(view: View) -> View:
-    """Return a view of the same elements, in the same order, without the repeats of strides 0.
+    """Return a view of the same elements, in the same order, without the repeats caused by strides of 0.
 
     >>> once(all_of(Storage(0, 0, 6), (6,)).broadcast(2**40, 0)).shape
     (6,)
@@ -425,7 +425,7 @@ def once(view: View) -> View:
 
 
 def layer(view: View) -> View:
-    """Return an equal view with one stride per dimension, over a new space.
+    """Return an equivalent view with one stride per dimension, over a new space.
 
     >>> layer(all_of(Storage(0, 0, 6), (2, 3)).dim_shuffle((1, 0))).dims
     (2, 1)
@@ -434,7 +434,7 @@ def layer(view: View) -> View:
 
 
 def placed(shape: Shape, dims: tuple[Dim, ...], off: int, space: Storage | Cat) -> View:
-    """Return a view with elements, on the innermost space possible.
+    """Return a nonempty view on the innermost possible space.
 
     A view inside one kid of a `Cat` is moved down to that kid's own space.
     """

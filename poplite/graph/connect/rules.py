@@ -119,7 +119,7 @@ def _not_writeable(vertex: VertexInstance, field: Field, tensor: Tensor) -> Grap
         fix="use a variable (graph.add_variable), and Copy the constant to it first if its values "
         "are needed"
         if tensor.contains_constant()
-        else "connect the view before broadcast, upsample or concat with itself",
+        else "connect the view as it was before broadcast, upsample or concat with itself",
     )
 
 
@@ -200,7 +200,7 @@ def as_state(vertex: VertexInstance, field: Field, value: object) -> object:
         )
     if isinstance(value, Tensor):
         raise ElementTypeError(
-            f"{what} is given tensor '{value.name}', but it is state",
+            f"{what} is state, but was given tensor '{value.name}'",
             found=f"declared {field}",
             fix=f"pass a number, or declare {field.name} as Input[...]",
         )
@@ -268,7 +268,7 @@ def deduced(vertex: VertexInstance, values: Mapping[str, object]) -> type[Vertex
             raise ElementTypeError(
                 f"{vertex}: '{new.tensor.name}' is {new.tensor.element_type!r}, but {why}",
                 found=f"declared {new.field}",
-                fix=f"pass a tensor with one of these types, as for {example(template)}",
+                fix=f"pass a tensor of one of these types, for example for {example(template)}",
             )
     if len(seen) < len(template.type_variables):
         return template
@@ -331,7 +331,7 @@ def _conflict(
         found=f"declared {one.field}, and {other.field}"
         if one.field is not other.field
         else f"declared {one.field}",
-        fix=f"use tensors with one element type, or a second type variable besides {name}",
+        fix=f"use tensors of one element type, or declare a second type variable besides {name}",
     )
 
 
@@ -365,14 +365,14 @@ def check_compute_set(graph: AnyGraph, value: object, call: str) -> None:
         found="it belongs to another graph"
         if isinstance(value, ComputeSet)
         else f"its type is {type(value).__name__}",
-        fix=f"the compute set first, then the class: {call}(cs, {value.__name__}, tile=0, ...)"  # type: ignore[attr-defined]
+        fix=f"pass the compute set first, then the class: {call}(cs, {value.__name__}, tile=0, ...)"  # type: ignore[attr-defined]
         if is_class
         else f"{call}(graph.add_compute_set(name), vertex_class, tile=0, ...)",
     )
 
 
 def check_vertex(graph: AnyGraph, vertex: object, kind: type | UnionType, call: str) -> None:
-    """Refuse anything but a vertex of a graph, a block of vertices, or either, by `kind`."""
+    """Reject anything but a vertex or a block of vertices of this graph, as `kind` allows."""
     its = vertex.graph if isinstance(vertex, VertexInstance | VertexBlock) else None
     if isinstance(vertex, kind) and its is graph.top_level_graph:
         return

@@ -467,9 +467,7 @@ class TestState:
     def test_edges_and_state_are_not_confused(
         self, graph: Graph, cs: ComputeSet, x: Tensor
     ) -> None:
-        with pytest.raises(
-            ElementTypeError, match="'weights' is given tensor 'x', but it is state"
-        ):
+        with pytest.raises(ElementTypeError, match="'weights' is state, but was given tensor 'x'"):
             self.vertex(graph, cs, weights=x)
         vertex = self.vertex(graph, cs)
         with pytest.raises(
