@@ -411,7 +411,7 @@ def flat(view: View) -> View:
 
 
 def once(view: View) -> View:
-    """Return a view of the same elements, in the same order, without the repeats caused by strides of 0.
+    """Return a view of the same elements in the same order, without repeats from strides of 0.
 
     >>> once(all_of(Storage(0, 0, 6), (6,)).broadcast(2**40, 0)).shape
     (6,)

@@ -134,7 +134,9 @@ class TestAddVertex:
             graph.add_vertex(Graph().add_compute_set(), Axpy)
         with pytest.raises(ElementTypeError, match="3 is not a vertex class"):
             graph.add_vertex(cs, 3)  # type: ignore[arg-type]
-        with pytest.raises(GraphConnectionError, match=r"try: the compute set .*\(cs, Axpy, tile"):
+        with pytest.raises(
+            GraphConnectionError, match=r"try: pass the compute set .*\(cs, Axpy, tile"
+        ):
             graph.add_vertex(Axpy, cs)  # type: ignore[arg-type]
         with pytest.raises(ElementTypeError, match=r"try: class int\(pl.Vertex\)"):
             graph.add_vertex(cs, int)  # type: ignore[arg-type]
