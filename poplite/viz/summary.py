@@ -7,10 +7,10 @@ be compiled so far it is variables and constants alone, with why.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from poplite.program import Program
     from poplite.report import Report
     from poplite.report.compilation import Compilation
+    from poplite.report.memory import Memory
 
 
 @frozen
@@ -219,22 +220,18 @@ def summary_of(graph: Graph, program: Program | Mapping[str, Program] | None = N
     """
     graph = graph.top_level_graph
     load, model = tile_load(graph), modelled(graph, program)
-    sizes_of_tiles = load.size_bytes if model.plan is None else model.plan.including_gaps.array()
-    worst = int(sizes_of_tiles.argmax())
-    counts, sizes = [0, 0], [0, 0]
-    for variable in graph.variables:
-        counts[variable.constant] += 1
-        sizes[variable.constant] += variable.num_elements * variable.element_type.size_bytes
     lists = [compute_set.vertices for compute_set in graph.compute_sets]
     vertices = [vertex for listed in lists for vertex in listed.items()]
-    return Summary(
-        machine=machine_name(graph.target),
-        target=graph.target,
+    holes = [variable for variable in graph.variables if not variable.mapping.is_complete]
+    return _summary(
+        graph.target,
+        model.plan,
+        load.size_bytes,
+        [
+            (variable.constant, variable.num_elements * variable.element_type.size_bytes)
+            for variable in graph.variables
+        ],
         replicas=graph.replication_factor,
-        variables=counts[False],
-        variable_bytes=sizes[False],
-        constants=counts[True],
-        constant_bytes=sizes[True],
         compute_sets=len(graph.compute_sets),
         classes=tuple(VertexCount(*pair) for pair in class_counts(vertices)),
         edges=num_edges(vertices),
@@ -244,15 +241,38 @@ def summary_of(graph: Graph, program: Program | Mapping[str, Program] | None = N
         ),
         used_tiles=int(np.count_nonzero(load.elements)),
         unmapped_elements=load.unmapped,
-        unmapped_variables=sum(not v.mapping.is_complete for v in graph.variables)
-        if load.unmapped
-        else 0,
-        worst_tile=worst,
-        worst_bytes=int(sizes_of_tiles[worst]),
-        kinds=() if model.plan is None else tuple(kinds_on(model.plan, worst).items()),
+        unmapped_variables=len(holes) if load.unmapped else 0,
         unmodelled=model.missing,
-        over_tiles=int(np.count_nonzero(sizes_of_tiles > load.limit_bytes)),
         program=_steps_of(program),
+    )
+
+
+def _summary(
+    target: Target,
+    memory: Memory | None,
+    mapped: Int64,
+    data: Sequence[tuple[bool, int]],
+    **others: Any,
+) -> Summary:
+    """Return a summary with what follows from the memory of tiles, or else from what is mapped.
+
+    `data` says of each variable and constant whether it is constant, and its bytes.
+    """
+    on_tiles = mapped if memory is None else memory.including_gaps.array()
+    worst = int(on_tiles.argmax())
+    sizes = [[size for is_constant, size in data if is_constant == kind] for kind in (False, True)]
+    return Summary(
+        machine=machine_name(target),
+        target=target,
+        variables=len(sizes[0]),
+        variable_bytes=sum(sizes[0]),
+        constants=len(sizes[1]),
+        constant_bytes=sum(sizes[1]),
+        worst_tile=worst,
+        worst_bytes=int(on_tiles[worst]),
+        kinds=() if memory is None else tuple(kinds_on(memory, worst).items()),
+        over_tiles=int(np.count_nonzero(on_tiles > target.tile_memory_bytes)),
+        **others,
     )
 
 
@@ -278,51 +298,30 @@ def summary_of_report(report: Report, program: str | None = None) -> Summary:
     """
     compilation = report.compilation
     target, memory = compilation.target, compilation.modelled
-    bytes_of_tiles = np.zeros(target.tiles, np.int64)
-    kinds: tuple[tuple[str, int], ...] = ()
-    if memory is not None:
-        bytes_of_tiles = memory.including_gaps.array()
-    worst = int(bytes_of_tiles.argmax())
-    if memory is not None:
-        kinds = tuple(kinds_on(memory, worst).items())
-    counts, sizes, unmapped = _data(compilation)
+    counts = (VertexCount(each.name, each.vertices) for each in compilation.vertex_types)
     vertex_tiles = {
         tile
         for each in compilation.compute_sets
         for vertices in each.vertices
         for tile in vertices.count_by_tile.tiles.array().tolist()
     }
-    steps = (
-        report.places
-        if program is None
-        else [each for each in report.places if each.program_name == program]
-    )
-    return Summary(
-        machine=machine_name(target),
-        target=target,
+    unmapped = _unmapped(compilation)
+    steps = [each for each in report.places if program in (None, each.program_name)]
+    return _summary(
+        target,
+        memory,
+        np.zeros(target.tiles, np.int64),
+        _data(compilation),
         replicas=compilation.replicas,
-        variables=counts[0],
-        variable_bytes=sizes[0],
-        constants=counts[1],
-        constant_bytes=sizes[1],
         compute_sets=compilation.graph.num_compute_sets,
-        classes=tuple(
-            sorted(
-                (VertexCount(each.name, each.vertices) for each in compilation.vertex_types),
-                key=lambda each: -each.vertices,
-            )
-        ),
+        classes=tuple(sorted(counts, key=lambda each: -each.vertices)),
         edges=compilation.graph.num_edges,
         vertex_tiles=len(vertex_tiles),
         unplaced_vertices=0,
         used_tiles=_used_tiles(compilation),
         unmapped_elements=sum(unmapped),
         unmapped_variables=sum(count > 0 for count in unmapped),
-        worst_tile=worst,
-        worst_bytes=int(bytes_of_tiles[worst]),
-        kinds=kinds,
         unmodelled="" if memory is not None else "the option debug.instrument was False",
-        over_tiles=int(np.count_nonzero(bytes_of_tiles > target.tile_memory_bytes)),
         program=None if report.note == NO_PROGRAM else _length(report, program),
         cycles=None if report.cycles is None else sum(each.cycles for each in steps),
         runs=report.runs,
@@ -340,22 +339,26 @@ def _length(report: Report, program: str | None) -> ProgramLength:
     return ProgramLength(sum(num_steps(trees[name]) for name in chosen), total)
 
 
-def _data(compilation: Compilation) -> tuple[list[int], list[int], list[int]]:
-    """Return numbers and bytes of variables and constants, and elements of each without a tile."""
-    counts, sizes, unmapped = [0, 0], [0, 0], []
+def _data(compilation: Compilation) -> list[tuple[bool, int]]:
+    """Return of each variable and constant whether it is constant, and its bytes."""
+    if len(compilation.variables) or compilation.modelled is None:
+        return [(each.constant, size_bytes(each)) for each in compilation.variables]
+    return [  # of an older file
+        (held.category == "constant", held.bytes.total)
+        for held in compilation.modelled.held
+        if held.category in VARIABLES
+    ]
+
+
+def _unmapped(compilation: Compilation) -> list[int]:
+    """Return the elements without a tile of each variable whose tiles are known."""
+    found = []
     for variable in compilation.variables:
-        counts[variable.constant] += 1
-        sizes[variable.constant] += size_bytes(variable)
         if variable.first is not None and variable.tiles is not None:
             end = int(np.prod(variable.shape, dtype=np.int64))
             length = np.diff(variable.first.array(), append=end)
-            unmapped.append(int(length[variable.tiles.array() < 0].sum()))
-    if not len(compilation.variables) and compilation.modelled is not None:  # of an older file
-        for held in compilation.modelled.held:
-            if held.category in VARIABLES:
-                counts[VARIABLES.index(held.category)] += 1
-                sizes[VARIABLES.index(held.category)] += held.bytes.total
-    return counts, sizes, unmapped
+            found.append(int(length[variable.tiles.array() < 0].sum()))
+    return found
 
 
 def _used_tiles(compilation: Compilation) -> int:
