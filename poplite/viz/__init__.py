@@ -18,9 +18,13 @@ marks, and nothing else does.  Roles and their colours are in `colours`::
     compare     Comparison            comparison_picture
     tile_map    quantity_map,         tile_map_picture
                 map_of_load
+    tensors     ownership_of          tensor_picture
+                frames_of             regions_picture
+    summary     summary_of            summary_picture
+    overview    overview_of           overview_picture
 
-Not made of marks so far are summary and overview.  The folder `dataflow` gathers in `links`, `fold`
-and `graph` what its `picture` draws.
+The folder `dataflow` gathers in `links`, `fold` and `graph` what its `picture` draws; `tensors` has
+the two pictures of tensors, and views and operations as text.
 
 `draw` holds what all of them are made of: words with units, columns, the terminal, SVG, PNG, HTML,
 JSON, and layouts.  `painters` lists the forms of each picture, and three doors lead to it: the
@@ -48,6 +52,8 @@ from poplite.viz.pictures import (
     graph_text as graph_text,
     program_svg as program_svg,
     program_text as program_text,
+    regions_svg as regions_svg,
+    regions_text as regions_text,
     summary_svg as summary_svg,
     summary_text as summary_text,
     tensor_html as tensor_html,

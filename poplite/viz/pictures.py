@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from numbers import Integral
 from types import EllipsisType
 
-from poplite.errors import ArgumentKind, annotated, instance_of, items_of
+from poplite.errors import ArgumentKind, InvalidOption, annotated, instance_of, items_of
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Program
@@ -29,6 +29,8 @@ from poplite.viz.draw.terminal import Style
 from poplite.viz.graph_counts import TileLoad, judged_load, tile_load
 from poplite.viz.program import MOST_LINES, program_forms, program_tree
 from poplite.viz.summary import summary_forms, summary_of
+from poplite.viz.tensors.frame_picture import regions_forms
+from poplite.viz.tensors.frames import RegionFrames, frames_of_tensors
 from poplite.viz.tensors.ownership import ownership_of, tensor_forms, tensor_page
 from poplite.viz.tensors.views import Index
 from poplite.viz.tile_map import map_of_load, tiles_forms, tiles_page
@@ -53,6 +55,7 @@ _checked = annotated(
     {
         "Graph": instance_of(Graph, "a graph"),
         "Tensor": instance_of(Tensor, "a tensor"),
+        "Sequence[Tensor]": items_of(Tensor, "a list of tensors"),
         "View": ArgumentKind(_is_view, "what tensor[...] takes, or the same as text"),
         "Program": instance_of(Program, "a program, such as pl.Sequence(...)"),
         "Sequence[str]": items_of(str, 'a list of names, such as ["x"]'),
@@ -230,6 +233,74 @@ def tensor_html(tensor: Tensor, view: View | None = None) -> str:
     '<!doctype html>'
     """
     return tensor_page(ownership_of(tensor, view))
+
+
+@_checked
+def regions_text(
+    tensors: Tensor | Sequence[Tensor],
+    *,
+    width: int = 80,
+    color: bool = False,
+    ascii_only: bool = False,
+    full: bool = False,
+) -> str:
+    """Draw of which intervals of their variables tensors consist, as text.
+
+    Args:
+        tensors: a tensor, also a view, or several of one graph; their variables are drawn first.
+        width: columns to fit.
+        color: whether to write escape codes for a terminal.
+        ascii_only: whether to keep to ASCII.
+        full: whether to list all intervals, however many.
+
+    Returns:
+        Lines, each ended by a newline.
+
+    Raises:
+        InvalidOption: when there are no tensors, or they are of several graphs.
+        SizeOverflowError: when a tensor has too many intervals.
+
+    >>> from poplite.graph import Graph
+    >>> x = Graph().add_variable("float32", (4, 6), "x", mapping=0)
+    >>> print(regions_text(x.T[1:3]).splitlines()[0])
+    regions of 'x'[:, 1:3].T
+    """
+    return regions_forms(_frames(tensors)).text(Style(color, ascii_only, width, full))
+
+
+@_checked
+def regions_svg(tensors: Tensor | Sequence[Tensor]) -> SvgText:
+    """Draw of which intervals of their variables tensors consist, as SVG.
+
+    Args:
+        tensors: a tensor, also a view, or several of one graph; their variables are drawn first.
+
+    Returns:
+        The picture.
+
+    Raises:
+        InvalidOption: when there are no tensors, or they are of several graphs.
+        SizeOverflowError: when a tensor has too many intervals.
+
+    >>> from poplite.graph import Graph
+    >>> x = Graph().add_variable("float32", (4, 6), "x", mapping=0)
+    >>> regions_svg([x[1:3], x.T])[:4]
+    '<svg'
+    """
+    return regions_forms(_frames(tensors)).svg()
+
+
+def _frames(tensors: Tensor | Sequence[Tensor]) -> RegionFrames:
+    each = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    others = [tensor for tensor in each if tensor.graph is not each[0].graph]
+    if not each or others:
+        raise InvalidOption(
+            "regions are drawn of tensors of one graph",
+            at=None,
+            found="they are of several graphs" if others else "the list is empty",
+            fix="give one tensor, or several of one graph",
+        )
+    return frames_of_tensors(each)
 
 
 @_checked

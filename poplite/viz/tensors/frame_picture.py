@@ -82,7 +82,7 @@ def captions(shown: RegionFrames, number: int, *, times: str = "\u00d7") -> list
     """Return the lines of a frame, by its position; `times` stands between counts."""
     frame = shown.frames[number]
     counted = intervals_text(frame, times)
-    if number:
+    if number and shown.follows:
         before = shown.frames[number - 1]
         counted += f" (were {before.num_intervals:,}{_of_each(before)})"
     lines = [f"{frame.operation}: {frame.type_and_shape}, {counted}"]

@@ -25,6 +25,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.errors import SizeOverflowError
 from poplite.frozen import frozen
+from poplite.graph.tensor.tensor_text import made_from
 from poplite.graph.tile_mapping import NO_TILE, ranges
 from poplite.graph.variable_mapping import split
 from poplite.types import type_text
@@ -172,19 +173,21 @@ class Frame:
 
 @frozen(eq=False)
 class RegionFrames:
-    """A tensor, and what operations make of it one after the other.
+    """Tensors, mostly one and what operations make of it one after the other.
 
     Attributes:
         title: what is shown.
         strip: the variables below all of them.
-        frames: one for the tensor, and one for each operation.
+        frames: one for each tensor.
         field: what connecting the last one to a vertex costs; None where no field is shown.
+        follows: whether each tensor is made of the one before.
     """
 
     title: str
     strip: Strip
     frames: tuple[Frame, ...]
     field: FieldCopies | None = None
+    follows: bool = True
 
 
 def frames_of(tensor: Tensor, operations: Sequence[TensorOperation]) -> RegionFrames:
@@ -200,6 +203,27 @@ def frames_of(tensor: Tensor, operations: Sequence[TensorOperation]) -> RegionFr
     frames = [frame_of(name, each, strip, base) for name, each in zip(names, tensors, strict=True)]
     title = f"regions of '{names[0]}' {frames[0].type_and_shape}"
     return RegionFrames(title, strip, tuple(frames))
+
+
+def frames_of_tensors(tensors: Sequence[Tensor]) -> RegionFrames:
+    """Find the intervals of tensors, whatever made them, after those of their whole variables.
+
+    Raises SizeOverflowError for too many intervals.
+
+    >>> from poplite.graph import Graph
+    >>> x = Graph().add_variable("float32", (4, 6), "x", mapping=0)
+    >>> [(each.operation, each.num_intervals) for each in frames_of_tensors([x.T[1:3]]).frames]
+    [('x', 1), ("'x'[:, 1:3].T", 8)]
+    """
+    graph, variables = tensors[0].graph, variables_of(tensors)
+    whole = {variable: graph.tensor(variable.name) for variable in variables}
+    views = [each for each in tensors if not any(each == base for base in whole.values())]
+    drawn = [(name_text(v.name), base) for v, base in whole.items()]
+    drawn += [(name_text(made_from(each)), each) for each in views]
+    strip, base = strip_of([each for _, each in drawn])
+    frames = tuple(frame_of(name, each, strip, base) for name, each in drawn)
+    shown = ", ".join(name_text(made_from(each)) for each in tensors)
+    return RegionFrames(f"regions of {shown}", strip, frames, follows=False)
 
 
 def variables_of(tensors: Sequence[Tensor]) -> list[Variable]:

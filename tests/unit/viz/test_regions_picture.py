@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from poplite.errors import PopliteError, SizeOverflowError, TensorIndexError, UnknownName
+from poplite.viz import regions_svg, regions_text
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.paint_svg import paint_svg
@@ -204,6 +205,32 @@ def test_tiles_in_small_pieces_are_shown_in_order_by_the_ramp() -> None:
     assert steps[1] == sorted(steps[1], reverse=True)
     assert set(steps[0]) == set(steps[1]) == set(range(12))
     assert "tiles 0 to 999" in [text.text for text in ET.fromstring(picture).iter(f"{SVG}text")]
+
+
+def test_any_tensor_is_drawn_after_its_variables() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    x = graph.add_variable(pl.FLOAT, (4, 6), "x", mapping="linear")
+    y = graph.add_variable(pl.FLOAT, (2, 6), "y", mapping=3)
+    joined = pl.concat([x[::2], y], 0)
+    found = frames.frames_of_tensors([joined, x.T])
+    made = ["x", "y", "concat(['x'[::2], 'y'])", "'x'.T"]
+    assert [frame.operation for frame in found.frames] == made
+    assert [frame.num_intervals for frame in found.frames] == [1, 1, 3, 24]
+    text = regions_text([joined, x.T], width=60)
+    assert "[12, 24)  y[0, 12)      3" in text
+    assert "(were" not in text
+    assert max(map(len, text.splitlines())) <= 60
+    assert regions_svg(joined).count('class="frame"') == 3
+    assert len(frames.frames_of_tensors([x]).frames) == 1  # it is its variable
+
+
+def test_tensors_of_one_graph_are_drawn_together() -> None:
+    with pytest.raises(PopliteError, match="tensors of one graph"):
+        regions_text([plate(), plate()])
+    with pytest.raises(PopliteError, match="tensors of one graph"):
+        regions_svg([])
+    with pytest.raises(PopliteError, match="pass .*a list of tensors"):
+        regions_svg(["x"])  # type: ignore[list-item]
 
 
 class Sum(pl.Vertex):
