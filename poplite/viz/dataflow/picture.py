@@ -34,7 +34,8 @@ from poplite.viz.draw.terminal import Style
 from poplite.viz.draw.units import name_text, size_text
 from poplite.viz.marks import Legend, Picture, Sketch, heading
 from poplite.viz.paint_svg import paint_svg
-from poplite.viz.painters import Forms, forms_of
+from poplite.viz.paint_text import paint_text
+from poplite.viz.painters import Forms
 
 if TYPE_CHECKING:
     from poplite.report import Report
@@ -68,8 +69,21 @@ WORDS = {
 
 
 def dataflow_forms(flow: Dataflow) -> Forms:
-    """Return the forms of a dataflow graph, with its SVG by the built-in layout."""
-    return forms_of(dataflow_picture(flow), partial(dataflow_json, flow))
+    """Return the forms of a dataflow graph, with its SVG by the built-in layout.
+
+    The layout is made for SVG alone: it takes seconds for thousands of nodes.
+    """
+    return Forms(
+        lambda style: paint_text(
+            _picture(flow, Sketch(0, 0, _no_shapes, partial(_lines, flow))), style
+        ),
+        lambda: paint_svg(dataflow_picture(flow)),
+        partial(dataflow_json, flow),
+    )
+
+
+def _no_shapes(canvas: Canvas, x: float, y: float) -> None:
+    """Draw nothing."""
 
 
 def dataflow_picture(flow: Dataflow) -> Picture:
@@ -88,16 +102,15 @@ def dataflow_picture(flow: Dataflow) -> Picture:
     def shapes(canvas: Canvas, x: float, y: float) -> None:
         _draw(canvas, flow, _Places(widths, layout, x, y + ABOVE))
 
+    return _picture(flow, Sketch(layout.width, high, shapes, partial(_lines, flow)))
+
+
+def _picture(flow: Dataflow, sketch: Sketch) -> Picture:
     present = {node.kind for node in flow.nodes}
     roles = tuple(_role(kind) for kind in WORDS if kind in present)
-    return Picture(
-        flow.title,
-        (
-            *heading(flow.title, *([flow.notice] if flow.notice else [])),
-            Sketch(layout.width, high, shapes, partial(_lines, flow)),
-            Legend(roles, in_text=False),
-        ),
-    )
+    notes = [flow.notice] if flow.notice else []
+    marks = (*heading(flow.title, *notes), sketch, Legend(roles, in_text=False))
+    return Picture(flow.title, marks)
 
 
 def _role(kind: str) -> Role:
