@@ -73,10 +73,9 @@ def dataflow_forms(flow: Dataflow) -> Forms:
 
     The layout is made for SVG alone: it takes seconds for thousands of nodes.
     """
+    listed = _picture(flow, Sketch(0, 0, _no_shapes, partial(_lines, flow)))
     return Forms(
-        lambda style: paint_text(
-            _picture(flow, Sketch(0, 0, _no_shapes, partial(_lines, flow))), style
-        ),
+        partial(paint_text, listed),
         lambda: paint_svg(dataflow_picture(flow)),
         partial(dataflow_json, flow),
     )
@@ -109,8 +108,8 @@ def _picture(flow: Dataflow, sketch: Sketch) -> Picture:
     present = {node.kind for node in flow.nodes}
     roles = tuple(_role(kind) for kind in WORDS if kind in present)
     notes = [flow.notice] if flow.notice else []
-    marks = (*heading(flow.title, *notes), sketch, Legend(roles, in_text=False))
-    return Picture(flow.title, marks)
+    legend = Legend(roles, in_text=False)
+    return Picture(flow.title, (*heading(flow.title, *notes), sketch, legend))
 
 
 def _role(kind: str) -> Role:
