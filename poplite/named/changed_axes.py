@@ -1,6 +1,6 @@
-"""Checked changes of a tensor's axes.
+"""Checked changes to a tensor's axes.
 
-`of` is the tensor with these axes, for messages.
+In all functions, `of` is the tensor that has the axes; it is used only in messages.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from poplite.source import SourceLocation
 from poplite.text import amount, clipped, integer_or_none, of_type
 
 Part = slice | int
-"""The indices to take of an axis: a slice keeps the axis, a single index drops it."""
+"""The indices to select from an axis: a slice keeps the axis, a single index drops it."""
 
 _TAKEN = "use {0}[{1}, 0] or {0}[{1}, 1:3]; join several of them with ng.concat"
 
@@ -37,17 +37,17 @@ ALL = slice(None)
 
 
 class Named(Protocol):
-    """An object that messages name."""
+    """An object that is named in messages."""
 
     name: str
 
     @property
     def text(self) -> str:
-        """Its text in messages: its axes, and where it was made."""
+        """Its description in messages: its axes, and where it was created."""
 
 
 def spelled(of: Named, otherwise: str = "x") -> str:
-    """Return a tensor's name for remedies, or `otherwise` if a user gave none."""
+    """Return a tensor's name for suggested fixes, or `otherwise` if the user did not name it."""
     is_automatic = re.fullmatch(r"(constant|placeholder|persistent|variable)\d+", of.name)
     return of.name if of.name.isidentifier() and not is_automatic else otherwise
 
@@ -58,7 +58,7 @@ def one_name(axes: Axes) -> str:
 
 
 def broader(axes: Axes, like: AxesLike, of: Named) -> Axes:
-    """Return axes that a user listed: all those of a tensor, in any order, and others."""
+    """Return the axes listed for `broadcast`, which must include all those of the tensor."""
     listed = axes_of(like)
     for axis in axes:
         if axis not in listed:
@@ -68,7 +68,7 @@ def broader(axes: Axes, like: AxesLike, of: Named) -> Axes:
 
 
 def ordered_axes(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
-    """Return a tensor's axes in the order that a user listed; `...` means the unlisted ones."""
+    """Return a tensor's axes in the order listed; `...` means the axes that are not listed."""
     if like.__class__ is Axes and like.root_set == axes.root_set:
         own = dict(zip(axes.roots, axes.items, strict=True))
         return paired_axes([own[root] for root in like.roots], like)
@@ -84,7 +84,7 @@ def ordered_axes(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
 
 
 def relabelled(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
-    """Return axes that a user listed to replace a tensor's, one for one, with equal lengths."""
+    """Return the listed axes, which replace those of a tensor one for one, with equal lengths."""
     listed = axes_of(like)
     if len(listed) != len(axes):
         raise AxisError(
@@ -109,9 +109,10 @@ def relabelled(axes: Axes, like: AxesLike, of: Named, what: str) -> Axes:
 def joined_axes(
     axes: Axes, like: AxesLike, name: str | None, of: Named, line: SourceLocation
 ) -> tuple[Axes, int]:
-    """Return a tensor's axes with some adjacent ones as one axis, and its position.
+    """Return a tensor's axes with the listed axes flattened, and the position of the new axis.
 
-    None means all of them; no axes make an axis of length 1 at the end.
+    The listed axes must be adjacent. If `like` is None, all axes are flattened; an empty list adds
+    an axis of length 1 at the end.
     """
     listed = axes if like is None else chosen(like, axes, "flatten")
     one = FlattenedAxis(listed, line)
@@ -142,7 +143,7 @@ def only_axis(axes: Axes, what: str) -> Axis:
 
 
 def unsliced(axes: Axes, of: Named) -> Axes:
-    """Return a tensor's axes with complete slices of flattened axes replaced by these axes."""
+    """Return a tensor's axes with complete slices of flattened axes replaced by those axes."""
     found = [each.origin if _is_all_of_flattened(each) else each for each in axes]
     if all(one is other for one, other in zip(found, axes, strict=True)):
         return axes
@@ -157,7 +158,7 @@ def _is_all_of_flattened(axis: Axis) -> bool:
 
 
 def parted_axes(axes: Axes, axis: Axis | None, of: Named) -> Axes:
-    """Return a tensor's axes with a flattened axis, or all of them, replaced by their parts."""
+    """Return a tensor's axes with one flattened axis replaced by its parts, or all of them."""
     listed = chosen(axis, axes, "unflatten") if axis is not None else axes
     flat = some([each for each in listed if isinstance(each, FlattenedAxis)])
     if not flat.items:
@@ -171,7 +172,7 @@ def parted_axes(axes: Axes, axis: Axis | None, of: Named) -> Axes:
 
 
 def _before_slices(axes: Axes, of: Named) -> str:
-    """Return the remedy for unflattening axes that are not flattened."""
+    """Return the suggested fix for unflattening axes that are not flattened."""
     origins = {each: each.origin for each in axes if each.origin.root is each.root}
     sliced = [(each, one) for each, one in origins.items() if isinstance(one, FlattenedAxis)]
     if not sliced:
@@ -182,7 +183,7 @@ def _before_slices(axes: Axes, of: Named) -> str:
 
 
 def without(axes: Axes, parts: dict[AxisRoot, Part]) -> Axes:
-    """Return a tensor's axes after taking some of their indices; a single index drops an axis."""
+    """Return a tensor's axes after indexing: a slice shortens an axis, a single index drops it."""
     items = list(axes.items)
     dropped = []
     for root, part in parts.items():
@@ -197,13 +198,13 @@ def without(axes: Axes, parts: dict[AxisRoot, Part]) -> Axes:
 
 
 def axis_part(axis: Axis, part: Any, of: Named) -> Part:
-    """Return the part of an axis that a user takes, with a negative index made positive."""
+    """Return the indices that a user selects from an axis, with a negative index made positive."""
     if isinstance(part, slice):
         start, stop, step = part.start, part.stop, part.step
         if type(start) in PLAIN and type(stop) in PLAIN and type(step) in PLAIN and step != 0:
             is_all = stop is None and start in (None, 0) and step in (None, 1)
             return ALL if is_all else part
-        axis.slice(part)  # raises for anything but a slice of whole numbers
+        axis.slice(part)  # raises if a bound or the step is not an integer
         numbers = [integer_or_none(each) for each in (part.start, part.stop, part.step)]
         return slice(*numbers)
     if isinstance(part, EllipsisType):

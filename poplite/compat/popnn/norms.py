@@ -42,10 +42,13 @@ _STRIDED = "groupNormStridedChannelGrouping"
 
 @frozen
 class Norm:
-    """The functions of a normalisation; all take the graph first, and names and options last.
+    """The functions of one normalisation.
+
+    Every function takes the graph first, and the name and the options last. In docstrings, `{name}`
+    is the name of the function in popnn.
 
     Attributes:
-        name: the prefix of the names of its functions.
+        name: the prefix of the names of the functions.
         of: the set of elements that share statistics: a channel of the whole batch, a sample, or a
             channel or a group of channels of a sample.
     """
@@ -110,12 +113,13 @@ class Norm:
 
         Args:
             graph: the graph of the tensors.
-            acts: [batch, channels, ...].
+            acts: the activations, [batch, channels, ...].
             *arguments: `gamma, beta, mean, inv_std_dev, prog, debug_context="", options=None`; or
-                `multiplicand, addend, prog, ...`, both with one number for each channel.
+                `multiplicand, addend, prog, debug_context="", options=None`, where `multiplicand`
+                and `addend` have one number for each channel.
 
         Returns:
-            The normalised and the whitened tensor; in the second form, the normalised one.
+            The normalised and the whitened tensor; in the second form, only the normalised tensor.
         """
         what = f"{self.name}alise"
         tensors, prog, rest = _cut(what, arguments, (2, 4))
@@ -139,10 +143,10 @@ class Norm:
 
         Args:
             graph: the graph of the tensors.
-            acts: the normalised input, or the whitened one.
+            acts: the input of the normalisation, or its whitened form.
             grads_in: the gradient with respect to the result.
-            *arguments: `mean, inv_std_dev, prog, ...` for the normalised input; `prog, partials
-                type, debug_context, options` for a whitened one.
+            *arguments: `mean, inv_std_dev, prog, ...` for the input; `prog, partials_type,
+                debug_context, options` for its whitened form.
         """
         what = f"{self.name}ParamGradients"
         tensors, prog, rest = _cut(what, arguments, (0, 2))
@@ -161,18 +165,17 @@ class Norm:
         return by_gamma.reshape(channels), by_beta.reshape(channels)
 
     def gradients(self, graph: Graph, acts: Tensor, grads_in: Tensor, *arguments: Any) -> Tensor:
-        """Record the gradient of the activations, `{name}`.
+        """Record the gradient with respect to the activations, `{name}`.
 
-        It passes through the statistics: `istd * (g - mean(g) - w * mean(g * w))`, where g is the
-        gradient times gamma and w the whitened activations.
+        It includes the gradient through the statistics: `istd * (g - mean(g) - w * mean(g * w))`,
+        where g is the incoming gradient times gamma and w the whitened activations.
 
         Args:
             graph: the graph of the tensors.
-            acts: the normalised input, or the whitened one.
+            acts: the input of the normalisation, or its whitened form.
             grads_in: the gradient with respect to the result.
-            *arguments: `mean, inv_std_dev, gamma, prog, ...` for the normalised input;
-                `inv_std_dev, gamma, prog, partials type, debug_context, options` for a
-                whitened one.
+            *arguments: `mean, inv_std_dev, gamma, prog, ...` for the input; `inv_std_dev, gamma,
+                prog, partials_type, debug_context, options` for its whitened form.
         """
         what = f"{self.name}Gradients"
         tensors, prog, rest = _cut(what, arguments, (2, 3))
@@ -198,7 +201,7 @@ class Norm:
         debug_context: str = "",
         options: Options = None,
     ) -> None:
-        """Record that `scale` times their deltas is added to gamma and beta, `{name}`."""
+        """Record the addition of `scale` times their deltas to gamma and beta, `{name}`."""
         what = f"{self.name}ParamUpdate"
         check_norm_options(what, options)
         by: Any = (
@@ -221,7 +224,10 @@ class Norm:
         groups: int,
         rest: Sequence[Any],
     ) -> tuple[Tensor, Tensor]:
-        """Record mean and `1 / sqrt((variance + eps) * n / (n - 1))`; n / (n - 1) if unbiased."""
+        """Record the mean and `1 / sqrt((variance + eps) * factor)`.
+
+        The factor is n / (n - 1) for unbiased statistics of n elements, and otherwise 1.
+        """
         what = f"{self.name}Statistics"
         eps = number_of(f"popnn.{what}", "eps", eps)
         name, options = _named(rest[2:], what)  # after stableAlgo and partialsType
@@ -257,14 +263,18 @@ class Norm:
         if statistic.shape != (needed,) or (groups is not None and channels % groups):
             raise TensorCreationError(
                 f"popnn.{what}: statistics '{statistic.name}' have shape {statistic.shape}, "
-                f"but acts '{acts.name}' have shape {acts.shape}",
+                f"but acts '{acts.name}' has shape {acts.shape}",
                 fix=f"pass the results of {self.name}Statistics for these acts",
             )
         return _Parted(acts, groups)
 
 
 class _Parted:
-    """Activations with groups of channels as a separate dimension; None for a batch."""
+    """Activations and the dimensions over which their statistics are computed.
+
+    With a number of groups, `x` has the groups of channels as a separate dimension. Without it,
+    statistics are of channels in the whole batch, and `x` has the shape of the activations.
+    """
 
     def __init__(self, acts: Tensor, groups: int | None) -> None:
         batch, channels, *field = acts.shape
@@ -277,17 +287,20 @@ class _Parted:
             self.dims = [*range(2, self.x.rank)]
 
     def statistic(self, each: Tensor) -> Expr:
-        """Return a number for each group, broadcast to the activations, in FLOAT."""
+        """Return a statistic of each group in FLOAT, in a shape that broadcasts to `x`."""
         shape = [1 if d in self.dims else size for d, size in enumerate(self.x.shape)]
         return ops.cast(each.reshape(shape), FLOAT)
 
     def channel(self, each: Tensor) -> Expr:
-        """Return a number for each channel, broadcast to the activations, in FLOAT."""
+        """Return a parameter of each channel in FLOAT, in a shape that broadcasts to `x`."""
         shape = [size if d in self.channel_dims else 1 for d, size in enumerate(self.x.shape)]
         return ops.cast(each.reshape(shape), FLOAT)
 
     def gradient(self, what: str, each: Tensor) -> Expr:
-        """Return a gradient with respect to the result, in FLOAT; refuse any other tensor."""
+        """Return the gradient with respect to the result in FLOAT, in the shape of `x`.
+
+        Reject a tensor whose shape or type differs from that of the activations.
+        """
         if each.shape != self.acts.shape or each.element_type is not self.acts.element_type:
             raise TensorCreationError(
                 f"popnn.{what}: gradsIn '{each.name}' is {type_and_shape(each)}, but acts "
@@ -302,7 +315,7 @@ class _Parted:
 
 
 def check_norm_options(what: str, options: Options) -> None:
-    """Refuse options that popnn does not know, and groups of channels that are not adjacent."""
+    """Reject options unknown to popnn, and the option for groups of channels at a stride."""
     check_known(f"popnn.{what}", options, (_STRIDED,))
     for value in (options or {}).values():
         if str(value).lower() != "false":
@@ -316,7 +329,7 @@ def check_norm_options(what: str, options: Options) -> None:
 def _cut(
     what: str, arguments: tuple[Any, ...], counts: tuple[int, int]
 ) -> tuple[tuple[Tensor, ...], Steps, tuple[Any, ...]]:
-    """Return the tensors before a program, the program, and what follows it."""
+    """Return the tensors before the program, the program, and the arguments after it."""
     number = next((n for n, each in enumerate(arguments) if isinstance(each, Steps)), -1)
     if number not in counts:
         raise ElementTypeError(
@@ -335,6 +348,6 @@ def _named(rest: Sequence[Any], what: str) -> tuple[str, Options]:
 
 
 def _stored(made: Expr, like: Tensor, name: str, prog: Steps) -> Tensor:
-    """Record a result, which has the shape and the type of the activations."""
+    """Record a result in the shape and the type of `like`, the activations."""
     stored = ops.map(ops.cast(made, like.element_type), name=name, program=prog)
     return stored.reshape(like.shape)

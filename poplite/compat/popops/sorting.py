@@ -1,4 +1,4 @@
-"""Sorting functions of popops: `sort`, `topK`, with or without keys.
+"""Sorting functions of popops: `sort` and `topK`, with or without keys.
 
 Source: PopLibs, `popops/Sort.hpp`, `popops/TopK.hpp`, `popops/SortOrder.hpp`.
 """
@@ -31,10 +31,10 @@ class TopKParams(NamedTuple):
     """Parameters of `topK`, `popops::TopKParams`.
 
     Attributes:
-        k: number of elements.
-        largest: whether to find the largest elements rather than the least.
+        k: the number of elements.
+        largest: whether to find the largest elements rather than the smallest.
         sortOrder: the order of the result.
-        stableSort: no effect; among equal elements the first ones are always taken.
+        stableSort: has no effect; among equal elements, the first ones are always taken.
     """
 
     k: int
@@ -47,7 +47,7 @@ class TopKParams(NamedTuple):
 def topK(
     graph: Graph, prog: Steps, t: Tensor, params: TopKParams, debug_context: str = ""
 ) -> Tensor:
-    """Record the largest or least elements of the last dimension, `popops::topK`."""
+    """Record the largest or smallest elements of the last dimension, `popops::topK`."""
     return topKWithPermutation(graph, prog, t, params, debug_context)[0]
 
 
@@ -55,7 +55,7 @@ def topK(
 def topKWithPermutation(
     graph: Graph, prog: Steps, t: Tensor, params: TopKParams, debug_context: str = ""
 ) -> tuple[Tensor, Tensor]:
-    """Record these elements and their positions, `popops::topKWithPermutation`."""
+    """Record the elements of `topK` and their positions, `popops::topKWithPermutation`."""
     if not isinstance(params, TopKParams):
         raise invalid_value("popops.topK", "params", params, _TOP)
     order = checked_member(params.sortOrder, SortOrder, "popops.topK: sortOrder")
@@ -77,7 +77,7 @@ def topKKeyValue(
     params: TopKParams,
     debug_context: str = "",
 ) -> tuple[Tensor, Tensor]:
-    """Record the largest or least keys and their values, `popops::topKKeyValue`."""
+    """Record the largest or smallest keys and their values, `popops::topKKeyValue`."""
     name = debug_context or "topK"
     found, where = topKWithPermutation(graph, prog, keys, params, name)
     return found, ops.take_along_axis(values, where, name=f"{name}/values", program=prog)
@@ -85,7 +85,7 @@ def topKKeyValue(
 
 @checked("popops")
 def sort(graph: Graph, t: Tensor, dim: int, prog: Steps, debug_context: str = "") -> Tensor:
-    """Record a sort along a dimension, `popops::sort`; it is stable here."""
+    """Record a sort along a dimension, `popops::sort`; in poplite the sort is stable."""
     return ops.sort(t, dim, name=debug_context or "sort", program=prog)
 
 
@@ -99,7 +99,7 @@ def sortInPlace(graph: Graph, t: Tensor, dim: int, prog: Steps, debug_context: s
 def sortKeyValue(
     graph: Graph, k: Tensor, v: Tensor, dim: int, prog: Steps, debug_context: str = ""
 ) -> Tensor:
-    """Record values in the order of their keys, `popops::sortKeyValue`."""
+    """Record the values sorted by their keys, `popops::sortKeyValue`."""
     return ops.sort_key_value(k, v, dim, name=debug_context or "sortKeyValue", program=prog).values
 
 

@@ -1,11 +1,12 @@
 """The compute sets for one reduction.
 
-Each leaves fewer elements to combine: first `pieces` of the tensor, then of partial results.
+Each compute set leaves fewer elements to combine: at first elements of the tensor, then partial
+results.
 
-    tiles       combines what each tile holds of an output
-    workers     combines the results of the workers of a tile, if they share an output
-    groups      combines the results of groups of tiles, in the number of steps that is cheapest
-    final       combines the rest
+    tiles       combines the elements of each output that are on the same tile
+    workers     combines the results of the workers of a tile, if they divided an output
+    groups      combines the results of groups of tiles, in the cheapest number of steps
+    final       combines the remaining partial results
 """
 
 from __future__ import annotations
@@ -79,9 +80,9 @@ class ReduceOperation(NamedTuple):
     Attributes:
         rows: the vertex for elements that are adjacent.
         columns: the vertex for elements at a stride.
-        columns_of_tile: the same, for all workers of a tile.
-        identity: the result for no elements; for integers, an infinity is the limit of the type.
-        widens: whether HALF is combined in FLOAT.
+        columns_of_tile: the vertex for elements at a stride that runs on all workers of a tile.
+        identity: the result for no elements; an infinity means the limit of an integer type.
+        widens: whether HALF elements are combined in FLOAT.
     """
 
     rows: type[Vertex]
@@ -108,11 +109,11 @@ class Builder:
     Args:
         graph: the graph of the compute sets.
         way: the operation.
-        order: the tensor, in the order in which it is reduced.
-        output: the tensor for the result, if it exists already.
+        order: the tensor and the order in which its elements are reduced.
+        output: the tensor for the result, if it already exists.
         result_type: the element type of a new result.
         recorder: receives the steps.
-        fused: an expression to reduce, mapped like the tensor; None for the tensor itself.
+        fused: an expression to reduce, mapped like the tensor; None to reduce the tensor itself.
     """
 
     def __init__(
@@ -148,7 +149,7 @@ class Builder:
             partials = self._partials(each)
             self._add(each.name, each.work, partials)
             if partials is not None:
-                # The rest of the operand comes first.
+                # The elements of the operand that are not combined yet come first.
                 self._source = concat(self._source, partials) if each.has_kept else partials
         if self._output is None:
             graph.set_tile_mapping(self._result, plan.mapping(graph.target))
@@ -159,16 +160,18 @@ class Builder:
         """Return two ways: the expression computed where it is reduced, and stored first.
 
         Args:
-            fused: the expression, whose elements have a price.
-            stored: the order of a tensor that holds it.
-            here: the exchange of the operands to these tiles, if the map is on others.
-            mapping: the mapping of that tensor by a map.
-            there: the exchange of the operands to the tiles of the map, if these are others.
+            fused: the expression, for whose elements there is a price.
+            stored: the order of a tensor that stores the expression.
+            here: the exchange of the operands to the tiles of this reduction, if a map that stores
+                the expression would be on other tiles.
+            mapping: the mapping of the tensor that a map stores.
+            there: the exchange of the operands to the tiles of that map, if they are on other
+                tiles.
         """
         adds = self.way is OPERATIONS["add"]
         problem = self._stored(stored, mapping)
         digits: tuple[Digit, ...] = ((problem.mapping.num_elements, 1),)
-        if not stored.is_row_major:  # as if it had the layout of the operand
+        if not stored.is_row_major:  # priced as if it had the layout of the operand
             digits = tuple(stored.tensor.view.flat_digits())
         entire = (ReadOperand(digits, self._element.size_bytes),)
         target, is_sent, begun = self.graph.target, there.cycles > 0, here.received
@@ -228,14 +231,15 @@ class Builder:
         return Problem(mapping, self._wanted(order), order.reduced, order.inner, types, breaks)
 
     def _wanted(self, order: Order) -> TileMapping | None:
-        """Return the mapping that the result has already, in an order."""
+        """Return the mapping of an existing result, in the given order."""
         return None if self._output is None else self.graph.tile_mapping(order.result(self._output))
 
     def _breaks(self, tensors: Sequence[Tensor], mapping: TileMapping, inner: int) -> Int64 | None:
-        """Return where contiguous ranges of a tile's memory end, in tensors and in a mapping.
+        """Return the ends of ranges that are contiguous in a tile's memory, in every given tensor.
 
-        None if rows are adjacent anyway; and if they are far apart, or tensors are on other tiles:
-        then each vertex would get a copy that includes the elements between its rows.
+        Return None if rows are adjacent anyway. Also return None if rows are far apart or tensors
+        are on other tiles, since each vertex would then get a copy that includes the elements
+        between its rows.
         """
         if inner == 1 or any(each.num_regions() > each.num_elements // inner for each in tensors):
             return None
@@ -245,7 +249,7 @@ class Builder:
         return distinct(np.concatenate([mapping.end, *ends]))
 
     def _partials(self, made: Stage) -> Tensor | None:
-        """Return a variable for partial results; None if there are none."""
+        """Return a variable for the partial results of a stage; None if it has none."""
         if not len(made.length):
             return None
         mapping = TileMapping(self.graph.target.tiles, made.tile, made.length)
@@ -275,9 +279,10 @@ class Builder:
                     self._add_vertices(compute_set, vertex, out, work, chosen)
 
     def _targets(self, work: StageWork, partials: Tensor | None) -> list[tuple[Tensor, Mask, int]]:
-        """Return the tensors to write, the vertices that do, and the offset of partial results.
+        """Return each tensor to write, a mask of the vertices that write it, and an offset.
 
-        There is only one tensor if the types are equal.
+        The offset is that of partial results in the tensor. If results and partial results have the
+        same type, they are concatenated to a single tensor.
         """
         result, final = self._result, work.is_final
         if partials is None or final.all():
@@ -296,7 +301,7 @@ class Builder:
         work: StageWork,
         chosen: Int64,
     ) -> None:
-        """Add those vertices of a stage that have the same class and write to the same tensor."""
+        """Add the chosen vertices of a stage, which have one class and write to one tensor."""
         source, copy = repeated(np.diff(work.ptr)[chosen])
         reads = work.ptr[chosen][source] + copy
         first = np.searchsorted(source, np.arange(len(chosen) + 1))
@@ -329,9 +334,9 @@ class Builder:
 #
 #     sum((x - y) ** 2)     a worker reads its elements of x and y, and writes one partial sum
 #
-# Nothing of the size of the expression is stored, unless that takes fewer cycles. The elements are
-# mapped like one of its tensors, so they are combined in the order of that tensor; but as computed
-# elements take longer, workers share shorter rows of them.
+# The values of the expression are not stored unless storing them takes fewer cycles. The elements
+# are mapped like one of the expression's tensors, so they are combined in the order of that tensor.
+# Computed elements take longer, so shorter rows are already divided among workers.
 
 
 class Fused:
@@ -341,16 +346,16 @@ class Fused:
         body: the lines of the expression.
         element_type: the type of its elements.
         how: the reduction.
-        main: a tensor of its shape, whose mapping it takes.
+        main: a tensor of the expression's shape, whose mapping it takes.
         order: the order in which its elements are combined.
-        operands: the tensors of `body`, stretched to the shape of the expression, or with a single
+        operands: the tensors of `body`, broadcast to the shape of the expression, or with a single
             element.
-        shares: for each operand, its share on the tiles of `main`.
+        shares: for each operand, the fraction that is on the tiles of `main`.
 
     Attributes:
         element_type: the type of its elements.
         body: the lines of the expression.
-        tensors: the operands with many elements, by field, flattened in that order.
+        tensors: the operands with many elements by field name, flattened in `order`.
         read: the operands that are at least partly on the tiles that read them.
         computed: the computation for each element; None if an operation has no price.
     """
@@ -376,23 +381,23 @@ class Fused:
         self.computed = computed_of(self._recipe(element_type, is_columns=False))
 
     def vertex(self, out: ElementClass, *, is_columns: bool) -> type[Vertex]:
-        """Return the class that combines rows, or columns, and writes elements of a type."""
+        """Return the vertex class that combines rows or columns, for outputs of the given type."""
         return class_of(self._recipe(out, is_columns=is_columns))
 
     @property
     def is_sent(self) -> bool:
-        """Whether an operand with many elements is at least partly on other tiles than `main`."""
+        """Whether an operand with many elements is at least partly on tiles other than `main`'s."""
         return any(self._shares[int(name[1:])].share < 1 for name in self.tensors)
 
     @property
     def slots(self) -> float:
-        """Slots for computing and combining an element; 0 if there is no price."""
+        """Number of slots for computing and combining an element; 0 if there is no price."""
         return 0 if self.computed is None else self.computed.with_join
 
     def map_cycles(self, mapping: TileMapping, target: Target, *, is_sent: bool) -> float:
-        """Return the cycles of a map that stores the expression with a mapping.
+        """Return the cycles of a map that stores the expression with the given mapping.
 
-        `is_sent` says that operands of its shape are on other tiles.
+        `is_sent` means that operands of the expression's shape are on other tiles.
         """
         elsewhere = [is_sent and each.shape == self._shape for each in self.body.tensors]
         shares = [
@@ -401,7 +406,7 @@ class Fused:
         return map_cycles(self.body, self._shape, self.element_type, mapping, target, shares)
 
     def least_map_cycles(self, mapping: TileMapping, target: Target) -> float:
-        """Return a lower bound on the cycles of such a map, from its fullest tile."""
+        """Return a lower bound on the cycles of that map, computed from its fullest tile."""
         return least_map_cycles(self.body, self._shape, self.element_type, mapping, target)
 
     def _recipe(self, out: ElementClass, *, is_columns: bool) -> ReductionRecipe:
@@ -409,7 +414,7 @@ class Fused:
         return ReductionRecipe(self.body.body, scalars, self._how, out, is_columns)
 
     def numbers(self, count: int) -> dict[str, Any]:
-        """Return the fields for single elements and numbers, for `count` vertices."""
+        """Return the fields of `count` vertices for operands with one element and for numbers."""
         made: dict[str, Any] = {
             name: tensor.reshape((1,)).broadcast(count, 0) for name, tensor in self._scalars.items()
         }
@@ -417,7 +422,7 @@ class Fused:
 
 
 def _read(own: HeldShare, tensor: Tensor, arranged: Tensor) -> ReadOperand:
-    """Return the elements that vertices read of a tensor, which is arranged for them."""
+    """Return the elements that vertices read from a tensor in the order of the reduction."""
     digits = arranged.view.flat_digits()
     is_repeated = any(stride == 0 for _, stride in digits)  # it then has fewer elements
     is_in_order = not is_repeated and digits == tensor.view.flat_digits()
@@ -425,7 +430,7 @@ def _read(own: HeldShare, tensor: Tensor, arranged: Tensor) -> ReadOperand:
 
 
 _IN_ONE = Remembered[bool](most=64)
-"""The decisions whether to fuse a reduction, by everything that their prices depend on."""
+"""Cached decisions whether to fuse a reduction, by everything that the prices depend on."""
 
 
 class FusedReduction:
@@ -434,22 +439,23 @@ class FusedReduction:
     Args:
         recorder: receives the steps.
         fused: the expression.
-        main: a tensor of its shape, whose mapping it takes.
+        main: a tensor of the expression's shape, whose mapping it takes.
         order: the order in which its elements are combined.
         dims: the dimensions that are reduced.
         how: the reduction.
         output: the tensor for the result; None for a new tensor of `result_type`.
         result_type: the element type of a new result.
-        sent: the exchange of the operands to the tiles of `main`, if a tensor that would hold the
-            expression is on others.
-        stored: the mapping of such a tensor, and the exchange of the operands to it.
+        sent: the exchange of the operands to the tiles of `main`, if a tensor that stored the
+            expression would be on other tiles.
+        stored: the mapping of a tensor that stores the expression, and the exchange of the operands
+            to its tiles.
         key: the key for the mappings of the operands, from `Mappings.key`.
 
     Attributes:
-        main: a tensor of its shape, whose mapping it takes.
+        main: a tensor of the expression's shape, whose mapping it takes.
         body: the lines of the expression.
-        is_spread: whether its price includes the exchange of its operands of that shape.
-        key: a key of everything that its price depends on; None if it cannot be cached.
+        is_spread: whether the price includes the exchange of operands to the tiles of `main`.
+        key: a key of everything that the price depends on; None if it cannot be cached.
     """
 
     def __init__(
@@ -479,7 +485,7 @@ class FusedReduction:
 
     @cached_property
     def _ways(self) -> tuple[ReductionWay, ReductionWay]:
-        """The two ways: with the expression fused, and stored."""
+        """The two ways: the expression fused, and the expression stored first."""
         return self._builder.ways(self._fused, self._stored_order, self._sent, *self._stored)
 
     @cached_property
@@ -538,19 +544,20 @@ class FusedReduction:
 # Reductions of tensors: sums, products, extremes, and logical operations along dimensions.
 #
 # Elements stay on their tiles as long as possible. First, each tile combines its elements of every
-# output; then the results of the tiles are combined on one of them, in the cheapest number of
-# steps if an output has elements on many tiles (`levels`)::
+# output. Then the results of the tiles are combined on one of them; if an output has elements on
+# many tiles, this takes several steps, in the cheapest number (`plan`)::
 #
 #     tile 0   0 0 0 0 1 1    ->   p0 p1
 #     tile 1   1 1 1 1 1 1    ->      p1     ->   p0, and p1 + p1 + p1
 #     tile 2   1 1 1 1 1 1    ->      p1
 #
 # The order of combination depends only on the shape, the mapping and the target, so float sums and
-# products have the same bits in every run; with another mapping, their last bits may differ
-# (`poplite.vertices.reduce` documents the order within a vertex). Nothing else depends on it.
+# products are bit-identical in every run; with a different mapping, their last bits may differ
+# (`poplite.vertices.reduce` documents the order within a vertex). Other results do not depend on
+# the order.
 #
-# Semantics: poplibs, `popops::reduce`. The layout of the elements is found from the strides of the
-# view, as poplibs does with its grouping of regions; `pieces`, `ranges` and `stage` make the plan.
+# Semantics: poplibs, `popops::reduce`. The layout of the elements is derived from the strides of
+# the view (poplibs groups regions instead); `plan` and `stage` make the plan.
 
 
 def reduce_into(
@@ -562,7 +569,7 @@ def reduce_into(
     name: str,
     element: ElementClass | None = None,
 ) -> Tensor:
-    """Reduce dimensions of a tensor, already checked, and return the result.
+    """Reduce dimensions of a tensor and return the result; the arguments are already checked.
 
     A new result has the type of the tensor if no `element` is given.
     """
@@ -586,7 +593,7 @@ def reduce_into(
 
 
 def _fill(recorder: Recorder, way: ReduceOperation, result: Tensor, has_tiles: bool) -> None:
-    """Record the step that fills a result to which no element contributes."""
+    """Record the step that fills the result of a reduction over no elements."""
     if not result.num_elements:
         return
     graph = recorder.graph
@@ -598,7 +605,7 @@ def _fill(recorder: Recorder, way: ReduceOperation, result: Tensor, has_tiles: b
 
 
 def _in_range(value: float, element: type[ElementType[Any]]) -> float:
-    """Return a number, with an infinity replaced by the limit of an integer type."""
+    """Return a number; for an integer type, an infinity is replaced by the type's limit."""
     if math.isfinite(value) or element.is_floating_point:
         return value
     limits: Any = np.iinfo(element.dtype)

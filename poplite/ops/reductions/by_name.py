@@ -52,8 +52,8 @@ def reduce(
 ) -> Expr:
     """Return the elements along dimensions, combined by an operation.
 
-    HALF is computed in FLOAT, including squares, the scale and the update, and rounded once.
-    Integers wrap.
+    For HALF, everything is computed in FLOAT, including squares, the scale and the update, and
+    rounded once. Integers wrap.
 
     Args:
         x: a tensor or an expression. "logical_and" and "logical_or" take BOOL, "log_add" floats,
@@ -61,20 +61,20 @@ def reduce(
         dims: a dimension, a list of them, or None for all; negative ones count from the last.
         op: "add", "square_add" (the sum of squares), "mul", "min", "max", "logical_and",
             "logical_or", or "log_add": `ops.log_sum_exp`. Without elements, "add" and "square_add"
-            give 0, "mul" 1, "min" the greatest number of the type or infinity, "max" the least,
-            "logical_and" true and "logical_or" false; "log_add" is refused.
-        keepdims: whether the dimensions stay, with size 1.
+            give 0, "mul" 1, "min" infinity or the largest integer of the type, "max" -infinity or
+            the smallest integer, "logical_and" true and "logical_or" false; "log_add" raises.
+        keepdims: whether the dimensions are kept, with size 1.
         scale: for "add" and "square_add", a factor for the result: a number, or a tensor
-            or expression with one element; for "log_add", a term added to it.
-        update: for the same operations, a term added to the scaled result, of its shape or one
-            that is broadcast to it; for "log_add", `log(exp(result) + exp(update))`.
+            or expression with one element; for "log_add", a term added to the result.
+        update: for "add" and "square_add", a term added to the scaled result, of the same shape or
+            one that broadcasts to it; for "log_add", `log(exp(result) + exp(update))` is returned.
 
     Raises:
         TensorCreationError: for an unknown operation, a scale or an update of the wrong shape, or
             "log_add" without elements.
         TensorIndexError: for a dimension that does not exist or is listed twice.
-        ElementTypeError: for elements to which the operation does not apply, or a scale or an
-            update of another type, or for an operation that takes none.
+        ElementTypeError: for elements to which the operation does not apply, for a scale or an
+            update of the wrong type, or for an operation that takes no scale or update.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
@@ -110,10 +110,10 @@ def reduce(
 def log_sum_exp(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
     """Return the logarithm of the sum of exponentials of floats along dimensions.
 
-    The greatest element is subtracted first, so that nothing overflows: for FLOAT, the result is
-    within a few units in the last place of itself or of the greatest element, whichever is
-    larger. If all elements are -inf it is -inf; with an inf it is inf, with a NaN it is NaN. For
-    HALF it is computed in FLOAT and rounded once. PopLibs: `LOG_ADD`.
+    The largest element is subtracted first to avoid overflow. For FLOAT, the error is a few units
+    in the last place of the result or of the largest element, whichever is larger. If all elements
+    are -inf, the result is -inf; with an inf it is inf, with a NaN it is NaN. For HALF, it is
+    computed in FLOAT and rounded once. PopLibs: `LOG_ADD`.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
@@ -165,7 +165,7 @@ def _check_unscaled(op: str, scale: object, update: object) -> None:
 
 
 def _one(scale: Operand | float, result: Expr, called: str) -> Expr:
-    """Return a scale as an operand that does not stretch the result."""
+    """Return a scale as an operand that does not change the shape of the result."""
     made = _of_type(as_expr(scale, called), result)
     if isinstance(made, Weak):
         return made
@@ -194,7 +194,7 @@ def _fitting(update: Operand | float, result: Expr, called: str) -> Expr:
 
 
 def _of_type(value: Expr, result: Expr) -> Expr:
-    """Return floats in the type in which a result is computed; other values unchanged."""
+    """Return floats in the type in which a result is computed, and other values unchanged."""
     if isinstance(value, Weak):
         return value
     if value.is_open:
@@ -224,8 +224,8 @@ def _finite_or_0(x: Expr) -> Expr:
 #
 #     low, high = ops.reduce_many([("min", x, 0), ("max", x, 0)])
 #
-#     compute set 1      what each tile holds of x, for the minimum and for the maximum
-#     compute set 2      the results of the workers of a tile, for both; and so on
+#     compute set 1      combines the elements of x on each tile, for the minimum and the maximum
+#     compute set 2      combines the results of the workers of a tile, for both; and so on
 #
 # Source: PopLibs, `popops::reduceMany`.
 
@@ -244,19 +244,19 @@ def reduce_many(
 ) -> list[Tensor]:
     """Record independent reductions stage by stage, in shared compute sets.
 
-    A stage of all of them takes one synchronisation, instead of one for each.
+    Each stage takes one synchronisation for all reductions, instead of one per reduction.
 
     Args:
         reductions: `(operation, x, dims)`, as `ops.reduce` takes them, or expressions with a
             reduction in them.
         outputs: a tensor for each result; by default, new variables.
         mapping: the mapping of each new variable, as in `graph.add_variable`; by default, results
-            stay where reductions put them.
+            are mapped where the reductions compute them.
         name: the name of the steps, and the prefix of the names of results.
-        program: where the steps go; by default, the open block of `graph.steps()`.
+        program: where to add the steps; by default, the open block of `graph.steps()`.
 
     Returns:
-        A tensor for each reduction: its output, or the new variable.
+        A tensor for each reduction: the given output, or the new variable.
 
     Raises:
         TensorCreationError: for the wrong number of outputs, a mapping together with outputs, and

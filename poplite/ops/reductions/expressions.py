@@ -1,14 +1,14 @@
 """Reductions as expressions.
 
-    ops.sum((x - y) ** 2)                         one number; nothing of the size of x is stored
+    ops.sum((x - y) ** 2)                         one number; the squares are not stored
     x - ops.mean(x, 1, keepdims=True)             each row minus its mean
 
 `dims` is a dimension, a list of them, or by default all; negative ones count from the last. A
 reduced dimension disappears, or stays with size 1 with `keepdims`. Sums and products of HALF are
 computed in FLOAT and rounded once; those of integers wrap. The order in which floats are added
-depends only on the mapping and the target, so that a result has the same bits in every run.
+depends only on the mapping and the target, so results are bit-identical in every run.
 
-All raise TensorIndexError for a dimension that does not exist or is listed twice, and
+All functions raise TensorIndexError for a dimension that does not exist or is listed twice, and
 ElementTypeError for elements that cannot be reduced in this way.
 
 Source: NumPy's functions of these names; PopLibs, `popops/Reduce.hpp`.
@@ -71,7 +71,7 @@ def prod(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
 def mean(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
     """Return the mean of floats along dimensions: the sum, divided by the number of elements.
 
-    For HALF it is computed in FLOAT and rounded once, so the sum may exceed the range of HALF.
+    For HALF, it is computed in FLOAT and rounded once, so the sum may exceed the range of HALF.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 8), "x")
@@ -86,15 +86,15 @@ def mean(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:
 def variance(x: Operand, dims: Dims = None, *, ddof: float = 0, keepdims: bool = False) -> Expr:
     """Return the variance of floats along dimensions: the mean of squared distances to the mean.
 
-    The mean is computed first, and the elements are read again, so that no digits cancel. For
-    HALF it is computed in FLOAT and rounded once.
+    The mean is computed first and the elements are read again, which avoids cancellation. For
+    HALF, the variance is computed in FLOAT and rounded once.
 
     Args:
         x: a tensor or an expression.
         dims: as in all reductions.
-        ddof: a number subtracted from the number of elements in the divisor: 1 for samples. If
-            nothing remains, the result is infinity or NaN, as in NumPy.
-        keepdims: whether the dimensions stay, with size 1.
+        ddof: a number subtracted from the number of elements in the divisor: 1 for samples. If the
+            difference is not positive, the result is infinity or NaN, as in NumPy.
+        keepdims: whether the dimensions are kept, with size 1.
 
     Raises:
         ElementTypeError: for elements that are not floats, or a `ddof` that is not a number.
@@ -118,21 +118,21 @@ def variance(x: Operand, dims: Dims = None, *, ddof: float = 0, keepdims: bool =
 
 
 def norm(x: Operand, dims: Dims = None, *, ord: float = 2, keepdims: bool = False) -> Expr:  # noqa: A002
-    """Return the norm of floats along dimensions, taken together as one vector.
+    """Return the norm of floats along dimensions, whose elements are treated as one vector.
 
-    For HALF it is computed in FLOAT and rounded once. Squares that overflow FLOAT make the norm
+    For HALF, it is computed in FLOAT and rounded once. Squares that overflow FLOAT make the norm
     infinite, as in NumPy.
 
     Args:
         x: a tensor or an expression.
         dims: as in all reductions.
         ord: 1, the sum of absolute values; 2, the root of the sum of squares; or `math.inf`, the
-            greatest absolute value.
-        keepdims: whether the dimensions stay, with size 1.
+            largest absolute value.
+        keepdims: whether the dimensions are kept, with size 1.
 
     Raises:
         ElementTypeError: for elements that are not floats.
-        TensorCreationError: for any other `ord`, or the greatest value of no elements.
+        TensorCreationError: for any other `ord`, or for `math.inf` without elements.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 8), "x")
@@ -155,7 +155,7 @@ def norm(x: Operand, dims: Dims = None, *, ord: float = 2, keepdims: bool = Fals
 
 
 def argmin(x: Operand, dim: int | None = None, *, keepdims: bool = False) -> Expr:
-    """Return the position of the least element, as UNSIGNED_INT: see `argmax`.
+    """Return the position of the smallest element, as UNSIGNED_INT: see `argmax`.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
@@ -166,17 +166,17 @@ def argmin(x: Operand, dim: int | None = None, *, keepdims: bool = False) -> Exp
 
 
 def argmax(x: Operand, dim: int | None = None, *, keepdims: bool = False) -> Expr:
-    """Return the position of the greatest element, as UNSIGNED_INT.
+    """Return the position of the largest element, as UNSIGNED_INT.
 
-    It is the first of several maxima, and the first NaN if there is any. It takes one pass over
-    rows of a FLOAT or HALF tensor, two over columns, integers and expressions; nothing of their
-    size is stored.
+    It is the position of the first of several maxima, or of the first NaN if there is any. Rows of
+    a FLOAT or HALF tensor are read once; columns, integers and expressions are read twice, without
+    storing an intermediate result of their size.
 
     Args:
         x: a tensor or an expression of numbers.
         dim: the dimension along which positions are counted, from 0; by default, all elements in
             row-major order.
-        keepdims: whether the dimensions stay, with size 1.
+        keepdims: whether the dimensions are kept, with size 1.
 
     Raises:
         TensorIndexError: for a `dim` that is not a dimension of x.
@@ -197,7 +197,7 @@ def argmax(x: Operand, dim: int | None = None, *, keepdims: bool = False) -> Exp
 
 
 def min(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # noqa: A001
-    """Return the least element along dimensions; NaN counts as the least.
+    """Return the smallest element along dimensions, or NaN if there is any.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
@@ -208,7 +208,7 @@ def min(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # no
 
 
 def max(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # noqa: A001
-    """Return the greatest element along dimensions; NaN counts as the greatest.
+    """Return the largest element along dimensions, or NaN if there is any.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
@@ -219,7 +219,7 @@ def max(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # no
 
 
 def all(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # noqa: A001
-    """Return whether all elements of BOOL are true along dimensions.
+    """Return whether all BOOL elements are true along dimensions.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
@@ -230,7 +230,7 @@ def all(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # no
 
 
 def any(x: Operand, dims: Dims = None, *, keepdims: bool = False) -> Expr:  # noqa: A001
-    """Return whether any element of BOOL is true along dimensions.
+    """Return whether any BOOL element is true along dimensions.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 6), "x")
@@ -245,14 +245,14 @@ def _mean(wide: Expr, dims: Dims, keepdims: bool, called: str) -> Expr:
 
 
 def _sum_and_count(wide: Expr, dims: Dims, keepdims: bool, called: str) -> tuple[Expr, int]:
-    """Return the sum along dimensions, and the number of elements in it."""
+    """Return the sum along dimensions, and the number of elements of each sum."""
     total = reduction("add", wide, dims, keepdims, called)
     assert isinstance(total, Reduction)
     return total, math.prod(wide.shape[d] for d in total.dims)
 
 
 def _first_position(how: str, x: Operand, dim: int | None, keepdims: bool, called: str) -> Expr:
-    """Return the position of the first element that is the extreme one, or NaN."""
+    """Return the position of the first element that is an extreme or NaN."""
     operand = known_operand(x, called)
     if dim is not None and integer_or_none(dim) is None:
         raise TensorIndexError(
@@ -292,7 +292,7 @@ def _first_position(how: str, x: Operand, dim: int | None, keepdims: bool, calle
 
 
 def _is_one_pass(operand: Expr, dims: Sequence[int]) -> bool:
-    """Return whether the special vertices can find positions of an operand."""
+    """Return whether the vertices that find positions in one pass can read an operand."""
     if not isinstance(operand, Leaf) or operand.element_type not in (FLOAT, HALF):
         return False
     tensor = operand.tensor
@@ -304,7 +304,7 @@ def _is_one_pass(operand: Expr, dims: Sequence[int]) -> bool:
 def _positions(
     shape: Sequence[int], read: Sequence[int], steps: Mapping[int, int], counted: ElementClass
 ) -> Expr:
-    """Return the positions, in a shape, of the elements that are read, from their steps."""
+    """Return the positions of the read elements in a shape, given their steps by dimension."""
     terms: list[Expr] = []
     for d, step in steps.items():
         if read[d] > 1:

@@ -1,15 +1,15 @@
-"""Positions of the greatest or least element of contiguous rows, in one pass.
+"""Positions of the largest or smallest element of contiguous rows, in one pass.
 
 The stages:
 
     tiles      each worker finds the extreme of its parts of rows, and its position
-    workers    combines the results of the workers of a tile in one row
-    groups     combines the results of groups of tiles, in the number of steps that is cheapest
-    final      combines the rest
+    workers    combines the results of the workers of a tile for one row
+    groups     combines the results of groups of tiles, in the cheapest number of steps
+    final      combines the remaining results
 
-A tensor on few tiles is first sent to all of them, if that is faster than scanning it there.
+A tensor on few tiles is first sent to all tiles if that is faster than scanning it in place.
 
-Source: PopLibs, `popnn::argMax`, whose vertices return an element with its position too.
+Source: PopLibs, `popnn::argMax`, whose vertices also return an element with its position.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from poplite.vertices.reduce import (
 )
 
 LEAST_PART = 32
-"""Minimum number of elements in a part of a row: combining it takes as long as scanning a dozen."""
+"""Minimum number of elements per part of a row: combining costs as much as scanning a dozen."""
 
 OF_ROWS: dict[str, type[Vertex]] = {"argmax": FirstGreatestRows, "argmin": FirstLeastRows}
 OF_FOUND: dict[str, type[Vertex]] = {"argmax": FirstGreatest, "argmin": FirstLeast}
 
 
 def has_rows_in_order(order: Order) -> bool:
-    """Return whether the rows of a tensor are contiguous, in the order of positions."""
+    """Return whether the rows of a tensor are contiguous, with positions in ascending order."""
     return order.is_row_major and order.inner == 1
 
 
@@ -53,9 +53,9 @@ class RowParts(NamedTuple):
 
     Attributes:
         tile: the tile of each part.
-        row: its row.
-        begin: its first element.
-        end: one past its last.
+        row: the row of each part.
+        begin: the first element of each part.
+        end: one past the last element of each part.
     """
 
     tile: Int64
@@ -65,12 +65,12 @@ class RowParts(NamedTuple):
 
 
 class FoundExtremes(NamedTuple):
-    """Extremes of parts of rows that are to be combined, row by row; all int64[n].
+    """Extremes of parts of rows that remain to be combined, sorted by row; all int64[n].
 
     Attributes:
         tile: the tile of each extreme.
-        row: its row.
-        at: its index among all results so far.
+        row: the row of each extreme.
+        at: the index of each extreme among all results so far.
     """
 
     tile: Int64
@@ -110,7 +110,7 @@ class FirstExtremes:
         """Create the compute sets, and map the positions."""
         parts = _parts(self._graph, self._x, self._length)
         homes = self._homes(parts)
-        found = self._look(parts)
+        found = self._scan(parts)
         if _have_several(found, found.tile) and len(distinct(found.tile)) > 1:
             found = self._join("workers", found, found.tile, homes)
         if not len(found.row):
@@ -122,7 +122,7 @@ class FirstExtremes:
         self._join("final", found, np.zeros_like(found.row), homes)
 
     def _homes(self, parts: RowParts) -> Int64:
-        """Return the tiles of results, and map results without a tile."""
+        """Return the tile for the result of each row; map the results there if they are unmapped."""
         rows, tiles = self._positions.num_elements, self._graph.target.tiles
         homes = np.zeros(rows, np.int64)
         if self._wanted is not None:
@@ -140,12 +140,12 @@ class FirstExtremes:
         spread = RemainingPartials(self._x.element_type, rows, total, tiles)
         return cheapest_levels(self._graph.target, spread)
 
-    def _look(self, parts: RowParts) -> FoundExtremes:
+    def _scan(self, parts: RowParts) -> FoundExtremes:
         """Add the vertices that scan parts of rows, and return the results to be combined."""
         is_whole = parts.end - parts.begin == self._length
         some = ~is_whole
         at = parts.row.copy()
-        at[some] = self._room(parts.tile[some])
+        at[some] = self._new_results(parts.tile[some])
         first = _first_of_vertices(parts, is_whole, self._graph.target.workers)
         last = np.append(first[1:], len(at)) - 1
         self._graph.add_vertices(
@@ -160,7 +160,7 @@ class FirstExtremes:
         return FoundExtremes(parts.tile[some], parts.row[some], at[some])
 
     def _join(self, name: str, found: FoundExtremes, group: Int64, homes: Int64) -> FoundExtremes:
-        """Add the vertices that combine the results of a group in a row, and return the rest."""
+        """Add the vertices that combine results of a group and a row; return what remains."""
         order = np.lexsort((group, found.row))
         found, group = FoundExtremes(*(column[order] for column in found)), group[order]
         is_new = np.append(True, (np.diff(found.row) != 0) | (np.diff(group) != 0))
@@ -172,8 +172,8 @@ class FirstExtremes:
         is_joined = is_last | (np.diff(ends) > 1)
         at, more = found.at[first], is_joined & ~is_last
         at[is_last] = row[is_last]
-        values, positions = self._values, self._positions  # `_room` makes longer ones
-        at[more] = self._room(tile[more])
+        values, positions = self._values, self._positions  # `_new_results` replaces them by longer ones
+        at[more] = self._new_results(tile[more])
         chosen = np.flatnonzero(is_joined)
         source, copy = repeated(np.diff(ends)[chosen])
         own = found.at[ends[chosen][source] + copy]
@@ -190,8 +190,8 @@ class FirstExtremes:
         left = ~is_last
         return FoundExtremes(tile[left], row[left], at[left])
 
-    def _room(self, tile: Int64) -> Int64:
-        """Add elements for the results of some tiles, and return their numbers."""
+    def _new_results(self, tile: Int64) -> Int64:
+        """Add one element for a result on each of the given tiles, and return their indices."""
         number, graph = self._positions.num_elements, self._graph
         mapping = _one_each(graph.target.tiles, tile)
         made = [
@@ -204,20 +204,20 @@ class FirstExtremes:
 
 
 def _one_each(tiles: int, tile: Int64) -> TileMapping:
-    """Return the mapping of elements on the given tiles."""
+    """Return the mapping of a tensor with one element on each of the given tiles."""
     return TileMapping(tiles, tile, np.ones_like(tile))
 
 
 def _have_several(found: FoundExtremes, tile: Int64) -> bool:
-    """Return whether a tile has found several extremes of a row."""
+    """Return whether a tile has several extremes of one row."""
     pairs = np.unique(np.stack([found.row, tile]), axis=1)
     return int(pairs.shape[1]) < len(found.row)
 
 
-def _looked_at(graph: Graph, x: Tensor) -> TileMapping:
-    """Return the tiles that scan elements: those that have them, or all if that is cheaper.
+def _scan_mapping(graph: Graph, x: Tensor) -> TileMapping:
+    """Return the mapping by which elements are scanned: that of x, or a linear one if cheaper.
 
-    Combining the results of all tiles is assumed to take two steps more than for x's own tiles.
+    Combining the results of all tiles is assumed to take two more steps than with x's own tiles.
     """
     mappings, target = Mappings(graph), graph.target
     own = mappings.of(x)
@@ -229,8 +229,8 @@ def _looked_at(graph: Graph, x: Tensor) -> TileMapping:
 
 
 def _parts(graph: Graph, x: Tensor, length: int) -> RowParts:
-    """Return the parts of rows for workers: as many as keep the workers of each tile busy."""
-    begin, end, tile = _looked_at(graph, x).in_order()
+    """Return the parts of rows for workers: enough to keep the workers of each tile busy."""
+    begin, end, tile = _scan_mapping(graph, x).in_order()
     source, row, begin, end = overlay(begin, end, np.arange(0, x.num_elements + 1, length))
     tile, size = tile[source], end - begin
     total = np.bincount(tile, size).astype(np.int64)[tile]
@@ -241,7 +241,7 @@ def _parts(graph: Graph, x: Tensor, length: int) -> RowParts:
 
 
 def _first_of_vertices(parts: RowParts, is_whole: Mask, workers: int) -> Int64:
-    """Return the first part of each vertex: the whole rows of a tile, or a part of one."""
+    """Return the first part of each vertex, which has whole rows of a tile or one part of a row."""
     is_new = np.ones(len(parts.row), np.bool_)
     is_new[1:] = ~(is_whole[1:] & is_whole[:-1]) | (np.diff(parts.tile) != 0)
     run = np.cumsum(is_new) - 1

@@ -1,7 +1,7 @@
-"""The order in which the elements of a tensor are reduced: close to that of memory.
+"""The order in which the elements of a tensor are reduced: close to memory order.
 
-Dimensions are split where their strides change and sorted by stride, the longest first, except
-that reduced dimensions stay together. Kept dimensions are before and after them::
+Dimensions are split where their strides change and sorted by stride, the largest first, except
+that reduced dimensions are adjacent. Dimensions that are kept come before and after them::
 
     x of shape (2, 3, 4), steps 12, 4, 1        outer   reduced   inner
     reduced along 1                             2       3         4
@@ -25,13 +25,13 @@ class Order(NamedTuple):
     """The order in which the elements of a tensor are reduced.
 
     Attributes:
-        tensor: flattened, `[outer, reduced, inner]`.
+        tensor: the tensor, flattened from `[outer, reduced, inner]`.
         reduced: the number of elements in each output.
         inner: the number of outputs whose elements are adjacent.
         extents: the sizes into which dimensions are split.
-        gone: which of these are reduced.
-        backwards: which of these have a negative stride.
-        permutation: their order.
+        gone: the split dimensions that are reduced.
+        backwards: the split dimensions that have a negative stride.
+        permutation: the order of the split dimensions.
     """
 
     tensor: Tensor
@@ -52,7 +52,7 @@ class Order(NamedTuple):
 
     @property
     def is_row_major(self) -> bool:
-        """Whether it is the order of the tensor's own elements."""
+        """Whether it is the row-major order of the tensor's elements."""
         return self.permutation == sorted(self.permutation) and not self.backwards
 
     def _arranged(self, tensor: Tensor, order: list[int]) -> Tensor:
@@ -65,12 +65,13 @@ class Order(NamedTuple):
 
 
 def ordered(tensor: Tensor, dims: Collection[int], steps: Sequence[Dim] | None = None) -> Order:
-    """Bring a tensor close to the order of its memory.
+    """Arrange the elements of a tensor in an order close to memory order.
 
     Args:
         tensor: the operand, with at least one element.
         dims: the dimensions to reduce.
-        steps: the strides of its dimensions, to use those of another tensor of the same shape.
+        steps: the strides by which to order, such as those of another tensor of the same shape; by
+            default, those of the tensor.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
@@ -87,7 +88,7 @@ def ordered(tensor: Tensor, dims: Collection[int], steps: Sequence[Dim] | None =
         for d, (size, each) in enumerate(by_dim)
         for extent, step in digits_of(size, each)
     ]
-    far = max((abs(step) for _, step, _ in digits), default=0) + 1  # broadcasts go outside
+    far = max((abs(step) for _, step, _ in digits), default=0) + 1  # broadcast dimensions go first
     order = sorted(range(len(digits)), key=lambda k: -(abs(digits[k][1]) or far))
     reduced = [k for k in order if digits[k][2]]
     inner = order[order.index(reduced[-1]) + 1 :] if reduced else order

@@ -1,6 +1,6 @@
-"""The stages of one reduction: a plan of arrays, shared by equal reductions.
+"""The stages of one reduction: a plan made of arrays, shared by equal reductions.
 
-A plan depends on the mapping of the elements and of the outputs, on the order of the reduction
+A plan depends on the mappings of the elements and of the outputs, on the order of the reduction
 and on element types, but not on the names and values of tensors.
 """
 
@@ -50,36 +50,36 @@ from poplite.vertices.reduction_cycles import Slots, columns_slots, rows_slots
 # The number of levels in which partial results are combined across tiles: the cheapest by a model.
 #
 #     one level       a tile reads the partial results of an output from all tiles that have one
-#     two levels      the tiles are divided into groups: a tile combines what its group has of an
-#                     output, and another tile combines the results of the groups
+#     two levels      the tiles are divided into groups: one tile combines the partial results of
+#                     an output in its group, and another tile combines the results of the groups
 #     three levels    groups of groups
 #
 #     cycles of a level = start of an exchange + bytes that a tile receives, at its rate
 #                       + the vertices of a tile
 #
-# In this model all tiles do the same: each output has equally many partial results, on equally
-# many tiles, which are adjacent or equally far apart.
+# The model assumes that all tiles do the same: each output has the same number of partial results,
+# on the same number of tiles, which are adjacent or equally far apart.
 
 
 MOST_OF_TWO, MOST_OF_THREE = 60, 6
-"""Numbers of groups to try for two levels, and for each but the last of three."""
+"""How many numbers of groups to try with two levels, and for each level but the last of three."""
 
 
 Levels = tuple[int, ...]
-"""The numbers of groups of tiles in each level but the last, falling."""
+"""The numbers of groups of tiles in each level but the last, in descending order."""
 
 
 class RemainingPartials(NamedTuple):
-    """The partial results that are left.
+    """The partial results that remain to be combined.
 
     Attributes:
         element: the element type.
         rows: the maximum number of partial results of an output.
-        elements: the number for all outputs together.
+        elements: the number of partial results of all outputs together.
         tiles: the number of tiles that hold them.
-        final_tiles: the number of tiles for the outputs; 0 for any tiles.
-        span: the tiles from the first to the last that has some of an output, as many as rows if
-            these are adjacent; 0 for as many.
+        final_tiles: the number of tiles on which outputs are required; 0 for any tiles.
+        span: the number of tiles from the first to the last that holds partial results of one
+            output; equal to `rows` if these tiles are adjacent, and 0 means the same.
     """
 
     element: ElementClass
@@ -103,7 +103,7 @@ def cheapest_levels(target: Target, spread: RemainingPartials) -> Levels:
 
 
 def levels_to_try(spread: RemainingPartials) -> list[Levels]:
-    """Return the levels to try: one, two, and three."""
+    """Return the candidates with one, two, and three levels."""
     most = min(spread.rows, spread.tiles) // 2
     few = MOST_OF_THREE
     two = [(size,) for size in _sizes(most, MOST_OF_TWO)]
@@ -112,7 +112,7 @@ def levels_to_try(spread: RemainingPartials) -> list[Levels]:
 
 
 def cycles_of(target: Target, spread: RemainingPartials, way: Levels) -> int:
-    """Return the modelled cycles of combining partial results in some levels."""
+    """Return the modelled cycles of combining partial results in the given levels."""
     rows, places, span = spread.rows, spread.tiles, max(spread.span, spread.rows)
     width, cycles = -(-spread.elements // spread.tiles), 0
     grain = _grain(target, spread.element)
@@ -133,19 +133,19 @@ def cycles_of(target: Target, spread: RemainingPartials, way: Levels) -> int:
 
 @lru_cache(maxsize=1 << 6)
 def _grain(target: Target, element: ElementClass) -> int:
-    """Return how many outputs one load brings."""
+    """Return the number of outputs per load."""
     return max(1, int(target.cost("load_bytes_per_cycle")) // element.size_bytes)
 
 
 def _tiles(rows: int, width: int, grain: int) -> int:
-    """Return how many tiles share the outputs of a group, as `stage` distributes them."""
+    """Return among how many tiles `stage` distributes the outputs of a group."""
     return min(max(rows * width // LEAST_WORK, 1), rows, -(-width // grain))
 
 
 def _level(target: Target, element: ElementClass, rows: int, width: int) -> int:
     """Return the cycles of a tile that receives and combines rows of partial results."""
     columns, grain = width, _grain(target, element)
-    if rows * width > LEAST_WORK:  # workers share them
+    if rows * width > LEAST_WORK:  # workers divide the columns
         columns = min(width, -(-width // (target.workers * grain)) * grain)
     received = received_cycles(target, rows * width * element.size_bytes)
     slots = (
@@ -157,7 +157,7 @@ def _level(target: Target, element: ElementClass, rows: int, width: int) -> int:
 
 
 def _sizes(most: int, count: int) -> Iterator[int]:
-    """Yield some numbers from 2 up to `most`, each about the same factor above the one before.
+    """Yield up to `count` numbers from 2 to `most`, in about a geometric progression.
 
     >>> list(_sizes(50, 5)), list(_sizes(1, 5))
     ([2, 4, 10, 22, 50], [])
@@ -177,7 +177,7 @@ MOST_KEPT = 64
 """Maximum number of plans in the cache."""
 
 MOST_INTERVALS = 1 << 14
-"""Maximum number of intervals of a mapping in a cached plan: more would fill the memory."""
+"""Maximum number of intervals of the mappings of a cached plan, which limits memory."""
 
 
 @frozen
@@ -189,7 +189,7 @@ class Types:
         partial: the type of partial results.
         result: the type of the result.
         is_expression: whether the first vertices compute what they reduce.
-        slots: slots for computing and combining an element; 0 if there is no price.
+        slots: number of slots for computing and combining an element; 0 if there is no price.
     """
 
     source: ElementClass
@@ -209,8 +209,8 @@ class Problem:
         reduced: the number of elements in each output.
         inner: the number of outputs whose elements are adjacent.
         types: the element types.
-        breaks: int64[n], rising, the ends of ranges that are contiguous in the memory of a tile, in
-            every tensor that is read; None if vertices get their rows one by one.
+        breaks: int64[n] in ascending order, the ends of ranges that are contiguous in the memory of
+            a tile in every tensor that is read; None if vertices get their rows one by one.
     """
 
     mapping: TileMapping
@@ -227,9 +227,9 @@ class Stage(NamedTuple):
     Attributes:
         name: the name of the compute set.
         work: its vertices.
-        tile: int64[n], the tiles of its partial results, in their order.
-        length: int64[n], how many partial results are on each.
-        has_kept: whether a later stage still reads what this one reads.
+        tile: int64[n], the tile of each interval of its partial results, in their order.
+        length: int64[n], the number of partial results in each interval.
+        has_kept: whether a later stage also reads the operand of this stage.
     """
 
     name: str
@@ -244,7 +244,8 @@ class Plan(NamedTuple):
 
     Attributes:
         stages: the stages in order.
-        homes: int64[3, n], the mapping of outputs: tile, first, last.
+        homes: int64[3, n], the mapping of outputs: the tile, the first output, and one past the
+            last.
         prices: cached cycles of the plan, by key.
     """
 
@@ -263,7 +264,7 @@ _PLANS = Remembered[Plan](MOST_KEPT)
 
 
 def plan_for(target: Target, problem: Problem) -> Plan:
-    """Return the plan of a reduction, from the cache if an equal one is there."""
+    """Return the plan of a reduction, from the cache if it has the plan of an equal reduction."""
     mapping, wanted, breaks = problem.mapping, problem.wanted, problem.breaks
     count = sum(len(each.begin) for each in (mapping, wanted) if each is not None)
     if count + (0 if breaks is None else len(breaks)) > MOST_INTERVALS:
@@ -316,7 +317,7 @@ class _Planner:
                 effort=self._effort(),
                 grain=grain,
                 least_grain=least_grain,
-                straight=self._are_contiguous,
+                are_contiguous=self._are_contiguous,
                 may_keep=self._may_keep(),
                 may_share=self._may_share(),
                 wanted=wanted,
@@ -345,11 +346,11 @@ class _Planner:
         return self._is_first and self.problem.types.is_expression
 
     def _may_keep(self) -> bool:
-        """Return whether single rows need no vertex, as they already are partial results."""
+        """Return whether single rows need no vertex because they already are partial results."""
         return self._source() is self.problem.types.partial and not self._computes()
 
     def _grains(self, element: ElementClass) -> tuple[int, int]:
-        """Return the outputs in one load, and those in a load of every row."""
+        """Return the number of outputs per load, and the smaller grain for dividing them."""
         size, inner = element.size_bytes, self.problem.inner
         loaded = max(1, self._loaded // size)
         if not self._is_first or inner == 1:
@@ -361,7 +362,7 @@ class _Planner:
         return Effort(self.problem.types.slots if self._is_first else 0, self.target)
 
     def _reached(self, made: OutputPieces, size: int, has_kept: bool) -> OutputPieces:
-        """Return partial results as pieces of the next operand: after the rest of the operand."""
+        """Return partial results as pieces of the next operand, after elements that are kept."""
         if not len(made.tile):
             return made
         self._is_first = False
@@ -370,7 +371,7 @@ class _Planner:
         return made._replace(begin=made.begin + begin)
 
     def _next(self, pieces: OutputPieces, has_shares: bool) -> tuple[str, Int64]:
-        """Return the name of the next step, and the groups of pieces that it combines."""
+        """Return the name of the next step, and the group of each piece in it."""
         if has_shares:
             return "workers", pieces.tile
         tiles = distinct(pieces.tile)
@@ -400,10 +401,10 @@ class _Planner:
         return end, tile
 
     def _may_share(self) -> tuple[bool, bool]:
-        """Return whether all workers of a tile may share partial results, and outputs.
+        """Return whether vertices for all workers of a tile may write partial results, and outputs.
 
-        These are combined one by one, so they must be of the type in which elements are combined,
-        and of a type that `columns_of_tile` supports.
+        They combine in place, so what they write must have the type of the elements that they read,
+        and a type that `columns_of_tile` supports.
         """
         if self._computes():
             return False, False
@@ -414,7 +415,7 @@ class _Planner:
         return first, second
 
     def _are_contiguous(self, begin: Int64, end: Int64) -> Mask:
-        """Return which ranges are contiguous in memory; partial results are, laid out by tile."""
+        """Return which ranges are contiguous in memory; those of partial results always are."""
         if not self._is_first:
             return np.ones(len(begin), np.bool_)
         breaks = self.problem.breaks
@@ -427,16 +428,16 @@ class _Planner:
 # -- whether an expression is stored first ---------------------------------------------------------
 # Whether an expression is computed where it is reduced, or stored first: the cheaper of the two.
 #
-#     in one      the vertices of the first stage compute what they combine
-#     stored      a map computes it, shared evenly by all workers of a tile; an element that is not
-#                 combined on its own tile is read from there
+#     in one      the vertices of the first stage compute the elements that they combine
+#     stored      a map computes the elements, divided evenly among all workers of a tile; elements
+#                 that are combined on other tiles are sent there
 #
-# Both are priced tile by tile, as `poplite.vertices.estimators` does, with the copies for their
+# Both are priced tile by tile from `poplite.vertices.estimators`, including the copies for their
 # vertices (`poplite.ops.fuse.gathering`).
 
 
 ACROSS = ("groups", "final")
-"""Stages that read the results of other tiles."""
+"""The names of the stages that read results from other tiles."""
 
 
 class ReductionWay(NamedTuple):
@@ -446,11 +447,11 @@ class ReductionWay(NamedTuple):
         problem: the operand and the types.
         plan: makes the plan for the problem.
         operands: the operands that vertices of the first stage read.
-        adds: whether elements are added up.
+        adds: whether the reduction is a sum.
         before: returns the cycles of the preceding steps.
-        least_before: a lower bound for these cycles.
+        least_before: a lower bound on the cycles of the preceding steps.
         computed: the computation in the first stage; None if the expression is stored.
-        sent: cycles until the tile that sends most to the first stage is done.
+        sent: cycles until the tile that sends the most to the first stage is done.
     """
 
     problem: Problem
@@ -463,7 +464,7 @@ class ReductionWay(NamedTuple):
     sent: float = 0
 
     def cycles(self, target: Target, *, across: bool) -> float:
-        """Return the cycles of the stages across tiles, or of all stages before them."""
+        """Return the cycles of the stages across tiles, or of everything before them."""
         plan = self.plan()
         where = [each.mapping and _bytes(each.mapping) for each in self.operands]
         read = [each._replace(mapping=None) for each in self.operands]
@@ -478,7 +479,10 @@ class ReductionWay(NamedTuple):
         return sum(self.cycles(target, across=across) for across in (False, True))
 
     def bounds(self, target: Target) -> Iterator[Bound]:
-        """Yield ever tighter bounds on the cycles up to there; exact ones need the plan."""
+        """Yield ever tighter bounds on the cycles before the stages across tiles.
+
+        The last bound is exact and needs the plan.
+        """
         if self.computed is None:
             joined = self._least_joined(target)
             yield Bound(self.least_before + joined)
@@ -491,7 +495,7 @@ class ReductionWay(NamedTuple):
         yield Bound(self.cycles(target, across=False), is_exact=True)
 
     def _of_fullest_tile(self, target: Target) -> float:
-        """Return the cycles of computing and combining on the fullest tile; a quick estimate."""
+        """Return a quick estimate: the cycles of computing and combining on the fullest tile."""
         problem, types = self.problem, self.problem.types
         alone = replace(problem, mapping=_fullest(problem.mapping), wanted=None)
 
@@ -500,13 +504,14 @@ class ReductionWay(NamedTuple):
             way = self._replace(problem=own, plan=lambda: plan_for(target, own))
             return way.cycles(target, across=False)
 
-        return min(map(cycles, {types.result, types.partial}))  # of complete outputs, and of parts
+        return min(map(cycles, {types.result, types.partial}))  # writing outputs, or partials
 
     def _least_joined(self, target: Target) -> float:
-        """Return a lower bound for combining stored elements, without a plan.
+        """Return a lower bound on the cycles of combining stored elements, without a plan.
 
-        A worker of the fullest tile has its share of them, or more; but the first and last element
-        of an interval may be the only one of its output, and need no vertex.
+        Some worker of the fullest tile has at least an equal share of its elements. The first and
+        the last element of an interval are not counted: each may be the only one of its output and
+        need no vertex.
         """
         mapping, types = self.problem.mapping, self.problem.types
         if self.problem.inner > 1 or self.problem.reduced == 1:
@@ -525,7 +530,7 @@ class ReductionWay(NamedTuple):
         return float(min(made)) * target.workers
 
     def _of_stages(self, target: Target, stages: Sequence[Stage], *, across: bool) -> float:
-        """Return the cycles of the stages of a plan that are across tiles, or of the others."""
+        """Return the cycles of the stages of a plan that are across tiles, or that are not."""
         return sum(
             self._of_stage(target, stage, is_first=number == 0)
             for number, stage in enumerate(stages)
@@ -555,7 +560,7 @@ class ReductionWay(NamedTuple):
             cycles += gathering_cycles(
                 target, [(placed if _is_local(each) else reads, each) for each in operands]
             )
-        else:  # a tile copies its own elements to those that it receives
+        else:  # a tile copies its own elements next to those that it receives
             cycles += target.cost("worker_call") + target.cost("copy_piece_cycles")
             read = (work.end - work.begin) * element.size_bytes
             received = np.bincount(work.tile[repeated(np.diff(work.ptr))[0]], read).max()
@@ -579,8 +584,8 @@ class ReductionWay(NamedTuple):
 def is_cheaper_in_one(target: Target, in_one: ReductionWay, stored: ReductionWay) -> bool:
     """Return whether computing an expression where it is reduced takes no more cycles.
 
-    After each tile has combined its elements, the rest is the same in both ways, if it is stored
-    on the same tiles; otherwise there are at least as many tiles.
+    The stages across tiles are the same in both ways if the expression is stored on the same tiles;
+    otherwise the stored way has at least as many tiles.
     """
     own, other = compared(in_one.bounds(target), stored.bounds(target))
     if own.cycles <= other.cycles and not other.is_exact:
@@ -609,7 +614,7 @@ def _slots(
     *,
     adds: bool,
 ) -> Slots:
-    """Return the slots of each vertex of a stage, which computes elements in some slots each."""
+    """Return the number of slots of each vertex of a stage; `slots` is the number per element."""
     outputs = work.high - work.low
     is_row = (work.stride == 1) & (outputs == 1) | work.is_rows
     read = np.add.reduceat(work.end - work.begin, work.ptr[:-1])
@@ -625,5 +630,5 @@ def _slots(
 
 
 def _is_local(operand: ReadOperand) -> bool:
-    """Return whether each tile has all elements that it reads of an operand, in order."""
+    """Return whether each tile has all elements of an operand that it reads, in order."""
     return operand.mapping is None and len(operand.digits) == 1 and operand.digits[0][1] == 1

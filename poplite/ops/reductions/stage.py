@@ -1,16 +1,17 @@
 """One compute set for a reduction.
 
-A tile gets as many vertices as are needed to keep its workers busy. They share the outputs of a
-part; they share the rows of an output only if there are too few outputs for them, since a further
-stage then has to combine their results::
+A tile gets as many vertices as are needed to keep its workers busy. The outputs of a part are
+divided among the vertices. The rows of an output are divided among vertices only if there are too
+few outputs for all workers, since a further stage then has to combine the results::
 
     part of 6 outputs, 5 rows      0 1 2|3 4 5        1 output, 600 rows     0 0 0 ... 0 0
                                    0 1 2|3 4 5                               vertex 0: 100 rows
                                    . . .|. . .                               vertex 1: 100 rows, ...
 
-If a tile has only one part, and its workers share the outputs, there is one vertex for all workers,
-so that elements can be read in the order of memory. The same holds for *runs*: all that a tile
-has of some outputs, where it is contiguous, but begins and ends within rows.
+If a tile has only one part, and its outputs are divided among the workers, there is one vertex for
+all workers, so that elements can be read in memory order. The same holds for *runs*: a run is a
+contiguous interval on a tile with at least one element of each of its outputs; it may start and
+end in the middle of a row.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from poplite.types import FLOAT
 from poplite.vertices.estimators import reduce_columns, reduce_one
 
 # -- pieces ----------------------------------------------------------------------------------------
-# The elements on each tile, as arrays without a graph.
+# The elements on each tile, as arrays that do not depend on a graph.
 #
 # A tensor is reduced in the order `[outer, reduced, inner]`: `inner` adjacent elements belong to
 # different outputs, and the next `inner` elements to the same outputs again::
@@ -36,8 +37,9 @@ from poplite.vertices.estimators import reduce_columns, reduce_one
 #     0 1 2 3  0 1 2 3  0 1 2 3           outer 0
 #     4 5 6 7  4 5 6 7  4 5 6 7           outer 1
 #
-# The elements on a tile are cut into *pieces*: a range of outputs `[low, high)`, and `rows` ranges
-# of as many elements, the first at `begin`, each `inner` elements after the one before::
+# The elements on a tile are cut into *pieces*. A piece has a range of outputs `[low, high)` and
+# `rows` rows, each with one element for every output of the range. The first row starts at element
+# `begin`, and each other row `inner` elements after the previous one::
 #
 #     tile 0 holds elements 2 to 8        0 1[2 3  0 1 2 3  0]1 2 3
 #     pieces                              [2, 4) one row, [0, 4) one row, [0, 1) one row
@@ -50,7 +52,7 @@ class OutputPieces(NamedTuple):
         tile: the tile of each piece.
         low: the first output.
         high: one past the last output.
-        begin: where the first row begins in the flattened tensor.
+        begin: the position of the first row in the flattened tensor.
         rows: the number of rows, `inner` elements apart.
     """
 
@@ -61,14 +63,14 @@ class OutputPieces(NamedTuple):
     rows: Int64
 
     def take(self, chosen: Int64) -> OutputPieces:
-        """Return some of the pieces, by number or by a mask."""
+        """Return the pieces selected by indices or by a mask."""
         return OutputPieces(*(column[chosen] for column in self))
 
     def cut(self, breaks: Int64) -> tuple[OutputPieces, Int64]:
-        """Cut pieces wherever an output in `breaks`, rising, begins within a range of outputs.
+        """Cut pieces in front of the outputs in `breaks`, which are in ascending order.
 
         Returns:
-            The parts, and for each the number of the piece it was cut from.
+            The parts, and for each part the index of the piece from which it was cut.
 
         >>> one = OutputPieces(*(np.array([k]) for k in (7, 2, 6, 10, 1)))
         >>> [column.tolist() for column in one.cut(np.array([4]))[0]]
@@ -80,7 +82,7 @@ class OutputPieces(NamedTuple):
         return OutputPieces(self.tile[source], low, high, begin, self.rows[source]), source
 
     def merged(self) -> OutputPieces:
-        """Merge single rows of a tile that are consecutive, in outputs and in elements.
+        """Merge single rows of a tile whose outputs and elements are both consecutive.
 
         >>> two = OutputPieces(*(np.array(k) for k in ([3, 3], [0, 4], [4, 5], [7, 11], [1, 1])))
         >>> [column.tolist() for column in two.merged()]
@@ -96,7 +98,7 @@ class OutputPieces(NamedTuple):
         return self.take(heads)._replace(high=self.high[last])
 
     def elements_by_output(self) -> tuple[Int64, Int64]:
-        """Return where the number of elements of an output changes, and its new value.
+        """Return the outputs at which the number of elements per output changes, and the new ones.
 
         >>> two = OutputPieces(*(np.array(k) for k in ([0, 1], [0, 2], [4, 4], [0, 4], [3, 1])))
         >>> [column.tolist() for column in two.elements_by_output()]
@@ -111,7 +113,7 @@ class OutputPieces(NamedTuple):
 
 
 def joined(parts: list[OutputPieces]) -> OutputPieces:
-    """Return the pieces of several lists as a single list."""
+    """Concatenate lists of pieces."""
     return OutputPieces(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
@@ -160,24 +162,25 @@ def pieces_of(tile: Int64, begin: Int64, end: Int64, reduced: int, inner: int) -
 # -- ranges ----------------------------------------------------------------------------------------
 # Ranges of outputs, and the tile that combines the elements of each.
 #
-# The pieces that are combined in one step form a *group*: those on one tile, or on several, or all.
-# Within a group outputs fall into *ranges*, cut where the set of pieces with elements of them
-# changes::
+# The pieces that are combined in one step form a *group*: the pieces on one tile, on several tiles,
+# or on all tiles. Within a group, outputs are divided into *ranges*, cut wherever the set of pieces
+# that contain elements of an output changes::
 #
 #     pieces of a group        [------)              ranges           0   1   2
 #                                 [--------)         pieces of each   1   2   1
 #
-# A range is distributed to the tiles of its pieces, or to those where its outputs are required. If
-# its group has all elements of its outputs, the results are these outputs; else partial results.
+# A range is distributed to the tiles of its pieces, or to the tiles where its outputs are required.
+# If its group has all elements of its outputs, the results are outputs; otherwise they are partial
+# results.
 
 
 class Ranges(NamedTuple):
-    """Ranges of outputs, each with the pieces that hold elements of it.
+    """Ranges of outputs, each with the pieces that contain its elements.
 
     Attributes:
         low: int64[n], the first output.
         high: int64[n], one past the last.
-        ptr: int64[n + 1], range `r` has the pieces `ptr[r]` up to `ptr[r + 1]`.
+        ptr: int64[n + 1]; range `r` has the pieces from `ptr[r]` to `ptr[r + 1]`, exclusive.
         pieces: the pieces, cut to the ranges, in the order of their elements.
     """
 
@@ -192,7 +195,7 @@ class Ranges(NamedTuple):
         return np.add.reduceat(self.pieces.rows, self.ptr[:-1])
 
     def followed_by(self, other: Ranges) -> Ranges:
-        """Return these ranges, followed by others."""
+        """Return these ranges followed by those of `other`."""
         return Ranges(
             np.append(self.low, other.low),
             np.append(self.high, other.high),
@@ -258,12 +261,12 @@ class RangeParts(NamedTuple):
     is_here: Mask
 
     def followed_by(self, other: RangeParts) -> RangeParts:
-        """Return these parts, followed by others."""
+        """Return these parts followed by those of `other`."""
         return RangeParts(*(np.concatenate(columns) for columns in zip(self, other, strict=True)))
 
 
 def cut(width: Int64, part: Int64, parts: Int64, grain: int | Int64) -> Int64:
-    """Return where equal parts of outputs begin, rounded to multiples of the grain.
+    """Return the starts of equal parts of outputs, rounded to multiples of the grain.
 
     >>> cut(np.array([26] * 4), np.arange(4), np.array([3] * 4), 4).tolist()
     [0, 8, 16, 26]
@@ -279,10 +282,11 @@ def distributed(
 
     Args:
         found: the ranges.
-        chosen: int64[k], the numbers of the ranges to distribute.
-        least: the number of elements that justifies one more tile.
-        grain: the number of outputs that stay together, if there are as many.
-        home: int64[ranges], the tile of each; by default, the tiles of its pieces get equal parts.
+        chosen: int64[k], the indices of the ranges to distribute.
+        least: the minimum number of elements per tile if a range is divided among tiles.
+        grain: parts start at multiples of this number of outputs.
+        home: int64[ranges], the tile of each range; by default, each range is divided equally
+            among the tiles of its pieces.
 
     >>> two = OutputPieces(*(np.array(k) for k in ([4, 7], [0, 0], [6, 6], [0, 6], [1, 1])))
     >>> parts = distributed(ranges_of(two, np.array([0, 0]))[0], np.array([0]), 6, 1, None)
@@ -302,7 +306,7 @@ def distributed(
         count = np.clip(count, 1, np.minimum(tiles, -(-width // grain)))
     source, copy = repeated(count)
     number, parts, width = chosen[source], count[source], width[source]
-    # If there are fewer outputs than tiles, ranges begin with different ones.
+    # If there are fewer outputs than tiles, different ranges start on different tiles.
     turn = (found.low[number] + copy) % tiles[source]
     to = tile[first[number] + turn] if home is None else home[number]
     low, high = (found.low[number] + cut(width, copy + k, parts, grain) for k in (0, 1))
@@ -314,26 +318,27 @@ def distributed(
 
 
 LEAST_WORK = 128
-"""Minimum number of elements for a vertex, if there are as many: a start costs dozens of adds."""
+"""Minimum number of elements per vertex, if there are that many: starting a vertex costs as much as
+dozens of additions."""
 
 LEAST_ROWS = 64
-"""Minimum number of rows for a vertex, if workers share rows: that takes a further stage."""
+"""Minimum number of rows per vertex if workers divide rows, which takes a further stage."""
 
 LEAST_SLOTS = 20
-"""Slots of computation that justify starting another vertex."""
+"""Number of slots of computation that justifies starting another vertex."""
 
 NEAR = 1.05
-"""Factor by which slots may exceed the least, for fewer vertices."""
+"""Factor by which the number of slots may exceed the minimum if fewer vertices are needed."""
 
-Straight = Callable[[Int64, Int64], Mask]
-"""Returns which ranges of a flattened tensor, int64[n] begins and ends, are contiguous."""
+ContiguityTest = Callable[[Int64, Int64], Mask]
+"""Returns which ranges are contiguous in memory, given the starts and ends of ranges."""
 
 
 class Effort(NamedTuple):
-    """The cost of combining elements, which determines when workers share them.
+    """The cost of combining elements, which determines how they are divided among workers.
 
     Attributes:
-        slots: slots for an element; 0 if nothing is computed.
+        slots: slots per element if elements are computed first; 0 if they are read from memory.
         target: the machine.
     """
 
@@ -342,25 +347,25 @@ class Effort(NamedTuple):
 
     @property
     def workers(self) -> int:
-        """The number of workers that share the elements of a tile."""
+        """The number of workers of a tile."""
         return self.target.workers
 
     @property
     def least_work(self) -> int:
-        """Minimum number of elements for a vertex, if there are as many."""
+        """Minimum number of elements per vertex, if there are that many."""
         return min(LEAST_WORK, ceil(LEAST_SLOTS / self.slots)) if self.slots else LEAST_WORK
 
     @property
     def least_rows(self) -> int:
-        """Minimum number of rows for a vertex, if workers share rows."""
+        """Minimum number of rows per vertex if rows are divided among workers."""
         return min(LEAST_ROWS, ceil(LEAST_SLOTS / self.slots)) if self.slots else LEAST_ROWS
 
     def shares(self, length: Int64, count: Int64) -> Int64:
-        """Return the number of shares in which computed rows are cut, for the fewest slots.
+        """Return the number of parts into which each computed row is cut to take the fewest slots.
 
         Args:
             length: int64[n], the number of elements in each row.
-            count: int64[n], the number of rows on its tile.
+            count: int64[n], the number of rows on the same tile.
 
         >>> effort = Effort(1.5, Target())
         >>> effort.shares(np.array([16, 64, 64, 900]), np.array([1, 1, 6, 4])).tolist()
@@ -374,7 +379,7 @@ class Effort(NamedTuple):
             count == 1,
             reduce_one(FLOAT, FLOAT, shares, target),
             reduce_columns(FLOAT, FLOAT, count, shares, count, target, adds=True)
-            + target.cost("worker_call") / workers,  # for combining their shares
+            + target.cost("worker_call") / workers,  # for combining their parts
         )
         slots[1:] += joined[1:]
         best: Int64 = np.argmax(slots <= slots.min(0) * NEAR, axis=0) + 1
@@ -386,14 +391,15 @@ class StageWork(NamedTuple):
 
     Attributes:
         tile: int64[n], the tile of each vertex.
-        is_final: bool[n], whether it writes outputs, or partial results.
+        is_final: bool[n], whether it writes outputs rather than partial results.
         low: int64[n], the first output or partial result that it writes.
         high: int64[n], one past the last.
-        is_rows: bool[n], whether it reads whole outputs, one after the other.
-        stride: int64[n], otherwise, the elements from row to row of its input.
-        first: int64[n], and the output of the first of them, counted from its first.
-        share: int64[n], the outputs of each worker; 0 for a vertex of one worker.
-        ptr: int64[n + 1], vertex `v` reads the intervals `ptr[v]` up to `ptr[v + 1]`.
+        is_rows: bool[n], whether it reads all elements of one output after another.
+        stride: int64[n], the distance in elements between rows of its input, unless `is_rows`.
+        first: int64[n], the output of its first element, counted from `low`; for a run, which may
+            start in the middle of a row, otherwise 0.
+        share: int64[n], the number of outputs per worker; 0 for a vertex of one worker.
+        ptr: int64[n + 1]; vertex `v` reads the intervals from `ptr[v]` to `ptr[v + 1]`, exclusive.
         begin: int64[m], first elements of the intervals.
         end: int64[m], one past the last.
     """
@@ -412,10 +418,10 @@ class StageWork(NamedTuple):
 
 
 def together(works: Sequence[StageWork]) -> StageWork:
-    """Return the vertices of several plans, by tile and by the first element that they read.
+    """Return the vertices of several plans, sorted by tile and by the first element that they read.
 
-    Vertices run in this order, and their inputs are usually in the order of tiles: memory is
-    read from one end to the other.
+    Vertices run in this order, and their inputs are usually stored in the order of tiles, so memory
+    is read in ascending order.
     """
     counts = np.concatenate([np.diff(each.ptr) for each in works])
     begins = np.concatenate([each.ptr[:-1] for each in works])
@@ -441,7 +447,9 @@ def together(works: Sequence[StageWork]) -> StageWork:
 
 
 class OutputRuns(NamedTuple):
-    """Contiguous elements, at least one of each of some outputs; all arrays of n.
+    """Contiguous intervals with at least one element of each of their outputs.
+
+    All arrays have length n.
 
     Attributes:
         tile: int64, the tile of each run.
@@ -458,13 +466,16 @@ class OutputRuns(NamedTuple):
     is_whole: Mask
 
     def ranges(self, inner: int) -> Ranges:
-        """Return the outputs of each run, with its elements as one row."""
+        """Return the outputs of each run as a range with a single row.
+
+        `stage` replaces the interval of the row by the one of the run.
+        """
         one, high = np.ones_like(self.low), self.low + inner
         pieces = OutputPieces(self.tile, self.low, high, self.begin, one)
         return Ranges(self.low, high, np.arange(len(one) + 1), pieces)
 
     def take(self, chosen: Mask) -> OutputRuns:
-        """Return some of the runs."""
+        """Return the runs selected by a mask."""
         tile, low, begin, end = (column[chosen] for column in self[:4])
         return OutputRuns(tile, low, begin, end, self.is_whole[chosen])
 
@@ -474,10 +485,11 @@ class StageOutcome(NamedTuple):
 
     Attributes:
         work: its vertices.
-        partials: its partial results, as pieces; the first begins at 0.
+        partials: its partial results as pieces, the first of which starts at element 0.
         kept: the pieces that it leaves unchanged.
-        homes: int64[3, k], the tile, first and last of the outputs that it writes.
-        has_shares: whether workers share the rows of an output.
+        homes: int64[3, k], for the outputs that it writes: the tile, the first output, and one past
+            the last.
+        has_shares: whether the rows of an output are divided among workers.
     """
 
     work: StageWork
@@ -496,7 +508,7 @@ def stage(
     effort: Effort,
     grain: int,
     least_grain: int,
-    straight: Straight,
+    are_contiguous: ContiguityTest,
     may_keep: bool,
     may_share: tuple[bool, bool],
     wanted: tuple[Int64, Int64] | None = None,
@@ -507,26 +519,26 @@ def stage(
         pieces: the pieces left to combine.
         group: int64[pieces], the group of each in this stage.
         runs: runs to combine, on tiles without pieces.
-        inner: the number of elements from row to row of a piece.
+        inner: the distance in elements between the rows of a piece.
         effort: the cost of combining an element.
-        grain: the outputs in one load: if there are more, they are not separated.
-        least_grain: the outputs in one load of every row, at least.
-        straight: returns which ranges are contiguous in memory.
-        may_keep: whether single rows may be left unchanged, for a later stage.
-        may_share: whether there are vertices for all workers of a tile that write partial results,
-            and vertices that write outputs.
-        wanted: where outputs are required, `(end, tile)` of intervals from 0; by default, on the
-            tiles of their pieces.
+        grain: the number of outputs per load; outputs are divided at multiples of it.
+        least_grain: a smaller grain, used where it lets workers divide the outputs more evenly.
+        are_contiguous: returns which ranges are contiguous in memory.
+        may_keep: whether single rows may be left unchanged for a later stage.
+        may_share: two flags: whether one vertex for all workers of a tile may write partial
+            results, and whether one may write outputs.
+        wanted: the tiles where outputs are required, as the arrays `(end, tile)` of consecutive
+            intervals from output 0; by default, the tiles of their pieces.
 
     Returns:
-        The vertices, and the remaining pieces; none if all outputs are written.
+        The vertices, and the remaining pieces, of which there are none if all outputs are written.
     """
     home = None
     if wanted is not None:
         pieces, source = pieces.cut(wanted[0])
         group = group[source]
     found, is_whole = ranges_of(pieces, group)
-    is_whole &= ~np.isin(found.low // inner, runs.low // inner)  # the rest of the outputs
+    is_whole &= ~np.isin(found.low // inner, runs.low // inner)  # a run has the other elements
     if wanted is not None:
         home = wanted[1][np.searchsorted(wanted[0], found.low, "right")]
     is_kept = (found.rows == 1) & ~is_whole & may_keep
@@ -574,7 +586,7 @@ def stage(
         top,
         bottom,
     )
-    stride, *reads = _intervals(found, cells, inner, straight)
+    stride, *reads = _intervals(found, cells, inner, are_contiguous)
     stride[within] = inner
     is_row = np.zeros(len(part), np.bool_)
     return StageOutcome(
@@ -597,15 +609,15 @@ def stage(
 
 
 def _placed(parts: RangeParts, count: Int64) -> tuple[OutputPieces, Int64, Int64]:
-    """Lay out partial results by tile, then by share.
+    """Lay out partial results by tile, then by share of the rows.
 
     Args:
-        parts: the parts whose results they are.
-        count: int64[parts], the number of results for each output.
+        parts: the parts of ranges that are combined.
+        count: int64[parts], the number of partial results for each output of a part.
 
     Returns:
-        The results as pieces; where the results of each part begin, share by share; and which of
-        these is the first of each part.
+        The partial results as pieces; the start of the results of each share of each part; and the
+        index of the first of these starts for each part.
     """
     of, share = repeated(count)
     order = np.lexsort((parts.low[of], share, parts.tile[of]))
@@ -622,13 +634,14 @@ def plan_contiguous_outputs(
     """Plan the vertices for contiguous outputs that are on one tile each.
 
     Args:
-        held: int64[3, n], tile, first and last of the elements of intervals.
-        reduced: the number of elements in each output; outputs are consecutive.
+        held: int64[3, n], for each interval: the tile, the first element, and one past the last.
+        reduced: the number of elements in each output, which are consecutive.
         effort: the cost of combining an element.
 
     Returns:
-        The vertices, the tile, first and last of their outputs, and the remaining intervals. Few
-        outputs with many elements remain, for workers to share.
+        The vertices; for their outputs, the tile, the first output, and one past the last; and the
+        remaining intervals. If a tile has few outputs with many elements, these remain, so that
+        their elements can be divided among workers.
     """
     tile, begin, end = held
     first, last = -(-begin // reduced), end // reduced
@@ -667,13 +680,15 @@ def plan_runs(
     may_share: tuple[bool, bool],
     may_keep: bool,
 ) -> tuple[OutputRuns, Int64]:
-    """Find the tiles that have contiguous elements of all outputs, and nothing else.
+    """Find the tiles all of whose intervals are runs.
+
+    A run has at least one element of each of its outputs, and enough elements for all workers.
 
     Args:
-        held: int64[3, n], tile, first and last of the elements of intervals.
+        held: int64[3, n], for each interval: the tile, the first element, and one past the last.
         reduced: the number of elements in each output.
         inner: the number of outputs whose elements are adjacent.
-        workers: the workers of each tile.
+        workers: the number of workers of each tile.
         may_share: as in `stage`.
         may_keep: as in `stage`.
 
@@ -700,15 +715,14 @@ def plan_runs(
 
 
 def _shares(work: Int64, tile: Int64, effort: Effort) -> Int64:
-    """Return the number of vertices for each piece of work that keeps workers busy."""
+    """Return the number of vertices for each part that keeps all workers of its tile busy."""
     total = np.bincount(tile, work).astype(np.int64)[tile]
     shares: Int64 = np.minimum(-(-work * effort.workers // total), -(-work // effort.least_work))
     return shares
 
 
 def _best_grain(width: Int64, needed: Int64, grain: int, least: int) -> Int64:
-    """Return the multiples of columns at which workers divide them: the least one where that helps.
-
+    """Return the grain of each part: `grain`, or `least` if the widest vertex is then narrower.
     >>> _best_grain(np.array([10, 17]), np.array([6, 6]), 4, 2).tolist()     # 4 4 2, or 2 2 2 2 2
     [2, 4]
     """
@@ -722,11 +736,11 @@ def _best_grain(width: Int64, needed: Int64, grain: int, least: int) -> Int64:
 
 
 class Cells(NamedTuple):
-    """Rows and columns of ranges that each vertex combines; all arrays of n.
+    """Rows and columns of ranges that each vertex combines; all arrays have length n.
 
     Attributes:
-        range: the range of each.
-        is_here: bool, whether all its elements are on the vertex's tile.
+        range: the range of each vertex.
+        is_here: bool, whether all elements of the range are on the vertex's tile.
         left: the first column, counted from the range's first output.
         width: the number of columns.
         top: the first row.
@@ -742,10 +756,10 @@ class Cells(NamedTuple):
 
 
 def _intervals(
-    found: Ranges, cells: Cells, inner: int, straight: Straight
+    found: Ranges, cells: Cells, inner: int, are_contiguous: ContiguityTest
 ) -> tuple[Int64, Int64, Int64, Int64]:
-    """Return the stride of each vertex, and what it reads as `(ptr, begin, end)`."""
-    # Pieces that continue each other are one, as far as a vertex is concerned.
+    """Return the stride of each vertex, and the intervals that it reads as `(ptr, begin, end)`."""
+    # Adjoining pieces are merged: a vertex reads them like one piece.
     pieces = found.pieces
     of, _ = repeated(np.diff(found.ptr))
     follows = (np.diff(of) == 0) & (np.diff(pieces.begin) == (pieces.rows * inner)[:-1])
@@ -764,11 +778,11 @@ def _intervals(
     count, wide = lower - upper, cells.width[vertex]
     start = begin[entry] + upper * inner + cells.left[vertex]
     stop = start + (count - 1) * inner + wide
-    # One interval from the first element to the last, if the elements between are on the tile too.
+    # One interval from the first element to the last if those between rows are on the tile too.
     is_one = (count == 1) | (wide == inner)
     spans = np.flatnonzero(~is_one & cells.is_here[vertex])
     spans = spans[np.bincount(vertex, minlength=len(cells.width))[vertex[spans]] == 1]
-    spans = spans[straight(start[spans], stop[spans])]
+    spans = spans[are_contiguous(start[spans], stop[spans])]
     is_one[spans] = True
     stride = cells.width.copy()
     stride[vertex[spans]] = inner
