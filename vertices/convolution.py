@@ -336,20 +336,20 @@ def convolution_reference(
     return result
 
 
-# -- pooling: the greatest element, or the sum, of windows of a kernel's size ----------------------
+# -- pooling: the largest element, or the sum, of windows of a kernel's size ----------------------
 #
 #     x        0 1 2 3 4 5       places, each with its channels
 #     tap 0    ^   ^             out[p] = join(x[p], x[p + 1]), positions two places apart
 #     tap 1      ^   ^
 #
-# Places, positions, taps and rows are those of convolutions. NaN is the greatest number, as in
+# Places, positions, taps and rows are those of convolutions. NaN is the largest number, as in
 # NumPy; sums are computed in the order of taps, in float32.
 
 
 U = TypeVar("U", FLOAT, HALF)
 
 How = Literal["max", "sum", "backward"]
-"""What a vertex computes: the greatest element, the sum, or the gradient of the greatest."""
+"""What a vertex computes: the largest element, the sum, or the gradient of the largest element."""
 
 
 class PoolMax(MultiVertex, Generic[T, U]):

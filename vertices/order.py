@@ -144,7 +144,7 @@ class Least(Vertex):
 
 
 class LeastElements(Least, Keys, Generic[T, U]):
-    """The words of the least elements; the first element has position `first`.
+    """The words of the smallest elements; the first element has position `first`.
 
     Words are made only for elements that are below the last one that is kept, or not comparable,
     since comparing elements is faster.

@@ -155,11 +155,11 @@ class Uniform(Draw[T]):
     """`low + scale * u`, at most `last`; u has 24 bits and is in [0, 1)."""
 
     low: State[FLOAT]
-    """the least number"""
+    """the smallest number"""
     scale: State[FLOAT]
     """the width of the range"""
     last: State[FLOAT]
-    """the greatest number"""
+    """the largest number"""
 
     def even(self, i: int, word: int, other: int) -> Any:
         """Return a number."""
@@ -180,7 +180,7 @@ class Integers(Draw[T]):
     """One of `range` integers from `low` on, all equally likely to within 2^-32."""
 
     low: State[LONGLONG]
-    """the least number"""
+    """the smallest number"""
     range: State[LONGLONG]
     """the number of different numbers, up to 2^32"""
 
@@ -379,7 +379,7 @@ def truncated_reference(words: Words, bound: float, share: float) -> Singles:
 
     Args:
         words: words of the elements, in any shape.
-        bound: the greatest number.
+        bound: the largest number.
         share: the share of normal numbers that are within the bounds.
 
     >>> truncated_reference(np.array([0, 2**31], np.uint32), 2.0, 0.9545)

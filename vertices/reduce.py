@@ -18,7 +18,7 @@ Order matters to float sums. `Columns` and `ColumnsOfTile` combine an output's e
 first to the last, as NumPy does along axis 0. `Rows` keeps 64 running results in lanes
 (`poplite.vertex.compute.lanes`), lane k for elements k, k + 64, ... of the row, and then repeatedly
 combines the second half of the lanes with the first half: 32, 16, ... 1. NaN is both the least and
-the greatest number, as in NumPy.
+the largest number, as in NumPy.
 
 `Dot` sums products in the same order as `Rows` sums elements. `FirstGreatestRows` and similar
 classes find an extreme and its position: those of rows search whole rows, `FirstGreatest` and
@@ -428,7 +428,7 @@ class ProductColumnsOfTile(_Product, SumColumnsOfTile[V]):
 
 
 class MinRows(_Min, SumRows[T, U]):
-    """`out[i]` is the least element of the i-th of equally long parts of x; NaN if one is."""
+    """`out[i]` is the smallest element of the i-th of equally long parts of x; NaN if one is."""
 
 
 class MinColumns(_Min, SumColumns[T, U]):
@@ -436,13 +436,13 @@ class MinColumns(_Min, SumColumns[T, U]):
 
 
 class MinColumnsOfTile(_Min, SumColumnsOfTile[V]):
-    """`SumColumnsOfTile` with the least element."""
+    """`SumColumnsOfTile` with the smallest element."""
 
     in_order = SumColumnsOfTile.in_order
 
 
 class MaxRows(_Max, SumRows[T, U]):
-    """`out[i]` is the greatest element of the i-th of equally long parts of x; NaN if one is."""
+    """`out[i]` is the largest element of the i-th of equally long parts of x; NaN if one is."""
 
 
 class MaxColumns(_Max, SumColumns[T, U]):
@@ -450,7 +450,7 @@ class MaxColumns(_Max, SumColumns[T, U]):
 
 
 class MaxColumnsOfTile(_Max, SumColumnsOfTile[V]):
-    """`SumColumnsOfTile` with the greatest element."""
+    """`SumColumnsOfTile` with the largest element."""
 
     in_order = SumColumnsOfTile.in_order
 
@@ -561,7 +561,7 @@ class Dot(Vertex, Generic[F, G]):
         return total
 
 
-# -- the greatest or least element, with its position ----------------------------------------------
+# -- the largest or smallest element, with its position ----------------------------------------------
 
 
 class _Greatest(Vertex):
@@ -585,7 +585,7 @@ class _Least(Vertex):
 
 
 class FirstGreatestRows(_Greatest, Generic[F]):
-    """The greatest elements of equally long, non-empty parts of x, and their positions."""
+    """The largest elements of equally long, non-empty parts of x, and their positions."""
 
     x: Input[Vector[F]]
     """the parts, one after the other"""
@@ -630,7 +630,7 @@ class FirstGreatestRows(_Greatest, Generic[F]):
 
 
 class FirstLeastRows(_Least, FirstGreatestRows[F]):
-    """The least elements of equally long, non-empty parts of x, and their positions."""
+    """The smallest elements of equally long, non-empty parts of x, and their positions."""
 
 
 class FirstGreatest(_Greatest, Generic[F]):

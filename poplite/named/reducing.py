@@ -58,7 +58,7 @@ class Reduce(Op):
 
 
 class Extreme(Op):
-    """The position of the first greatest or least element along one axis.
+    """The position of the first largest or smallest element along one axis.
 
     Attributes:
         how: "argmax" or "argmin".
@@ -155,12 +155,12 @@ def prod(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> 
 
 
 def max(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:  # noqa: A001
-    """Return the greatest element along axes, none of which may have length 0. See `sum`."""
+    """Return the largest element along axes, none of which may have length 0. See `sum`."""
     return _reduce("max", x, reduction_axes, out_axes, "max")
 
 
 def min(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:  # noqa: A001
-    """Return the least element along axes, none of which may have length 0. See `sum`."""
+    """Return the smallest element along axes, none of which may have length 0. See `sum`."""
     return _reduce("min", x, reduction_axes, out_axes, "min")
 
 
@@ -241,12 +241,12 @@ def _written(name: str, made: Op, out: Axes | None) -> Op:
 
 
 def argmax(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
-    """Return the position of the greatest element along one axis, the first if several: INT."""
+    """Return the position of the largest element along one axis, the first if several: INT."""
     return _extreme("argmax", x, reduction_axes, out_axes)
 
 
 def argmin(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
-    """Return the position of the least element along one axis, the first if several: INT."""
+    """Return the position of the smallest element along one axis, the first if several: INT."""
     return _extreme("argmin", x, reduction_axes, out_axes)
 
 
@@ -350,7 +350,7 @@ class Softmax(Op):
     """A softmax, as a quotient; a logarithm of it uses its operand.
 
     Attributes:
-        below_zero: the operand minus its greatest element.
+        below_zero: the operand minus its largest element.
         total: the sum of the exponentials.
     """
 

@@ -221,7 +221,7 @@ def sign_popops(a: Operand) -> Expr:
 
 
 def maximum(a: Operand | float, b: Operand | float) -> Expr:
-    """Return the greater element; NaN counts as the greatest.
+    """Return the larger element, or NaN if either is NaN.
 
     PopLibs: `Maximum`.
 
@@ -234,7 +234,7 @@ def maximum(a: Operand | float, b: Operand | float) -> Expr:
 
 
 def minimum(a: Operand | float, b: Operand | float) -> Expr:
-    """Return the lesser element; NaN counts as the least.
+    """Return the smaller element, or NaN if either is NaN.
 
     PopLibs: `Minimum`.
 

@@ -1,4 +1,4 @@
-"""The largest or least elements of rows, in stages.
+"""The largest or smallest elements of rows, in stages.
 
 The stages in order:
 
@@ -65,7 +65,7 @@ class Top(NamedTuple):
     """The results of `top_k`.
 
     Attributes:
-        values: the k largest or least elements.
+        values: the k largest or smallest elements.
         indices: their positions along the dimension, UNSIGNED_INT.
     """
 

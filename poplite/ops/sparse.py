@@ -42,7 +42,7 @@ from poplite.types import FLOAT, UNSIGNED_INT, ElementType, ElementTypeLike, ele
 from poplite.vertices.sparse import SparseDots, SparseRows, sparse_rows
 
 MOST = 2**63 - 1
-"""The greatest number that a pattern holds."""
+"""The largest number that a pattern holds."""
 
 
 class SparsePattern:

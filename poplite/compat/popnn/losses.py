@@ -1,4 +1,4 @@
-"""Losses of popnn with their gradients; the greatest elements of rows.
+"""Losses of popnn with their gradients; the largest elements of rows.
 
 Source: PopLibs, `popnn/Loss.hpp`.
 """
@@ -169,13 +169,13 @@ def calcAccuracy(
 
 @checked("popnn")
 def argMax(graph: Graph, input: Tensor, prog: Steps, debug_context: str = "") -> Tensor:  # noqa: A002
-    """Record the position of the greatest element of each row, `popnn::argMax`."""
+    """Record the position of the largest element of each row, `popnn::argMax`."""
     return ops.map(ops.argmax(input, 1), name=debug_context or "argMax", program=prog)
 
 
 @checked("popnn")
 def argMin(graph: Graph, input: Tensor, prog: Steps, debug_context: str = "") -> Tensor:  # noqa: A002
-    """Record the position of the least element of each row, `popnn::argMin`."""
+    """Record the position of the smallest element of each row, `popnn::argMin`."""
     return ops.map(ops.argmin(input, 1), name=debug_context or "argMin", program=prog)
 
 
@@ -186,7 +186,7 @@ def _best(
     prog: Steps,
     debug_context: str = "",
 ) -> tuple[Tensor, Tensor]:
-    """Record the greatest or least element of each row and its position, `popnn::{name}`."""
+    """Record the largest or smallest element of each row and its position, `popnn::{name}`."""
     name, value, position = found
     name = debug_context or name
     best = ops.map(value(input, 1), name=name, program=prog)
@@ -208,7 +208,7 @@ def topK(
     prog: Steps,
     debug_context: str = "",
 ) -> tuple[Tensor, Tensor]:
-    """Record the K greatest elements of each row and their positions, `popnn::topK`."""
+    """Record the K largest elements of each row and their positions, `popnn::topK`."""
     top = ops.top_k(input, K, 1, sorted=sort, name=debug_context or "topK", program=prog)
     return top.values, top.indices
 

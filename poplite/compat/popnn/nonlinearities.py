@@ -159,7 +159,7 @@ def scaledSoftmaxStableInPlace(
 
 
 def _plain_softmax(x: Tensor) -> Expr:
-    """Return softmax without subtracting the greatest element."""
+    """Return softmax without subtracting the largest element."""
     operand = float_operand(x, "popnn.nonLinearity")
     powers = ops.exp(ops.cast(operand, FLOAT))
     return ops.cast(powers / ops.sum(powers, -1, keepdims=True), operand.element_type)

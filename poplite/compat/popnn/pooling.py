@@ -186,7 +186,7 @@ def poolInputGradient(
         in_: the input of `pool`.
         pooled: what `pool` returned.
         pooled_gradient: the gradient with respect to `pooled`, of its shape.
-        use_scaled_gradient: for MAX, whether equal greatest elements of a window share its
+        use_scaled_gradient: for MAX, whether equal largest elements of a window share its
             gradient; must be false, since here each gets all of it.
         prog: where the steps go.
         debug_context: name of the result.

@@ -4,13 +4,13 @@
     by_x = ops.convolution_input_gradient(gradient, weights, x.shape[2:], padding=1)
     by_weights = ops.convolution_weights_gradient(gradient, x, weights.shape[2:], padding=1)
 
-The gradient with respect to the input is also a convolution: that of the output's gradient with the
+The gradient with respect to the input is also a convolution, of the output's gradient with the
 weights, whose input and output channels are swapped. A stride becomes a dilation in it
-(`Dimension.inverse`). The gradient with respect to the weights is a matrix product of the elements
-that each tap read with the output's gradient, which the planner of products shares among tiles
-(`poplite.ops.matmul`). The elements that taps read are the left matrix: a row of it is what one tap
-read from one channel, at regular distances in memory, whereas a column would consist of pieces of a
-few channels, most of them repeated.
+(`Dimension.inverse`). The gradient with respect to the weights is a product of two matrices: the
+elements read by each tap, and the output's gradient. The planner of products divides it among tiles
+(`poplite.ops.matmul`). The elements read by taps are the left matrix: each of its rows has the
+elements that one tap reads from one channel, at regular distances in memory, whereas a column
+consists of pieces of a few channels, most of them repeated.
 
 Source: PopLibs, `poplin/Convolution.hpp`; as there, the kernel is not flipped by default.
 """
@@ -75,27 +75,28 @@ def convolution(
 ) -> Tensor:
     """Record steps that convolve inputs with a kernel.
 
-    An output is the sum of the kernel's weights, each times the input element at its place.
+    An output is the sum of the kernel's weights, each times the input element at its position.
     Products are added in float32, in the order of taps, then channels, for each slice of channels
-    that the plan makes; then these sums are added in their order. HALF is rounded once, at the end.
-    If a plan counts taps as channels (`expand` of `ops.plan_convolution`), slices consist of taps
-    of the last dimensions and channels, and the order is the other taps, then these, then channels.
+    in the plan; then the sums of slices are added in order. HALF is rounded once, at the end. If a
+    plan treats taps as channels (`expand` of `ops.plan_convolution`), a slice consists of taps of
+    the last dimensions and channels, and the order is: the other taps, taps of the last dimensions,
+    channels.
 
     Args:
-        x: [batch, channels, size ...] of HALF or FLOAT, one to three sizes. An expression is
+        x: [batch, channels, size ...] of HALF or FLOAT, with one to three sizes. An expression is
             stored first.
         weights: [output channels, input channels of a group, kernel ...], of the same type.
-        plan: how tiles share the work, from `ops.plan_convolution` with the same parameters. By
-            default, one is made; equal plans are made only once.
+        plan: how the work is divided among tiles, from `ops.plan_convolution` with the same
+            parameters. By default, a plan is made; equal plans are made only once.
         stride: distance between outputs; one for all dimensions, or one for each.
         padding: zeros before and after the input: one number, one for each dimension, or a pair
-            for each. Negative numbers leave elements out.
+            for each. Negative numbers omit elements.
         dilation: distance between the taps of the kernel; one for all dimensions, or one for each.
-        input_dilation: distance between elements of the input, with zeros between, before it is
-            padded: a transposed convolution.
-        groups: number of groups that channels are cut into, each convolved with its own weights.
+        input_dilation: distance between elements of the input, with zeros between, before padding:
+            a transposed convolution.
+        groups: number of groups of channels, each convolved with its own weights.
         flip: whether the kernel is flipped, as in the mathematical convolution.
-        memory: the share of a tile's memory that blocks may take, as in `ops.plan_convolution`.
+        memory: the fraction of a tile's memory that blocks may take, as in `ops.plan_convolution`.
         name: name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
@@ -105,8 +106,7 @@ def convolution(
 
     Raises:
         ElementTypeError: for types that differ, or that the AMP unit does not multiply.
-        TensorCreationError: for shapes that do not fit each other, and for a plan with different
-            parameters.
+        TensorCreationError: for shapes that do not match, and for a plan with different parameters.
         InvalidOption: for an invalid parameter.
         GraphMemoryAllocationError: if no plan fits.
         ControlProgramError: if `program` is omitted outside of every block of steps.
@@ -336,7 +336,7 @@ def _convolved(
 def _of_phases(
     numbers: tuple[int, ...], out: Tensor, request: ConvolutionRequest
 ) -> dict[int, Tensor]:
-    """Return the outputs of each phase from a convolution that makes those of several."""
+    """Return the outputs of each phase from a convolution that computes several phases."""
     batch, _, *field = out.shape
     several = out.reshape((batch, request.groups, len(numbers), request.outputs, *field))
     shape = batch, request.groups * request.outputs, *field
@@ -383,14 +383,14 @@ def _by_taps(call: OperationCall, x: Tensor, request: ConvolutionRequest, name: 
         request.element_type, (1,) * (3 + rank), 0, f"{name}/zeros", mapping=0
     )
     read = by_taps(by_channels(x, request), list(enumerate(request.dimensions)), zeros)
-    # Channels come last: they are adjacent in memory, so that rows have few pieces.
+    # Channels come last because they are adjacent in memory, so that rows have few pieces.
     read = read.dim_roll(3 + rank, 2 + rank)
     places = request.batch * math.prod(request.field)
     return read.reshape((request.groups, places, request.taps * request.inputs))
 
 
 def _count(groups: object) -> int:
-    """Return a valid number of groups, or 1 for an invalid one, which is refused later."""
+    """Return a valid number of groups, or 1 for an invalid one, which is rejected later."""
     return groups if isinstance(groups, int) and groups > 0 else 1
 
 

@@ -1,14 +1,14 @@
-"""The compute sets of a convolution, shared among tiles as a layout says.
+"""The compute sets of a convolution, divided among tiles by a layout.
 
-    copies      an operand whose channels are not adjacent is copied to the plan's mapping:
-                otherwise vertices would read single elements; an input whose taps count as
-                channels is copied with these
-    products    every vertex gets the input of its block, and its weights; in several passes if
-                the blocks of a tile do not fit its memory together
-    sums        the tiles that made partials of a block each add up a part of it; only if input
-                channels are cut, or sums are rounded
+    copies      copy operands whose channels are not adjacent to the plan's mapping, since
+                vertices would otherwise read single elements; and inputs whose taps are treated
+                as channels
+    products    multiply the input of each block by its weights, in several passes if the blocks
+                of a tile do not fit its memory together
+    sums        add the partials of each block, divided among the tiles that made them; only if
+                input channels are cut, or sums are rounded
 
-Operands may have any mapping. Those that a plan makes are on the tiles that use them.
+Operands may have any mapping. Operands created by a plan are on the tiles that use them.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ from poplite.vertices.reduce import AddPartials
 def weights_of(
     graph: Graph, layout: ConvolutionLayout, name: str, count: int | None = None
 ) -> Tensor:
-    """Make a variable for the weights, [groups, outputs, inputs, taps], on the tiles that use them.
+    """Create a variable for weights, [groups, outputs, inputs, taps], on the tiles that use them.
 
     Each block is spread over all tiles that use it. `count` is the number of taps of all phases of
-    a convolution, while the layout is for one phase.
+    a convolution if the layout is for one phase.
     """
     request = layout.request
     taps = request.taps if count is None else count
@@ -86,12 +86,12 @@ def weights_of(
 
 
 def grain_of(target: Target) -> int:
-    """Return how many sums are added up at a time."""
+    """Return the number of sums that are added at a time."""
     return int(target.cost("add_partials_bytes")) // FLOAT.size_bytes
 
 
 def record_convolutions(recorder: Recorder, several: Sequence[Convolution]) -> list[Tensor]:
-    """Record the steps of several convolutions of one input, whose vertices run at once.
+    """Record the steps of several convolutions of one input in common compute sets.
 
     Returns the outputs, [batch, groups * outputs, field ...].
     """
@@ -99,7 +99,7 @@ def record_convolutions(recorder: Recorder, several: Sequence[Convolution]) -> l
     _arrange(recorder, several)
     summed = [each for each in several if each.layout.has_partials]
     for each in summed:
-        # Partials start from zero, so other variables may use their memory before.
+        # Partials start from zero, so other variables may use their memory until then.
         recorder.add(WriteUndef(each.partials))
     for at in range(max(each.layout.passes for each in several)):
         step = recorder.compute_set(f"{name}/products")
@@ -135,10 +135,10 @@ class Convolution:
     """The operands of a convolution, and its vertices.
 
     Attributes:
-        graph: the graph whose tiles share it.
-        layout: how tiles share it.
+        graph: the graph of the tiles.
+        layout: how the convolution is divided among tiles.
         x: the input, [batch, groups * inputs, field ...].
-        weights: [groups, outputs, inputs, taps], of the request of the layout.
+        weights: [groups, outputs, inputs, taps], with the sizes of the layout's request.
         name: name of the steps and of the result.
     """
 
@@ -150,12 +150,12 @@ class Convolution:
 
     @cached_property
     def _signal(self) -> Tensor:
-        """The input with zeros between and around, [groups, batch, field ..., inputs]."""
+        """The input with zeros between and around elements, [groups, batch, field ..., inputs]."""
         return signal_of(self.graph, self.layout, self.x, 0, f"{self.name}/zeros")
 
     @cached_property
     def _room(self) -> int:
-        """Elements of the largest block of the output."""
+        """The number of elements of the largest block of the output."""
         return self.layout.batch * math.prod(self.layout.field) * self.layout.outputs
 
     @cached_property
@@ -170,7 +170,7 @@ class Convolution:
 
     @cached_property
     def out(self) -> Tensor:
-        """The output, block after block, each spread over the tiles that add it up."""
+        """The output, block after block, each spread over the tiles that add its partials."""
         request, tiles, lengths = self.layout.request, [], []
         for blocks, size in self._outputs():
             tile = self._adders(blocks)
@@ -184,7 +184,7 @@ class Convolution:
         return self.graph.add_variable(request.element_type, (size,), self.name, mapping=mapping)
 
     def _outputs(self) -> Iterator[tuple[tuple[Int64, ...], int]]:
-        """Yield blocks of the output of equal size, by dimension, and that size."""
+        """Yield groups of output blocks of equal size, by index in each dimension, and that size."""
         sizes, parts = self.layout.sizes, self.layout.block
         which = [d for d in range(len(sizes)) if d != len(sizes) - 2]
         for kind in product(*(segments(sizes[d], parts[d]) for d in which)):
@@ -200,12 +200,12 @@ class Convolution:
         return self.layout.number(tuple(np.broadcast_arrays(*others, deep, wide)))
 
     def _adders(self, blocks: tuple[Int64, ...]) -> Int64:
-        """Return the tiles that each add up a part of a block of the output, [blocks, depth]."""
+        """Return the tiles that each add a part of a block of the output, [blocks, depth]."""
         return self._numbers(blocks) // self.layout.turns
 
     @cached_property
     def _vertices(self) -> list[tuple[EqualBlocks, Int64, Int64, int]]:
-        """The vertices of each kind: their numbers, where their outputs begin, and their size."""
+        """The vertices of each kind: their numbers, the starts of their outputs, and their size."""
         layout, begin, found = self.layout, 0, []
         for kind in layout.kinds():
             sizes, number = kind.sizes, layout.number(kind.blocks())
@@ -218,7 +218,7 @@ class Convolution:
         return found
 
     def add_products(self, step: ComputeSet, at: int) -> None:
-        """Add the vertices that make the products of blocks in a pass, if there are any."""
+        """Add the vertices that multiply the blocks of pass `at`, if there are any."""
         layout = self.layout
         out = self.partials if layout.has_partials else self.out
         for kind, number, place, size in self._vertices:
@@ -247,7 +247,7 @@ class Convolution:
         }
 
     def add_sums(self, step: ComputeSet) -> None:
-        """Add the vertices that add up partials, a part of each block on each of its tiles."""
+        """Add the vertices that sum partials, a part of each block on each of its tiles."""
         begin, depth = 0, self.layout.depth
         for blocks, size in self._outputs():
             number = self._numbers(blocks)

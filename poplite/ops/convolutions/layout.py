@@ -1,12 +1,12 @@
 """Layouts of convolutions: which tile convolves which blocks of an input with which weights.
 
     output [batch, field ..., outputs]      cut into blocks along all dimensions
-    inputs                                  may be cut too: then each block is made as partials
+    inputs                                  may also be cut: blocks are then sums of partials
 
-A vertex makes a block of the output from a block of the weights and its part of the input, which
-overlaps with those of its neighbours. Vertices are numbered; consecutive ones share the input, and
-differ in their output channels. A tile has `turns` consecutive vertices, of which it runs as many
-at a time as its memory holds.
+A vertex makes a block of the output from a block of the weights and a part of the input, which
+overlaps with the parts of its neighbours. Vertices are numbered: consecutive vertices read the same
+input, but have different output channels. A tile has `turns` consecutive vertices, and runs as many
+of them at a time as fit its memory.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SHORTEST = 8
 
 @frozen
 class ConvolutionLayout:
-    """One way to share a convolution among tiles, with its cost.
+    """One way to divide a convolution among tiles, with its cost.
 
     Attributes:
         request: the convolution.
@@ -47,9 +47,9 @@ class ConvolutionLayout:
         turns: number of vertices on a tile.
         at_once: number of vertices on a tile in one pass.
         cycles: estimates for exchange, products, and the addition of partials.
-        held: bytes on a tile for the input, the weights, partials, and partials that arrive.
-        operands: approximate bytes on the fullest tile for an input, weights and an output with
-            the plan's mapping.
+        held: bytes on a tile for the input, the weights, its partials, and received partials.
+        operands: approximate bytes on the fullest tile for input, weights and output with the
+            plan's mapping.
     """
 
     request: ConvolutionRequest
@@ -76,7 +76,7 @@ class ConvolutionLayout:
 
     @property
     def cuts(self) -> tuple[int, ...]:
-        """The number of blocks along each of these dimensions."""
+        """The number of blocks along each dimension, in the order of `sizes`."""
         return tuple(-(-size // part) for size, part in zip(self.sizes, self.block, strict=True))
 
     @property
@@ -111,7 +111,7 @@ class ConvolutionLayout:
 
     @property
     def unexpanded(self) -> ConvolutionLayout:
-        """The layout of an input before taps count as channels; itself if none do."""
+        """The layout of the input before taps are treated as channels, if any are."""
         source = self.request.source
         if source is None:
             return self
@@ -119,7 +119,7 @@ class ConvolutionLayout:
         return replace(self, request=source, inputs=part)
 
     def number(self, blocks: tuple[Int64, ...]) -> Int64:
-        """Return the numbers of the vertices for blocks, given along each dimension."""
+        """Return the numbers of the vertices for blocks, given by an index in each dimension."""
         number: Int64 = np.ravel_multi_index(blocks, self.cuts)
         return number
 
@@ -135,7 +135,7 @@ class EqualBlocks:
 
     Attributes:
         layout: the layout that they belong to.
-        parts: their blocks along each dimension of `layout.sizes`.
+        parts: the blocks of the vertices along each dimension of `layout.sizes`.
     """
 
     layout: ConvolutionLayout
@@ -152,14 +152,14 @@ class EqualBlocks:
         return tuple(each.part for each in self.parts)
 
     def blocks(self) -> tuple[Int64, ...]:
-        """Return the blocks of all vertices along each dimension, in their order."""
+        """Return the indices of blocks along each dimension, in the order of the vertices."""
         within = np.unravel_index(np.arange(math.prod(self.counts)), self.counts)
         return tuple(numbers + each.first for numbers, each in zip(within, self.parts, strict=True))
 
 
 # -- operands as views of blocks -------------------------------------------------------------------
 #     input      [batch, groups * inputs, field ...]        weights  [groups, outputs, inputs, taps]
-#     signal     zeros between its elements and around
+#     signal     the input with zeros between its elements and around them
 #     windows    the part that each block reads; they overlap
 #     block      [batch, field ..., inputs]                   block    [taps, inputs, outputs]
 #
@@ -174,9 +174,9 @@ def by_channels(x: Tensor, request: ConvolutionRequest) -> Tensor:
 
 
 def signal(x: Tensor, dim: int, how: Dimension, zeros: Tensor | None) -> Tensor:
-    """Return exactly the places that all outputs read along a dimension of an input.
+    """Return the part of an input's signal that outputs read along a dimension.
 
-    `zeros` is [groups, batch, 1 ..., inputs]; None if none are read.
+    `zeros` is [groups, batch, 1 ..., inputs]; None if no zeros are read.
     """
     if how.dilation > 1 and x.shape[dim]:
         shape = list(x.shape)
@@ -200,7 +200,7 @@ def signal(x: Tensor, dim: int, how: Dimension, zeros: Tensor | None) -> Tensor:
 
 
 def _zeros(zeros: Tensor | None, shape: list[int]) -> Tensor:
-    """Return zeros of a shape, from the element of `zeros` for each channel."""
+    """Return `zeros`, which has one element per channel, broadcast to a shape."""
     assert zeros is not None, "zeros are read"
     for d, size in enumerate(shape):
         if d == zeros.rank:
@@ -211,7 +211,7 @@ def _zeros(zeros: Tensor | None, shape: list[int]) -> Tensor:
 
 
 def windows(x: Tensor, dim: int, part: EqualParts, how: Dimension) -> Tensor:
-    """Return the places that blocks read along a dimension, [..., blocks, places, ...]."""
+    """Return the positions that blocks read along a dimension, [..., blocks, positions, ...]."""
     places, distance = how.places(part.part), part.part * how.stride
     begin = part.begin * how.stride
     if places == distance:
@@ -256,7 +256,7 @@ def weight_blocks(weights: Tensor, kind: EqualBlocks) -> Tensor:
 
 
 def weights_of_blocks(flat: Tensor, layout: ConvolutionLayout, taps: int) -> Tensor:
-    """Return weights as [groups, outputs, inputs, taps] from their blocks, kind after kind."""
+    """Return weights as [groups, outputs, inputs, taps] from their blocks, sorted by kind."""
     request, begin, rows = layout.request, 0, []
     for wide in segments(request.outputs, layout.outputs):
         row = []
@@ -271,7 +271,7 @@ def weights_of_blocks(flat: Tensor, layout: ConvolutionLayout, taps: int) -> Ten
 
 
 def output_of_blocks(flat: Tensor, layout: ConvolutionLayout) -> Tensor:
-    """Return the output as [batch, groups * outputs, field ...] from blocks, kind after kind."""
+    """Return the output, [batch, groups * outputs, field ...], from blocks sorted by kind."""
     request, begin = layout.request, 0
     sizes = request.batch, *request.field, request.outputs
     blocks = layout.batch, *layout.field, layout.outputs
@@ -295,17 +295,17 @@ def output_of_blocks(flat: Tensor, layout: ConvolutionLayout) -> Tensor:
     return out.reshape((request.batch, request.groups * request.outputs, *request.field))
 
 
-# -- taps that count as channels -------------------------------------------------------------------
-# The AMP unit takes 16 channels of HALF at a time, or 8 of FLOAT, and as long for fewer; and it
-# takes less time per place for long rows. So the elements under several taps may be treated as the
-# channels of one place:
+# -- taps treated as channels ----------------------------------------------------------------------
+# The AMP unit multiplies 16 channels of HALF at a time, or 8 of FLOAT, and takes as long for fewer;
+# it takes less time per position if rows are long. So the elements under several taps may be
+# treated as the channels of one position:
 #
-#     x          a b c d e f          places of one channel, kernel of three taps
-#     expanded   abc bcd cde def      places of three channels, kernel of one tap
+#     x          a b c d e f          positions with one channel, kernel of three taps
+#     expanded   abc bcd cde def      positions with three channels, kernel of one tap
 #
-# This is a view of x, which is copied once to the plan's mapping; the rest is the same as for an
-# input with that many channels. Dimensions are expanded from the last one backwards, so that sums
-# keep their order, taps and then channels, and elements adjacent in x are adjacent channels.
+# This is a view of x, which is copied once to the plan's mapping; apart from that, it is treated as
+# an input with that many channels. Dimensions are expanded from the last one backwards, so that
+# the order of sums (taps, then channels) is kept, and adjacent elements of x are adjacent channels.
 #
 # Source: PopLibs, `lib/poplin/ConvPlan.cpp`, `getExpandDimsCandidates`, and `expandSpatialDim` of
 # `lib/poplin/ConvTransforms.hpp`.
@@ -314,8 +314,8 @@ def output_of_blocks(flat: Tensor, layout: ConvolutionLayout) -> Tensor:
 def expansions(request: ConvolutionRequest) -> list[ConvolutionRequest]:
     """Return the versions of a convolution with the taps of its last dimensions as channels.
 
-    If the request fixes the number of dimensions, it is the only one; otherwise all numbers from 0,
-    up to a dimension whose kernel is longer than the input.
+    If the request fixes the number of these dimensions, there is only that version; otherwise there
+    is one for every number from 0, up to a dimension whose kernel is longer than the input.
     """
     if request.expand is not None:
         return [expanded(request, request.expand)]
@@ -366,13 +366,13 @@ def expanded_input(x: Tensor, request: ConvolutionRequest, zeros: Tensor | None)
 
 
 def expanded_dimensions(request: ConvolutionRequest) -> list[tuple[int, Dimension]]:
-    """Return the dimensions whose taps count as channels: their numbers, and the original ones."""
+    """Return the dimensions whose taps are channels: indices and original dimensions."""
     first = len(request.dimensions) - (request.expand or 0)
     return list(enumerate(request.read.dimensions))[first:]
 
 
 def num_adjacent_channels(request: ConvolutionRequest) -> int:
-    """Return how many adjacent channels of an expanded input are also adjacent in x."""
+    """Return the number of adjacent channels of an expanded input that are also adjacent in x."""
     source = request.read
     taps = source.dimensions[-1].taps
     return source.inputs * (len(taps) if taps == tuple(range(len(taps))) else 1)
@@ -402,7 +402,8 @@ def collapsed_weights(weights: Tensor, request: ConvolutionRequest) -> Tensor:
 def by_taps(x: Tensor, dimensions: list[tuple[int, Dimension]], zeros: Tensor | None) -> Tensor:
     """Return the input elements of each output, [groups, batch, field ..., inputs, taps].
 
-    Only the given dimensions have taps, by their number in the field; `zeros` are as in `signal`.
+    Only the given dimensions have taps; they are given with their index in the field. `zeros` is as
+    in `signal`.
     """
     for d, each in dimensions:
         x = signal(x, 2 + d, each, zeros)
@@ -417,22 +418,22 @@ def by_taps(x: Tensor, dimensions: list[tuple[int, Dimension]], zeros: Tensor | 
 
 
 # -- inputs of vertices ----------------------------------------------------------------------------
-# The parts of an input that the vertices of convolutions and pooling read, and its mapping.
+# The parts of an input that the vertices of convolutions and pooling read, and the input's mapping.
 #
 # An input may have any mapping. If its channels are not adjacent, it is first copied to the plan's
-# mapping: otherwise vertices would read single elements.
+# mapping, since otherwise vertices would read single elements.
 
 
 def tiles_of(layout: ConvolutionLayout, *blocks: Any) -> Int64:
-    """Return the tiles of the vertices for blocks, given along each dimension and broadcast."""
+    """Return the tiles of the vertices for blocks, given by an index array in each dimension."""
     tiles: Int64 = layout.number(tuple(np.broadcast_arrays(*blocks))) // layout.turns
     return tiles
 
 
 def input_of(graph: Graph, layout: ConvolutionLayout, name: str) -> Tensor:
-    """Make a variable for the input on the tiles that use it.
+    """Create a variable for the input on the tiles that use it.
 
-    Its channels are adjacent; those of a block are on one of the tiles that use them.
+    Its channels are adjacent. The channels of a block are on one of the tiles that use them.
     """
     request = layout.request
     fields = tuple(each.size for each in request.dimensions)
@@ -458,9 +459,9 @@ def input_of(graph: Graph, layout: ConvolutionLayout, name: str) -> Tensor:
 
 
 def _users(layout: ConvolutionLayout) -> Int64:
-    """Return which of the tiles that use a place holds it, int64[field ...].
+    """Return which of the tiles that use a position holds it, int64[field ...].
 
-    Each holds whole rows of a block, or parts of rows if the block has fewer rows than users.
+    Each tile holds whole rows of a block, or parts of rows if there are fewer rows than tiles.
     """
     wide = layout.cuts[-1]
     *rows, columns = (
@@ -498,16 +499,16 @@ def with_taps(
 
 
 def _copied(x: Tensor, made: Tensor) -> Copy:
-    """Return a Copy of an input in the order of its adjacent channels, which has few pieces."""
+    """Return a Copy of an input, with few pieces, in the order of its adjacent channels."""
     return Copy(x.dim_roll(1, x.rank - 1), made.dim_roll(1, made.rank - 1))
 
 
 def signal_of(
     graph: Graph, layout: ConvolutionLayout, x: Tensor, value: float, name: str
 ) -> Tensor:
-    """Return an input with `value` between and around, [groups, batch, field ..., inputs].
+    """Return an input with `value` between and around elements, [groups, batch, field ..., inputs].
 
-    The element around each channel is on a tile that uses it.
+    The element that holds `value` for a channel is on a tile that uses it.
     """
     request = layout.request
     around = None
@@ -539,7 +540,7 @@ def blocks_of(whole: Tensor, kind: EqualBlocks, chosen: Int64) -> Slices:
 
 
 def windows_of(kind: EqualBlocks, count: int) -> dict[str, object]:
-    """Return the fields of vertices of a kind that locate the elements each output reads."""
+    """Return the fields of `count` vertices that locate the elements that each output reads."""
     taps, rows = _places(kind)
     columns = outputs_per_row(kind.layout.request.dimensions, kind.sizes[2:-2])
     rows = rows[:: columns // kind.sizes[-3]]
@@ -557,7 +558,7 @@ def is_scattered(x: Tensor, channels: int) -> bool:
 
 
 def _places(kind: EqualBlocks) -> tuple[Int64, Int64]:
-    """Return the places of the taps in a block, and those where its rows begin."""
+    """Return the positions of the taps in a block, and the starts of its rows."""
     batch, *field = kind.sizes[1:-2]
     taps, rows, pitch = np.zeros(1, np.int64), np.zeros(1, np.int64), 1
     for d, (part, each) in reversed(
@@ -573,6 +574,6 @@ def _places(kind: EqualBlocks) -> tuple[Int64, Int64]:
 
 
 def rows_of(blocks: Tensor, chosen: Int64) -> Slices:
-    """Return the chosen blocks, which are the last dimension of a tensor, by their number."""
+    """Return slices of the chosen blocks of a tensor [..., elements], given by flat indices."""
     size = blocks.shape[-1]
     return Slices(blocks.flatten(), 0, chosen * size, (chosen + 1) * size)

@@ -1,12 +1,12 @@
-"""Plans of convolutions: the cheapest of all ways to share one among tiles.
+"""Plans of convolutions: the cheapest of all ways to divide a convolution among tiles.
 
 A plan determines the vertices of a graph and their tiles, so an executable does not need it.
 
-The cost of each way is estimated by formulas: bytes at the rate of the exchange, and its start; the
-AMP unit as in `poplite.vertices.convolution`; and the vertices that add up partials. Inputs are
-assumed to have the plan's mapping: the tile of a block has the part of the block's input that no
-earlier block reads, shared with the tiles that make other outputs from it. An input whose taps
-count as channels is exchanged and copied first.
+The cost of each way is estimated by formulas: for the exchange, its start and the bytes at its
+rate; for the AMP unit, as in `poplite.vertices.convolution`; and for the vertices that add
+partials. Inputs are assumed to have the plan's mapping: the part of a block's input that no earlier
+block reads is divided among the tiles that make outputs from it. An input whose taps are treated as
+channels is exchanged and copied first.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ from poplite.vertices.convolution import convolution_cycles
 from poplite.vertices.reduce import partials_cycles
 
 LARGEST_BLOCK = 1 << 20
-"""Blocks with more outputs along a dimension are treated as equal: no tile holds their operands."""
+"""Blocks with more outputs along a dimension are priced alike: no tile can hold their operands."""
 
 CODE_BYTES = 16 << 10
-"""Approximate bytes of the code and stacks of a tile, in addition to operands and blocks."""
+"""Approximate bytes of code and stacks on a tile, in addition to operands and blocks."""
 
 HELD = ("input", "weights", "partials", "arriving partials")
 """The uses of a tile's memory."""
@@ -81,10 +81,10 @@ Way = tuple[Any, ...]
 
 
 def cheapest_ways(target: Target, request: ConvolutionRequest) -> list[ConvolutionLayout]:
-    """Return the first few ways that fit, the cheapest first.
+    """Return the best few ways that fit, the cheapest first.
 
-    Among equals, that with the fewest vertices on a tile comes first, then the least memory, then
-    the longest rows. Raises GraphMemoryAllocationError if none fits.
+    Equally cheap ways are sorted by the number of vertices on a tile, then by memory, then by the
+    length of rows, the longest first. Raises GraphMemoryAllocationError if no way fits.
     """
     found = cheapest([_Search(target, each).ways for each in expansions(request)])
     if not found[0].fits:
@@ -97,7 +97,7 @@ def cheapest_ways(target: Target, request: ConvolutionRequest) -> list[Convoluti
 def way_with_blocks(
     target: Target, request: ConvolutionRequest, like: ConvolutionLayout
 ) -> ConvolutionLayout | None:
-    """Return the way with the blocks of another convolution, on the same tiles, if it fits."""
+    """Return the way that uses the blocks and tiles of another convolution, if it fits."""
     sizes = request.batch, *request.field, request.inputs, request.outputs
     blocks = like.batch, *like.field, like.inputs, like.outputs
     parts = tuple(np.array([min(part, size)]) for part, size in zip(blocks, sizes, strict=True))
@@ -107,7 +107,7 @@ def way_with_blocks(
 
 
 class _Search:
-    """Estimates the cost of the ways to share a convolution: all, or those with given blocks."""
+    """Estimates the cost of all ways to divide a convolution, or of those with given blocks."""
 
     def __init__(
         self, target: Target, request: ConvolutionRequest, parts: Way | None = None
@@ -126,7 +126,7 @@ class _Search:
         ]
         deep, wide = cuts[-2:]
         self.turns: Int64 = -(-request.groups * math.prod(cuts) // tiles)
-        # Bytes of a vertex.
+        # Bytes per vertex.
         reach = own = read = batch * inputs * size
         for part, each in zip(field, request.dimensions, strict=True):
             places = each.places(part)
@@ -183,7 +183,7 @@ class _Search:
         uneven = np.ones(1)
         for some, each in zip(self.parts[1:-2], request.dimensions, strict=True):
             part = np.minimum(some, LARGEST_BLOCK)
-            times = np.ones(part.max() + 1)  # the average, by the size of a block
+            times = np.ones(part.max() + 1)  # relative to the average, by the size of a block
             for length in np.flatnonzero(np.bincount(part)).tolist():
                 owned = np.diff(each.owner(length))
                 times[length] = owned.max() * len(owned) / max(1, each.size)
@@ -197,7 +197,7 @@ class _Search:
         return found
 
     def _expanded(self, blocks: Any) -> Any:
-        """Return the bytes on a tile of an input with taps as channels; 0 if none is made."""
+        """Return the bytes on a tile of an input with taps as channels; 0 if there is none."""
         request = self.request
         if request.source is None:
             return np.zeros_like(blocks)
@@ -206,7 +206,7 @@ class _Search:
         return -(-size // -(-request.groups * blocks // self.turns))
 
     def _expansion(self, held: Any) -> Any:
-        """Return the cycles of making such an input, all of which is exchanged and copied."""
+        """Return the cycles of exchanging and copying an input with taps as channels."""
         request, cost = self.request, self.target.cost
         if request.source is None:
             return np.zeros_like(held)
@@ -216,14 +216,14 @@ class _Search:
         return exchanged(self.target, held) + copied
 
     def _exchange(self, received: Any, gathered: Any) -> Any:
-        """Return the cycles in which tiles receive operands, and copy their own parts into them."""
+        """Return the cycles in which tiles receive operands and copy their own parts of them."""
         cost, passes = self.target.cost, -(-self.turns // self.at_once)
         copied = np.ceil(self.turns * gathered / cost("memcpy_bytes_per_cycle"))
         copied = copied + passes * cost("worker_call")
         return exchanged(self.target, self.turns * received, passes) + copied.astype(np.int64)
 
     def _addition(self, outputs: Any, deep: Any, has_partials: Any) -> Any:
-        """Return the cycles of adding up partials, on the tiles that made them."""
+        """Return the cycles of adding partials on the tiles that made them."""
         share = np.ceil(self.turns * outputs / deep)
         received = share * FLOAT.size_bytes * (deep - 1)
         kinds = FLOAT, self.request.element_type
@@ -231,7 +231,7 @@ class _Search:
         return exchanged(self.target, received) + np.where(has_partials, added, 0)
 
     def layout(self, way: int) -> ConvolutionLayout:
-        """Return the layout of a way, by its number."""
+        """Return the layout of a way, given by its index."""
         batch, *field, inputs, outputs = (int(part[way]) for part in self.parts)
         exchange, products, addition = (int(each[way]) for each in self.cycles)
         arrive, weights, made, arriving = (int(each[way]) for each in self.held)
@@ -262,17 +262,17 @@ def _parts(target: Target, request: ConvolutionRequest) -> Way:
 
 
 class ConvolutionPlan:
-    """How a convolution is shared among the tiles of a graph.
+    """How a convolution is divided among the tiles of a graph.
 
-    `plan_convolution` makes it. `print(plan)` shows the blocks of a tile, the cycles and bytes by
+    `plan_convolution` creates it. `print(plan)` shows the blocks of a tile, the cycles and bytes by
     part, and the runners-up.
 
     Attributes:
-        graph: the graph it was made for.
+        graph: the graph for which it was made.
         request: the convolution.
-        layouts: the chosen way; for an input with zeros between its elements, one for each phase
-            (`poplite.ops.convolutions.request`) that reads elements, or for several phases with the
-            same reads, the longest first.
+        layouts: the chosen layout. For an input with zeros between its elements, there is one
+            layout for each phase (`poplite.ops.convolutions.request`) that reads elements, or one
+            for several phases that read the same elements; the longest comes first.
     """
 
     def __init__(self, graph: Graph, request: ConvolutionRequest) -> None:
@@ -296,14 +296,14 @@ class ConvolutionPlan:
 
     @property
     def tiles(self) -> int:
-        """How many tiles take part."""
+        """The number of tiles that take part."""
         return max(each.tiles for each in self.layouts)
 
     @property
     def cycles(self) -> int:
-        """Cycles by the cost model, with operands of `create_input` and `create_weights`.
+        """Cycles by the cost model, with operands from `create_input` and `create_weights`.
 
-        All steps are made and priced, which takes a second per few million elements of an input.
+        All steps are built and priced, which takes a second per few million elements of an input.
         """
         several = [tuple(each.values()) for each in self._groups] or [self.layouts]
         return sum(exact_cycles(self.graph.target, each) for each in several)
@@ -314,7 +314,7 @@ class ConvolutionPlan:
         return max(each.bytes for each in self.layouts)
 
     def create_input(self, name: str = "input") -> Tensor:
-        """Make a variable for the input with the plan's mapping.
+        """Create a variable for the input with the plan's mapping.
 
         Args:
             name: name of the variable.
@@ -334,7 +334,7 @@ class ConvolutionPlan:
         return input_of(self.graph, self.layout.unexpanded, name)
 
     def create_weights(self, name: str = "weights") -> Tensor:
-        """Make a variable for the weights with the plan's mapping, as `create_input`.
+        """Create a variable for the weights with the plan's mapping; see `create_input`.
 
         Args:
             name: name of the variable.
@@ -378,7 +378,7 @@ class ConvolutionPlan:
         return "\n".join(lines + others_text(priced))
 
     def _priced(self, layouts: tuple[ConvolutionLayout, ...]) -> str:
-        """Return the exact cycles as text, if computing them does not take too long for a print."""
+        """Return the exact cycles as text, unless computing them takes too long for a print."""
         is_long = max(each.request.elements for each in layouts) > MOST_PRICED
         return "see plan.cycles" if is_long else f"{exact_cycles(self.graph.target, layouts):,}"
 
@@ -411,7 +411,7 @@ class ConvolutionPlan:
 
 
 SHOWN = 3
-"""Number of runners-up that a plan shows."""
+"""Maximum number of runners-up that a plan shows."""
 
 MOST_PRICED = 1 << 23
 """Largest input whose steps are priced for the text of a plan, which takes about two seconds."""
@@ -448,12 +448,12 @@ def plan_convolution(
     memory: float = 0.6,
     expand: int | None = None,
 ) -> ConvolutionPlan:
-    """Return the cheapest way to share a convolution among the tiles of a graph.
+    """Return the cheapest way to divide a convolution among the tiles of a graph.
 
     Args:
-        graph: the graph it will run in; of several IPUs, one is used.
+        graph: the graph in which the convolution will run; one IPU is used, even if there are more.
         batch: number of inputs.
-        field: sizes of an input, one to three.
+        field: sizes of the input, for one to three dimensions.
         inputs: channels of the input.
         outputs: channels of the output.
         kernel: sizes of the kernel, one for each of `field`.
@@ -464,21 +464,21 @@ def plan_convolution(
         groups: as in `ops.convolution`.
         flip: as in `ops.convolution`.
         type: element type of input, weights and output, HALF or FLOAT.
-        memory: the share of a tile's memory that blocks and partials may take. If it is too little
-            for all blocks of a tile, the tile makes them in several passes.
-        expand: number of last dimensions whose kernel taps count as channels of the input, which is
-            copied first: the AMP unit takes 16 channels of HALF at a time, or 8 of FLOAT. By
-            default, the cheapest number; 0 if there are that many channels, or if `input_dilation`
-            puts zeros between elements.
+        memory: the fraction of a tile's memory that blocks and partials may take. If a tile's
+            blocks need more, they are computed in several passes.
+        expand: number of last dimensions whose kernel taps are treated as channels of the input,
+            which is then copied first; the AMP unit multiplies 16 channels of HALF at a time, or 8
+            of FLOAT. By default, the cheapest number; 0 if the input has that many channels, or if
+            `input_dilation` puts zeros between elements.
 
     Returns:
-        The plan, the same one for equal arguments.
+        The plan, which is the same for equal arguments.
 
     Raises:
-        GraphMemoryAllocationError: if no way fits; the message says what takes the memory.
+        GraphMemoryAllocationError: if no way fits; the message lists the uses of the memory.
         ElementTypeError: for types that the AMP unit does not multiply.
-        TensorCreationError: for sizes that do not fit each other.
-        SizeOverflowError: for a size that is not a whole number, 0 or more.
+        TensorCreationError: for sizes that do not match.
+        SizeOverflowError: for a size that is not a non-negative integer.
         InvalidOption: for an invalid parameter.
         ControlProgramError: for an invalid graph.
 
@@ -517,15 +517,15 @@ def plan_convolution(
 Numbers = tuple[int, ...]
 
 Ways = dict[Numbers, ConvolutionLayout]
-"""Layouts of phases by their numbers; several with the same reads are one convolution."""
+"""Layouts by the numbers of the phases that they compute."""
 
 
 def planned(target: Target, request: ConvolutionRequest) -> tuple[Ways, ...]:
     """Return the best ways of the phases that read elements, in groups.
 
-    The phases of a group run at once, as many as fit the memory of tiles; those that take longest
-    come first. Phases that read the same elements with the same number of taps are one convolution
-    with the output channels of all of them, if that is cheaper.
+    The phases of a group run at the same time. A group has as many phases as fit the memory of
+    tiles; the slowest phases come first. Phases that read the same elements with the same number
+    of taps are merged into one convolution with the output channels of all, if that is cheaper.
     """
     limit = int(request.memory * target.tile_memory_bytes)
     groups: list[Ways] = []
@@ -538,7 +538,7 @@ def planned(target: Target, request: ConvolutionRequest) -> tuple[Ways, ...]:
 
 
 def _cheapest(target: Target, request: ConvolutionRequest) -> Ways:
-    """Return the ways of all phases that read elements, those that take longest first."""
+    """Return the ways of all phases that read elements, the slowest first."""
     each: dict[Numbers, ConvolutionRequest] = {
         (number,): part.request
         for number, part in enumerate(parts(request))
@@ -556,7 +556,7 @@ def _cheapest(target: Target, request: ConvolutionRequest) -> Ways:
 
 
 def _merged(requests: dict[Numbers, ConvolutionRequest]) -> dict[Numbers, ConvolutionRequest]:
-    """Return convolutions with equal ones merged into one that has the output channels of all."""
+    """Merge equal convolutions into one that has the output channels of all."""
     several: dict[ConvolutionRequest, list[int]] = {}
     for numbers, request in requests.items():
         several.setdefault(request, []).extend(numbers)
@@ -574,7 +574,7 @@ def _ways(target: Target, requests: dict[Numbers, ConvolutionRequest]) -> Ways:
 
 
 def _of_equal_blocks(target: Target, found: Ways) -> Ways | None:
-    """Return ways with the blocks of the first phase for all, if sharing the input is cheaper."""
+    """Return ways with the blocks of the first phase for all phases, if sharing the input pays."""
     if len(found) < 2:
         return None
     first = next(iter(found.values()))
@@ -605,13 +605,13 @@ def ranked(target: Target, request: ConvolutionRequest) -> tuple[ConvolutionLayo
 
 
 # -- exact prices ----------------------------------------------------------------------------------
-# The cost of a layout by the cost model: it is built in a separate graph, and priced. Nothing is
-# run or compiled. Operands are assumed to have the plan's mapping.
+# The cost of a layout by the cost model: the layout is built and priced in a separate graph, without
+# compiling or running it. Operands are assumed to have the plan's mapping.
 
 
 @lru_cache(maxsize=256)
 def exact_cycles(target: Target, layouts: tuple[ConvolutionLayout, ...]) -> int:
-    """Return the cycles of layouts of one input, whose vertices run at once."""
+    """Return the cycles of layouts of one input, whose vertices run in the same compute sets."""
     graph = Graph(target)
     x = input_of(graph, layouts[0].unexpanded, "input")
     several = [

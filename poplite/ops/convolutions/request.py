@@ -29,17 +29,17 @@ from poplite.types import FLOAT, HALF, ElementType
 # A convolution along one dimension of its field.
 #
 #     signal     a . b . c          `size` elements, `dilation` apart, with zeros between and around
-#     output 0   ^   ^              from `origin` on, at the places of `taps`
-#     output 1       ^   ^          `stride` further
+#     output 0   ^   ^              starts at `origin` and reads at the positions `taps` from there
+#     output 1       ^   ^          starts `stride` positions later
 #
 # The gradient with respect to the input reads the gradient of the output in the same way: strides
-# become dilations, and vice versa. So both have one description, and one planner.
+# become dilations, and vice versa. So both use the same description and the same planner.
 #
 # Source: PopLibs, `poplin/ConvParams.hpp`, for the sizes of outputs.
 
 
 MOST_UNEVEN = 1.25
-"""Limit of the largest part of a signal, relative to the largest of even parts."""
+"""Maximum ratio of the largest owned part of a signal to the largest of equal parts."""
 
 
 @frozen
@@ -48,12 +48,13 @@ class Dimension:
 
     Attributes:
         size: number of elements of the signal.
-        dilation: distance between them.
-        origin: where the first output begins to read; before 0 there are zeros.
+        dilation: distance between elements.
+        origin: the position at which the first output starts to read; positions before 0 hold
+            zeros.
         stride: distance between outputs.
         count: number of outputs.
-        taps: the place that each weight is multiplied with, relative to where an output begins to
-            read; not negative.
+        taps: the position that each weight is multiplied with, relative to the start of the output;
+            not negative.
     """
 
     size: int
@@ -65,11 +66,11 @@ class Dimension:
 
     @property
     def span(self) -> int:
-        """The number of places that an output reads, including those between."""
+        """The number of positions from the first to the last that an output reads."""
         return max(self.taps) + 1
 
     def places(self, outputs: Any) -> Any:
-        """Return the number of places that adjacent outputs read, including those between.
+        """Return the number of positions from the first to the last that adjacent outputs read.
 
         >>> forward(8, 3, Spacing(stride=2)).places(2)
         5
@@ -83,11 +84,11 @@ class Dimension:
         return self.dilation > 1 or self.origin < 0 or bool(end > self.size)
 
     def owner(self, part: int) -> Int64:
-        """Return where the elements begin that belong to each part of outputs, and their end.
+        """Return the starts of the elements owned by each part of outputs, and the last end.
 
-        A part has `part` outputs. Elements that several parts read belong to the last of them; if
-        the last part would get many more than others, elements are divided nearly evenly, and each
-        part still owns only elements that it reads.
+        A part has `part` outputs. Elements that several parts read belong to the last of these
+        parts. If the last part would get many more elements than others, elements are divided
+        nearly evenly instead, so that each part still owns only elements that it reads.
 
         >>> forward(8, 3, Spacing(padding=(1, 1))).owner(4).tolist()
         [0, 3, 8]
@@ -104,7 +105,7 @@ class Dimension:
         return edges if is_even else others
 
     def _elements(self, places: Int64) -> Int64:
-        """Return the numbers of the first elements at or after places."""
+        """Return the indices of the first elements at or after the given positions."""
         found: Int64 = np.minimum(np.maximum(-(-places // self.dilation), 0), self.size)
         return found
 
@@ -128,7 +129,7 @@ class Spacing:
 
     Attributes:
         stride: distance between outputs.
-        padding: zeros before and after the input; negative ones leave elements out.
+        padding: zeros before and after the input; negative padding omits elements.
         dilation: distance between taps of the kernel.
         input_dilation: distance between elements of the input, with zeros between.
         flip: whether the kernel is flipped.
@@ -175,10 +176,10 @@ def one_to_one(size: int) -> Dimension:
 
 
 def outputs_per_row(dimensions: Sequence[Dimension], parts: Sequence[Any]) -> Any:
-    """Return how many outputs of a block read consecutive places, so that they form one row.
+    """Return how many outputs of a block read consecutive positions, so that they form one row.
 
-    These are rows along the last dimension, or several such rows if nothing is read between them.
-    `parts` are the sizes of the block, numbers or arrays.
+    A row is along the last dimension, or consists of several such rows if nothing is read between
+    them. `parts` are the sizes of the block, integers or arrays.
 
     >>> tall = forward(7, 3, Spacing(padding=(1, 1)))
     >>> outputs_per_row([tall, tall], (7, 7))
@@ -196,11 +197,11 @@ def outputs_per_row(dimensions: Sequence[Dimension], parts: Sequence[Any]) -> An
 
 @frozen
 class DimensionPhase:
-    """Every n-th output along a dimension, of a signal without zeros between its elements.
+    """Every n-th output along a dimension, as reads of a signal without zeros between elements.
 
     Attributes:
-        dimension: how they read it; None if they read only zeros.
-        taps: first, end and step of the numbers of those taps that do not fall on zeros.
+        dimension: how the outputs read the signal; None if they read only zeros.
+        taps: start, stop and step of the indices of the taps that do not fall on zeros.
         count: number of outputs.
     """
 
@@ -210,9 +211,9 @@ class DimensionPhase:
 
 
 def phases(dim: Dimension) -> tuple[DimensionPhase, ...]:
-    """Return the phases of outputs: those of a phase have the same taps on elements, not zeros.
+    """Return the phases of outputs: within a phase, the same taps fall on elements, not zeros.
 
-    Of n phases, phase p has outputs p, p + n, p + 2 n, ...
+    With n phases, phase p has the outputs p, p + n, p + 2 n, ...
 
     >>> [phase.taps for phase in phases(forward(4, 3, Spacing(stride=2)).inverse)]
     [(0, 3, 2), (1, 2, 1)]
@@ -252,11 +253,11 @@ class ConvolutionRequest:
         outputs: channels of the output in a group.
         dimensions: number of dimensions of the field.
         element_type: element type of the input, the weights and the output.
-        memory: the share of a tile's memory that blocks and partials may take.
-        expand: number of last dimensions whose taps count as channels of the input; None if the
-            plan chooses.
-        source: the convolution before taps counted as channels (`poplite.ops.convolutions.layout`);
-            None if none do.
+        memory: the fraction of a tile's memory that blocks and partials may take.
+        expand: number of last dimensions whose taps are treated as channels of the input; None if
+            the plan chooses.
+        source: the original convolution, if taps are treated as channels
+            (`poplite.ops.convolutions.layout`); otherwise None.
     """
 
     groups: int
@@ -271,12 +272,12 @@ class ConvolutionRequest:
 
     @property
     def read(self) -> ConvolutionRequest:
-        """The same with no taps as channels: it describes the original input."""
+        """The convolution without taps as channels, which describes the original input."""
         return self.source or self
 
     @property
     def as_channels(self) -> int:
-        """The number of taps that count as channels, for each of the remaining taps."""
+        """The number of taps treated as channels, for each of the remaining taps."""
         return self.read.taps // self.taps
 
     @property
@@ -302,13 +303,13 @@ class ConvolutionRequest:
 
     @property
     def products(self) -> int:
-        """Number of multiplications of an element by a weight."""
+        """The number of multiplications of an element by a weight."""
         channels = self.groups * self.inputs * self.outputs
         return channels * self.batch * math.prod(self.field) * self.taps
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is multiplied."""
+        """Whether there are no multiplications."""
         return self.products == 0
 
     @property
@@ -339,25 +340,25 @@ class ConvolutionRequest:
 
 
 # -- phases of an input with zeros between its elements --------------------------------------------
-# A convolution of an input with zeros between its elements is one for each phase, without zeros.
+# A convolution of an input with zeros between its elements is divided into phases without zeros.
 #
 #     input   a . b . c          distance 2, kernel of three taps
 #     even    ^ . ^              taps 0 and 2, of a b c
 #     odd       . ^ .            tap 1
 #
-# Every n-th output reads elements with the same taps, and only zeros with the others. So the
-# outputs of a phase are a convolution of the original input with some of the taps, and no phase
-# multiplies the zeros. Their vertices run at once (`convolution_steps`).
+# Every n-th output reads elements with the same taps, and zeros with the other taps. So the outputs
+# of a phase are a convolution of the original input with only these taps, and zeros are not
+# multiplied. The vertices of all phases run at the same time (`convolution_steps`).
 
 
 @frozen
 class PhaseOutputs:
-    """The outputs of one phase in every dimension.
+    """The outputs that belong to a given phase in every dimension.
 
     Attributes:
-        whole: the convolution that they belong to.
-        phases: one for each dimension.
-        numbers: the number of the phase in each dimension.
+        whole: the convolution.
+        phases: the phase in each dimension.
+        numbers: the index of the phase in each dimension.
     """
 
     whole: ConvolutionRequest
@@ -384,7 +385,7 @@ class PhaseOutputs:
         return whole.batch, whole.groups * whole.outputs, *field
 
     def own(self, x: Tensor) -> Tensor:
-        """Return those elements of a whole output that are in the phase, [batch, channels, ...]."""
+        """Return the elements of a whole output that are in the phase, [batch, channels, ...]."""
         for d, (number, each) in enumerate(zip(self.numbers, self.whole.dimensions, strict=True)):
             x = x.slice(number, x.shape[2 + d], 2 + d).sub_sample(len(phases(each)), 2 + d)
         return x
@@ -400,7 +401,7 @@ class PhaseOutputs:
 
 
 def parts(request: ConvolutionRequest) -> list[PhaseOutputs]:
-    """Return the phases of a convolution; one if there are no zeros between elements."""
+    """Return the phases of a convolution: only one if there are no zeros between elements."""
     found = [phases(each) for each in request.dimensions]
     numbers = product(*(range(len(each)) for each in found))
     return [
@@ -432,22 +433,22 @@ def _interleaved(several: list[Tensor], dim: int) -> Tensor:
 
 
 # -- parameters ------------------------------------------------------------------------------------
-# Checks of the parameters of a convolution; messages name every invalid one.
+# Checks of the parameters of a convolution; messages name the invalid parameter.
 
 
 Number = int | Sequence[int]
-"""One for all dimensions, or one for each."""
+"""One number for all dimensions, or one for each."""
 
 Padding = int | Sequence[int | tuple[int, int]]
-"""One for all sides, one for both sides of each dimension, or a pair (before, after) for each."""
+"""One number for all sides, one for each dimension, or a pair (before, after) for each."""
 
 Flag = bool | Sequence[bool]
 
 MOST_DIMENSIONS = 3
-"""Greatest rank of a field."""
+"""Maximum rank of a field."""
 
 LONGEST = 2**31
-"""The longest distance, so that places fit 64 bits."""
+"""Maximum distance, so that positions fit 64 bits."""
 
 
 def spacings(
@@ -459,7 +460,7 @@ def spacings(
     input_dilation: object = 1,
     flip: object = False,
 ) -> tuple[Spacing, ...]:
-    """Return how a kernel moves over an input along each dimension; `what` is the call."""
+    """Return how a kernel moves over an input along each dimension; messages name `what`."""
     return tuple(
         Spacing(
             _natural(what, "stride", stride, rank, d),
@@ -522,7 +523,7 @@ def _flag(what: str, value: object, rank: int, d: int) -> bool:
 def check_fields(
     what: str, field: Sequence[int], kernel: Sequence[int], how: Sequence[Spacing]
 ) -> None:
-    """Refuse an input that is smaller than the kernel, naming the first such dimension."""
+    """Reject an input that is smaller than the kernel; the message names the first dimension."""
     for d, (size, taps, each) in enumerate(zip(field, kernel, how, strict=True)):
         signal = dilated(size, each.input_dilation)
         long, padded = dilated(taps, each.dilation), signal + sum(each.padding)
@@ -555,7 +556,7 @@ def request_of(
     element: ElementClass,
     memory: object,
 ) -> ConvolutionRequest:
-    """Return the request; `channels` are the groups, and a group's input and output channels."""
+    """Return the request; `channels` are groups, input channels and output channels of a group."""
     share = checked_share(what, memory)
     check_fields(what, field, kernel, how)
     dimensions = tuple(
@@ -573,7 +574,7 @@ def request_of(
 
 
 def checked_expansion(what: str, expand: object, request: ConvolutionRequest) -> int | None:
-    """Return the number of last dimensions whose taps count as channels, or refuse it."""
+    """Return the number of last dimensions whose taps are treated as channels, or raise."""
     if expand is None:
         return None
     number, rank = integer_or_none(expand), len(request.dimensions)
@@ -591,7 +592,7 @@ def checked_expansion(what: str, expand: object, request: ConvolutionRequest) ->
 
 
 def check_rank(what: str, shape: Sequence[int]) -> int:
-    """Return the rank of the field of an input or of weights, or refuse it."""
+    """Return the rank of the field of an input or of weights, or raise."""
     rank = len(shape) - 2
     if not 1 <= rank <= MOST_DIMENSIONS:
         raise TensorCreationError(
@@ -603,7 +604,7 @@ def check_rank(what: str, shape: Sequence[int]) -> int:
 
 
 def check_channels(what: str, groups: object, inputs: int, outputs: int) -> int:
-    """Return the number of groups, which divides both numbers of channels, or refuse it."""
+    """Return the number of groups, which divides both numbers of channels, or raise."""
     number = integer_or_none(groups)
     if number is None or number < 1 or inputs % number or outputs % number:
         raise InvalidOption(
@@ -616,7 +617,7 @@ def check_channels(what: str, groups: object, inputs: int, outputs: int) -> int:
 
 
 def float_type(what: str, element: ElementClass) -> ElementClass:
-    """Return an element type that the AMP unit multiplies, or refuse it."""
+    """Return an element type that the AMP unit multiplies, or raise."""
     if element not in (FLOAT, HALF):
         raise ElementTypeError(
             f"{what}: {element!r} is not supported",
@@ -631,7 +632,7 @@ def float_type(what: str, element: ElementClass) -> ElementClass:
 
 
 def rank_of_field(what: str, one: Given, other: Given) -> int:
-    """Return the rank of the field of an input, or refuse operands of different ranks."""
+    """Return the rank of the field of an input, or raise for operands of different ranks."""
     rank = check_rank(what, one.shape)
     if one.rank != other.rank:
         raise TensorCreationError(
@@ -643,7 +644,7 @@ def rank_of_field(what: str, one: Given, other: Given) -> int:
 
 
 def check_number(what: str, name: str, sizes: tuple[int, ...], rank: int) -> None:
-    """Refuse sizes that are not one for each dimension."""
+    """Reject sizes whose number differs from that of the dimensions."""
     if len(sizes) != rank:
         raise TensorCreationError(
             f"{what}: {name} is {sizes}",
@@ -660,7 +661,7 @@ def sizes_of(what: str, name: str, values: object, rank: int) -> tuple[int, ...]
 
 
 def check_gradient(what: str, gradient: Given, request: ConvolutionRequest) -> None:
-    """Refuse a gradient whose shape differs from that of the output."""
+    """Reject a gradient whose shape differs from that of the output."""
     shape = request.batch, request.groups * request.outputs, *request.field
     if gradient.shape != shape:
         raise TensorCreationError(

@@ -237,7 +237,7 @@ def by_result(what: str, gradient: Operand, like: Expr) -> Expr:
 def softmax(x: Operand, dim: int = -1) -> Expr:
     """Return `exp(x) / sum(exp(x))` along a dimension.
 
-    The greatest element is subtracted first, so that no exponential is larger than 1.
+    The largest element is subtracted first, so that no exponential is larger than 1.
 
     Args:
         x: FLOAT or HALF.

@@ -95,7 +95,7 @@ def max_pool(
     name: str = "max_pool",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that find the greatest element of each window.
+    """Record steps that find the largest element of each window.
 
     Args:
         x: [batch, channels, size ...] of HALF or FLOAT, one to three sizes. An expression is

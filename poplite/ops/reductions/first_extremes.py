@@ -122,7 +122,7 @@ class FirstExtremes:
         self._join("final", found, np.zeros_like(found.row), homes)
 
     def _homes(self, parts: RowParts) -> Int64:
-        """Return the tile for the result of each row; map the results there if they are unmapped."""
+        """Return the tile for the result of each row; map results there if they are unmapped."""
         rows, tiles = self._positions.num_elements, self._graph.target.tiles
         homes = np.zeros(rows, np.int64)
         if self._wanted is not None:
@@ -172,7 +172,7 @@ class FirstExtremes:
         is_joined = is_last | (np.diff(ends) > 1)
         at, more = found.at[first], is_joined & ~is_last
         at[is_last] = row[is_last]
-        values, positions = self._values, self._positions  # `_new_results` replaces them by longer ones
+        values, positions = self._values, self._positions  # `_new_results` appends to these
         at[more] = self._new_results(tile[more])
         chosen = np.flatnonzero(is_joined)
         source, copy = repeated(np.diff(ends)[chosen])

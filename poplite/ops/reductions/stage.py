@@ -723,6 +723,7 @@ def _shares(work: Int64, tile: Int64, effort: Effort) -> Int64:
 
 def _best_grain(width: Int64, needed: Int64, grain: int, least: int) -> Int64:
     """Return the grain of each part: `grain`, or `least` if the widest vertex is then narrower.
+
     >>> _best_grain(np.array([10, 17]), np.array([6, 6]), 4, 2).tolist()     # 4 4 2, or 2 2 2 2 2
     [2, 4]
     """

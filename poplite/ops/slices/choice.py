@@ -47,7 +47,7 @@ from poplite.types import FLOAT, ElementTypeLike, element_type
 from poplite.vertices.estimators import gather_rows
 
 MOST_SHOWN = 3
-"""Alternatives that a printed plan shows."""
+"""Maximum number of alternatives in a printed plan."""
 
 
 @frozen
@@ -58,7 +58,7 @@ class EmbeddingPlan:
         graph: the graph of the table.
         table: the sizes of the table.
         lookups: the number of rows that are read or changed at a time.
-        columns: blocks of columns, each stored row by row.
+        columns: the number of blocks of columns, each stored row by row.
         reading: how rows are read; None if they are only changed.
         changing: how rows are changed; None if they are only read.
         others: the cheapest alternatives with other numbers of blocks, best first.
@@ -77,7 +77,7 @@ class EmbeddingPlan:
 
     @property
     def cycles(self) -> int:
-        """Cycles of reading and changing rows, as far as the plan can predict them."""
+        """Estimated cycles of reading and changing rows."""
         return sum(way.cycles for way in (self.reading, self.changing) if way is not None)
 
     @property
@@ -102,7 +102,7 @@ class EmbeddingPlan:
         return self._create(name, entries, width, initial_value)
 
     def create_updates(self, name: str = "updates", *, initial_value: Any = None) -> Tensor:
-        """Create a variable for the rows with which the table is changed, [lookups, width].
+        """Create a variable for the new rows of a change to the table, [lookups, width].
 
         With this plan, `ops.multi_slice` returns rows with the same layout.
         """
@@ -145,7 +145,7 @@ def plan_embedding(
     memory: float = 0.8,
     columns: int | None = None,
 ) -> EmbeddingPlan:
-    """Return the cheapest way to share a table among tiles.
+    """Return the cheapest way to distribute a table among tiles.
 
     Args:
         graph: the graph of the table.
@@ -154,12 +154,12 @@ def plan_embedding(
         lookups: the number of rows that are read or changed at a time.
         type: the element type.
         used_for: "read", "change" or "both".
-        memory: the share of a tile's memory that the table, indices and rows may take. If no plan
-            fits, the plan that takes the least memory is returned.
+        memory: the fraction of a tile's memory that the table, indices and rows may take. If no
+            plan fits, the plan that takes the least memory is returned.
         columns: the number of blocks of columns, a divisor of the width; by default, the best.
 
     Returns:
-        The plan, the same for equal arguments; `print(plan)` shows the alternatives too.
+        The plan, which is the same for equal arguments; `print(plan)` also shows alternatives.
 
     Raises:
         InvalidOption: for sizes below 1, an unknown `used_for`, a `memory` that is not positive, or
@@ -213,17 +213,18 @@ def _option(found: str, fix: str) -> InvalidOption:
 
 
 # -- ways for the current mapping of a table -------------------------------------------------------
-# How a table is shared: according to its plan, or in the cheapest way for its mapping.
+# How a table is distributed: according to its plan, or in the cheapest way for its mapping.
 #
-# A table without a plan can be read and changed in place: each part on the tile with most of it.
+# A table without a plan can be read and changed in place, each part on the tile with most of it.
 #
 #     rows of x [6, 4] on tiles      0 0 0 0          three parts, on tiles 0, 1, 2: other tiles
 #                                    0 0 1 1          send what the tile of a part lacks
 #                                    1 1 1 1
 #                                    1 1 2 2          ...
 #
-# A part is some rows of a block of columns. The elements of its parts that a tile lacks are sent to
-# it for every read, and back after every change; elements in several pieces are gathered.
+# A part consists of consecutive rows of a block of columns. Elements of a part that are not on its
+# tile are sent there for every read, and back after every change; elements in several pieces are
+# gathered.
 
 
 W = TypeVar("W", Reading, Changing)
@@ -231,13 +232,13 @@ W = TypeVar("W", Reading, Changing)
 
 @frozen(eq=False)
 class Shared(Generic[W]):
-    """How tiles share a table.
+    """How a table is distributed among tiles.
 
     Attributes:
-        graph: the graph whose tiles share it.
+        graph: the graph of the tiles.
         way: how rows are read or changed.
-        tile: the tile of each part, if the table is used in place; None if parts are spread over
-            all tiles, and a table with another layout is copied.
+        tile: the tile of each part if the table is used in place; None if parts are spread over
+            all tiles, and a table with a different layout is copied.
     """
 
     graph: Graph
@@ -295,12 +296,12 @@ def only_tile(graph: Graph, tensor: Tensor) -> int | None:
 
 
 class Ways(Generic[W]):
-    """The ways to read or change rows of a matrix that were priced.
+    """The priced ways to read or change rows of a matrix.
 
     Attributes:
-        table: the matrix.
-        fullest: bytes of the matrix on its fullest tile.
-        found: the ways, each after its rank, which is least for the best one.
+        table: the sizes of the matrix.
+        fullest: the bytes of the matrix on its fullest tile.
+        found: pairs of rank and way; the best way has the smallest rank.
     """
 
     def __init__(self, graph: Graph, matrix: Tensor) -> None:
@@ -323,7 +324,7 @@ class Ways(Generic[W]):
         self.found.append(((excess, own + cycles, way.columns), Shared(self.graph, way, tile)))
 
     def best(self) -> Shared[W]:
-        """Return the one with the fewest cycles of those that fit."""
+        """Return the way with the smallest rank: the fewest cycles, if it fits."""
         return min(self.found, key=lambda each: each[0])[1]
 
     def copied(self, columns: int) -> float:
@@ -333,9 +334,9 @@ class Ways(Generic[W]):
         return self.table.copied(self.fullest, columns)
 
     def brought(self, columns: int, parts: int, is_home: bool) -> tuple[float, float]:
-        """Return the cycles of moving a matrix without a plan to its parts, and back.
+        """Return the cycles of moving a matrix without a plan to its parts, and of moving it back.
 
-        If the matrix is copied, parts are read from the copy; their price includes that.
+        If the matrix is copied to blocks, parts are read from the copy; their price includes that.
         """
         table, rate = self.table, self.table.target.exchange_bytes_per_cycle
         if not is_in_blocks(self.matrix, columns):
@@ -351,7 +352,7 @@ class Ways(Generic[W]):
 
 
 def check_plan(what: str, plan: EmbeddingPlan | None, matrix: Tensor) -> None:
-    """Raise an error for a plan that was made for another table."""
+    """Raise an error for a plan that was made for a different table."""
     if plan is None:
         return
     if not isinstance(plan, EmbeddingPlan):
@@ -372,14 +373,14 @@ MOST_PIECES = 1 << 17
 """Maximum number of pieces of memory that are examined for one number of blocks."""
 
 FEW_PIECES = 1 << 13
-"""Maximum number of pieces for which parts are placed where most of each is: with more, no tile has
-much."""
+"""Maximum number of pieces for which each part is placed on the tile that has most of it; with more
+pieces, no tile has much of a part."""
 
 MOST_VERTICES = 64
 """Maximum number of vertices on a tile."""
 
 BLOCKS_TRIED = 3
-"""Numbers of blocks of columns to try: the best for tables with a plan."""
+"""How many numbers of blocks of columns to try: those that are best for tables with a plan."""
 
 
 @frozen(eq=False)
@@ -387,9 +388,9 @@ class PlacedParts:
     """The cost of placing parts of a table on tiles.
 
     Attributes:
-        tile: the tile of each part, block of columns by block of columns.
-        moved: the maximum number of bytes that a tile receives or sends, in words.
-        returned: the same for the way back, including a switch to another sender for each piece.
+        tile: the tile of each part, sorted by block of columns.
+        moved: the maximum number of bytes, in whole words, that a tile receives or sends.
+        returned: the same for sending parts back, including a change of sender for each piece.
         gathered: the maximum number of cycles in which a tile gathers its pieces of parts.
         held: the maximum number of bytes of parts on a tile.
     """
@@ -411,7 +412,7 @@ class PlacedParts:
 
 
 class ColumnBlocks:
-    """The layout of a matrix, in blocks of columns: intervals on one tile, contiguous in memory."""
+    """The layout of a matrix in blocks of columns, as intervals each contiguous on one tile."""
 
     def __init__(self, graph: Graph, table: Table, matrix: Tensor, columns: int) -> None:
         self.table, self.columns = table, columns
@@ -423,7 +424,10 @@ class ColumnBlocks:
         self.tile: Int64 = tile[order][source]
 
     def placed(self, first: Int64) -> list[PlacedParts]:
-        """Return parts that begin at some rows of each block, on all tiles or where most is."""
+        """Return ways to place the parts that start at the rows `first` of each block.
+
+        Parts are spread over all tiles, or each is placed on the tile with most of it.
+        """
         table, width = self.table, self.table.width // self.columns
         tiles, size = table.target.tiles, table.element.size_bytes
         begins = (np.arange(self.columns)[:, None] * table.entries + first).ravel() * width
@@ -481,7 +485,7 @@ class ColumnBlocks:
 
 
 def _most(part: Int64, tile: Int64, num_bytes: Int64) -> Int64:
-    """Return the tile with most of each part, the first of several."""
+    """Return the tile that has most of each part; among equals, the first."""
     order = np.lexsort((tile, part))
     part, tile = part[order], tile[order]
     first = np.flatnonzero(np.append(True, (np.diff(part) != 0) | (np.diff(tile) != 0)))
@@ -495,10 +499,10 @@ def _most(part: Int64, tile: Int64, num_bytes: Int64) -> Int64:
 def readings_in_place(
     graph: Graph, table: Table, matrix: Tensor, lookups: int, only: int | None, most: float
 ) -> Iterator[tuple[Reading, Int64]]:
-    """Yield ways to read some rows in place, and the tiles of their parts.
+    """Yield ways to read `lookups` rows in place, and the tiles of their parts.
 
-    `only` is the only tile of the indices. Ways that take `most` cycles without the exchange are
-    left out.
+    `only` is the only tile of the indices, if there is one. Ways that take `most` or more cycles
+    even without the exchange are omitted.
     """
     workers, apart = table.target.workers, only is None
 
@@ -536,10 +540,10 @@ def changings_in_place(
     apart: bool,
     most: float,
 ) -> Iterator[tuple[Changing, Int64]]:
-    """Yield ways to change some rows in place, and the tiles of their owners.
+    """Yield ways to change `lookups` rows in place, and the tiles of their owners.
 
-    `only` is the only tile of new rows, `apart` as in `changings`. Ways that take `most` cycles
-    without the exchange are left out.
+    `only` is the only tile of the new rows, if there is one; `apart` is as in `changings`. Ways
+    that take `most` or more cycles even without the exchange are omitted.
     """
 
     def least(columns: int, parts: int) -> float:
@@ -582,10 +586,10 @@ def _tried(
     least: Callable[[int, int], float],
     most: float,
 ) -> Iterator[tuple[ColumnBlocks, int]]:
-    """Yield the layout of a matrix in blocks, and the numbers of parts to try.
+    """Yield layouts of a matrix in blocks, each with a number of parts to try.
 
-    The candidates are the best ones with a plan, with as few pieces as possible; whole rows, as
-    many parts as tiles with some of it; and single columns, if tiles have several.
+    The candidates are the best ways with a plan, preferring few pieces; whole rows, with one part
+    for each tile that has elements of the matrix; and single columns, if tiles have several.
     """
     mapping = graph.tile_mapping(matrix, require_complete=False)
     if mapping.unmapped:

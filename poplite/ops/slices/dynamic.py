@@ -1,6 +1,6 @@
 """Slices at positions that the program computes.
 
-The sliced dimensions are one dimension of a table, and the elements of a slice are rows of it:
+The sliced dimensions are combined to one dimension of a table, so a slice consists of its rows:
 
     x[6, 4, 5], dims (0, 1)              table of 24 rows of 5
     slice of sizes (2, 3) at (o, p)      rows ((o + i) % 6) * 4 + (p + j) % 4  for i < 2, j < 3
@@ -89,14 +89,15 @@ from poplite.vertices.slices import (
 #     table, s       copies in blocks, unless they already have that layout
 #     lists          ListRows: indices sorted by owner, a part on each tile          if cheaper
 #     rows           MultiUpdate or SetListed: each part of the table, pass after pass
-#     back           the table is copied back, if it was copied
+#     back           a copy back to the table, if it was copied
 #
-# An owner is a worker with some rows. A row is changed by one owner only, pass after pass and in
-# each list from its first index to its last: in the order of the indices, for every plan.
+# An owner is a worker with consecutive rows. Each row is changed by its owner only, pass after
+# pass, and within a pass from the first index of each list to the last. So with every plan, changes
+# are made in the order of the indices.
 
 
 class Join(NamedTuple):
-    """The vertices that change rows in a certain way.
+    """The vertex classes for one way of combining new rows with those of a table.
 
     Attributes:
         rows: the vertex that reads all indices.
@@ -126,17 +127,17 @@ def multi_update(
 ) -> Tensor:
     """Record steps that replace slices of a tensor by index: `x[indices] = s`.
 
-    If indices are equal, the last one counts.
+    Among equal indices, the last one determines the slice.
 
     Args:
         x: the tensor to change, of any type.
         s: the new slices: the shape of x, with the shape of the indices in place of `dim`.
         indices: INT or UNSIGNED_INT of any shape.
         dim: the dimension along which x is sliced.
-        plan: a plan from `ops.plan_embedding`, for a table created by it: any other is copied,
-            changed and copied back. By default, the table is changed in place, or copied if that is
-            cheaper.
-        out_of_range: "error" stops the run at an index out of range of x, before anything is
+        plan: a plan from `ops.plan_embedding`, for a table that it created; any other table is
+            copied, changed and copied back. By default, the table is changed in place, or copied if
+            that is cheaper.
+        out_of_range: "error" stops the run at an index out of range for x, before anything is
             changed; "popops" skips such slices.
         name: the name of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
@@ -150,7 +151,7 @@ def multi_update(
         TensorIndexError: for a dimension that x does not have; when the program runs, for an
             index out of range.
         GraphConnectionError: for an x that cannot be written.
-        InvalidOption: for a plan that was made for another table.
+        InvalidOption: for a plan that was made for a different table.
         ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
@@ -181,8 +182,8 @@ def multi_update_add(
 ) -> Tensor:
     """Record steps that add to slices of a tensor by index: `np.add.at(x, indices, scale * s)`.
 
-    Terms are added to a slice in the order of the indices, so the bits of the result do not depend
-    on tiles or plans. HALF is computed in FLOAT and rounded after each slice.
+    Terms are added to a slice in the order of the indices, so results are bit-identical for all
+    tiles and plans. HALF is computed in FLOAT and rounded after each term.
 
     Args:
         x: the tensor to change, of a number type.
@@ -199,7 +200,7 @@ def multi_update_add(
         x.
 
     Raises:
-        ElementTypeError: for types without arithmetic, or a scale of another type than x.
+        ElementTypeError: for types without arithmetic, or a scale whose type is not that of x.
         the errors of `ops.multi_update`.
 
     >>> import poplite as pl
@@ -228,10 +229,10 @@ def multi_update_max(
     name: str = "multi_update_max",
     program: Sequence | None = None,
 ) -> Tensor:
-    """Record steps that keep the greater element: `np.maximum.at(x, indices, s)`.
+    """Record steps that keep the larger element: `np.maximum.at(x, indices, s)`.
 
     The arguments and errors are those of `ops.multi_update_add`, without a scale. NaN counts as
-    the greatest number.
+    the largest number.
     """
     what = "ops.multi_update_max"
     return _update(what, MAX, x, s, indices, dim, plan, out_of_range, name, program)
@@ -289,7 +290,7 @@ def _update(
         fields["scale"] = _scale(what, graph, x, scale, name, program)
     numbers = as_tensor(given, f"{name}/indices", program)
     new = as_tensor(rows_given, f"{name}/s", program)
-    # The sliced dimension is moved to the front of both.
+    # The sliced dimension is moved to the front of both tensors.
     sliced = range(dim, dim + numbers.rank)
     order = [*sliced, *(each for each in range(new.rank) if each not in sliced)]
     rows = new.dim_shuffle(order).reshape((numbers.num_elements, width))
@@ -301,7 +302,7 @@ def _update(
 def _scale(
     what: str, graph: Graph, x: Tensor, scale: Operand | float, name: str, program: Sequence | None
 ) -> Tensor:
-    """Return the scale as a scalar of the type of x; nothing is recorded if it is refused."""
+    """Return the scale as a scalar of the type of x; if it is invalid, nothing is recorded."""
     if isinstance(scale, (int, float)):
         return graph.add_constant(x.element_type, (), scale, f"{name}/scale", mapping=0)
     found = own_operand(what, graph, scale, program, "scale")
@@ -326,7 +327,7 @@ def update_matrix(
     place: Sequence,
     fields: dict[str, Tensor],
 ) -> None:
-    """Record changes of rows of a matrix; `fields` are passed to every vertex."""
+    """Record changes to rows of a matrix; `fields` are passed to every vertex."""
     lookups, (entries, width) = indices.num_elements, matrix.shape
     shared = way_to_change(graph, matrix, rows, indices, plan)
     graph, way, columns = shared.graph, shared.way, shared.way.columns
@@ -359,7 +360,7 @@ def update_matrix(
 
 
 class _Lists(NamedTuple):
-    """The sorted indices: rows and places of each part, and where each owner's entries end."""
+    """The sorted indices: rows and positions in each part, and the end of each owner's entries."""
 
     row: Tensor
     place: Tensor
@@ -367,7 +368,7 @@ class _Lists(NamedTuple):
 
 
 class _Owners:
-    """The rows and, in each pass, the indices of vertices."""
+    """The rows of each vertex and, in each pass, its indices."""
 
     def __init__(self, shared: Shared[Changing], entries: int, lookups: int, width: int) -> None:
         graph, way = shared.graph, shared.way
@@ -493,7 +494,7 @@ class _Owners:
 
 
 NO_ROW = (1 << 32) - 1
-"""An index out of range of any table."""
+"""An index that is out of range for every table."""
 
 
 def dynamic_slice(
@@ -515,20 +516,20 @@ def dynamic_slice(
         offset: INT or UNSIGNED_INT, one for each of `dims`.
         dims: the sliced dimensions.
         sizes: the sizes of the slice along them.
-        out_of_range: "error" stops the run at an offset out of range of its dimension;
-            "popops" gives a slice of 0, where PopLibs leaves it undefined.
+        out_of_range: "error" stops the run at an offset out of range for its dimension;
+            "popops" returns a slice of zeros, which PopLibs leaves undefined.
         name: the name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        A new variable with the shape of x, with `sizes` in place of those of `dims`.
+        A new variable with the shape of x, but with `sizes` along `dims`.
 
     Raises:
         ElementTypeError: for offsets that are not INT or UNSIGNED_INT.
-        TensorCreationError: for a number of offsets that differs from that of `dims`.
-        TensorIndexError: for a dimension that x does not have, or a slice longer than it; when
-            the program runs, for an offset out of range.
-        InvalidOption: for a dimension given twice.
+        TensorCreationError: if the number of offsets differs from that of `dims`.
+        TensorIndexError: for a dimension that x does not have, or a slice longer than the
+            dimension; when the program runs, for an offset out of range.
+        InvalidOption: for a dimension listed twice.
         ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
@@ -572,12 +573,12 @@ def dynamic_update(
 
     Args:
         x: the tensor to change, of any type.
-        s: the new slice: the shape of x, with `sizes` in place of those of `dims`.
+        s: the new slice, with the shape of x, but with `sizes` along `dims`.
         offset: INT or UNSIGNED_INT, one for each of `dims`.
         dims: the sliced dimensions.
         sizes: the sizes of the slice along them.
-        out_of_range: "error" stops the run at an offset out of range of its dimension, before
-            anything is changed; with "popops", nothing is changed then.
+        out_of_range: "error" stops the run at an offset out of range for its dimension, before
+            anything is changed; "popops" leaves the tensor unchanged.
         name: the name of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
@@ -668,7 +669,7 @@ def sliceable(
 ) -> Tensor:
     """Create a tensor whose slices have at least `least` elements on each of their tiles.
 
-    0 stands for the number of elements that is the fastest to read.
+    A `least` of 0 means the number of elements that is fastest to read.
     """
     # A variable of this shape for inspection: nothing is added to the graph.
     like = Graph(graph.target).add_variable(element_type, shape, name)
@@ -713,7 +714,7 @@ def _offsets(
     name: str,
     program: Sequence | None,
 ) -> Given:
-    """Return the offsets, one for each of `dims`, or raise; later steps are then not refused."""
+    """Return the offsets, one for each of `dims`, after all checks: later steps do not raise."""
     begin = indices_of(what, graph, offset, program, is_read=True, name="offset")
     if begin.num_elements != len(dims):
         raise TensorCreationError(
@@ -736,7 +737,7 @@ def _rows(
     name: str,
     program: Sequence | None,
 ) -> Tensor:
-    """Record the row numbers of the slice, and return them: UNSIGNED_INT[product of sizes]."""
+    """Record the row indices of the slice, and return them: UNSIGNED_INT[product of sizes]."""
     begin = as_tensor(offset, f"{name}/indices", program).flatten()
     if strict:
         place = target(graph, program, what)

@@ -5,7 +5,7 @@ For `indices[n]`, these steps make `out[n, width]`:
     check          CheckIndices, where the indices are mapped       nothing is written
     table          a copy in blocks, unless x has that layout
     rows           MultiSlice: each part of the table               [parts, n, width], or the result
-    sum            the bits of the parts are added up               all but one are 0
+    sum            the bits of the parts are added                  all but one are 0
 """
 
 from __future__ import annotations
@@ -124,12 +124,12 @@ def indices_of(
 
 
 def as_tensor(x: Given, name: str, program: Steps | None) -> Tensor:
-    """Return a tensor; an expression, already checked, is stored."""
+    """Return a tensor as it is, and store an expression that was already checked."""
     return stored(x, name=name, program=program) if isinstance(x, Expr) else x
 
 
 def check_indices(recorder: Recorder, indices: Tensor, size: int, name: str) -> None:
-    """Record that the run stops at an index that is not below `size`."""
+    """Record a check that stops the run at an index that is not less than `size`."""
     graph, flat = recorder.graph, indices.flatten()
     if not flat.num_elements:
         return
@@ -144,7 +144,7 @@ def check_indices(recorder: Recorder, indices: Tensor, size: int, name: str) -> 
 
 
 def check_rows(what: str, x: Tensor, rows: int, lookups: int) -> None:
-    """Raise an error for a table without rows, or with too many."""
+    """Raise an error for a table without rows or with too many rows."""
     if lookups and not 0 < rows < MOST_ROWS:
         raise TensorIndexError(
             f"{what}: '{x.name}' has {rows:,} rows for {lookups:,} indices",
@@ -172,21 +172,22 @@ def multi_slice(
         x: a tensor of any type.
         indices: INT or UNSIGNED_INT of any shape, a tensor or an expression.
         dim: the dimension along which x is sliced.
-        plan: a plan from `ops.plan_embedding`, for a table created by it: any other is copied each
-            time. By default, the table is read in place, or copied each time if that is cheaper.
-        out_of_range: "error" stops the run at an index out of range of x; "popops" gives a
-            slice of 0, where PopLibs leaves it undefined.
+        plan: a plan from `ops.plan_embedding`, for a table that it created; any other table is
+            copied each time. By default, the table is read in place, or copied each time if that is
+            cheaper.
+        out_of_range: "error" stops the run at an index out of range for x; "popops" returns
+            a slice of zeros, which PopLibs leaves undefined.
         name: the name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        A new variable with the shape of x, with the shape of the indices in place of `dim`.
+        A new variable with the shape of x, in which the shape of the indices replaces `dim`.
 
     Raises:
         ElementTypeError: for indices that are not INT or UNSIGNED_INT.
         TensorIndexError: for a dimension that x does not have; when the program runs, for an
             index out of range.
-        InvalidOption: for a plan that was made for another table.
+        InvalidOption: for a plan that was made for a different table.
         ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
@@ -231,12 +232,12 @@ def embedding(
 ) -> Tensor:
     """Record steps that look up rows of a table: `ops.multi_slice` along dimension 0.
 
-    The gradient of the table is `ops.multi_update_add(zeros, gradient, indices, plan=plan)`; a step
-    of gradient descent applies this to the table itself, with `scale=-rate`, and changes no other
-    row.
+    The gradient of the table is `ops.multi_update_add(zeros, gradient, indices, plan=plan)`. A step
+    of gradient descent calls the same function on the table itself with `scale=-rate`, so that only
+    the rows used are changed.
 
     Args:
-        table: [entries, width].
+        table: the table, [entries, width].
         indices: INT or UNSIGNED_INT of any shape.
         plan: the plan that created the table.
         out_of_range: as in `ops.multi_slice`.
@@ -337,11 +338,11 @@ class _Pieces:
 # -- one element of each row -----------------------------------------------------------------------
 # One element of each row, by index: selected, changed, or set.
 #
-# These are elementwise operations and reductions: all elements of each row are read in place.
+# These functions are elementwise operations and reductions that read all elements in place.
 
 
 MASKED = (1 << 32) - 1
-"""The index for a row that popops leaves out: `MASKED_LABEL_CODE`."""
+"""The index of rows that popops skips: `MASKED_LABEL_CODE`."""
 
 
 def one_hot(
@@ -355,16 +356,16 @@ def one_hot(
     name: str = "one_hot",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record a row for each index, with `on` at the index and `off` elsewhere.
+    """Record the creation of a row for each index, with `on` at the index and `off` elsewhere.
 
     Args:
         indices: INT or UNSIGNED_INT of any shape.
         depth: the number of elements in a row.
-        on: the number at the index; for BOOL, 1 is true.
-        off: the other numbers.
+        on: the value at the index; for BOOL, 1 is true.
+        off: the value everywhere else.
         dtype: the element type.
-        out_of_range: "error" stops the run at an index that is not below `depth`; "popops" makes
-            a row of `off`.
+        out_of_range: "error" stops the run at an index that is not less than `depth`; "popops"
+            makes a row of `off`.
         name: the name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
@@ -372,7 +373,7 @@ def one_hot(
         A new variable: the shape of the indices, followed by the depth.
 
     Raises:
-        ElementTypeError: for indices that are not INT or UNSIGNED_INT, or numbers that `dtype`
+        ElementTypeError: for indices that are not INT or UNSIGNED_INT, or values that `dtype`
             cannot represent.
         InvalidOption: if `on` or `off` is not a number.
         TensorIndexError: when the program runs, for an index out of range.
@@ -425,8 +426,8 @@ def select_from_rows(
     Args:
         x: FLOAT or HALF [rows, columns].
         indices: INT or UNSIGNED_INT [rows].
-        out_of_range: "error" stops the run at an index that is not below the columns; "popops"
-            gives NaN, and 0 for the index 0xFFFFFFFF.
+        out_of_range: "error" stops the run at an index that is not less than the number of columns;
+            "popops" returns NaN, and 0 for the index 0xFFFFFFFF.
         name: the name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
@@ -435,7 +436,7 @@ def select_from_rows(
 
     Raises:
         ElementTypeError: for an x that is not FLOAT or HALF, or indices of an unsupported type.
-        TensorCreationError: for tensors of other shapes.
+        TensorCreationError: for tensors of any other shape.
         TensorIndexError: when the program runs, for an index out of range.
         ControlProgramError: if `program` is omitted outside of every block of steps.
 
@@ -478,9 +479,9 @@ def update_from_rows(
         x: FLOAT or HALF [rows, columns], changed in place.
         indices: INT or UNSIGNED_INT [rows].
         by: the number to add.
-
-        out_of_range: "error" stops the run at an index that is not below the columns, before
-            anything is changed; "popops" makes such a row NaN, but leaves it for 0xFFFFFFFF.
+        out_of_range: "error" stops the run at an index that is not less than the number of columns,
+            before anything is changed; "popops" fills such a row with NaN, but leaves it unchanged
+            for the index 0xFFFFFFFF.
         name: the name of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
@@ -523,7 +524,7 @@ def _checked(
     name: str,
     program: Steps | None,
 ) -> Tensor:
-    """Return indices as UNSIGNED_INT; if they are checked at run time, record that."""
+    """Return indices as UNSIGNED_INT; record the run-time check if there is one."""
     strict = is_strict(what, out_of_range)
     given = indices_of(what, graph, indices, program, is_read=True)
     place = steps_for(what, graph, name, program)
@@ -537,7 +538,7 @@ def _checked(
 
 
 def _check_table(what: str, x: Tensor) -> None:
-    """Raise an error for anything but a matrix of floats."""
+    """Raise an error unless the table is a matrix of floats."""
     if x.element_type not in FLOATS or x.rank != 2:
         raise ElementTypeError(
             f"{what}: x '{x.name}' is {type_and_shape(x)}",

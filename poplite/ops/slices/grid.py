@@ -1,18 +1,19 @@
-"""How tiles share a table whose rows are read or changed by index: a search for the cheapest way.
+"""A search for the cheapest way to distribute a table whose rows are read or changed by index.
 
     columns = 2, parts = 3                     a table [entries, width]
 
         +-------+-------+                      a block of columns is contiguous in memory, row
         | 0, 0  | 1, 0  |                      after row; a tile has a part of its rows
         +-------+-------+
-        | 0, 1  | 1, 1  |                      reading   each part gives rows of 0 for others, and
-        +-------+-------+                                their bits are added up; or one part is
-        | 0, 2  | 1, 2  |                                sent to several tiles, which share indices
-        +-------+-------+                      changing  each part reads all indices, or only its
+        | 0, 1  | 1, 1  |                      reading   each part returns zeros for rows of other
+        +-------+-------+                                parts, and the bits of all parts are added;
+        | 0, 2  | 1, 2  |                                or a part is copied to several tiles, and
+        +-------+-------+                                each reads a share of the indices
+                                               changing  each part reads all indices, or only its
                                                          own from a sorted list
 
-Prices are those of the vertices, of the bytes exchanged, and of the copies that gather data on
-a tile. A way that exceeds a tile's memory is chosen only if all do.
+The price of a way consists of the vertices, the bytes exchanged, and the copies that gather data on
+a tile. A way that exceeds a tile's memory is chosen only if all ways do.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from poplite.vertices.estimators import gather_rows, list_rows, update_listed, u
 
 
 def home_mapping(graph: Graph, rows: int, width: int, columns: int) -> TileMapping:
-    """Return the mapping of blocks: the rows of each are spread over separate tiles.
+    """Return the mapping of blocks in which the rows of each block are spread over its own tiles.
 
     It is the mapping of a variable [columns, rows, width / columns].
     """
@@ -78,7 +79,7 @@ def of_blocks(variable: Tensor) -> Tensor:
 
 
 def in_blocks(matrix: Tensor, columns: int) -> Tensor:
-    """Return a matrix as one vector, block of columns by block of columns."""
+    """Return a matrix as a vector, one block of columns after another."""
     rows, width = matrix.shape
     return matrix.reshape((rows, columns, width // columns)).dim_shuffle((1, 0, 2)).flatten()
 
@@ -92,7 +93,7 @@ def is_in_blocks(matrix: Tensor, columns: int) -> bool:
 
 
 def moved_to_blocks(recorder: Recorder, matrix: Tensor, columns: int, name: str) -> Tensor:
-    """Return a matrix in blocks: this one, or a new variable that it is copied to."""
+    """Return a matrix in blocks: the given matrix, or a new variable to which it is copied."""
     if is_in_blocks(matrix, columns):
         return matrix
     made = like_blocks(recorder.graph, matrix, columns, name)
@@ -101,7 +102,7 @@ def moved_to_blocks(recorder: Recorder, matrix: Tensor, columns: int, name: str)
 
 
 def unshared(recorder: Recorder, x: Tensor, changed: Tensor, name: str) -> Tensor:
-    """Return a tensor that does not share elements with `changed`: this one, or a copy."""
+    """Return a tensor that does not share elements with `changed`: the given one, or a copy."""
     if not x.intersects_with(changed):
         return x
     made = recorder.graph.clone(x, name)
@@ -125,13 +126,14 @@ Element = type[ElementType[Any]]
 INDEX_BYTES = UNSIGNED_INT.size_bytes
 
 SIZES_TRIED = 14
-"""Number of values to try for the parts, from 1 up to all tiles."""
+"""How many numbers of parts to try, from 1 up to the number of tiles."""
 
 LISTS_TRIED = (1, 2, 4, 8, 16)
-"""Parts of the list in each pass: more are sorted in parallel, but take longer to read."""
+"""Numbers of parts of the list per pass: more parts are sorted in parallel but take longer to read.
+"""
 
 LISTED_BYTES = 2 * UNSIGNED_SHORT.size_bytes
-"""Bytes of an index in a list: its row and its place."""
+"""Bytes of an index, and of each of the two entries for it in a list: its row and its position."""
 
 MOST_LISTED = 1 << 16
 """Maximum number of rows of an owner, and of indices in a part of a list."""
@@ -146,7 +148,7 @@ class Table:
         element: the element type.
         entries: the number of rows.
         width: the number of elements in a row.
-        memory: the share of a tile's memory that may be used.
+        memory: the fraction of a tile's memory that may be used.
     """
 
     target: Target
@@ -173,11 +175,11 @@ class Table:
         return rows * (self.width // columns) * self.element.size_bytes
 
     def is_home(self, columns: int, parts: int) -> bool:
-        """Return whether spreading the rows over tiles makes exactly this number of parts."""
+        """Return whether spreading the rows over tiles gives exactly `parts` parts."""
         return parts == min(self.entries, self.tiles(columns))
 
     def gathered(self, held: float, piece: float) -> float:
-        """Return the cycles in which a tile gathers bytes that it has in pieces."""
+        """Return the cycles in which a tile gathers `held` bytes from pieces of `piece` bytes."""
         if not held:
             return 0
         cost = self.target.cost
@@ -189,10 +191,11 @@ class Table:
         return float(cost("worker_call") + max(1, held / piece) * each)
 
     def copied(self, fullest: float, columns: int, *, back: bool = False) -> float:
-        """Return the cycles of copying a table to blocks or back, for the fullest tile.
+        """Return the cycles of copying a table to blocks or back, on the fullest tile.
 
-        Pieces of rows are sent, each at least a word; on the way back, the tile also switches to
-        another sender for each. Blocks are on a part of the tiles, so that little stays in place.
+        Pieces of rows are sent, each at least a word long; on the way back, the tile also changes
+        the sender for each piece. Each block is on only some of the tiles, so few elements stay on
+        their tile.
         """
         rate, home = self.target.exchange_bytes_per_cycle, self.home(columns)
         piece = self.width // columns * self.element.size_bytes
@@ -204,7 +207,7 @@ class Table:
         return received_cycles(self.target, max(home, fullest / piece * sent)) + stays
 
     def excess(self, held: float) -> float:
-        """Return by how many bytes a tile exceeds its limit, or 0."""
+        """Return the bytes held on a tile if they exceed its limit, otherwise 0."""
         return held if held > self.memory * self.target.tile_memory_bytes else 0
 
 
@@ -214,8 +217,8 @@ class Reading:
 
     Attributes:
         columns: the number of blocks of columns.
-        parts: the number of parts of the rows; above 1, results are added up.
-        shares: the number of shares of the indices, each with a copy of the part.
+        parts: the number of parts of the rows; if there are several, their results are added.
+        shares: the number of shares of the indices, each read with its own copy of a part.
         cycles: the total cycles.
         bytes: the bytes on the fullest tile.
     """
@@ -263,7 +266,7 @@ def rank(table: Table, way: Reading | Changing) -> tuple[float, ...]:
 
 
 def blocks_to_try(width: int, tiles: int) -> list[int]:
-    """Return the numbers of blocks of columns to try: blocks have equal width.
+    """Return the numbers of blocks of columns to try, which give blocks of equal width.
 
     >>> blocks_to_try(12, 1472)
     [1, 2, 3, 4, 6, 12]
@@ -273,9 +276,9 @@ def blocks_to_try(width: int, tiles: int) -> list[int]:
 
 @lru_cache(maxsize=1024)
 def best_reading(table: Table, columns: int, lookups: int, apart: bool = True) -> Reading:
-    """Return the best way to read some rows, for one number of blocks of columns.
+    """Return the best way to read `lookups` rows with a given number of blocks of columns.
 
-    `apart` says whether the indices are on several tiles.
+    `apart` means that the indices are on several tiles.
     """
     best: Reading | None = None
     ways = _readings(table, columns, lookups, apart)
@@ -292,13 +295,13 @@ def best_reading(table: Table, columns: int, lookups: int, apart: bool = True) -
 
 @lru_cache(maxsize=1024)
 def best_changing(table: Table, columns: int, lookups: int, apart: bool = True) -> Changing:
-    """Return the best way to change some rows, for one number of blocks of columns."""
+    """Return the best way to change `lookups` rows with a given number of blocks of columns."""
     ways = _changings(table, columns, lookups, apart)
     return min(ways, key=lambda way: rank(table, way))
 
 
 def _readings(table: Table, columns: int, lookups: int, apart: bool) -> Iterator[Reading]:
-    """Yield ways to read some rows, without the cycles of adding up parts."""
+    """Yield ways to read `lookups` rows, without the cycles of adding the results of parts."""
     element, target, width = table.element, table.target, table.width // columns
     tiles, size, workers = table.tiles(columns), element.size_bytes, target.workers
     home = table.home(columns)
@@ -321,7 +324,7 @@ def _readings(table: Table, columns: int, lookups: int, apart: bool) -> Iterator
 
 
 def received_of_parts(table: Table, columns: int, parts: int, lookups: int) -> int:
-    """Return the bytes that a tile receives to add up parts."""
+    """Return the number of bytes that a tile receives to add the results of parts."""
     if parts == 1:
         return 0
     rows = -(-lookups // table.tiles(columns))
@@ -330,10 +333,10 @@ def received_of_parts(table: Table, columns: int, parts: int, lookups: int) -> i
 
 @lru_cache(maxsize=4096)
 def added_up(table: Table, columns: int, parts: int, shares: int, lookups: int) -> float:
-    """Return the cycles of adding up the bits of parts.
+    """Return the cycles of adding the bits of the results of parts.
 
-    `shares` tiles have consecutive rows of each part. If there are several, groups of tiles would
-    cut outputs at other places than tiles do, so only one level is priced.
+    The result of each part is divided by rows among `shares` tiles. If there are several, groups of
+    tiles would divide outputs differently from tiles, so only one level is priced.
     """
     if parts == 1:
         return 0
@@ -349,17 +352,17 @@ def added_up(table: Table, columns: int, parts: int, shares: int, lookups: int) 
 
 @frozen
 class RowOwners:
-    """The rows of a table and the new rows that their owners lack.
+    """The exchange of rows that are not on the tiles of their owners.
 
     Attributes:
         received: the maximum number of bytes that a tile receives.
         returned: the maximum number of bytes that are sent back to a tile.
-        gathered: the cycles in which a tile gathers its rows, before and after.
+        gathered: the cycles in which a tile gathers its rows before the change, and again after it.
         held: the bytes of rows on the fullest tile.
-        rounds: the number of vertices of a worker.
+        rounds: the maximum number of vertices per worker.
         blocks: the maximum number of blocks of columns on a tile.
-        near: whether all new rows are on the one tile of all owners.
-        paired: whether both tiles of all pairs get the same new rows.
+        near: whether all owners and all new rows are on the same tile.
+        paired: whether both tiles of every pair receive the same new rows.
     """
 
     received: int = 0
@@ -389,7 +392,7 @@ def in_pairs(block: Int64, tile: Int64, target: Target) -> bool:
 
 
 def _sharing(target: Target) -> int:
-    """Return how many tiles may receive the same words at once."""
+    """Return the number of tiles that can receive the same words at once."""
     return int(target.cost("pair_tiles"))
 
 
@@ -399,7 +402,7 @@ def _changings(table: Table, columns: int, lookups: int, apart: bool) -> Iterato
 
 
 def _spread(table: Table, columns: int, parts: int) -> RowOwners:
-    """Return the rows that owners in a block lack, if they are spread like the block's rows."""
+    """Return the exchange for owners in a block that are spread over its tiles like its rows."""
     target, tiles = table.target, table.tiles(columns)
     row = table.width // columns * table.element.size_bytes
     homes = min(table.entries, tiles)
@@ -429,14 +432,14 @@ def _spread(table: Table, columns: int, parts: int) -> RowOwners:
 def changings(
     table: Table, columns: int, lookups: int, parts: int, owners: RowOwners, apart: bool
 ) -> Iterator[Changing]:
-    """Yield the ways to change some rows, for one number of parts.
+    """Yield the ways to change rows with a given number of parts.
 
     Args:
         table: the table to change.
         columns: the number of blocks of columns.
         lookups: the number of rows that are changed.
         parts: the number of parts of the rows.
-        owners: the data that owners' tiles lack.
+        owners: the exchange of rows that are not on their owners' tiles.
         apart: whether new rows or their indices are on several tiles.
     """
     target, width = table.target, table.width // columns
