@@ -184,7 +184,7 @@ class Convolution:
         return self.graph.add_variable(request.element_type, (size,), self.name, mapping=mapping)
 
     def _outputs(self) -> Iterator[tuple[tuple[Int64, ...], int]]:
-        """Yield groups of output blocks of equal size, by index in each dimension, and that size."""
+        """Yield groups of output blocks of equal size, by index in each dimension, and the size."""
         sizes, parts = self.layout.sizes, self.layout.block
         which = [d for d in range(len(sizes)) if d != len(sizes) - 2]
         for kind in product(*(segments(sizes[d], parts[d]) for d in which)):

@@ -605,8 +605,8 @@ def ranked(target: Target, request: ConvolutionRequest) -> tuple[ConvolutionLayo
 
 
 # -- exact prices ----------------------------------------------------------------------------------
-# The cost of a layout by the cost model: the layout is built and priced in a separate graph, without
-# compiling or running it. Operands are assumed to have the plan's mapping.
+# The cost of a layout by the cost model: it is built and priced in a separate graph, which is not
+# compiled or run. Operands are assumed to have the plan's mapping.
 
 
 @lru_cache(maxsize=256)

@@ -1,4 +1,4 @@
-"""The vertex classes for recipes: their names, their texts, each generated once while in use."""
+"""The vertex classes for recipes, each generated once while it is in use, with names and texts."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from poplite.vertices.estimators import MapOperation
 from poplite.vertices.reduce import FEW
 
 # -- names -----------------------------------------------------------------------------------------
-# Generated vertex classes are named, where users read the name, after what they compute.
+# Generated vertex classes have display names that show the computation.
 #
 #     (x0 - x1) * k0 + k1                 a map; its fields are tensors x0, x1 and numbers k0, k1
-#     out * k0 + x1 [HALF]                one that replaces its first operand, of HALF
-#     x0 - x1 (x1 a row)                  one whose vertices iterate over rows
-#     sum(x0 * x1) of rows                a reduction that computes what it adds up
-#     sum(slices) + x1                    the sum of a product's slices, and what follows from it
+#     out * k0 + x1 [HALF]                a map that replaces its first operand, of HALF
+#     x0 - x1 (x1 a row)                  a map whose vertices iterate over rows
+#     sum(x0 * x1) of rows                a reduction that computes the elements it adds
+#     sum(slices) + x1                    the sum of a product's slices, and a computation on it
 #
-# The class also has a name of letters and digits, as files and C++ need one (`class_text`).
+# The class also has a name of letters and digits, which files and C++ need (`class_text`).
 
 
 _MOST_NODES, _MOST_LEVELS = 40, 20
-"""Limits on the formula in a name."""
+"""Limits on the length of the formula in a name."""
 
 _PARTS = {
     OperandPart.ROWS: "rows",
@@ -50,7 +50,7 @@ _PARTS = {
     OperandPart.COLUMN: "a column",
     OperandPart.NUMBER: "a number",
 }
-"""Descriptions of a vertex's part of a tensor, where it is not a plain range of elements."""
+"""Descriptions of the part of a tensor that a vertex reads, unless it is a range of elements."""
 
 
 def display_name(recipe: Recipe) -> str:
@@ -95,7 +95,7 @@ def _formula(body: Body, fields: dict[str, str]) -> str:
 
 
 def _types(recipe: Recipe) -> str:
-    """Return the element types in brackets; nothing for FLOAT alone."""
+    """Return the element types in brackets, or an empty string if all are FLOAT."""
     given = list(dict.fromkeys(recipe.body.tensors)) or [recipe.out]
     if given == [recipe.out] == [FLOAT]:
         return ""
@@ -104,7 +104,7 @@ def _types(recipe: Recipe) -> str:
 
 
 def _shapes(fields: list[str], parts: tuple[OperandPart, ...]) -> str:
-    """Return the vertices' parts of tensors that are not plain ranges, in brackets."""
+    """Return the parts of tensors that vertices read, in brackets, unless all are ranges."""
     said = [
         f"{name} {_PARTS[part]}" for name, part in zip(fields, parts, strict=True) if part in _PARTS
     ]
@@ -118,10 +118,11 @@ def _shapes(fields: list[str], parts: tuple[OperandPart, ...]) -> str:
 # broadcast or the elements of a tile are not contiguous::
 #
 #     Elements    x0, x1   vectors as long as out     x2   one number
-#     Rows        x0       a list of rows, as out     x1   one row for all rows
+#     Rows        x0       a list of rows, like out   x1   one row for all rows
 #                 x2       one number for each row    x3   one number
 #
-# A vertex that adds up slices of a product processes them in lanes shared by all workers of a tile.
+# A vertex that sums slices of a product processes them in lanes divided among all workers of a
+# tile.
 #
 # Fields `x0`, ... are the tensors of the expression, `k0`, ... its numbers. The text is ordinary
 # vertex code: it can be read, interpreted, and exported.
@@ -144,7 +145,7 @@ _FIELDS = {
 
 
 LANES = "from poplite.vertex.compute import lanes"
-"""The import of `lanes`, with which methods for elements are called."""
+"""The import of `lanes`, through which methods are called on several elements at a time."""
 
 
 def class_text(recipe: Recipe) -> ClassText:
@@ -317,7 +318,7 @@ def _module(
 
 
 def _sum(recipe: SumRecipe, lines: WrittenLines) -> ClassText:
-    """Return the class that adds up slices, from the first to the last, then continues."""
+    """Return the class that sums slices in order, and then computes an expression of each sum."""
     body, parts, tensors = recipe.body, recipe.parts, range(len(recipe.parts))
     element = body.tensors[recipe.total].__name__
     is_rows = OperandPart.ROW in parts or OperandPart.COLUMN in parts
@@ -337,7 +338,7 @@ def _sum(recipe: SumRecipe, lines: WrittenLines) -> ClassText:
     passed_text = ", ".join(passed)
 
     def summed(count: str) -> list[str]:
-        """Return the lines that add up `count` elements, and store what follows from the sums."""
+        """Return the lines that sum slices of `count` elements and store the results."""
         return [
             f"total = self.slices[0].lanes(at, {count})",
             "for j in range(1, len(self.slices)):",
@@ -387,7 +388,7 @@ def _sum(recipe: SumRecipe, lines: WrittenLines) -> ClassText:
 
 
 def _cost(recipe: SumRecipe) -> list[str]:
-    """Return the method that prices a sum: PopLibs' formula, and the operations on each sum."""
+    """Return the method that prices a sum: PopLibs' formula plus the operations on each sum."""
     body, total = recipe.body, recipe.total
     slots = 0.0
     for step in walked(body, [KINDS[part] for part in recipe.parts]):
@@ -408,7 +409,7 @@ _PASSED = {
     OperandPart.COLUMN: "a{0}",
     OperandPart.NUMBER: "a{0}",
 }
-"""The text for a tensor in formulas on lanes of sums."""
+"""The text for each kind of operand in formulas on lanes of sums."""
 
 
 # -- reductions ------------------------------------------------------------------------------------
@@ -495,7 +496,7 @@ def _price(recipe: ReductionRecipe, price: Computed, of: str, length: str) -> li
 
 
 Lanes = Callable[[str, str], str]
-"""Returns the text for the lanes of a number of elements, from the first on."""
+"""Returns the text for the lanes of elements, given the first element and their number."""
 
 
 def _rows_reduced(lanes: Lanes, length: str, join: str, fold: str) -> list[str]:
@@ -570,5 +571,5 @@ def class_of(recipe: Recipe) -> type[Vertex]:
 
 
 def recipe_of(cls: type[Vertex]) -> Recipe | None:
-    """Return the recipe that a class was generated from; None for a class that a user wrote."""
+    """Return the recipe of a generated class; None for a class that a user wrote."""
     return _recipes.get(cls)

@@ -1,10 +1,10 @@
 """Matrix products within expressions.
 
     maximum(a @ b + bias, 0)     products     slices of k, each on separate tiles
-                                 sums         adds up the slices, adds the bias, ...
+                                 sums         the slices are summed, the bias is added, ...
 
 An expression around a product is computed where its sums are made, by the vertices that make them.
-Where k is not cut, the expression is a map that follows the product.
+If k is not cut, the expression is a map that follows the product.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def as_matrices(node: Contraction, left: Tensor, right: Tensor) -> tuple[Tensor,
 
 
 def layout_of(graph: Graph, node: Contraction) -> tuple[Graph, products.ProductLayout]:
-    """Return how tiles share a product, and the graph for these tiles; raises if they cannot."""
+    """Return the layout of a product and the graph of its tiles; raises if no layout fits."""
     one, other = (each.shape for each in node.operands)
     columns = other[-1] if len(other) > 1 else 1
     if len(other) > 2:
@@ -92,7 +92,7 @@ def epilogue_of(
     stored: Mapping[Expr, Tensor],
     kept: set[Expr],
 ) -> tuple[products.Epilogue, Straight]:
-    """Return how vertices that add up slices of a product compute an expression of its sums."""
+    """Return how vertices that sum slices of a product compute an expression of the sums."""
     total = Leaf(work.partials)
     by = {each: each for each in kept if each is not expr} | {node: cast(total, node.element_type)}
     body = straight(replaced([expr], by)[0], stored)
@@ -195,13 +195,13 @@ def _readers(
 # Products by one row or one column, expressed as sums.
 #
 #     p @ q                         sum(p * q)
-#     ops.matmul(row, column)       the same, of shape (1, 1); for several pairs, as many sums
+#     ops.matmul(row, column)       the same, of shape (1, 1); one sum for each pair
 #     a @ v, v @ b                  sum(a * v, 1), sum(v[:, None] * b, 0)
 #
-# Each becomes a sum where that is cheaper, taking into account how the product is used
-# (`UseOfProduct`). The unit that multiplies matrices would use only one of its rows or columns; a
-# sum reads both operands once, where they are mapped. HALF is multiplied and added in FLOAT, and
-# rounded once, at the end.
+# Each product becomes a sum if that is cheaper, taking into account how the product is used
+# (`UseOfProduct`). The AMP unit would use only one of its rows or columns; a sum reads both
+# operands once, where they are mapped. HALF is multiplied and added in FLOAT, and rounded once, at
+# the end.
 
 
 class ProductPrices(NamedTuple):
@@ -210,7 +210,7 @@ class ProductPrices(NamedTuple):
     Attributes:
         multiplied: cycles with the plan of the product.
         summed: cycles as a sum.
-        fits: whether the sum needs no more memory than the product may take.
+        fits: whether the sum needs no more memory than the limit for the plan.
     """
 
     multiplied: Bound
@@ -230,7 +230,7 @@ class ProductPrices(NamedTuple):
 def with_dots(roots: Sequence[Expr]) -> list[Expr]:
     """Return expressions in which products of one row by one column are replaced by sums.
 
-    Several sums share their steps, and are cheaper than any plan; a single one is priced.
+    Several sums share steps and are then always cheaper than plans; a single sum is priced.
     """
     several = [each for each in all_parts(roots) if isinstance(each, Contraction | Reduction)]
     if len(several) < 2:
@@ -249,13 +249,13 @@ def is_dot(node: Contraction) -> bool:
 
 
 def _ends(node: Contraction) -> tuple[int, int]:
-    """Return the number of rows of a product's left operand, and of columns of its right one."""
+    """Return the number of rows of a product's left operand and of columns of its right operand."""
     one, other = (each.shape for each in node.operands)
     return one[-2] if len(one) > 1 else 1, other[-1] if len(other) > 1 else 1
 
 
 def _may_be_sum(node: Contraction) -> bool:
-    """Return whether the plan is free, partial sums are FLOAT, and the product can be a sum."""
+    """Return whether a product has no options for its plan, FLOAT partials, and fits a sum."""
     how, has_sums = node.how, node.operands[0].shape[-1] > 0
     if not isinstance(how, products.Options):
         return has_sums and how is None
@@ -291,7 +291,7 @@ class UseOfProduct(NamedTuple):
         product: a placeholder for the product, without a mapping.
         out: the tensor for the result, if it exists already.
         element: the element type of the result.
-        body: the computation on the product; None where the product is stored unchanged.
+        body: the computation on the product; None if the product is stored unchanged.
     """
 
     mappings: Mappings
@@ -320,7 +320,7 @@ class UseOfProduct(NamedTuple):
 
     @property
     def key(self) -> object:
-        """Everything that the price depends on besides the product; None if it cannot be cached."""
+        """Everything that the price depends on, except the product; None if not cacheable."""
         read = [*self._read, *([] if self.out is None else [self.out])]
         key = self.mappings.key(*read)
         return None if key is None else (key, self.out is None, self.body and self.body.body)
@@ -332,11 +332,11 @@ class UseOfProduct(NamedTuple):
         return [each for each in tensors if each is not self.product]
 
     def after_sum(self, mapping: TileMapping) -> float:
-        """Return the cycles of what follows a sum with this mapping."""
+        """Return the cycles of the computation that follows a sum with the given mapping."""
         return 0 if self.body is None else self._map(self._trial(mapping), self.body, self.out)
 
     def after_plan(self, layout: products.ProductLayout) -> float:
-        """Return the cycles of what follows a product made by its plan, or is fused with it."""
+        """Return the cycles of the computation after a planned product, or fused with it."""
         body, target = self.body, self.mappings.graph.target
         by_rows = any(each.num_elements > 1 for each in self._read)
         joins = layout.has_partials and not (by_rows and products.rows_cost_more(target, layout))
@@ -355,7 +355,7 @@ class UseOfProduct(NamedTuple):
         return cycles
 
     def _map(self, trial: Mappings, body: Straight, out: Tensor | None) -> float:
-        """Return the cycles of a map in a separate step."""
+        """Return the cycles of the computation as a map in a separate step."""
         if out is None:
             out = trial.graph.add_variable(self.element, self.product.shape, "out")
             place(trial, out, out.shape, body.tensors)
@@ -365,7 +365,7 @@ class UseOfProduct(NamedTuple):
         return sent_to(trial, out, body.tensors).cycles + computed
 
     def _trial(self, mapping: TileMapping) -> Mappings:
-        """Return mappings in which the product has this mapping."""
+        """Return mappings in which the product has the given mapping."""
         trial = Mappings(self.product.graph)
         trial.suppose(self.product, mapping)
         for each in (*self._read, *([] if self.out is None else [self.out])):
@@ -439,11 +439,11 @@ def sent_to_sums(
 def put_together_for_sums(
     mappings: Mappings, node: Contraction, left: Tensor, right: Tensor
 ) -> tuple[int, int]:
-    """Return the bytes of a matrix on its fullest tile, and of the other factor there at most.
+    """Return the bytes of a matrix on its fullest tile, and an upper bound for the vector there.
 
-    The other factor is the row or column that multiplies it, repeated for the vertices.
-    Workers that process rows have one of two numbers of rows, and all with the same number read one
-    copy of the tile's own elements; elements from other tiles are read as they arrive.
+    The vector is the row or column that multiplies the matrix, repeated for the vertices. Workers
+    that process rows have one of two numbers of rows, and all workers with the same number read the
+    same copy of the tile's own elements; elements from other tiles are read as they arrive.
     """
     is_down = _ends(node)[1] > 1
     vector, matrix = (left, right) if is_down else (right, left)
@@ -458,8 +458,8 @@ def put_together_for_sums(
 # -- products whose operands are mapped elsewhere --------------------------------------------------
 # The cycles of a matrix product whose operands are not mapped as its plan expects.
 #
-#     block (i, j) of the left matrix, for tile t     the part on the tile itself is copied
-#                                                     the rest is received from other tiles
+#     block (i, j) of the left matrix, for tile t     the part on tile t itself is copied
+#                                                     the other parts are received
 #
 # Products and sums are those of the plan (`poplite.ops.products.matmul`).
 
@@ -470,7 +470,7 @@ class Arrivals(NamedTuple):
     Attributes:
         received: float64[tiles], bytes from other tiles.
         pieces: float64[tiles], the number of contiguous pieces that arrive.
-        sent: float64[tiles], bytes for other tiles; what several tiles receive is sent once.
+        sent: float64[tiles], bytes for other tiles; data that several tiles receive is sent once.
         copied: float64[tiles], cycles of copying the tile's own part into place.
     """
 
@@ -483,7 +483,7 @@ class Arrivals(NamedTuple):
 def bounds_of_product(
     mappings: Mappings, layout: products.ProductLayout, left: Tensor, right: Tensor
 ) -> Iterator[Bound]:
-    """Yield bounds of the cycles of a product of [groups, m, k] and [groups, k, n] as mapped."""
+    """Yield bounds on the cycles of a product of [groups, m, k] and [groups, k, n] as mapped."""
     (_, product, sums), passes = layout.cycles, layout.num_passes
     yield Bound(passes * (product + sums))
     target, (tall, _, wide) = mappings.graph.target, layout.grid
@@ -518,7 +518,7 @@ def bounds_of_product(
 def _arrivals(
     mappings: Mappings, blocks: products.MatrixBlocks, matrices: Tensor, tiles: Int64
 ) -> Arrivals:
-    """Return the cost of gathering the blocks of matrices that tiles use, int64[blocks, copies]."""
+    """Return the cost of gathering blocks of matrices on `tiles`, int64[blocks, copies]."""
     target, size = mappings.graph.target, matrices.element_type.size_bytes
     begin, end = blocks.spans(*blocks.all())
     whole, copies = (end - begin)[:, None], tiles.shape[1]

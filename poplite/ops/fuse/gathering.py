@@ -1,11 +1,11 @@
 """The cycles of gathering data that vertices read from several places of their tile.
 
-Elements are copied row by row, as `poplite.cost.moved_data` prices it; so are
-repeated elements, once for each vertex that reads different ones::
+Elements are copied row by row and priced as in `poplite.cost.moved_data`. Repeated elements are
+also copied, once for each vertex that reads different elements::
 
     two columns of rows of five              0 1 | 5 6 | 10 11         rows of two
     a column next to a matrix of 2 columns   0 | 0 1 | 1 2 | 2         rows of two
-    next to one of 4 columns                 0 | 0 | 0 | 0 1 | 1 | 1   rows of 1 and 2 alternately
+    next to a matrix of 4 columns            0 | 0 | 0 | 0 1 | 1 | 1   rows of 1 and 2 alternately
     a matrix, transposed                     0 | 5 | 10 | 1 | 6 | 11   single elements at distances
 """
 
@@ -25,13 +25,13 @@ from poplite.vertices.reduction_cycles import Slots
 
 
 class HeldShare(NamedTuple):
-    """The share of a tensor that is on the tiles that read it.
+    """The fraction of a tensor that is on the tiles that read it.
 
     Attributes:
-        share: the largest share of the tensor on one tile.
-        tiles: the tiles that hold some of it; None where each tile holds what it reads.
-        read: the largest share of the tensor that a tile reads, if tiles read different parts.
-        mapping: the mapping of its own elements; None where each tile holds what it reads.
+        share: the largest fraction of the tensor on one tile.
+        tiles: the tiles that hold elements of it; None if each tile holds the elements it reads.
+        read: the largest fraction of the tensor that a tile reads, if tiles read different parts.
+        mapping: the mapping of the tensor; None if each tile holds the elements it reads.
     """
 
     share: float
@@ -40,9 +40,9 @@ class HeldShare(NamedTuple):
     mapping: TileMapping | None = None
 
     def of(self, digits: Sequence[Digit], size_bytes: int, *, is_in_order: bool) -> ReadOperand:
-        """Return the elements that vertices read of the tensor, flattened to these digits.
+        """Return the elements that vertices read from the tensor, flattened to the given digits.
 
-        `is_in_order` says whether these are all its elements in their own order.
+        `is_in_order` means that these are all elements of the tensor, in their own order.
         """
         is_read_by_all = len(digits) > 0 and digits[0][1] == 0
         share = self.share if is_read_by_all else min(1, self.share / self.read)
@@ -51,7 +51,7 @@ class HeldShare(NamedTuple):
 
 
 def held_elements(mapping: TileMapping, tile: Int64, begin: Int64, end: Int64) -> Int64:
-    """Return how many elements of each interval of a tensor are on the tile given for it.
+    """Return how many elements of each interval of a tensor are on the given tile.
 
     >>> mapping = TileMapping(2, np.array([0, 1, 0]), np.array([2, 3, 4]))
     >>> held_elements(mapping, np.array([0, 0, 1]), np.array([0, 1, 2]), np.array([2, 6, 4]))
@@ -76,7 +76,7 @@ def exchange_cycles(
 ) -> float:
     """Return the cycles of an exchange, given the bytes of a tile and the pieces that it receives.
 
-    For each piece, a tile must switch to the sender.
+    For each piece, a tile must change the sender.
 
     >>> start = Target().cost("sync_cycles") + Target().cost("latency_cycles")
     >>> [exchange_cycles(Target(), 400, pieces) - start for pieces in (1, 100)]
@@ -123,7 +123,7 @@ def moves_of(
 
 
 def common_share(one: TileMapping, other: TileMapping) -> float:
-    """Return the share of elements that two tensors of the same shape have on the same tile.
+    """Return the fraction of elements that two tensors of the same shape have on the same tile.
 
     >>> one, other = (TileMapping(3, np.array([0, k]), np.array([2, 2])) for k in (1, 2))
     >>> common_share(one, other)
@@ -136,14 +136,14 @@ def common_share(one: TileMapping, other: TileMapping) -> float:
 
 
 class ReadOperand(NamedTuple):
-    """The elements that vertices read of a tensor, flattened in the order in which they read them.
+    """The elements that vertices read from a tensor, flattened in the order of reading.
 
     Attributes:
         digits: extent and stride of each digit, the outermost first.
         size_bytes: size of an element.
-        share: the share of these that a tile holds itself; the rest is received in place.
-        tiles: the tiles that hold some of it; None for all.
-        mapping: the mapping of its elements; None where `share` is enough.
+        share: the fraction of the elements that a tile holds itself; others are received in place.
+        tiles: the tiles that hold elements of the tensor; None for all tiles.
+        mapping: the mapping of the elements; None if `share` is enough.
     """
 
     digits: tuple[Digit, ...]
@@ -158,7 +158,7 @@ class VectorReads(NamedTuple):
 
     Attributes:
         tile: int64[n], the tile of each vector.
-        ptr: int64[n + 1], vector `v` is the intervals `ptr[v]` up to `ptr[v + 1]`.
+        ptr: int64[n + 1]; vector `v` has the intervals from `ptr[v]` to `ptr[v + 1]`, exclusive.
         begin: int64[m], first elements of the intervals.
         end: int64[m], one past the last.
     """
@@ -169,7 +169,7 @@ class VectorReads(NamedTuple):
     end: Int64
 
     def held(self, mapping: TileMapping) -> tuple[VectorReads, Slots]:
-        """Return the vectors with elements on their tiles, and the share of each that is there.
+        """Return the vectors with elements on their tiles, and the fraction of each that is there.
 
         >>> zero, two = np.zeros(2, np.int64), np.full(2, 2)
         >>> reads = VectorReads(np.arange(2), np.arange(3), zero, two + 2)
@@ -183,14 +183,14 @@ class VectorReads(NamedTuple):
         return self.take(share > 0), share[share > 0]
 
     def take(self, vectors: Mask) -> VectorReads:
-        """Return some of the vectors."""
+        """Return the vectors selected by a mask."""
         count = np.diff(self.ptr)
         some = np.repeat(vectors, count)
         ptr = np.append(0, np.cumsum(count[vectors]))
         return VectorReads(self.tile[vectors], ptr, self.begin[some], self.end[some])
 
     def in_memory(self, mapping: TileMapping) -> VectorReads:
-        """Return where the elements are in the memory of their tiles, which hold nothing else.
+        """Return the reads as positions in the memory of each tile, as if it held nothing else.
 
         >>> zeros, every = np.zeros(3, np.int64), np.arange(0, 6, 2)
         >>> columns = TileMapping(2, np.array([0, 1] * 3), np.ones(6, np.int64))
@@ -206,7 +206,7 @@ class VectorReads(NamedTuple):
 
 
 def gathering_cycles(target: Target, operands: Sequence[tuple[VectorReads, ReadOperand]]) -> float:
-    """Return the maximum number of cycles in which a tile gathers what its vertices read.
+    """Return the maximum number of cycles in which a tile gathers the elements its vertices read.
 
     >>> one, three = np.zeros(1, np.int64), np.array([3])
     >>> column = VectorReads(one, np.array([0, 1]), one, three), ReadOperand(((3, 100),), 4)
@@ -220,7 +220,7 @@ def gathering_cycles(target: Target, operands: Sequence[tuple[VectorReads, ReadO
 
 
 def _of_operand(target: Target, reads: VectorReads, operand: ReadOperand) -> Slots:
-    """Return float64[tiles], the cycles of copying what vertices read of an operand.
+    """Return float64[tiles], the cycles of copying the elements of an operand that vertices read.
 
     Vertices of a tile that read the same elements share one copy.
     """
@@ -252,12 +252,12 @@ def _of_operand(target: Target, reads: VectorReads, operand: ReadOperand) -> Slo
 
 
 def _totals(of: Int64, values: Slots | Int64, count: int) -> Slots:
-    """Return float64[count], the sum of the values for each number in `of`."""
+    """Return float64[count], the sum of the values for each index in `of`."""
     return np.bincount(of, values, count).astype(np.float64)
 
 
 def copied_cycles(target: Target, runs: Slots, elements: Slots, operand: ReadOperand) -> Slots:
-    """Return the cycles of copying vectors, each of elements in some runs of a digit."""
+    """Return the cycles of copying vectors, given the runs and the elements of each."""
     cost = target.cost
     word = cost("data_path_bytes") / cost("strided_copy_bytes_per_cycle")
     new = cost("copy_piece_cycles") + 1 - word  # for a row at a different distance
@@ -275,9 +275,9 @@ def copied_cycles(target: Target, runs: Slots, elements: Slots, operand: ReadOpe
 
 
 def _distinct(reads: VectorReads, digits: Sequence[Digit], is_within: Mask) -> Int64:
-    """Return one vector of each set on a tile that has the same elements of an operand.
+    """Return one vector for each set of vectors on a tile that read the same elements.
 
-    `is_within` marks the vectors whose intervals are all within runs.
+    `is_within` marks the vectors all of whose intervals are within runs.
     """
     period = _period(digits)
     length, stride = digits[-1]

@@ -2,7 +2,7 @@
 
 For example:
 
-    x - mean(x)       1  mean: reduced, and stored where the reduction puts it
+    x - mean(x)       1  mean: reduced, and stored where the reduction computes it
                       2  map:  x - mean, in one vertex class
 """
 
@@ -79,16 +79,16 @@ from poplite.program.recording import Recorder
 from poplite.view import storages
 
 _PRICES = Remembered[ProductPrices](most=64)
-"""Prices of products by one row or column, by what they depend on."""
+"""Cached prices of products by one row or column, by everything that they depend on."""
 
 MOST_REDUCED = 64
-"""Maximum number of lines of an operand that is reduced without being stored: its class repeats
-each 25 times."""
+"""Maximum number of lines of an operand that is reduced without being stored: the text of its class
+repeats each line 25 times."""
 
 
 @dataclass(slots=True, eq=False)
 class Lowering:
-    """Records the steps for some roots.
+    """Records the steps for the given roots.
 
     Attributes:
         recorder: receives the steps.
@@ -178,7 +178,7 @@ class Lowering:
             before, fresh = self.stored, dict(self.stored)
             for expr, number, is_root in sorted(tasks, key=is_view):
                 steps.begin()
-                # Views show what the level stored; its other tasks do not read it.
+                # Views show tensors stored in the level; its other tasks do not read these.
                 is_shown = isinstance(expr, ViewExpr) and not (is_root and copied[number])
                 self.stored = fresh if is_shown else dict(before)
                 root = roots[number]
@@ -213,7 +213,7 @@ class Lowering:
         return self._result(root, expr)
 
     def _result(self, root: Root, expr: Expr) -> Tensor:
-        """Store a root whose parts are stored, in a tensor that it does not share."""
+        """Store a root whose parts are stored, in a tensor of its own."""
         is_copied = self._is_copied(root, expr) and expr not in self.stored
         if isinstance(expr, ViewExpr) and is_copied:
             self.stored[expr] = self._viewed(expr)
@@ -222,7 +222,7 @@ class Lowering:
         return self._store(expr, root)
 
     def _is_copied(self, root: Root, expr: Expr) -> bool:
-        """Return whether a root is a view with its own mapping, or whose source may change."""
+        """Return whether a root is a view that has its own mapping or whose source may change."""
         if not isinstance(expr, ViewExpr):
             return False
         return root.out is not None or root.mapping is not None or self._shows_others(expr)
@@ -253,7 +253,7 @@ class Lowering:
         return None
 
     def _store(self, expr: Expr, root: Root) -> Tensor:
-        """Store a node whose parts are stored, if it is to be stored itself."""
+        """Store a node whose parts are stored; a result in an existing tensor is not remembered."""
         if isinstance(expr, Reduction):
             made = self._reduced(expr, root)
         elif isinstance(expr, Contraction):
@@ -303,7 +303,7 @@ class Lowering:
         return out
 
     def _multiplied(self, expr: Contraction, root: Root) -> Tensor:
-        """Store a product: where its plan makes it, or in an existing tensor."""
+        """Store a product where its plan makes it, or in an existing tensor."""
         root = self._with_variable(root)
         if (total := self._as_sum(expr, root.out)) is not None:
             return self._reduced(total, root)
@@ -326,7 +326,7 @@ class Lowering:
         return Root(root.expr, out, name=root.name)
 
     def _variable(self, element: ElementClass, shape: Shape, root: Root) -> Tensor:
-        """Return a new variable, mapped where the user placed it, or not mapped yet."""
+        """Return a new variable, with the mapping that the user requested or without a mapping."""
         if root.mapping is None:
             return self.graph.add_variable(element, shape, root.name)
         graph = mapping_graph(self.graph)
@@ -349,12 +349,13 @@ class Lowering:
     def _as_sum(
         self, expr: Contraction, out: Tensor | None = None, behind: Expr | None = None
     ) -> Reduction | None:
-        """Return a product by one row or column as a sum, where that is cheaper.
+        """Return a product by one row or column as a sum, if that is cheaper; otherwise None.
 
         Args:
             expr: the product.
             out: the tensor for the product, or for the computation on it; None for a new tensor.
-            behind: the computation on the product: a map after its sum, or where its plan adds up.
+            behind: the computation on the product, which is a map after its sum or is fused with
+                the sums of its plan.
         """
         if not is_vector_product(expr) or not expr.num_elements:
             return None
@@ -399,7 +400,7 @@ class Lowering:
         return made
 
     def _with_products(self, root: Root, expr: Expr, nodes: Sequence[Contraction]) -> Tensor:
-        """Store an expression around products with no other reader, where their sums are made."""
+        """Store an expression around products without other readers, where their sums are made."""
         left: list[Contraction] = []
         for each in nodes:
             is_alone = each is nodes[-1] and not left
@@ -492,7 +493,7 @@ class Lowering:
         return out.reshape(tuple(size for d, size in sizes if d not in expr.dims))
 
     def _reduced_in_one(self, expr: Reduction, root: Root) -> Tensor | None:
-        """Reduce an expression that is not stored; None where that is impossible, or costs more."""
+        """Reduce an expression without storing it; None if that is impossible or costs more."""
         fused = self._sums.pop(expr, None) or self._fused(expr, root.out)
         if fused is None or not fused.is_in_one:
             return None
@@ -504,7 +505,8 @@ class Lowering:
     def _fused(self, expr: Reduction, out: Tensor | None) -> reductions.FusedReduction | None:
         """Return a reduction of an expression that need not be stored.
 
-        None if no tensor of it has its mapping, or if it is long: storing it then costs little.
+        None if no tensor of the expression can give it a mapping, or if the expression is long:
+        storing it then costs little in comparison.
         """
         operand = expr.operands[0]
         if operand.num_elements < 2:

@@ -1,7 +1,7 @@
 """The compute set for a map: an elementwise expression, computed where its result is mapped.
 
-Dimensions of the result are joined where all operands traverse them in the same way. The result
-is a vector, or a list of matrices; their operands have rows, one row, one column, or one number::
+Dimensions of the result are joined if all operands traverse them in the same way. The result is
+then a vector or a list of matrices, whose operands have rows, one row, one column, or one number::
 
     (x - b) * c      x (10000, 1000)    b (1000,)     c (10000, 1)
                      rows               one row       a column
@@ -43,9 +43,9 @@ class Grid(NamedTuple):
     """A result as a list of matrices, `[matrices, rows, columns]`.
 
     Attributes:
-        sizes: int[3].
+        sizes: the sizes of the three dimensions.
         parts: the part of each operand that a vertex reads.
-        tensors: the operands in that form: a list, with the dimensions of the part.
+        tensors: the operands as lists of such parts.
     """
 
     sizes: tuple[int, int, int]
@@ -54,7 +54,7 @@ class Grid(NamedTuple):
 
     @property
     def is_vector(self) -> bool:
-        """Whether all operands traverse its dimensions in the same way."""
+        """Whether all operands traverse all dimensions of the result in the same way."""
         return self.sizes[:2] == (1, 1)
 
 
@@ -82,15 +82,15 @@ def map_cycles(
     target: Target,
     shares: Sequence[HeldShare],
 ) -> float:
-    """Return the cycles of a map on its slowest tile; 0 where an operation has no price.
+    """Return the cycles of a map on its slowest tile; 0 if an operation has no price.
 
     Args:
-        body: the expression that it computes.
+        body: the expression that the map computes.
         shape: the shape of the result.
         element: the element type of the result.
         mapping: the mapping of the result.
         target: the machine.
-        shares: the share of each operand that its tiles hold themselves.
+        shares: the fraction of each operand that its tiles hold themselves.
     """
     grid = _grid(body.tensors, shape)
     priced = _priced(body, grid, element)
@@ -139,9 +139,10 @@ def _priced(
 
 
 def _slow_tiles(mapping: TileMapping, grid: Grid, shares: Sequence[HeldShare]) -> set[int]:
-    """Return the fullest tile, that of an operand on one tile, and the fullest with partial rows.
+    """Return the tiles that may be slowest.
 
-    There, the ranges of workers consist of more rectangles.
+    These are the fullest tile, the tile of an operand that is on one tile, and the fullest tile
+    with partial rows, where the ranges of workers consist of more rectangles.
     """
     begin, end, count = mapping.begin, mapping.end, mapping.elements_per_tile
     columns = grid.sizes[2]
@@ -156,7 +157,7 @@ def _slow_tiles(mapping: TileMapping, grid: Grid, shares: Sequence[HeldShare]) -
 def _gathering_tiles(
     mapping: TileMapping, grid: Grid, shares: Sequence[HeldShare], target: Target, grain: int
 ) -> set[int]:
-    """Return the tiles where most of what their vertices read of an operand is on other tiles."""
+    """Return the tiles whose vertices read the most elements of an operand from other tiles."""
     found = where = None
     tiles = set()
     for tensor, part, own in zip(grid.tensors, grid.parts, shares, strict=True):
@@ -212,7 +213,7 @@ def _reads(
 ) -> Iterator[tuple[VectorReads, ReadOperand]]:
     """Yield the vectors that the vertices of a tile read of operands on the tile itself.
 
-    A tile that has a part of a column usually has it for its own rows.
+    If a tile has a part of a column, this is usually the part for its own rows.
     """
     where = None if grid.is_vector else rects(found, *grid.sizes[1:], target.workers)
     for tensor, part, own in zip(grid.tensors, grid.parts, shares, strict=True):
@@ -229,7 +230,7 @@ def _reads(
 def add_copy(
     recorder: Recorder, mappings: Mappings, source: Tensor, out: Tensor, name: str
 ) -> None:
-    """Record a copy of a broadcast tensor; where only compute sets are recorded, vertices copy."""
+    """Record a copy of a broadcast tensor, by vertices if only compute sets can be recorded."""
     if recorder.takes_programs:
         recorder.add(Copy(broadcast_to(source, out.shape), out))
     else:
@@ -246,7 +247,7 @@ def _add_vectors(
     found: Cuts,
 ) -> str:
     parts = grid.parts
-    # Where no list of rows gives the lengths of those of the result, each range has a vertex.
+    # If no operand is a list of rows, which gives the lengths of rows, each range has a vertex.
     first = found.first if OperandPart.ELEMENTS in parts else np.arange(len(found.vertex))
     tile, count = found.tile[first], len(first)
     is_listed = count < len(found.vertex)  # some vertices have several ranges
@@ -377,7 +378,7 @@ _PARTS = {
     (False, True): OperandPart.ROW,
     (False, False): OperandPart.NUMBER,
 }
-"""The part of an operand, by whether it has the rows, and the columns."""
+"""The part of an operand, by whether it has the dimensions of rows and of columns."""
 
 
 def broadcast_to(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -1,19 +1,20 @@
-"""The mapping of a result that nobody placed.
+"""The mapping of a result for which no mapping was requested.
 
-It is mapped like the operand of its shape whose fullest tile holds the fewest elements, or the
-first of several: then most elements are on the tile that reads them. It is spread linearly over all
-tiles if all operands are broadcast; if that operand uses less than half of the tiles that a linear
-mapping would use; or if the fullest tile holds twice as much as in a linear mapping, and spreading
-takes fewer cycles:
+The result is mapped like the operand of its shape whose fullest tile holds the fewest elements
+(among equals, the first), so that most elements are on the tile that reads them. It is spread
+linearly over all tiles instead in three cases: if all operands are broadcast; if that operand uses
+fewer than half of the tiles that a linear mapping would use; or if the fullest tile holds at least
+twice as many elements as in a linear mapping, and spreading takes fewer cycles:
 
     x[:n/2] + x[n/2:]        x on tiles 0 to 7, so one operand on 0 to 3, the other on 4 to 7
     like the first           tiles 0 to 3 receive all of the other and add n/8 elements each
     spread                   all tiles receive equal parts of both, and add n/16 elements each
 
-With a virtual graph these are its tiles, and operands elsewhere count as if they were on them.
+In a virtual graph, "all tiles" are its tiles; operands on other tiles are treated as if they were
+on its tiles.
 
 Source: PopLibs, `poputil::createOutputForElementWiseOp`, for the choice among operands; the
-exception for operands on few tiles is ours.
+exception for operands on few tiles is poplite's own.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ from poplite.types import BOOL
 from poplite.vertices import filling as library
 
 VECTOR_BYTES = 8
-"""Bytes of one load; cuts are at multiples of as many elements."""
+"""Bytes of one load; elements are divided at multiples of it."""
 
 LEAST_BYTES = 128
 """Minimum number of bytes of a linearly spread tensor on each tile."""
 
 MOST_INTERVALS = 1 << 14
-"""Maximum number of intervals of mappings in a key: more would fill the memory."""
+"""Maximum number of intervals of the mappings in a key, which limits memory."""
 
 
 class Sending(NamedTuple):
@@ -105,7 +106,7 @@ class Mappings:
         self._known[tensor] = mapping
 
     def suppose(self, tensor: Tensor, mapping: TileMapping) -> None:
-        """Assume another mapping for a tensor, for vertices that write it there."""
+        """Assume a mapping for a tensor, without changing the graph."""
         self._known[tensor] = mapping
 
     def is_complete(self, tensor: Tensor) -> bool:
@@ -147,7 +148,7 @@ def variable(
 
 
 def complete(mappings: Mappings, out: Tensor, operands: Sequence[Tensor]) -> None:
-    """Map the unmapped elements as `place` would; the others stay."""
+    """Map the unmapped elements as `place` would; the others keep their tiles."""
     if mappings.is_complete(out):
         return
     graph = mappings.graph
@@ -189,9 +190,9 @@ def _chosen(
 def spread(
     mappings: Mappings, shape: Shape, operands: Sequence[Tensor], element: ElementClass
 ) -> tuple[TileMapping, Sending] | None:
-    """Return the mapping of a new result that follows none of its operands; otherwise None.
+    """Return the linear mapping of a new result, or None if it is mapped like an operand.
 
-    The second value is the exchange that brings the operands to its tiles.
+    The second value is the exchange that brings the operands to the tiles of the mapping.
     """
     if _chosen(mappings, shape, operands, element) is not None:
         return None
@@ -200,14 +201,14 @@ def spread(
 
 
 def sent_to(mappings: Mappings, main: Tensor, operands: Sequence[Tensor]) -> Sending:
-    """Return the exchange that brings operands to the tiles of one of their shape."""
+    """Return the exchange that brings operands to the tiles of `main`."""
     tile, begin, _ = _in_order(mappings.of(main))
     read = [each for each in operands if each.num_elements == main.num_elements]
     return _sending(mappings, read, np.append(begin, main.num_elements), tile)
 
 
 def share_of(mappings: Mappings, tensor: Tensor, main: Tensor) -> HeldShare:
-    """Return the share of a tensor that is on the tiles of `main`, to whose shape it broadcasts."""
+    """Return the fraction of a tensor on the tiles of `main`, to whose shape it broadcasts."""
     if tensor.contains_aliases():  # assume that all are there: a search could take long
         return HeldShare(1)
     mapping, main_mapping = mappings.of(tensor), mappings.of(main)
@@ -233,7 +234,7 @@ def spread_evenly(
 
 
 def _linear(graph: Graph, count: int, element: ElementClass) -> tuple[Int64, Int64]:
-    """Return where tiles begin in linearly spread elements, and the tiles."""
+    """Return the first element of each tile in a linear mapping, and the tiles."""
     tiles, least = graph.target.tiles, _least_of(element)
     return Linear.over(count, tiles, grain=grain_of(element), min_elements=least).pieces()
 
@@ -301,7 +302,7 @@ def held(mapping: TileMapping) -> tuple[Int64, Int64, Int64]:
 
 
 # -- cuts ------------------------------------------------------------------------------------------
-# Which elements each worker of each tile computes, as arrays without a graph.
+# The elements that each worker of each tile computes, as arrays that do not depend on a graph.
 #
 # A tile's elements are divided evenly among its workers, at multiples of the grain, in the order
 # of the elements. The cuts depend only on the mapping and the target::
@@ -315,7 +316,7 @@ class Cuts(NamedTuple):
 
     Attributes:
         tile: the tile of each range.
-        vertex: the vertex that computes it, from 0, rising.
+        vertex: the index of the vertex that computes the range, in ascending order from 0.
         begin: the first element.
         end: one past the last.
     """
@@ -327,7 +328,7 @@ class Cuts(NamedTuple):
 
     @property
     def first(self) -> Int64:
-        """The number of the first range of each vertex."""
+        """The index of the first range of each vertex."""
         return np.flatnonzero(np.diff(self.vertex, prepend=-1))
 
 
@@ -340,16 +341,16 @@ def cuts(tile: Int64, begin: Int64, end: Int64, workers: int, grain: int) -> Cut
     """
     length = end - begin
     ends = np.cumsum(length)
-    place = ends - length  # where each interval begins, if all are concatenated
+    place = ends - length  # the start of each interval, if all are concatenated
     is_new = np.ones(len(tile), np.bool_)
     is_new[1:] = tile[1:] != tile[:-1]
     new = np.flatnonzero(is_new)
-    first = place[new]  # where each tile begins
+    first = place[new]  # the start of each tile
     total = np.append(first[1:], ends[-1:]) - first
     share = -(-total // (workers * grain)) * grain
     count = -(-total // share)
     source, copy = repeated(count)
-    at = first[source] + copy * share[source]  # where each vertex begins
+    at = first[source] + copy * share[source]  # the start of each vertex
     breaks = distinct(np.concatenate([place, at]))
     owner = np.searchsorted(place, breaks, "right") - 1
     low = begin[owner] + breaks - place[owner]
@@ -362,7 +363,7 @@ class Rects(NamedTuple):
 
     Attributes:
         tile: the tile of each range.
-        matrix: the number of the matrix.
+        matrix: the index of the matrix.
         top: the first row.
         bottom: one past the last row.
         left: the first column.
@@ -380,8 +381,9 @@ class Rects(NamedTuple):
 def rects(found: Cuts, rows: int, columns: int, workers: int) -> Rects:
     """Cut ranges of elements of concatenated matrices into rectangles.
 
-    A range becomes the end of a row, a block of whole rows, and the beginning of a row. If a tile
-    has more of them than workers, the largest come first: small ones then fill the remaining time.
+    A range becomes the end of a row, a block of whole rows, and the start of a row. If a tile has
+    more rectangles than workers, the largest come first, so that small ones fill the remaining
+    time.
 
     >>> one = Cuts(*(np.array([k]) for k in (7, 0, 3, 14)))
     >>> [column.tolist() for column in rects(one, rows=4, columns=4, workers=6)]
@@ -417,7 +419,7 @@ def rects(found: Cuts, rows: int, columns: int, workers: int) -> Rects:
 
 
 # -- filling ---------------------------------------------------------------------------------------
-# Numbers that do not depend on a tensor: each worker makes its own, so nothing is sent.
+# Numbers that do not depend on a tensor: each worker computes its own, so nothing is sent.
 #
 #     zero of x[4, 10] on two tiles       Fill      out = x[0, 0:4], ...
 #     of its columns 2 to 5               FillRows  out = [x[0, 2:5], x[1, 2:5]], ...
@@ -426,10 +428,10 @@ def rects(found: Cuts, rows: int, columns: int, workers: int) -> Rects:
 
 
 FEW_BYTES = 4
-"""Bytes up to which PopLibs copies a constant."""
+"""Maximum number of bytes for which PopLibs copies a constant."""
 
 EXACT = 1 << 24
-"""Integers up to this limit are exact in float32, so that counting in it rounds nothing."""
+"""Integers up to this limit are exact in float32, so that counting in float32 does not round."""
 
 
 def is_made_in_place(expr: Number | IotaExpr, out: Tensor) -> bool:
@@ -477,7 +479,7 @@ def positions(expr: IotaExpr) -> npt.NDArray[Any]:
 
 
 def _counted(expr: IotaExpr, places: Int64) -> npt.NDArray[Any]:
-    """Return the numbers at some positions; integers wrap at every step, not only at the end."""
+    """Return the numbers at the given positions; integers wrap at every step."""
     dtype: np.dtype[Any] = expr.element_type.dtype
     if dtype.kind == "f":
         return (places + float(expr.start)).astype(dtype)

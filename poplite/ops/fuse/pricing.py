@@ -1,11 +1,11 @@
 """The cost of the lines of a body, from the prices of PopLibs' own vertices.
 
     v0 = a0 * a1        ("multiply", FLOAT, FLOAT, "vv")      both operands are vectors
-    v1 = v0 + k0        ("add", FLOAT, FLOAT, "vn")           the second is one number
+    v1 = v0 + k0        ("add", FLOAT, FLOAT, "vn")           the second operand is one number
 
 Maps, sums of products and the choice of stored values (`poplite.ops.fuse.storing`) use these
-prices. Operations without a published price have none: vertices with one are estimated from
-their compiled code.
+prices. Operations without a published price have no price; vertices with such an operation are
+estimated from their compiled code.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _NAMES = {
     "sign_popops": "sign",
     "sqrt_trunc": "sqrt",
 }
-"""Operations with other names in PopLibs' tables."""
+"""Operations that have different names in PopLibs' tables."""
 
 _OF_BOOL = {
     "bitwise_and": "and",
@@ -59,7 +59,7 @@ _OF_BOOL = {
 """The names of bitwise operations on truth values."""
 
 UNKNOWN_SLOTS = 100
-"""Slots of an operation that is not in PopLibs' tables: those left are function calls."""
+"""Slots of an operation that is not in PopLibs' tables; all of these are function calls."""
 
 KINDS = {
     OperandPart.ELEMENTS: "v",
@@ -128,7 +128,7 @@ def steps_of(body: Body, kinds: Sequence[str]) -> list[MapOperation] | None:
 def slots_of(operation: str, element: ElementClass, result: ElementClass, operands: str) -> float:
     """Return the slots of an operation for 64 bits of its operands, without their loads.
 
-    Types for which PopLibs has no vertices count as INT.
+    Types for which PopLibs has no vertices are priced like INT.
 
     >>> from poplite.types import FLOAT
     >>> slots_of("add", FLOAT, FLOAT, "vv"), slots_of("acos", FLOAT, FLOAT, "v")
@@ -143,15 +143,15 @@ def slots_of(operation: str, element: ElementClass, result: ElementClass, operan
 
 
 # -- computation of reduced elements ---------------------------------------------------------------
-# The slots of a reduction's work on an element, in addition to combining it.
+# The slots of a reduction for computing an element, in addition to combining it.
 #
 #     sum(x * y)      one load of x or y, besides that of the reduction; one multiplication
-#     sum(x ** 2)     nothing more: PopLibs' `SQUARE_ADD` takes as long as its `ADD`
+#     sum(x ** 2)     no additional slots: PopLibs' `SQUARE_ADD` takes as long as its `ADD`
 #     x @ y of HALF   one load and one multiplication of four elements, without a cast to FLOAT
 #
 # Operands are loaded once, by 64-bit words; operations take the slots that they take in a map
-# (`poplite.ops.fuse.pricing`). Operations that are not in PopLibs' tables have no price here:
-# vertices with them are priced by their compiled code.
+# (`poplite.ops.fuse.pricing`). Operations that are not in PopLibs' tables have no price here;
+# vertices with such an operation are priced by their compiled code.
 
 
 WORD = 8
@@ -159,12 +159,12 @@ WORD = 8
 
 
 class Computed(NamedTuple):
-    """A reduction's work on each element, in addition to combining it.
+    """The computation of each element of a reduction, in addition to combining it.
 
     Attributes:
-        joined: the element type that is combined, which accumulators square or widen themselves.
-        slots: slots for an element.
-        flops: operations for an element.
+        joined: the element type that is combined; accumulators may square or widen it themselves.
+        slots: number of slots per element.
+        flops: number of operations per element.
     """
 
     joined: ElementClass
@@ -173,7 +173,7 @@ class Computed(NamedTuple):
 
     @property
     def with_join(self) -> float:
-        """Slots for an element, including combining it."""
+        """Number of slots per element, including combining it."""
         return self.slots + _joined(self.joined) / WORD
 
 
@@ -203,9 +203,9 @@ def computed_of(recipe: ReductionRecipe) -> Computed | None:
 
 
 def _before_accumulators(body: Body, steps: list[MapOperation]) -> tuple[list[MapOperation], str]:
-    """Return the operations that accumulators do not do themselves, and the operation that they do.
+    """Return the operations before accumulators, and the operation that accumulators perform.
 
-    Accumulators square what they add, add HALF to FLOAT, and add products of HALF (`f16v4cmac`).
+    Accumulators can add squares, add HALF to FLOAT, and add products of HALF (`f16v4cmac`).
     """
     lines, types, joined = [*body.lines], body.types(), body.result
     for is_done in (_squares, _widens):
@@ -242,7 +242,7 @@ def _widens(line: Line, types: Mapping[str, ElementClass]) -> bool:
 
 
 def _joined(element: ElementClass) -> int:
-    """Return the bytes of an element that a reduction loads; other types are combined singly."""
+    """Return the bytes of an element that a reduction loads; other types are loaded one by one."""
     return element.size_bytes if element in (FLOAT, HALF) else WORD
 
 
@@ -254,7 +254,7 @@ def _loads(recipe: ReductionRecipe, joined: ElementClass) -> float:
 
 
 def _slots(step: MapOperation) -> float | None:
-    """Return the slots of an operation for an element; one on numbers alone is done only once."""
+    """Return the slots of an operation per element; 0 if it has only numbers as operands."""
     found, target = step_of(*step), Target(tiles=1)
     if found is None:
         return None
@@ -264,7 +264,7 @@ def _slots(step: MapOperation) -> float | None:
 
 
 # -- the cheaper of two ways -----------------------------------------------------------------------
-# Exact prices are expensive, so each way yields a lower bound first, then ever tighter ones.
+# Exact prices are expensive, so each way yields a lower bound first, then ever tighter bounds.
 
 
 class Remembered(Generic[Found]):
@@ -280,7 +280,7 @@ class Remembered(Generic[Found]):
         self._found: dict[object, Found] = {}
 
     def of(self, key: object, find: Callable[[], Found]) -> Found:
-        """Return the cached value of a key, or compute it; nothing is cached for None."""
+        """Return the cached value of a key, or compute it; with None as key, it is not cached."""
         if key is None:
             return find()
         found = self._found.get(key)
@@ -315,9 +315,8 @@ def compared(one: Iterator[Bound], other: Iterator[Bound]) -> tuple[Bound, Bound
     """Return bounds on the cycles of two ways, tight enough to know which takes fewer.
 
     Args:
-        one: rising bounds of the first way, which counts as cheaper in a tie; the last bound is
-            exact.
-        other: those of the second way.
+        one: ascending bounds of the first way, which wins a tie; the last bound is exact.
+        other: the bounds of the second way.
 
     >>> ways = [Bound(3), Bound(4, True)], [Bound(2), Bound(5), Bound(9, True)]
     >>> [str(each) for each in compared(*map(iter, ways))]

@@ -1,9 +1,9 @@
 """The computation of a generated vertex class, as plain data that a file can hold.
 
-A generated class is not in any module. So the file of an executable holds its recipe, and
-loading the file generates the class again, from the same recipe with the same code: text from a
-file is never run. Every entry of a recipe is a name in a table, an element type, or an earlier
-line, and is checked as such (`fault_of`).
+A generated class is not in any module. So the file of an executable holds its recipe, and loading
+the file generates the same class from the recipe again: text from a file is never executed. Every
+entry of a recipe is a name in a table, an element type, or an earlier line, and is validated as
+such (`fault_of`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Line:
     """An operation: `v2 = a0 - v1` is `Line("subtract", FLOAT, ("a0", "v1"))`.
 
     Attributes:
-        operation: its name in `OPERATIONS`, or "cast".
+        operation: the name of the operation in `OPERATIONS`, or "cast".
         element_type: the element type of the result.
         operands: names of tensors, numbers, and lines before this one.
     """
@@ -101,7 +101,7 @@ class ReductionRecipe:
 
     Attributes:
         body: the computation for each element.
-        scalars: indices of the tensors with a single element, rising.
+        scalars: indices of the tensors with a single element, in ascending order.
         how: how elements are combined: a name in `JOINS`.
         out: the element type of the result.
         is_columns: whether rows are combined element by element (`poplite.vertices.reduce`).
@@ -116,11 +116,11 @@ class ReductionRecipe:
 
 @frozen
 class SumRecipe:
-    """The vertex class that adds up slices of a product, and computes an expression of each sum.
+    """The vertex class that sums slices of a product, and computes an expression of each sum.
 
     Attributes:
         body: the expression.
-        parts: the part of each tensor that a vertex reads; the sum counts as elements.
+        parts: the part of each tensor that a vertex reads; for the sum, `ELEMENTS`.
         out: the element type of the result.
         total: the index of the tensor for the sum; its type is that of the slices.
     """
@@ -240,9 +240,9 @@ def _is_sound(
 #                                 v1 = v0 * v0
 #                                 v2 = v1 * k0
 #
-# Everything that differs between expressions of one structure is kept outside: tensors `a0`, `a1`,
-# ... and numbers `k0`, `k1`, ..., which are fields of the vertex. So a different learning rate does
-# not require recompilation.
+# Operands, which differ between expressions of one structure, are not part of the lines: tensors
+# `a0`, `a1`, ... and numbers `k0`, `k1`, ... are fields of the vertex. So a different learning rate
+# does not require recompilation.
 
 
 UNSIGNED = {
@@ -252,16 +252,16 @@ UNSIGNED = {
     "INT": "UNSIGNED_INT",
     "LONGLONG": "UNSIGNED_LONGLONG",
 }
-"""The unsigned type for each signed type; others are unchanged."""
+"""The unsigned type for each signed type."""
 
 
 class Straight(NamedTuple):
-    """An expression as lines, with the operands that the names refer to.
+    """An expression as lines, with the operands to which its names refer.
 
     Attributes:
         body: the lines.
-        tensors: the leaves, beginning with `a0`.
-        numbers: the numbers, beginning with `k0`.
+        tensors: the tensors, starting with `a0`.
+        numbers: the numbers, starting with `k0`.
     """
 
     body: Body
@@ -301,7 +301,7 @@ def straight(root: Expr, stored: Mapping[Expr, Tensor]) -> Straight:
 
 
 def in_order(root: Expr, stored: Container[Expr]) -> list[Expr]:
-    """Return the nodes of a tree, each once, after its operands; nothing below a stored node."""
+    """Return the nodes of a tree, each once, after its operands; omit those below stored nodes."""
     return list(
         bottom_up([root], lambda node: node.operands if node is root or node not in stored else ())
     )
@@ -331,7 +331,7 @@ def written(body: Body) -> WrittenLines:
 
 
 def _text(line: Line, source: ElementClass, made: WrittenLines) -> str:
-    """Return the expression of a line on operands of a type, rounded to its own type."""
+    """Return the text of a line on operands of type `source`, rounded to its own type."""
     operation, element = OPERATIONS.get(line.operation, CAST), line.element_type
     text = cast_text(source, element) if operation is CAST else operation.text_for(source)
     assert text is not None, line
@@ -348,12 +348,12 @@ def _text(line: Line, source: ElementClass, made: WrittenLines) -> str:
 
 
 def _is_stored_so(element: ElementClass) -> bool:
-    """Return whether the result of every operation is already a number of the type."""
+    """Return whether operations on the type give results of the type without rounding."""
     return element in (FLOAT, BOOL, LONGLONG, UNSIGNED_LONGLONG)
 
 
 def helper_texts(names: set[str]) -> list[str]:
-    """Return the text of the helper functions that lines call, and of those that these call."""
+    """Return the text of the helper functions that lines call directly or indirectly."""
     needed = {name for name in HELPERS if any(name in HELPERS[each] for each in names)}
     return [HELPERS[name].strip("\n") for name in HELPERS if name in needed | names]
 
@@ -378,12 +378,12 @@ class Note:
 
     Attributes:
         what: "stored", "reduced", "multiplied", "computed again", "copied" or "filled".
-        formula: the part.
-        why: the reason, with its numbers.
-        vertex: the name of the vertex class; empty for none.
+        formula: the part as a formula.
+        why: the reason, with numbers.
+        vertex: the name of the vertex class, or empty.
         bytes: the size of the tensor that holds it.
         body: the computation of the vertex for each element; None without one.
-        origin: the operation of another layer that it belongs to, or None.
+        origin: the operation of another layer to which the part belongs, or None.
         result: the name of the tensor that holds it, or empty.
     """
 
@@ -407,7 +407,7 @@ class Note:
         body: Body | None = None,
         result: str = "",
     ) -> Note:
-        """Return a note for an expression, with its formula cut to the length that is shown."""
+        """Return a note for an expression, with its formula truncated for display."""
         name = f"{expr.label} = " if expr.label else ""
         shown = name + formula(expr, SHOWN // 2)
         return cls(what, shown, why, vertex, size, body, expr.origin, result)

@@ -1,15 +1,15 @@
-"""Which parts of expressions are stored; the others are recomputed where they are read.
+"""Decides which parts of expressions are stored; the others are recomputed where they are read.
 
-Results of reductions are stored. A part that several vertices read, or that one vertex with more
-elements reads, is stored if computing it again would take longer, in slots of a worker for a
-vector of 64 bits::
+Results of reductions are stored. A part that is read by several vertices, or by one vertex with
+more elements, is stored if computing it again would take longer, in slots of a worker for a vector
+of 64 bits::
 
     n g (c + l)  >  (c + l) + 2 + n
 
     n   the number of readers                  g   how many times more elements they have
     c   the operations of the part             l   the loads of its tensors
 
-The slots are the prices of the vertices (`poplite.ops.fuse.pricing`); the 2 are `OWN_STEP`. So
+The slots are the prices of the vertices (`poplite.ops.fuse.pricing`); the 2 is `OWN_STEP`. So
 `x - y` is computed twice if it is read twice; `exp(x - b)` read by a sum and a division is stored,
 as is everything that is broadcast to many rows.
 """
@@ -57,7 +57,7 @@ slots. Without them, a sum of two tensors would be stored for two readers.
 """
 
 WORTH_STORING = OWN_STEP + 2
-"""The limit of c + l where two readers of the same size recompute: 2 s <= s + OWN_STEP + 2."""
+"""Maximum c + l for which two readers of the same size recompute: 2 s <= s + OWN_STEP + 2."""
 
 
 class Decision(NamedTuple):
@@ -118,13 +118,13 @@ def decide(groups: Sequence[Expr], stored: set[Expr]) -> list[Decision]:
 
 
 class _Groups:
-    """Which groups compute which parts, while stored parts become separate groups.
+    """The parts that each group computes; stored parts become separate groups.
 
     Attributes:
         roots: the root of each group.
         parts: the parts of each group, from the root downwards, each with its number of readers
             in the group.
-        readers: for each part, the numbers of the groups that compute it.
+        readers: for each part, the indices of the groups that compute it.
     """
 
     def __init__(self, groups: Sequence[Expr], stored: set[Expr]) -> None:
@@ -187,11 +187,11 @@ def _below(root: Expr, stored: set[Expr]) -> dict[Expr, int]:
 
 
 MOST_FIELDS = 128
-"""Maximum number of tensors and numbers of a map vertex: its compile time grows with the square."""
+"""Maximum number of tensors and numbers per map vertex; its compile time grows with the square."""
 
 
 def cut(groups: Sequence[Expr], stored: set[Expr]) -> list[Expr]:
-    """Add to `stored` the parts of groups that read too much for one vertex, and return them."""
+    """Add parts of groups with too many operands for one vertex to `stored`, and return them."""
     made: list[Expr] = []
     for root in groups:
         fields: dict[Expr, set[Expr]] = {}
@@ -211,7 +211,7 @@ def cut(groups: Sequence[Expr], stored: set[Expr]) -> list[Expr]:
 
 
 def is_worth_storing(part: Expr) -> bool:
-    """Return whether the rule stores a part that two readers of the same size have."""
+    """Return whether the rule stores a part with two readers of the same size."""
     slots, leaves = 0.0, set[object]()
     seen, waiting = {part}, [part]
     while waiting and slots + len(leaves) <= WORTH_STORING:
@@ -269,9 +269,9 @@ def interned(roots: Sequence[Expr]) -> list[Expr]:
 
 
 def _operand_key(node: Expr) -> object:
-    """Return the key by which operands are equal: the bits of a number, otherwise the node itself.
+    """Return the key of an operand: the bits of a number, otherwise the node itself.
 
-    Numbers remain separate nodes: which numbers are equal does not change the structure.
+    Numbers remain separate nodes, so that equal numbers do not change the structure.
     """
     if isinstance(node, Number):
         return node.element_type, node.value.tobytes()
@@ -279,7 +279,7 @@ def _operand_key(node: Expr) -> object:
 
 
 def _identity(node: Expr) -> tuple[object, ...]:
-    """Return the key by which nodes with the same operands are equal."""
+    """Return the key by which nodes are equal if their operands are."""
     if isinstance(node, Leaf):
         return Leaf, node.tensor
     if isinstance(node, Reduction):
@@ -308,7 +308,7 @@ def rebuilt(roots: Sequence[Expr], kind: type[Kind], changed: Callable[[Kind], E
 
 
 def replaced(values: Sequence[Expr], by: Mapping[Expr, Expr]) -> list[Expr]:
-    """Return values, which may share parts, with some parts replaced."""
+    """Return expressions, which may share parts, with the parts in `by` replaced."""
     made = dict(by)
     for value in values:
         for node in in_order(value, made):
@@ -344,8 +344,8 @@ def with_operands(node: Expr, operands: tuple[Expr, ...]) -> Expr:
 #     prod(x.broadcast(n, 0), 0)     prod(x) ** n, by repeated squaring
 #     argmax(x.broadcast(n, 0), 0)   argmax(x), the first of several maxima
 #
-# Neither time nor memory grows with n. A dimension counts as repeated, entirely or in part, if
-# it is repeated in all operands of the expression.
+# Neither time nor memory grows with n. A dimension is repeated, entirely or in part, if it is
+# repeated in all operands of the expression.
 
 
 class DimensionParts(NamedTuple):
@@ -353,7 +353,7 @@ class DimensionParts(NamedTuple):
 
     Attributes:
         sizes: the size of each part.
-        are_read: whether each part has different elements; the others repeat them.
+        are_read: whether each part has distinct elements rather than repetitions.
     """
 
     sizes: tuple[int, ...]
@@ -366,7 +366,7 @@ class DimensionParts(NamedTuple):
 
     @property
     def times(self) -> int:
-        """How often each element is repeated."""
+        """The number of times that each element occurs."""
         return math.prod(self.sizes) // self.size
 
     @property
@@ -441,9 +441,9 @@ def _once(node: Reduction) -> Expr:
 
 
 def first_of_repeated(operand: Expr, dims: Sequence[int]) -> tuple[Expr, list[int]]:
-    """Return an expression without the repetitions of another one along dimensions.
+    """Return an expression without the repetitions in `operand` along dimensions.
 
-    The list has the original distance between successive elements for each of the dimensions. A
+    The list has the original distance between successive elements along each of the dimensions. A
     dimension with uneven distances keeps all of its elements.
     """
     leaves, rank = _leaves(operand), operand.rank
@@ -454,7 +454,7 @@ def first_of_repeated(operand: Expr, dims: Sequence[int]) -> tuple[Expr, list[in
 
 
 def _repeated(leaves: Sequence[Expr], dims: Sequence[int]) -> dict[int, DimensionParts]:
-    """Return the dimensions of `dims` with repeated elements, counted from the end, as parts."""
+    """Return the parts of the dimensions with repetitions, by dimension counted from the end."""
     found = {d: _common(leaves, d) for d in dims}
     return {d: parts for d, parts in found.items() if parts.times > 1}
 
@@ -523,7 +523,7 @@ def _reading(root: Expr, leaves: Sequence[Expr], along: Mapping[int, DimensionPa
 #                          low:  0, 1, ... 3162        repeated 3162 times, as a view
 #                          high + low, computed where it is read
 #
-# Positions alone are stored: each tile computes its own.
+# An expression of positions alone is stored: each tile computes its own positions.
 
 
 MOST_STORED = 256
@@ -545,7 +545,7 @@ def split_positions(mappings: Mappings, roots: Sequence[Expr]) -> list[Expr]:
 
 
 _Part = tuple[Expr, bool]
-"""A part of an expression, and whether it is reduced."""
+"""A part of an expression, and whether it is an operand of a reduction."""
 
 
 def _operands(part: _Part) -> list[_Part]:
@@ -560,7 +560,7 @@ def _has_tensor(operand: Expr) -> bool:
 
 
 def _is_long(positions: IotaExpr) -> bool:
-    """Return whether there are many positions, and sums of two parts are exact."""
+    """Return whether there are many positions and the sums of their two parts are exact."""
     last = abs(positions.start) + positions.num_elements
     is_exact = positions.element_type is FLOAT and last <= EXACT
     is_exact |= kind_of(positions.element_type) == "int"
@@ -594,11 +594,11 @@ def _split(mappings: Mappings, positions: IotaExpr) -> Expr:
 #
 # The order of steps follows from these rules:
 #
-#     a step is in a level after those of the steps that make its inputs
-#     a view of stored tensors is not a step: it exists as soon as the last of these does
+#     a step is in a later level than the steps that make its inputs
+#     a view of stored tensors is not a step: it exists as soon as the last of these tensors does
 #     a copy of a view is a step: a root that is a view, and has its own mapping or shows tensors
-#     that others may write, is copied in a level after the tensors that it shows
-#     roots that write tensors are stored one after the other (`Lowering.lower`)
+#     that others may write, is copied in a later level than the tensors that it shows
+#     roots that write tensors are stored one after another (`Lowering.lower`)
 
 
 @frozen(eq=False)
@@ -607,9 +607,9 @@ class Root:
 
     Attributes:
         expr: the expression to store.
-        out: the tensor for the result, of its shape or one that it is broadcast to; None for a new
-            one.
-        mapping: mapping of a new tensor, as in `graph.add_variable`; None for the rule of
+        out: the tensor for the result, to whose shape the expression is broadcast; None for a new
+            tensor.
+        mapping: the mapping of a new tensor, as in `graph.add_variable`; None for the rule of
             `ops.map`.
         name: the name of a new tensor and of its steps.
         at: the user's source line.
@@ -635,7 +635,7 @@ class IndependentSteps(Recorder):
         self._level = 0
 
     def begin(self) -> None:
-        """Begin the next task."""
+        """Start the next task."""
         self._level = 0
 
     def compute_set(self, name: str) -> ComputeSet:
@@ -667,8 +667,8 @@ class Task(NamedTuple):
 
     Attributes:
         expr: the part.
-        number: the number of the root that it is, or of the first root that contains it.
-        is_root: whether it is a root.
+        number: the index of the root, or of the first root that contains the part.
+        is_root: whether the part is a root.
     """
 
     expr: Expr
@@ -681,7 +681,7 @@ def levels(roots: Sequence[Expr], kept: set[Expr], copied: Sequence[bool]) -> li
 
     Args:
         roots: the expressions that are stored.
-        kept: the parts that are stored, each by separate steps; views need none.
+        kept: the parts that are stored, each by separate steps; views need no steps.
         copied: for each root, whether it is a view that a step copies.
     """
     found: list[list[Task]] = []

@@ -1,7 +1,7 @@
-"""Matrix products, with plans of how tiles share them.
+"""Matrix products, with plans of how they are divided among tiles.
 
-Expressions around products use these names instead of the modules, so that a map without a product
-loads none of them.
+Expressions around products use these names instead of the modules, which are therefore not loaded
+for a map without a product.
 """
 
 from typing import TYPE_CHECKING

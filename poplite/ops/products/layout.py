@@ -1,6 +1,6 @@
 """Layouts of products: from a request to the blocks of two matrices that each tile multiplies.
 
-A request holds sizes, types and options; a layout is one way to share its product among tiles::
+A request holds sizes, types and options; a layout is one way to divide its product among tiles::
 
     [m, k] x [k, n]             grid 2 x 3 x 2 over 12 tiles
 
@@ -8,13 +8,14 @@ A request holds sizes, types and options; a layout is one way to share its produ
                         +-----+-----+   by block (j, l) of the right matrix
              k          |     |     | j
          +---+---+---+  +-----+-----+   so block (i, l) of the product is made as 3 partials,
-       m | i, j  |   |  | j, l|     |   one on each tile (i, *, l); each of these tiles adds
-         +---+---+---+  +-----+-----+   up a third of the block
+       m | i, j  |   |  | j, l|     |   one on each tile (i, *, l); each of these tiles then
+         +---+---+---+  +-----+-----+   sums a third of the block
          |   |   |   |  |     |     |
          +---+---+---+  +-----+-----+
 
 Tiles (*, j, l) are consecutive: the two tiles of a pair use the same block of the right matrix, and
-receive it together. Of several products (groups), each grid of tiles makes every `sets`-th.
+receive it together. If there are several products (groups), there are `sets` grids of tiles, and
+each grid makes every `sets`-th product.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from poplite.types import FLOAT, HALF, ElementType, ElementTypeLike, element_typ
 # -- requests --------------------------------------------------------------------------------------
 
 MOST_PRODUCTS = 2**50
-"""Maximum number of multiplications in a product; the cycles of more might not fit 64 bits."""
+"""Maximum number of multiplications in a product, so that its cycles fit 64 bits."""
 
 CONSTRAINTS = {
     "pm": "tiles over the rows of the left matrix",
@@ -61,11 +62,11 @@ class Options:
     """A user's options for the plan of a product.
 
     Attributes:
-        partials: the type in which tiles add up; None for FLOAT.
+        partials: the type in which tiles add products; None for FLOAT.
         result: the type of the product; None for the type of the matrices.
-        memory: share of a tile's memory that blocks and partials may take.
+        memory: fraction of a tile's memory that blocks and partials may take.
         constraints: pairs of a name and a number, sorted.
-        is_estimated: whether to choose by lower bounds of the cycles, which takes milliseconds.
+        is_estimated: whether to choose by lower bounds on the cycles, which takes milliseconds.
         what: the call, for messages.
     """
 
@@ -85,7 +86,7 @@ class ProductRequest:
         element_type: element type of the matrices.
         result: the element type of the products.
         partials: the element type of the partials that tiles make.
-        memory: share of a tile's memory that blocks and partials may take.
+        memory: fraction of a tile's memory that blocks and partials may take.
         constraints: pairs of a name and a number, sorted.
     """
 
@@ -111,7 +112,7 @@ class ProductRequest:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is multiplied."""
+        """Whether there are no multiplications."""
         return min(self.groups, *self.sizes) == 0
 
     def __str__(self) -> str:
@@ -124,7 +125,7 @@ class ProductRequest:
 
 
 def checked_share(what: str, memory: object) -> float:
-    """Return the share of a tile's memory that a plan may take; `what` is for messages."""
+    """Return the fraction of a tile's memory that a plan may take; messages name `what`."""
     is_share = isinstance(memory, int | float) and not isinstance(memory, bool)
     if not is_share or not 0 < memory <= 1:  # type: ignore[operator]
         raise InvalidOption(
@@ -142,7 +143,7 @@ def checked_options(
     memory: object,
     constraints: object,
 ) -> Options:
-    """Return the checked options of a user; `what` is the operation, for messages."""
+    """Return the options of a user after checking them; messages name the operation `what`."""
     share = checked_share(what, memory)
     if constraints is not None and not isinstance(constraints, Mapping):
         raise InvalidOption(
@@ -181,7 +182,7 @@ def request_of(
     element: type[ElementType[Any]],
     options: Options,
 ) -> ProductRequest:
-    """Return the request for groups, m, k and n, or refuse it."""
+    """Return the request for groups, m, k and n, or raise."""
     what = options.what
     result = options.result or element
     partials = FLOAT if options.partials is None else options.partials
@@ -230,13 +231,13 @@ def request_of(
 #     12 13 14 15| 16 17
 #     18 19 20 21| 22 23
 #
-# Blocks of matrices are stored one after the other, so a block is one range of elements; blocks at
+# Blocks of matrices are stored one after another, so a block is one range of elements; blocks at
 # the lower and right edges may be smaller. All blocks of a matrix come before those of the next.
 
 
 @frozen
 class MatrixBlocks:
-    """How matrices are cut: `groups` of them, each of `rows` by `columns`.
+    """The blocks of `groups` matrices, each of `rows` by `columns` elements.
 
     Attributes:
         height: rows of a block, at least 1.
@@ -270,7 +271,7 @@ class MatrixBlocks:
         return self.down * self.across
 
     def sizes(self, row: Int64, column: Int64) -> tuple[Int64, Int64]:
-        """Return heights and widths of blocks.
+        """Return the heights and widths of blocks.
 
         >>> blocks = MatrixBlocks(1, 4, 6, 2, 4)
         >>> [a.tolist() for a in blocks.sizes(np.array([0, 1]), np.array([0, 1]))]
@@ -282,7 +283,7 @@ class MatrixBlocks:
         )
 
     def spans(self, group: Int64, row: Int64, column: Int64) -> tuple[Int64, Int64]:
-        """Return where blocks begin and end in the flat order.
+        """Return the starts and ends of blocks in the flat order.
 
         >>> blocks = MatrixBlocks(2, 4, 6, 2, 4)
         >>> [a.tolist() for a in blocks.spans(*np.array([[0, 1], [0, 1], [1, 0]]))]
@@ -335,18 +336,18 @@ Three = tuple[int, int, int]
 
 @frozen
 class ProductLayout:
-    """One way to share a product among tiles, with its cost.
+    """One way to divide a product among tiles, with its cost.
 
     Attributes:
         request: the product.
         block: rows, depth and columns of the blocks that a tile multiplies.
         grid: tiles along m, k and n.
-        sets: number of grids; each makes some of the groups.
+        sets: number of grids, among which the groups are divided.
         passes: number of passes of the grid over m, and over n.
         cycles: the cycles of one pass: exchange of operands, products, and the addition of
             partials.
-        held: bytes on a tile for the left block, the right block, partials, and partials that
-            arrive; 0 for those that do not exist.
+        held: bytes on a tile for the left block, the right block, its partials, and received
+            partials; 0 for those that do not exist.
         exact: cycles of all passes by the cost model; None if they were not computed.
     """
 
@@ -396,19 +397,19 @@ class ProductLayout:
 
     @property
     def left(self) -> MatrixBlocks:
-        """How the left matrices are cut."""
+        """The blocks of the left matrices."""
         request = self.request
         return MatrixBlocks(request.groups, request.m, request.k, self.block[0], self.block[1])
 
     @property
     def right(self) -> MatrixBlocks:
-        """How the right matrices are cut."""
+        """The blocks of the right matrices."""
         request = self.request
         return MatrixBlocks(request.groups, request.k, request.n, self.block[1], self.block[2])
 
     @property
     def product(self) -> MatrixBlocks:
-        """How the products are cut."""
+        """The blocks of the products."""
         request = self.request
         return MatrixBlocks(request.groups, request.m, request.n, self.block[0], self.block[2])
 

@@ -1,7 +1,7 @@
-"""Matrix products as expressions, with plans of how tiles share them.
+"""Matrix products as expressions, with plans of how they are divided among tiles.
 
-    ops.map(a @ b)                                  planned, and stored where the plan makes it
-    ops.map(ops.maximum(a @ b + bias, 0))           the vertices that add up compute the rest
+    ops.map(a @ b)                             planned, and stored where the plan makes it
+    ops.map(ops.maximum(a @ b + bias, 0))      the vertices that sum partials also compute the rest
 
 Semantics: `numpy.matmul`, and poplibs' `poplin::matMul` and `matMulGrouped`.
 """
@@ -70,14 +70,14 @@ from poplite.vertices.reduce import partials_cycles
 
 
 class MatMulPlan:
-    """How one or several matrix products are shared among the tiles of a graph.
+    """How one or several matrix products are divided among the tiles of a graph.
 
-    `plan_matmul` makes it. `print(plan)` shows the grid of tiles, the blocks that each multiplies,
-    the cycles and bytes by part, and the runners-up.
+    `plan_matmul` creates it. `print(plan)` shows the grid of tiles, the blocks that each tile
+    multiplies, the cycles and bytes by part, and the runners-up.
 
     Attributes:
-        graph: the graph it was made for.
-        layout: the chosen way.
+        graph: the graph for which it was made.
+        layout: the chosen layout.
     """
 
     def __init__(self, graph: Graph, layout: ProductLayout) -> None:
@@ -111,7 +111,7 @@ class MatMulPlan:
 
     @property
     def cycles(self) -> int:
-        """Cycles by the cost model, with operands of `create_left` and `create_right`."""
+        """Cycles by the cost model, with operands from `create_left` and `create_right`."""
         return self.layout.total_cycles
 
     @property
@@ -120,7 +120,7 @@ class MatMulPlan:
         return self.layout.bytes
 
     def create_left(self, name: str = "left") -> Tensor:
-        """Make a variable for the left matrix with the plan's mapping.
+        """Create a variable for the left matrix with the plan's mapping.
 
         Args:
             name: name of the variable.
@@ -141,7 +141,7 @@ class MatMulPlan:
         return self._matrix(left_of(self.graph, self.layout, name))
 
     def create_right(self, name: str = "right") -> Tensor:
-        """Make a variable for the right matrix with the plan's mapping, as `create_left`.
+        """Create a variable for the right matrix with the plan's mapping; see `create_left`.
 
         Args:
             name: name of the variable.
@@ -161,7 +161,7 @@ class MatMulPlan:
         return self._matrix(right_of(self.graph, self.layout, name))
 
     def create_output(self, name: str = "product") -> Tensor:
-        """Make a variable for the product where the plan makes it, for `ops.assign`.
+        """Create a variable for the product where the plan makes it, for `ops.assign`.
 
         Args:
             name: name of the variable.
@@ -198,7 +198,7 @@ class MatMulPlan:
 
 
 SHOWN = 3
-"""Number of runners-up that a plan shows."""
+"""Maximum number of runners-up that a plan shows."""
 
 
 def _grid(layout: ProductLayout) -> str:
@@ -223,31 +223,33 @@ def plan_matmul(
     """Return the cheapest way to multiply matrices of [m, k] and [k, n] on the tiles of a graph.
 
     Args:
-        graph: the graph they will be multiplied in; of several IPUs, one is used.
+        graph: the graph in which they will be multiplied; one IPU is used, even if there are more.
         m: rows of the left matrix.
         k: columns of the left matrix, rows of the right one.
         n: columns of the right matrix.
-        groups: number of such products, of [groups, m, k] and [groups, k, n].
+        groups: number of products, of [groups, m, k] and [groups, k, n].
         type: element type of the matrices, HALF or FLOAT.
-        partials: the type in which tiles add up, FLOAT or that of the matrices. HALF takes less
-            memory and less exchange, and is rounded after every 16 products. FLOAT by default.
-        result: the type of the product; FLOAT for matrices of HALF keeps the precision of FLOAT
-            partials. By default, that of the matrices.
-        memory: the share of a tile's memory that blocks and partials may take. If it is too little
-            for a product, the product is made in several passes.
-        constraints: numbers to fix: "pm", "pk", "pn", tiles along m, k and n; "pg", sets of tiles
-            for the groups; "split_m", "split_n", passes over m and n.
+        partials: the type in which tiles add products, FLOAT or that of the matrices; FLOAT by
+            default. HALF takes less memory and less exchange, and is rounded after every 16
+            products.
+        result: the type of the product; by default, that of the matrices. FLOAT for HALF matrices
+            keeps the precision of FLOAT partials.
+        memory: the fraction of a tile's memory that blocks and partials may take. If a product
+            needs more, it is made in several passes.
+        constraints: fixed values by name: "pm", "pk", "pn" are the numbers of tiles along m, k and
+            n; "pg" is the number of sets of tiles for the groups; "split_m" and "split_n" are the
+            numbers of passes over m and n.
 
     Returns:
-        The plan, the same one for equal arguments. Among equally cheap ways, it is that with the
-        fewest tiles, then the least memory, then the fewest cuts of k.
+        The plan, which is the same for equal arguments. Among equally cheap ways, it is the way
+        with the fewest tiles, then the least memory, then the fewest cuts of k.
 
     Raises:
-        GraphMemoryAllocationError: if no way fits; the message says what takes the memory.
+        GraphMemoryAllocationError: if no way fits; the message lists the uses of the memory.
         ElementTypeError: for types that the AMP unit does not multiply.
-        TensorCreationError: for a size that is not a whole number, 0 or more.
+        TensorCreationError: for a size that is not a non-negative integer.
         SizeOverflowError: for more than 2**50 multiplications.
-        InvalidOption: for an unknown constraint, and a `memory` that is not a share.
+        InvalidOption: for an unknown constraint, or a `memory` that is not a fraction.
         ControlProgramError: for an invalid graph.
 
     >>> import poplite as pl
@@ -267,7 +269,7 @@ def plan_by(
     element: ElementTypeLike,
     options: Options,
 ) -> MatMulPlan:
-    """Return the plan for groups, m, k and n, or refuse them; messages name the call."""
+    """Return the plan for groups, m, k and n, or raise; messages name the call."""
     request = request_of(sizes, element_type(element), options)
     return MatMulPlan(graph, planned(graph.target, request, is_estimated=False))
 
@@ -346,28 +348,29 @@ def matmul(
     memory: float = 0.6,
     constraints: Mapping[str, int] | None = None,
 ) -> Expr:
-    """Return the product of matrices; `a @ b` where no option is needed.
+    """Return the product of matrices, like `a @ b`, with options.
 
-    Products are added in float32, in the order of k, for each slice of k that the plan makes; then
-    these sums are added in their order. HALF is rounded once, at the end. A product with a single
-    row or column is computed as `ops.sum(a * b)`, and in the order of that, if this takes fewer
-    cycles with the operands' mappings, and neither a plan nor constraints, memory or partials of
-    HALF are given; so are several products of a row and a column in one expression.
+    Products are added in float32, in the order of k, for each slice of k in the plan; then the sums
+    of slices are added in order. HALF is rounded once, at the end. A product with a single row or
+    column is computed as `ops.sum(a * b)`, in the order of that sum, if this takes fewer cycles
+    with the operands' mappings and neither a plan nor constraints, memory or HALF partials are
+    given. Several products of a row and a column in one expression are always computed in this way.
 
     Args:
         a: a vector [k], a matrix [m, k], or several [..., m, k], of HALF or FLOAT.
         b: [k], [k, n] or [..., k, n] of the same type. Dimensions before the last two are
             broadcast.
-        plan: how tiles share the work, from `ops.plan_matmul`. By default, one is made with the
-            following options when the product is recorded; equal plans are made only once.
-        partials: the type in which tiles add up, as in `ops.plan_matmul`.
+        plan: how the work is divided among tiles, from `ops.plan_matmul`. By default, a plan is
+            made with the following options when the product is recorded; equal plans are made only
+            once.
+        partials: the type in which tiles add products, as in `ops.plan_matmul`.
         result: the type of the product, as in `ops.plan_matmul`.
-        memory: the share of a tile's memory that blocks may take, as in `ops.plan_matmul`.
-        constraints: numbers to fix, as in `ops.plan_matmul`.
+        memory: the fraction of a tile's memory that blocks may take, as in `ops.plan_matmul`.
+        constraints: fixed values, as in `ops.plan_matmul`.
 
     Raises:
         ElementTypeError: for types that differ, or that the AMP unit does not multiply.
-        TensorCreationError: for shapes that do not fit each other, and an invalid plan.
+        TensorCreationError: for shapes that do not match, or an invalid plan.
         InvalidOption: for options given with a plan, and as in `ops.plan_matmul`.
 
     >>> import poplite as pl
@@ -409,7 +412,7 @@ def product(a: Operand, b: Operand, options: Options, call: str = "ops.matmul({}
 def outer(a: Operand, b: Operand) -> Expr:
     """Return the outer product of two vectors, [m, n].
 
-    It is an elementwise product, with `a` along rows and `b` along columns; nothing is planned.
+    It is an elementwise product, with `a` along rows and `b` along columns, and needs no plan.
 
     Args:
         a: a tensor [m] of any number type.
@@ -417,7 +420,7 @@ def outer(a: Operand, b: Operand) -> Expr:
 
     Raises:
         TensorCreationError: for operands that are not vectors.
-        ElementTypeError: for types that differ, and an expression as `a`.
+        ElementTypeError: for types that differ, or if `a` is an expression.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
@@ -441,21 +444,22 @@ def outer(a: Operand, b: Operand) -> Expr:
     return apply("multiply", one.tensor.reshape((one.tensor.shape[0], 1)), other)
 
 
-# -- the search for the cheapest way to share a product among tiles --------------------------------
-# A cut of k makes partials that must be added up; a cut of m sends the right matrix to more tiles,
-# and a cut of n the left one. If blocks are too large for the memory of tiles, the product is made
-# in several passes over parts of m or n.
+# -- the search for the cheapest way to divide a product among tiles -------------------------------
+# A cut of k makes partials that must be summed; a cut of m sends the right matrix to more tiles,
+# and a cut of n the left matrix. If blocks are too large for the memory of tiles, the product is
+# made in several passes over parts of m or n.
 #
-# The cost of a way is estimated by formulas: bytes at the rate of the exchange, and its start; the
-# AMP unit as in `poplite.vertices.amp`; and the vertices that add up. Poplar's planner uses the
-# same sum (poplibs, lib/poplin/ConvPlan.cpp). Operands are assumed to have the plan's mapping.
+# The cost of a way is estimated by formulas: for the exchange, its start and the bytes at its rate;
+# for the AMP unit, as in `poplite.vertices.amp`; and for the vertices that sum partials. Poplar's
+# planner adds the same costs (poplibs, lib/poplin/ConvPlan.cpp). Operands are assumed to have the
+# plan's mapping.
 
 
 MOST_SETS = 12
-"""Number of values for the sets of tiles that are tried for several products."""
+"""How many numbers of sets of tiles to try for several products."""
 
 MOST_LISTED = 12
-"""Maximum number of numbers that a message lists."""
+"""Maximum number of values that a message lists."""
 
 HELD = ("left", "right", "partials", "arriving partials")
 """The uses of a tile's memory."""
@@ -466,10 +470,10 @@ Columns = tuple[Int64, Int64, Int64]
 
 @lru_cache(maxsize=256)
 def cheapest_ways(target: Target, request: ProductRequest) -> tuple[ProductLayout, ...]:
-    """Return the first few ways that fit, the cheapest first.
+    """Return the best few ways that fit, the cheapest first.
 
-    Among equals, that with the fewest tiles comes first, then the least memory, then the fewest
-    cuts of k. Raises GraphMemoryAllocationError if none fits.
+    Equally cheap ways are sorted by the number of tiles, then by memory, then by the number of cuts
+    of k. Raises GraphMemoryAllocationError if no way fits.
     """
     search = _Search(target, request)
     best: list[Ranked] = []
@@ -513,7 +517,7 @@ class _Search:
         self.tiles = target.tiles_per_ipu
 
     def levels(self) -> Iterator[list[tuple[int, int]]]:
-        """Yield lists of pairs of passes over m and n, those with the same product together."""
+        """Yield lists of pairs of passes over m and n, one list for each total number of passes."""
         m, _, n = self.sizes
         grain = self._grains()[0]
         most = [(-(-m // grain) - 1).bit_length(), (n - 1).bit_length()]
@@ -530,7 +534,7 @@ class _Search:
             yield levels[level]
 
     def sets(self) -> list[int]:
-        """Return the numbers of sets of tiles that the groups may be shared among."""
+        """Return the numbers of sets of tiles to try for the groups."""
         if "pg" in self.fixed:
             return [self.fixed["pg"]] if self.fixed["pg"] <= min(self.groups, self.tiles) else []
         most = min(self.groups, self.tiles)
@@ -542,7 +546,7 @@ class _Search:
         )
 
     def possible(self) -> dict[str, list[int]]:
-        """Return the possible values of each constraint whose given value is impossible alone."""
+        """Return the possible values of each constraint that is impossible even on its own."""
         levels = [each for level in self.levels() for each in level]
         found = {}
         for name, size, grain, times in zip(
@@ -584,7 +588,7 @@ class _Search:
             found: Any = [tuple(int(column[way]) for column in each) for each in several]
             return ProductLayout(request, found[0], found[1], sets, *found[2:])
 
-        # Ways that do not fit are compared by their size alone.
+        # Ways that do not fit are ranked only by their size.
         return PricedWays((over, every, sets * tall * cuts * wide, total, cuts), layout)
 
     def _grids(self, passes: Three, tiles: int) -> tuple[Columns, Columns]:
@@ -601,7 +605,7 @@ class _Search:
         return (height[i], deep[j], width[k]), (tall[i], cuts[j], wide[k])
 
     def _grains(self) -> Three:
-        """Return the grains of parts: they have multiples of these rows, products and columns."""
+        """Return the grains along m, k and n, of which the sizes of parts are multiples."""
         element, partials = self.request.kinds
         inputs = int(self.target.cost("amp_inputs_bytes")) // element.size_bytes
         return self.target.getNumConvUnits(element, partials), inputs, 1
@@ -609,7 +613,7 @@ class _Search:
     def _parts(
         self, name: str, size: int, passes: int, grain: int, most: int
     ) -> tuple[Int64, Int64]:
-        """Return the sizes of parts and their numbers, as far as constraints allow them."""
+        """Return the sizes of parts and the numbers of parts that constraints allow."""
         part, count = parts_of(size, passes, grain, most)
         if name in self.fixed:
             is_allowed = count == self.fixed[name]
@@ -617,7 +621,7 @@ class _Search:
         return part, count
 
     def _operands(self, block: Columns, grid: Columns, turns: int) -> Int64:
-        """Return the cycles in which tiles receive operands, and copy their own parts into them."""
+        """Return the cycles in which tiles receive operands and copy their own parts of them."""
         (height, deep, width), (tall, _, wide) = block, grid
         cost, row = self.target.cost, turns * self.request.element_type.size_bytes * deep
         pair = int(cost("pair_tiles"))
@@ -628,7 +632,7 @@ class _Search:
         return exchanged(self.target, received) + np.where(own > 0, copied, 0).astype(np.int64)
 
     def _sums(self, block: Columns, grid: Columns, turns: int) -> Int64:
-        """Return the cycles of adding up partials, on the tiles that made them."""
+        """Return the cycles of summing partials on the tiles that made them."""
         (height, _, width), (_, cuts, _) = block, grid
         request = self.request
         outputs = np.ceil(height * width / cuts)
@@ -638,12 +642,12 @@ class _Search:
         return exchanged(self.target, received) + np.where(self._adds(cuts), added, 0)
 
     def _adds(self, cuts: Int64) -> Any:
-        """Return which ways write partials that are added up, or rounded."""
+        """Return which ways write partials, which are then summed or rounded."""
         return (cuts > 1) | (self.request.partials is not self.request.result)
 
 
 def _tries(least: ProductLayout) -> list[str]:
-    """Return suggestions to a user for a product for which no way fits."""
+    """Return suggestions for a product for which no way fits."""
     request, tries = least.request, []
     largest = least.held.index(max(least.held))
     if (
@@ -679,9 +683,9 @@ def _listed(numbers: Sequence[int]) -> str:
 #     of one tile   its own parts of its blocks are copied            worker call + a row for each
 #                   the other parts arrive, in words or in controls   sync + latency + the larger
 #                   its blocks are multiplied                         as in the exact cost
-#                   its part of the sums arrives, and is added up     both as above
+#                   its part of the partials arrives and is summed    both as above
 #
-# Only tiles with complete blocks are considered, with the shortest distance between any tiles.
+# Only tiles with complete blocks are considered, at the shortest distance between any two tiles.
 
 
 def least_cycles(target: Target, layout: ProductLayout) -> int:
@@ -692,7 +696,7 @@ def least_cycles(target: Target, layout: ProductLayout) -> int:
 
 
 def _least_of_operands(target: Target, layout: ProductLayout) -> int:
-    """Return the minimum cycles to receive operands, and to copy a tile's own parts into them."""
+    """Return the minimum cycles for receiving operands and copying a tile's own parts of them."""
     (height, deep, width), (tall, cuts, wide) = layout.block, layout.grid
     left = part_sizes(target, layout, height * deep, wide)
     right = part_sizes(target, layout, deep * width, tall)
@@ -701,7 +705,7 @@ def _least_of_operands(target: Target, layout: ProductLayout) -> int:
     i, l = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")  # noqa: E741
     tile = l * cuts * tall + i
     mate = tile ^ 1
-    # The tiles of a pair receive parts that both need together, half of the words each.
+    # The tiles of a pair receive parts that both need together; each receives half of the words.
     from_left = _received(left, l, mate, has_mate=(tall * cuts == 1) & (mate < wide))
     from_right = _received(right, i, mate % tall, has_mate=mate // tall == tile // tall)
     size = layout.slots * layout.request.element_type.size_bytes
@@ -718,7 +722,7 @@ def _least_of_operands(target: Target, layout: ProductLayout) -> int:
 
 
 def _least_of_sums(target: Target, layout: ProductLayout) -> int:
-    """Return the minimum cycles in which tiles receive partials, and add them up."""
+    """Return the minimum cycles in which tiles receive partials and sum them."""
     if not layout.has_partials:
         return 0
     request, (height, _, width), (_, cuts, _) = layout.request, layout.block, layout.grid
@@ -730,7 +734,7 @@ def _least_of_sums(target: Target, layout: ProductLayout) -> int:
 
 
 def _received(parts: Int64, own: Int64, others: Int64, *, has_mate: Any) -> Any:
-    """Return how many elements tiles with parts `own` receive; elements for a pair count half."""
+    """Return how many elements tiles with parts `own` receive, counting half those of a pair."""
     missing = parts.sum() - parts[own]
     of_mate = parts[np.minimum(others, len(parts) - 1)]
     return np.where(has_mate, (missing + of_mate) / 2, missing)
@@ -743,13 +747,13 @@ def _row(target: Target, layout: ProductLayout, elements: Int64) -> Any:
 
 
 def _complete(layout: ProductLayout) -> tuple[int, int]:
-    """Return how many rows and columns of tiles of the first set have complete blocks."""
+    """Return the numbers of rows and columns of tiles of the first set with complete blocks."""
     (height, _, width), (tall, _, wide) = layout.block, layout.grid
     return min(tall, layout.request.m // height), min(wide, layout.request.n // width)
 
 
 def _exchange(target: Target, received: Any, sources: Int64) -> int:
-    """Return the minimum cycles of an exchange in which tiles receive bytes from some sources."""
+    """Return the minimum cycles of an exchange, given bytes and numbers of sources for tiles."""
     if not received.any():
         return 0
     start = target.cost("sync_cycles")
@@ -763,8 +767,8 @@ def _exchange(target: Target, received: Any, sources: Int64) -> int:
 
 
 # -- exact prices ----------------------------------------------------------------------------------
-# The cost of a layout by the cost model. All passes are charged as the first, although the last
-# ones may be smaller.
+# The cost of a layout by the cost model. All passes are charged like the first, although the last
+# may be smaller.
 
 
 @lru_cache(maxsize=2048)
@@ -792,5 +796,5 @@ def exact_cycles(target: Target, layout: ProductLayout) -> int:
 
 
 def _of_fullest(tile: Int64, cycles: Int64) -> int:
-    """Return the cycles of the tile whose vertices take longest in total."""
+    """Return the total cycles of the vertices of the slowest tile."""
     return int(np.bincount(tile, cycles).max())

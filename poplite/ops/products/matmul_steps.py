@@ -1,12 +1,12 @@
-"""The compute sets of matrix products, shared among tiles as a layout says.
+"""The compute sets of matrix products, divided among tiles by a layout.
 
     products    tile (i, j, l) gets block (i, j) of the left and (j, l) of the right matrix,
                 and its AMP unit multiplies them
-    sums        the tiles (i, *, l) each add up a part of their partials, slice after slice of k;
+    sums        each of the tiles (i, *, l) sums a part of their partials, slice after slice of k;
                 only if k is cut, or partials and result differ in type
 
-Operands may have any mapping. Those that a plan makes are on the tiles that use them, block after
-block, so that little has to move.
+Operands may have any mapping. Operands created by a plan are on the tiles that use them, block
+after block, so that little data has to move.
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ from poplite.vertices.estimators import binary, share
 from poplite.vertices.reduce import AddPartials
 
 # -- passes ----------------------------------------------------------------------------------------
-# The vertices that make a product, as arrays of numbers: their tiles, and the operands of each.
+# The vertices that make a product, as arrays: the tile and the operands of each vertex.
 #
-#     products  of block (i, j) of the left and (j, l) of the right matrix: tile, slices of both in
-#               flat order, and where the product goes
-#     sums      of the partials of block (i, l): tile, which part of the block, and its slices
+#     products  of block (i, j) of the left and (j, l) of the right matrix: the tile, the slices of
+#               both matrices in flat order, and the destination of the product
+#     sums      of the partials of block (i, l): the tile, the part of the block, and its slices
 #
-# They depend on the layout only, so layers of a network with the same products share them.
+# These arrays depend only on the layout, so layers of a network with equal products share them.
 
 
 MOST_KEPT = 1 << 14
-"""Passes are cached for up to this many products of blocks."""
+"""Maximum number of products of blocks for which passes are cached."""
 
 Spans = tuple[Int64, Int64]
-"""Where ranges begin and end, int64[n] each."""
+"""The starts and ends of ranges, int64[n] each."""
 
 
 class BlockParts(NamedTuple):
-    """Parts of blocks of a product, each added up by one vertex; all int64[n].
+    """Parts of blocks of a product, each summed by one vertex; all int64[n].
 
     Attributes:
         group: the group of the block.
-        i: its row.
-        l: its column.
-        low: where the part begins within the block.
-        high: where it ends.
-        begin: where it begins in the flat order.
-        end: where it ends there.
+        i: the row of the block.
+        l: the column of the block.
+        low: the start of the part within the block.
+        high: the end of the part within the block.
+        begin: the start of the part in the flat order.
+        end: the end of the part in the flat order.
     """
 
     group: Int64
@@ -76,11 +76,11 @@ class Products(NamedTuple):
     """The products of blocks of a pass, by vertex.
 
     Attributes:
-        tile: int64[n].
+        tile: int64[n], the tile of each vertex.
         left: ranges of the left matrices in flat order.
         right: ranges of the right matrices in flat order.
-        out: ranges of the partials, or of the product without partials.
-        columns: int64[n], those of the block of the right matrix.
+        out: ranges of the partials, or of the product if there are no partials.
+        columns: int64[n], the number of columns of the block of the right matrix.
     """
 
     tile: Int64
@@ -94,10 +94,10 @@ class Sums(NamedTuple):
     """The sums of partials of a pass, by vertex.
 
     Attributes:
-        tile: int64[n].
+        tile: int64[n], the tile of each vertex.
         slices: ranges of the partials, vertex after vertex.
-        first: int64[n + 1], where the slices of each vertex begin.
-        parts: the part of a block that each of them adds up.
+        first: int64[n + 1], the index of the first slice of each vertex.
+        parts: the part of a block that each vertex sums.
     """
 
     tile: Int64
@@ -114,7 +114,7 @@ class ProductPass(NamedTuple):
 
 
 def passes_of(target: Target, layout: ProductLayout, *, by_rows: bool) -> Iterable[ProductPass]:
-    """Return the passes of a layout; with `by_rows`, complete rows of blocks are added up."""
+    """Return the passes of a layout; with `by_rows`, each vertex sums complete rows of a block."""
     blocks = layout.product.groups * layout.product.in_group
     if blocks * layout.grid[1] <= MOST_KEPT:
         return _kept_passes(target, layout, by_rows)
@@ -142,7 +142,7 @@ def _passes(target: Target, layout: ProductLayout, by_rows: bool) -> Iterator[Pr
 
 
 def _products(layout: ProductLayout, blocks: tuple[Int64, Int64, Int64]) -> Products:
-    """Return the products of a pass: all blocks of k for some blocks of the result."""
+    """Return the products of a pass: all blocks of k for the given blocks of the result."""
     cuts = layout.grid[1]
     j = np.tile(np.arange(cuts), len(blocks[0]))
     group, i, l = (np.repeat(numbers, cuts) for numbers in blocks)  # noqa: E741
@@ -176,7 +176,7 @@ def _sums(
 
 
 def _room(layout: ProductLayout, group: Int64, i: Int64, j: Int64, l: Int64) -> Int64:  # noqa: E741
-    """Return where the partials of blocks begin."""
+    """Return the starts of the partials of blocks."""
     place = layout.tile(group, i, j, l) * layout.slots + group // layout.sets
     room: Int64 = place * layout.block[0] * layout.block[2]
     return room
@@ -186,7 +186,7 @@ def _room(layout: ProductLayout, group: Int64, i: Int64, j: Int64, l: Int64) -> 
 
 
 def mapping_of_left(target: Target, layout: ProductLayout) -> TileMapping:
-    """Return the tiles of the left matrices in flat order: those that use them."""
+    """Return the mapping of the left matrices in flat order, on the tiles that use them."""
     group, i, j = (column[:, None] for column in layout.left.all())
     return mapping_of(
         target, layout, layout.left, layout.tile(group, i, j, np.arange(layout.grid[2]))
@@ -194,7 +194,7 @@ def mapping_of_left(target: Target, layout: ProductLayout) -> TileMapping:
 
 
 def mapping_of_right(target: Target, layout: ProductLayout) -> TileMapping:
-    """Return the tiles of the right matrices in flat order: those that use them."""
+    """Return the mapping of the right matrices in flat order, on the tiles that use them."""
     group, j, l = (column[:, None] for column in layout.right.all())  # noqa: E741
     return mapping_of(
         target, layout, layout.right, layout.tile(group, np.arange(layout.grid[0]), j, l)
@@ -203,7 +203,7 @@ def mapping_of_right(target: Target, layout: ProductLayout) -> TileMapping:
 
 @lru_cache(maxsize=32)
 def mapping_of_product(target: Target, layout: ProductLayout, by_rows: bool) -> TileMapping:
-    """Return the tiles of products in flat order: those that make them."""
+    """Return the mapping of products in flat order, on the tiles that make them."""
     group, i, l = (column[:, None] for column in layout.product.all())  # noqa: E741
     tiles = layout.tile(group, i, np.arange(layout.grid[1]), l)
     return mapping_of(target, layout, layout.product, tiles, by_rows=by_rows)
@@ -211,7 +211,7 @@ def mapping_of_product(target: Target, layout: ProductLayout, by_rows: bool) -> 
 
 @lru_cache(maxsize=32)
 def mapping_of_partials(target: Target, layout: ProductLayout) -> TileMapping:
-    """Return the tiles of the partials of a pass."""
+    """Return the mapping of the partials of a pass."""
     room = layout.slots * layout.block[0] * layout.block[2]
     return TileMapping(target.tiles, np.arange(layout.tiles), np.full(layout.tiles, room))
 
@@ -224,7 +224,7 @@ def mapping_of(
     *,
     by_rows: bool = False,
 ) -> TileMapping:
-    """Return the mapping of blocks, each cut among several `tiles`, int64[blocks, parts]."""
+    """Return the mapping of blocks, each divided among several `tiles`, int64[blocks, parts]."""
     begin, end = blocks.spans(*blocks.all())
     edges = part_edges(end - begin, tiles.shape[1], grains(target, layout, blocks.all(), by_rows))
     sizes = np.diff(edges).ravel()
@@ -234,22 +234,22 @@ def mapping_of(
 def grains(
     target: Target, layout: ProductLayout, blocks: tuple[Int64, Int64, Int64], by_rows: bool
 ) -> Int64:
-    """Return how many elements of each block are not separated: a row, or those added at a time."""
+    """Return the grain of the parts of each block: a row, or the elements summed at a time."""
     if by_rows:
         return np.maximum(1, layout.product.sizes(*blocks[1:])[1])
     return np.full(len(blocks[0]), grain_of(target, layout.request))
 
 
 def grain_of(target: Target, request: ProductRequest) -> int:
-    """Return how many elements are added up at a time."""
+    """Return the number of elements that are summed at a time."""
     return int(target.cost("add_partials_bytes")) // request.partials.size_bytes
 
 
 def rows_cost_more(target: Target, layout: ProductLayout) -> bool:
-    """Return whether complete rows leave so many tiles idle that a step for the rest is cheaper.
+    """Return whether summing complete rows idles so many tiles that a separate map is cheaper.
 
-    In a block with fewer rows than slices of k, some tiles add up a row each and others nothing, so
-    that more partials arrive at one tile.
+    If a block has fewer rows than slices of k, some tiles sum one row each and others none, so that
+    more partials arrive at one tile.
     """
     (height, _, width), cuts = layout.block, layout.grid[1]
     grain = grain_of(target, layout.request)
@@ -257,13 +257,13 @@ def rows_cost_more(target: Target, layout: ProductLayout) -> bool:
     shared = -(-height * width // (grain * cuts)) * grain
     more = (by_rows - shared) * cuts * layout.request.partials.size_bytes
     step = target.workers * binary("add", FLOAT, share(shared, target), target)
-    # A single row for all is on a different tile: it is received, and copied into place.
+    # A single row for all rows is on a different tile: it is received and copied into place.
     step += int(sum(map(target.cost, ("sync_cycles", "latency_cycles", "worker_call"))))
     return more > step * target.exchange_bytes_per_cycle
 
 
 def part_sizes(target: Target, layout: ProductLayout, size: int, parts: int) -> Int64:
-    """Return how many elements of a block each of its parts has."""
+    """Return the number of elements of each part of a block."""
     sizes: Int64 = np.diff(part_edges(size, parts, grain_of(target, layout.request)))
     return sizes
 
@@ -272,13 +272,13 @@ def part_sizes(target: Target, layout: ProductLayout, size: int, parts: int) -> 
 
 
 def left_of(graph: Graph, layout: ProductLayout, name: str) -> Tensor:
-    """Make a variable for the left matrices, [groups, m, k], on the tiles that use them."""
+    """Create a variable for the left matrices, [groups, m, k], on the tiles that use them."""
     mapping = mapping_of_left(graph.target, layout)
     return layout.left.matrices(_on_tiles(graph, layout, layout.left, mapping, name))
 
 
 def right_of(graph: Graph, layout: ProductLayout, name: str) -> Tensor:
-    """Make a variable for the right matrices, [groups, k, n], on the tiles that use them."""
+    """Create a variable for the right matrices, [groups, k, n], on the tiles that use them."""
     mapping = mapping_of_right(graph.target, layout)
     return layout.right.matrices(_on_tiles(graph, layout, layout.right, mapping, name))
 
@@ -291,9 +291,10 @@ def product_of(
     *,
     by_rows: bool = False,
 ) -> Tensor:
-    """Make a variable for the products, in flat order, on the tiles that make them.
+    """Create a variable for the products, in flat order, on the tiles that make them.
 
-    It has their result type, or `element`; with `by_rows`, tiles have complete rows of blocks.
+    Its type is `element`, by default the result type of the layout. With `by_rows`, tiles have
+    complete rows of blocks.
     """
     mapping = mapping_of_product(graph.target, layout, by_rows)
     element = element or layout.request.result
@@ -308,19 +309,19 @@ def _on_tiles(
     name: str,
     element: type[ElementType[Any]] | None = None,
 ) -> Tensor:
-    """Make a variable of blocks."""
+    """Create a variable for the elements of blocks, in flat order."""
     size = (blocks.groups * blocks.rows * blocks.columns,)
     element = element or layout.request.element_type
     return graph.add_variable(element, size, name, mapping=mapping)
 
 
 class Epilogue(NamedTuple):
-    """A computation on the sums of a product, by the vertices that make them.
+    """A computation on the sums of a product, done by the vertices that make the sums.
 
     Attributes:
         vertex: the class of these vertices.
-        by_rows: whether each of them makes complete rows of a block.
-        fields: returns their fields other than the slices of k and the output.
+        by_rows: whether each vertex makes complete rows of a block.
+        fields: returns the fields of the vertices, apart from the slices of k and the output.
     """
 
     vertex: type[Vertex]
@@ -330,12 +331,12 @@ class Epilogue(NamedTuple):
 
 @dataclass(eq=False)
 class Multiplication:
-    """The steps of some products.
+    """The steps of the products of one layout.
 
     Attributes:
-        graph: the graph whose tiles share them.
-        recorder: takes the steps.
-        layout: how the products are shared among tiles.
+        graph: the graph of the tiles.
+        recorder: receives the steps.
+        layout: how the products are divided among tiles.
         left: matrices of shape (groups, m, k).
         right: matrices of shape (groups, k, n).
     """
@@ -352,7 +353,7 @@ class Multiplication:
             return
         partials = self.partials if self.layout.has_partials else product
         if self.layout.has_partials:
-            # Products start from zero, so other variables may use their memory before.
+            # Products start from zero, so other variables may use their memory until then.
             self.recorder.add(WriteUndef(partials))
         by_rows = epilogue is not None and epilogue.by_rows
         for made in passes_of(self.graph.target, self.layout, by_rows=by_rows):
@@ -369,7 +370,7 @@ class Multiplication:
         return graph.add_variable(layout.request.partials, size, "partials", mapping=mapping)
 
     def _multiply(self, made: Products, out: Tensor) -> None:
-        """Make the products of a pass."""
+        """Add the vertices for the products of a pass."""
         layout = self.layout
         self.graph.add_vertices(
             self.recorder.compute_set("products"),
@@ -382,7 +383,7 @@ class Multiplication:
         )
 
     def _add_up(self, made: Sums, product: Tensor, epilogue: Epilogue | None) -> None:
-        """Add up the partials of a pass."""
+        """Add the vertices that sum the partials of a pass."""
         lists = SliceLists(Slices(self.partials, 0, *made.slices), made.first)
         vertex: type[Vertex] = AddPartials
         fields: dict[str, object] = {"partials": lists}
