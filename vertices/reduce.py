@@ -561,7 +561,7 @@ class Dot(Vertex, Generic[F, G]):
         return total
 
 
-# -- the largest or smallest element, with its position ----------------------------------------------
+# -- the largest or smallest element, with its position --------------------------------------------
 
 
 class _Greatest(Vertex):

@@ -1,12 +1,12 @@
 """Running sums or products along a dimension.
 
-A row is cut into parts, in three steps:
+A row is divided into parts, which are processed in three steps:
 
     totals    TotalSum         each part of a row except the last
     before    CumulativeSum    the totals of a row
     running   CumulativeSum    each part
 
-The parts depend only on the size of the dimension, and so do the bits of a result.
+The parts, and therefore the bits of a result, depend only on the size of the dimension.
 """
 
 from __future__ import annotations
@@ -60,19 +60,19 @@ def cumulative_sum(
     name: str = "cumulative_sum",
     program: Sequence | None = None,
 ) -> Tensor:
-    """Record steps that add up the elements along a dimension, up to and including each of them.
+    """Record steps that sum the elements along a dimension, up to and including each element.
 
-    A row of n elements is cut into parts of max(64, sqrt(n)) elements, the root rounded up. Within
-    a part, sums run from its first element to each; the totals of parts are added in order; and
-    the total before a part is added to the sums within it. So the bits of a float sum depend only
-    on the size of the dimension, not on tiles: `poplite.vertices.scans.running_reference` computes
-    them in NumPy. HALF is added up in FLOAT and rounded once; integers wrap.
+    A row of n elements is divided into parts of max(64, ceil(sqrt(n))) elements. Elements are added
+    in order within each part; the totals of parts are added in order; and the total before a part
+    is added to the sums within it. So the bits of a float sum depend only on the size of the
+    dimension, not on tiles: `poplite.vertices.scans.running_reference` computes the same bits in
+    NumPy. HALF is added in FLOAT and rounded once; integers wrap.
 
     Args:
         x: numbers of any type except QUARTER, of any shape. An expression is stored first.
         dim: the dimension; negative ones count from the last. None means all elements in row-major
             order, with a result of rank 1.
-        exclusive: whether each sum is of the elements before it; the first is then 0.
+        exclusive: whether each sum excludes the element itself; the first sum is then 0.
         name: the name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
@@ -108,7 +108,7 @@ def cumulative_product(
 ) -> Tensor:
     """Record steps that multiply the elements along a dimension, up to and including each of them.
 
-    The order is that of `cumulative_sum`; exclusive products begin with 1.
+    The order is that of `cumulative_sum`; exclusive products start with 1.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -187,14 +187,14 @@ def _running(
 
 
 SHARE = 4
-"""A part of the elements may take this fraction of a tile's memory: a quarter."""
+"""A part of the elements may take 1 / SHARE of a tile's memory."""
 
 
 class Unique(NamedTuple):
     """The results of `unique_sorted`.
 
     Attributes:
-        values: the distinct elements, followed by zeros; as many as x has.
+        values: the distinct elements, padded with zeros to the size of x.
         length: the number of distinct elements, known when the program has run: UNSIGNED_INT[].
     """
 
@@ -205,10 +205,10 @@ class Unique(NamedTuple):
 def unique_sorted(
     x: Operand, *, name: str = "unique_sorted", program: Sequence | None = None
 ) -> Unique:
-    """Record steps that pack the elements that differ from the one before.
+    """Record steps that pack the elements that differ from the previous one.
 
-    For a sorted tensor these are its distinct elements. 0.0 and -0.0 are equal (the first
-    remains), and so are any two NaNs.
+    In a sorted tensor, these are the distinct elements. 0.0 and -0.0 are equal (the first of them
+    is kept), and so are any two NaNs.
 
     Args:
         x: FLOAT, HALF, or integers of up to 32 bits; rank 1. An expression is stored first.
@@ -308,7 +308,7 @@ def _take(
     name: str,
     steps: Sequence,
 ) -> None:
-    """Record steps in which tiles take their elements from some blocks."""
+    """Record steps in which tiles copy their elements from the blocks that have them."""
     size, workers = values.num_elements, graph.target.workers
     mapping, grain = graph.tile_mapping(values), grain_of(values.element_type)
     found = pieces(mapping, size, workers, grain)
@@ -329,7 +329,7 @@ def _take(
 
 @lru_cache(maxsize=256)
 def best_blocks(target: Target, size: int, element_bytes: int) -> int:
-    """Return the number of blocks in which elements are packed first: the cheapest number.
+    """Return the cheapest number of blocks in which elements are packed first.
 
     Args:
         target: the machine.

@@ -62,8 +62,8 @@ ORDERED: tuple[ElementClass, ...] = (*FLOATS, *INTEGERS_32)
 class Rows:
     """Rows of a tensor along a dimension, and the operation on them.
 
-    The constructor checks the arguments; `begin` records the first steps, after callers have
-    checked theirs.
+    The constructor checks its arguments; `begin` records the first steps after the caller has
+    checked the others.
 
     Args:
         what: the call, for messages.
@@ -76,12 +76,12 @@ class Rows:
 
     Attributes:
         given: the operand, as a tensor or an expression.
-        shape: the shape of x; of rank 1 if there is no dimension.
+        shape: the shape of x; of rank 1 if `dim` is None.
         dim: the dimension, not negative.
         count: the number of rows.
         size: the length of a row.
-        x: the tensor; set by `begin`, as are the following.
-        rows: Tensor [count, size].
+        x: the tensor; set by `begin`, like the following attributes.
+        rows: the rows, a tensor [count, size].
         recorder: receives the steps.
     """
 
@@ -111,7 +111,7 @@ class Rows:
         self._program, self._target = program, steps_for(what, self.graph, name, program)
 
     def begin(self) -> None:
-        """Store an expression; from here on, steps are recorded."""
+        """Store the operand if it is an expression, and start recording steps."""
         x = self.given
         if isinstance(x, Expr):
             x = stored(x, name=f"{self.name}/x", program=self._program)
@@ -125,7 +125,7 @@ class Rows:
         return tensor.dim_roll(self.dim, last).reshape((self.count, tensor.shape[self.dim]))
 
     def back(self, rows: Tensor) -> Tensor:
-        """Return [count, k] as a tensor of the shape of x, with k in the dimension."""
+        """Return rows [count, k] in the shape of x, with size k along the dimension."""
         others = self.shape[: self.dim] + self.shape[self.dim + 1 :]
         return rows.reshape((*others, rows.shape[1])).dim_roll(len(others), self.dim)
 
@@ -187,7 +187,7 @@ def ranges(x: Tensor, begin: Int64, length: Int64) -> Slices:
 
 
 LEAST = 8
-"""Minimum number of words for a worker, if several share those of a tile."""
+"""Minimum number of words per worker if the words of a tile are divided among workers."""
 
 
 def check_positions(rows: Rows) -> None:
@@ -235,12 +235,12 @@ def write(
 
 
 # -- plans -----------------------------------------------------------------------------------------
-# How rows are cut for sorting: the choice with the fewest modelled cycles.
+# How rows are divided for sorting: the choice with the fewest modelled cycles.
 #
-# A row is cut into blocks, one per tile, and a block into runs, which workers sort. Sorted blocks
-# become lists of two blocks, of four, and so on, in `levels` merges; then the lists are sorted by a
-# network, which merges two lists at a time. Merges to ever longer lists take few stages, but each
-# of their tiles receives both lists; a network has more stages on shorter lists::
+# A row is divided into blocks, one per tile, and a block into runs, which workers sort. Sorted
+# blocks are merged into lists of two blocks, of four, and so on, in `levels` merges; then the lists
+# are sorted by a network, which merges two lists at a time. Merging ever longer lists takes few
+# stages, but every tile receives both lists; a network has more stages on shorter lists::
 #
 #     blocks  levels  merged                                            then exchanged
 #     8       3       0+1 2+3 4+5 6+7, 01+23 45+67, 0123+4567           nothing
@@ -249,14 +249,14 @@ def write(
 
 
 BYTES_A_WORD = 64
-"""Bytes of a tile's memory for each word of a row that is sorted on one tile."""
+"""Bytes of a tile's memory per word of a row that is sorted on one tile."""
 
 WORD = 8
 """Bytes in a word."""
 
 SHARE = 4
-"""A quarter of a tile's memory, the maximum for lists from other tiles; and no more than half of
-what the unsorted elements leave free on the fullest tile, since it also holds sorted words."""
+"""Lists from other tiles may take 1 / SHARE of a tile's memory, but no more than half of the memory
+that unsorted elements leave free on the fullest tile, since it also holds sorted words."""
 
 
 @frozen
@@ -264,11 +264,12 @@ class SortPlan:
     """How each row is sorted.
 
     Attributes:
-        blocks: the blocks of a row, a multiple of those of a list if there are several lists.
-        run: the words in a run.
-        levels: merges of blocks before lists are exchanged; a list has `2 ** levels` blocks.
-        alternates: whether a block moves from one tile to another and back: then all its elements
-            come from other tiles, and nothing is copied within a tile.
+        blocks: the number of blocks of a row; with several lists, a multiple of the blocks of one.
+        run: the number of words in a run.
+        levels: the number of merges of blocks before lists are exchanged; a list then has
+            `2 ** levels` blocks.
+        alternates: whether blocks move from one tile to another and back: then all elements of a
+            block come from other tiles, and no element is copied within a tile.
         cycles: the cycles predicted by the cost model.
     """
 
@@ -290,7 +291,7 @@ def sort_plan(
         count: the number of rows, at least one.
         size: the number of elements in a row, at least one.
         element_bytes: the size of an element.
-        held_bytes: the maximum memory that the unsorted elements take on a tile.
+        held_bytes: the bytes of the unsorted elements on the fullest tile.
     """
     pricing = _Pricing(target, count, size, element_bytes, held_bytes)
     found = [pricing.plan(*way) for way in pricing.ways()]
@@ -307,7 +308,7 @@ class _Pricing:
         self.held_bytes = held_bytes
 
     def ways(self) -> Iterator[tuple[int, int, bool]]:
-        """Yield numbers of blocks and levels that fit the memory, and whether blocks alternate."""
+        """Yield numbers of blocks and of levels that fit the memory, and whether blocks alternate."""
         target, size = self.target, self.size
         least = -(-size // max(1, target.tile_memory_bytes // BYTES_A_WORD))
         here = target.tiles_per_ipu  # links between IPUs are far slower than an exchange
@@ -350,7 +351,7 @@ class _Pricing:
         return self.target.workers
 
     def _block(self, block: int, a_tile: int, runs: int) -> tuple[int, int]:
-        """Return the cycles of sorting the blocks of a tile, in `runs` runs each, and the run."""
+        """Return the cycles of sorting a tile's blocks in `runs` runs, and the length of a run."""
         run = -(-block // runs)
         runs = -(-block // run)
         cycles = self._received(a_tile * block * self.bytes)
@@ -375,7 +376,7 @@ class _Pricing:
         return cycles + self._received(a_tile * WORD * both)
 
     def _merge(self, words: int, length: int) -> int:
-        """Return the cycles of a vertex that makes `words` words from two such lists."""
+        """Return the cycles of a vertex that merges `words` words from two lists of `length`."""
         return self._workers * merge_slots(-(-words // self._workers), length)
 
     def _received(self, size: float) -> int:
@@ -383,17 +384,17 @@ class _Pricing:
 
 
 # -- rows of words on several tiles ----------------------------------------------------------------
-# A row is cut into blocks of equal size, one per tile, and a block into runs, as a plan says::
+# A plan divides a row into blocks of equal size, one per tile, and a block into runs::
 #
 #     sort        SortElements    each run of each block
 #     merge 0     MergeWords      neighbouring runs of a block: 6 -> 3 -> 2 -> 1
 #     join 0      MergeWords      neighbouring lists of blocks: 0+1 2+3, then 01+23
-#     exchange 0  MergeWords      two lists: the lesser half of their words, and the others
+#     exchange 0  MergeWords      two lists: the smaller half of their words, and the larger half
 #
 # The exchanges are those of Batcher's odd-even merge sort, in which a comparison of two elements
 # becomes a merge of two lists. Each tile computes the words of its own block of the merged lists,
-# and reads both. Every block has two places, and moves from one to the other whenever it takes
-# part, as no vertex may write what another one in its compute set reads.
+# and reads both lists. Every block has two buffers and moves from one to the other whenever it
+# takes part, because no vertex may write elements that another vertex of the compute set reads.
 #
 # Source: D. Knuth, "The Art of Computer Programming", volume 3, 5.2.2, algorithm M, for any number
 # of elements; 5.3.4, exercise 38, for blocks.
@@ -403,7 +404,7 @@ NO_TILES = np.empty(0, np.int64)
 
 
 def exchanges(count: int) -> Iterator[tuple[Int64, Int64]]:
-    """Yield the stages of a sorting network: the lower and the higher places of each.
+    """Yield the stages of a sorting network: the lower and the higher positions of each pair.
 
     >>> [(low.tolist(), high.tolist()) for low, high in exchanges(4)]
     [([0, 1], [2, 3]), ([0, 2], [1, 3]), ([1], [2])]
@@ -423,7 +424,7 @@ def exchanges(count: int) -> Iterator[tuple[Int64, Int64]]:
 
 
 def plan_of(rows: Rows) -> SortPlan:
-    """Return the plan to sort rows of at least one element, given their mapping."""
+    """Return the plan for sorting rows of at least one element, given their mapping."""
     graph, size = rows.graph, rows.element_type.size_bytes
     held = size * int(graph.tile_mapping(rows.rows).elements_per_tile.max())
     return sort_plan(graph.target, rows.count, rows.size, size, held)
@@ -437,7 +438,7 @@ def sorted_words(rows: Rows, rule: KeyRule) -> Tensor:
 
 
 class NetworkBlocks:
-    """The blocks of all rows, with two places each."""
+    """The blocks of all rows, with two buffers each."""
 
     def __init__(self, rows: Rows, rule: KeyRule, plan: SortPlan) -> None:
         self.rows, self.rule, self.plan = rows, rule, plan
@@ -455,7 +456,7 @@ class NetworkBlocks:
         lengths = np.full(2 * count, self.size)
         self.words = rows.variable(LONGLONG, "/words", self.tile, lengths)
         self.place = np.zeros(count, np.int64)
-        """The place of each block: 0 or 1."""
+        """The current buffer of each block: 0 or 1."""
 
     def sort(self) -> Tensor:
         """Record all stages; return the words [count, at least size]."""
@@ -468,7 +469,7 @@ class NetworkBlocks:
         for number in range(plan.levels):
             begin = np.arange(0, self.blocks, 2 << number)
             middle, end = (np.minimum(begin + (k << number), self.blocks) for k in (1, 2))
-            other = np.minimum(middle, self.blocks - 1)  # a list without a partner moves, too
+            other = np.minimum(middle, self.blocks - 1)  # a list without a partner also moves
             self._join(begin, middle, other, other + end - middle, f"/join {number}")
         list_size = 1 << plan.levels
         for number, (low, high) in enumerate(exchanges(-(-self.blocks // list_size))):
@@ -554,7 +555,7 @@ class NetworkBlocks:
         out: tuple[Int64, Int64],
         first: Int64,
     ) -> None:
-        """Record a step of merges; each range of words is given by its begin and its length."""
+        """Record a step of merges; each range of words is given by its start and its length."""
         workers = self.rows.graph.target.workers
         self.rows.execute(
             part,
@@ -568,7 +569,7 @@ class NetworkBlocks:
         )
 
     def _at(self, block: Int64, *, moved: bool = False) -> Int64:
-        """Return where blocks begin, in their current place or the other one."""
+        """Return the starts of blocks in their current buffers, or in the other ones if `moved`."""
         begin: Int64 = self._number(block, moved) * self.size
         return begin
 
@@ -589,7 +590,7 @@ class NetworkBlocks:
 MOVED: tuple[ElementClass, ...] = (*NUMBERS, BOOL)
 
 ROW_SHARE = 4
-"""A quarter of a tile's memory, the maximum for a part of a row."""
+"""A part of a row may take 1 / ROW_SHARE of a tile's memory."""
 
 
 def take_along_axis(
@@ -606,7 +607,7 @@ def take_along_axis(
         x: a tensor or an expression of any type except QUARTER and CHAR. An expression is stored
             first.
         indices: INT or UNSIGNED_INT, read when the program runs; of the shape of x, except for
-            the size of the dimension. Negative ones count from the end.
+            the size of the dimension. Negative indices count from the end.
         dim: the dimension; negative ones count from the last. None means all elements in row-major
             order.
         name: the name of the new variable and of the steps.
@@ -716,13 +717,13 @@ def sort(
         x: FLOAT, HALF, or integers of up to 32 bits; any shape. An expression is stored first.
         dim: the dimension; negative ones count from the last. None sorts all elements in row-major
             order, and the result has rank 1.
-        descending: whether the largest come first.
+        descending: whether the largest elements come first.
         name: the name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        A new tensor with the shape of x. A row is cut into blocks on separate tiles, in the number
-        with the fewest modelled cycles. All NaNs are stored with the same bits.
+        A new tensor with the shape of x. A row is divided into blocks on separate tiles; their
+        number is the one with the fewest modelled cycles. All NaNs are stored with the same bits.
 
     Raises:
         ElementTypeError: for an x of any other element type.
@@ -754,8 +755,8 @@ def argsort(
     Args:
         x: as in `sort`.
         dim: as in `sort`.
-        descending: whether the largest come first; equal elements are in rising order of positions
-            in either case.
+        descending: whether the largest elements come first; equal elements are in ascending order
+            of positions in either case.
         name: the name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
@@ -791,7 +792,7 @@ def sort_key_value(
     """Record steps that sort keys along a dimension, and rearrange values with them.
 
     Args:
-        keys: as x in `sort`.
+        keys: like x in `sort`.
         values: a tensor of the shape of the keys, of any type except QUARTER and CHAR.
         dim: as in `sort`.
         descending: whether the largest keys come first.

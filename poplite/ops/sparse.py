@@ -1,10 +1,10 @@
-"""Products of a sparse matrix with a dense one.
+"""Products of a sparse matrix with a dense matrix.
 
     y = ops.sparse_matmul(pattern, values, x)                          y = A x
     by_x = ops.sparse_matmul(pattern, values, gradient, transpose=True)         A' g
-    by_values = ops.sparse_matmul_gradient(pattern, gradient, x)       (g x') where A is not 0
+    by_values = ops.sparse_matmul_gradient(pattern, gradient, x)       g x' where A is not 0
 
-The positions of the non-zeros are fixed when the graph is built, in compressed rows:
+The positions of the non-zeros are fixed when the graph is built, as compressed rows:
 
     . 5 . 6      row_starts   0 2 2 3        row r has the non-zeros row_starts[r] to
     . . . .      columns      1 3 0          row_starts[r + 1], in the columns listed there
@@ -42,7 +42,7 @@ from poplite.types import FLOAT, UNSIGNED_INT, ElementType, ElementTypeLike, ele
 from poplite.vertices.sparse import SparseDots, SparseRows, sparse_rows
 
 MOST = 2**63 - 1
-"""The largest number that a pattern holds."""
+"""The largest index in a pattern."""
 
 
 class SparsePattern:
@@ -50,13 +50,13 @@ class SparsePattern:
 
     Args:
         shape: rows and columns.
-        row_starts: int[rows + 1], where each row begins among the non-zeros; the last is the
-            number of non-zeros.
-        columns: int[non-zeros], the column of each. Within a row they may be in any order, and
-            the values of a repeated column are added.
+        row_starts: int[rows + 1], the index of the first non-zero of each row; the last entry is
+            the number of non-zeros.
+        columns: int[non-zeros], the column of each non-zero. Within a row, columns may be in any
+            order, and the values of a repeated column are added.
 
     Raises:
-        TensorCreationError: for numbers that are not consistent with each other.
+        TensorCreationError: for row starts or columns that are inconsistent.
         SizeOverflowError: for a negative size in the shape.
         InvalidOption: for an invalid shape.
 
@@ -106,7 +106,7 @@ class SparsePattern:
 
     @property
     def count(self) -> int:
-        """How many non-zeros there are."""
+        """The number of non-zeros."""
         return len(self.columns)
 
     @cached_property
@@ -116,7 +116,7 @@ class SparsePattern:
 
     @cached_property
     def transposed(self) -> tuple[SparsePattern, Int64]:
-        """The pattern of the transposed matrix, and the number of each of its non-zeros here."""
+        """The pattern of the transposed matrix, and the index in `self` of each non-zero."""
         order = np.argsort(self.columns, kind="stable")
         counts = np.bincount(self.columns, minlength=self.shape[1])
         starts = np.r_[0, np.cumsum(counts)]
@@ -128,7 +128,7 @@ class SparsePattern:
         return f"<SparsePattern {rows:,} x {columns:,}, {self.count:,} non-zero{many}>"
 
     def _check(self, what: str) -> None:
-        """Raise if the numbers are not consistent with each other."""
+        """Raise if the row starts and columns are inconsistent."""
         rows, columns = self.shape
         starts, count = self.row_starts, self.count
         found = ""
@@ -153,7 +153,7 @@ class SparsePattern:
 
 
 def _whole(what: str, name: str, values: npt.ArrayLike) -> Int64:
-    """Return a read-only copy of a list of whole numbers as an array."""
+    """Return a list of integers as a read-only array."""
     try:
         array = np.asarray(unmasked(values, f"{what}, {name}"))
     except ValueError:  # lists of different lengths
@@ -176,41 +176,41 @@ def _whole(what: str, name: str, values: npt.ArrayLike) -> Int64:
     return kept
 
 
-# -- how tiles share a product ---------------------------------------------------------------------
-# The rows of a sparse matrix are shared among tiles, and among the workers of each tile.
+# -- the division of a product among tiles ---------------------------------------------------------
+# The rows of a sparse matrix are divided among tiles, and among the workers of each tile.
 #
-#     non-zeros    | tile 0    | tile 1    | tile 2    |       about equally many slots on each
-#     of rows      | 0 1 2 3 4 | 5 6       | 7 8 ...   |       tile; rows are not cut
+#     non-zeros    | tile 0    | tile 1    | tile 2    |       about the same number of slots on
+#     of rows      | 0 1 2 3 4 | 5 6       | 7 8 ...   |       each tile; rows are not cut
 #
-# Each tile gets those rows of the dense matrix that its non-zeros are multiplied by, once each. If
-# there are more tiles than the rows need, or the rows of the dense matrix are long, its columns are
-# cut as well.
+# Each tile receives the rows of the dense matrix by which its non-zeros are multiplied, once each.
+# If there are more tiles than the rows need, or the rows of the dense matrix are long, the columns
+# of the dense matrix are also divided.
 
 
 Element = type[ElementType[Any]]
 
 CUTS_TRIED = 8
-"""How many numbers of parts of the columns are tried, from 1 up."""
+"""How many numbers of parts of the columns to try, starting at 1."""
 
 WORTH = 1.25
-"""More parts must save this factor in cycles: each repeats the lists of rows and their exchange."""
+"""Factor in cycles that more parts must save, as each repeats lists of rows and their exchange."""
 
 MEMORY = 0.8
-"""The share of a tile's memory that rows, values and results may take."""
+"""The fraction of a tile's memory that rows, values and results may take."""
 
 _NUMBER = UNSIGNED_INT.size_bytes
 
 
 @dataclass(frozen=True, eq=False)
 class SparseLayout:
-    """Rows of a pattern on tiles, for some columns of a dense matrix.
+    """The division of a sparse product among tiles, by rows of the pattern and by columns.
 
     Attributes:
         target: the machine.
         pattern: sparsity pattern of the sparse matrix.
         element: the type of both matrices.
         columns: number of columns of the dense matrix.
-        parts: number of parts that the columns are cut into.
+        parts: number of parts into which the columns are divided.
     """
 
     target: Target
@@ -221,13 +221,13 @@ class SparseLayout:
 
     @property
     def widths(self) -> list[tuple[int, int]]:
-        """The first column of each part, and the one after its last."""
+        """The first column of each part, and one past its last column."""
         ends = [cut(part, self.columns, self.parts) for part in range(self.parts + 1)]
         return list(zip(ends[:-1], ends[1:], strict=True))
 
     @property
     def width(self) -> int:
-        """Columns of the widest part."""
+        """The number of columns of the widest part."""
         return -(-self.columns // self.parts)
 
     @cached_property
@@ -249,9 +249,10 @@ class SparseLayout:
 
     @cached_property
     def met(self) -> tuple[Int64, Int64, Int64]:
-        """Rows of the dense matrix for each block, where each block's begin, and places in them.
+        """The rows of the dense matrix that each block needs.
 
-        The places are those of each non-zero's row among the rows of its block.
+        Returns the rows block after block, the index of the first row of each block, and for each
+        non-zero the position of its row among the rows of its block.
         """
         pattern, number = self.pattern, len(self.blocks) - 1
         block = np.repeat(np.arange(number), np.diff(pattern.row_starts[self.blocks]))
@@ -262,7 +263,7 @@ class SparseLayout:
 
     @cached_property
     def cycles(self) -> int:
-        """Cycles to receive the rows on the tile that gets most, and to compute on the busiest."""
+        """Cycles of the tile that receives the most rows, plus those of the busiest worker."""
         _, first, _ = self.met
         size = self.element.size_bytes
         arriving = int(np.diff(first).max(initial=0)) * self.width * size
@@ -273,7 +274,7 @@ class SparseLayout:
 
     @cached_property
     def bytes(self) -> int:
-        """Bytes of the fullest tile."""
+        """Bytes on the fullest tile."""
         _, first, _ = self.met
         size = self.element.size_bytes
         values = np.diff(self.pattern.row_starts[self.blocks])
@@ -283,7 +284,7 @@ class SparseLayout:
 
     @property
     def excess(self) -> int:
-        """Bytes by which the fullest tile exceeds its memory share."""
+        """Bytes by which the fullest tile exceeds its limit."""
         return max(0, self.bytes - int(MEMORY * self.target.tile_memory_bytes))
 
     def tile(self, part: int) -> Int64:
@@ -291,7 +292,7 @@ class SparseLayout:
         return np.arange(len(self.blocks) - 1) * self.parts + part
 
     def _shared(self, ends: Int64, number: int) -> Int64:
-        """Cut the rows between successive `ends` into a number of shares of about equal slots."""
+        """Divide the rows between successive `ends` into `number` shares of about equal slots."""
         pattern = self.pattern
         values = np.arange(3)
         none, one, two = (
@@ -303,7 +304,7 @@ class SparseLayout:
         low, high = weight[ends[:-1], None], weight[ends[1:], None]
         wanted = low + (high - low) * np.arange(number + 1) // number
         found = np.searchsorted(weight, wanted)
-        # The row over which a share ends goes to the side that has more of it.
+        # A row in which a share ends goes to the side that has more of it.
         before = np.maximum(found - 1, 0)
         nearer = np.abs(weight[before] - wanted) < np.abs(weight[found] - wanted)
         shared: Int64 = np.where(nearer, before, found)
@@ -327,16 +328,16 @@ def best_layout(
 
 
 # -- plans -----------------------------------------------------------------------------------------
-# Plans of sparse products: which tile has which rows, and variables for values on these tiles.
+# Plans of sparse products: the rows of each tile, and variables for values on these tiles.
 
 
 class SparsePlan:
-    """How a product of a sparse and a dense matrix is shared among the tiles of a graph.
+    """How a product of a sparse and a dense matrix is divided among the tiles of a graph.
 
-    `plan_sparse_matmul` makes it; products find the same plan by themselves.
+    `plan_sparse_matmul` creates it; products make the same plan if none is given.
 
     Attributes:
-        graph: the graph it was made for.
+        graph: the graph for which it was made.
         layout: the rows of each tile and worker.
     """
 
@@ -346,12 +347,12 @@ class SparsePlan:
 
     @property
     def tiles(self) -> int:
-        """How many tiles take part."""
+        """The number of tiles that take part."""
         return (len(self.layout.blocks) - 1) * self.layout.parts
 
     @property
     def cycles(self) -> int:
-        """Estimated cycles: receiving on the tile that gets most, and the busiest worker."""
+        """Estimated cycles: receiving on the tile that receives most, and the busiest worker."""
         return self.layout.cycles
 
     @property
@@ -362,7 +363,7 @@ class SparsePlan:
     def create_values(
         self, name: str = "values", *, initial_value: npt.ArrayLike | None = None
     ) -> Tensor:
-        """Make a variable for the values of the non-zeros, each on a tile that uses it.
+        """Create a variable for the values of the non-zeros, each on a tile that uses it.
 
         Args:
             name: name of the variable.
@@ -410,17 +411,17 @@ class SparsePlan:
 def plan_sparse_matmul(
     graph: Graph, pattern: SparsePattern, columns: int, type: ElementTypeLike = FLOAT
 ) -> SparsePlan:
-    """Plan the product of a sparse matrix and a dense one, sharing rows by their non-zeros.
+    """Plan the product of a sparse and a dense matrix, dividing rows by their non-zeros.
 
     Args:
-        graph: the graph whose tiles share it.
+        graph: the graph of the tiles.
         pattern: sparsity pattern of the sparse matrix.
         columns: number of columns of the dense matrix.
-        type: element type of both, FLOAT or HALF.
+        type: element type of both matrices, FLOAT or HALF.
 
     Raises:
         ElementTypeError: for a type other than FLOAT or HALF, or an invalid pattern.
-        SizeOverflowError: for a number of columns below 0, or of 2**31 or more.
+        SizeOverflowError: for a negative number of columns, or 2**31 columns or more.
         ControlProgramError: for an invalid graph.
 
     >>> import poplite as pl
@@ -448,7 +449,7 @@ def plan_sparse_matmul(
 
 
 def check_pattern(what: str, pattern: object) -> None:
-    """Refuse anything but a pattern."""
+    """Reject anything but a pattern."""
     if not isinstance(pattern, SparsePattern):
         raise ElementTypeError(
             f"{what}: pattern is {clipped(pattern)}",
@@ -458,8 +459,8 @@ def check_pattern(what: str, pattern: object) -> None:
 
 
 # -- products --------------------------------------------------------------------------------------
-# Each is one compute set. A tile has some rows of the sparse matrix, and gets those rows of the
-# dense matrix that their non-zeros are multiplied by.
+# Each product is one compute set. A tile has some rows of the sparse matrix, and receives the rows
+# of the dense matrix by which their non-zeros are multiplied.
 
 
 def sparse_matmul(
@@ -471,15 +472,17 @@ def sparse_matmul(
     name: str = "sparse_matmul",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that multiply a sparse matrix by a dense one.
+    """Record steps that multiply a sparse matrix by a dense matrix.
 
     Args:
         pattern: the positions of the non-zeros of the sparse matrix, of shape (m, k).
-        values: their values, [non-zeros] of FLOAT or HALF, a tensor or an expression.
-            `ops.plan_sparse_matmul(...).create_values()` makes a tensor on the tiles that use it.
+        values: the values of the non-zeros, [non-zeros] of FLOAT or HALF, a tensor or an
+            expression. `ops.plan_sparse_matmul(...).create_values()` creates a tensor on the tiles
+            that use it.
         x: the dense matrix, [k, n], or a vector [k], of the same type.
-        transpose: multiply by the transposed matrix; then x has m rows, and the result k. That is
-            the gradient with respect to x. Each value is sent to the tile that has its column.
+        transpose: whether to multiply by the transposed matrix, which gives the gradient with
+            respect to x; then x has m rows, and the result k. Each value is sent to the tile that
+            has its column.
         name: name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
@@ -491,7 +494,7 @@ def sparse_matmul(
     Raises:
         ElementTypeError: for types other than FLOAT and HALF, an invalid pattern, or a `transpose`
             that is not true or false.
-        TensorCreationError: for values or an x whose shape does not fit.
+        TensorCreationError: for values or an x of the wrong shape.
         ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
@@ -543,12 +546,12 @@ def sparse_matmul_gradient(
     Returns:
         A new variable [non-zeros], in the order of the pattern: for the non-zero in row r and
         column k, the dot product of row r of the gradient and row k of x, on the tile of row r. For
-        the part of the columns that a tile has, lane j of 64 adds up the products j, j + 64, ... in
-        float32, and the lanes are added by halves; then `ops.sum` adds the parts.
+        the part of the columns on a tile, lane j of 64 adds the products j, j + 64, ... in float32,
+        and the lanes are added by halves; then `ops.sum` adds the parts.
 
     Raises:
         ElementTypeError: for types other than FLOAT and HALF, or an invalid pattern.
-        TensorCreationError: for a gradient or an x whose shape does not fit.
+        TensorCreationError: for a gradient or an x of the wrong shape.
         ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
@@ -577,7 +580,7 @@ def sparse_matmul_gradient(
 
 
 def _check(what: str, x: Given, shape: tuple[int, ...], role: str) -> None:
-    """Refuse an operand that does not have a given shape."""
+    """Reject an operand that does not have the given shape."""
     if x.shape != shape:
         raise TensorCreationError(
             f"{what}, {role}: {called(x)} has shape {x.shape}",
@@ -644,7 +647,7 @@ class _Work:
         ends: Int64,
         element: Any = None,
     ) -> tuple[Tensor, list[Tensor]]:
-        """Make a result of consecutive parts, each of `size` rows of its width."""
+        """Create a result of consecutive parts, each of `size` rows of the width of the part."""
         tile = np.concatenate([self.layout.tile(part) for part in range(len(widths))])
         lengths = np.concatenate([np.diff(ends) * (high - low) for low, high in widths])
         mapping = TileMapping(self.graph.target.tiles, tile, lengths)
@@ -654,7 +657,7 @@ class _Work:
         return made, [made[low:high] for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
 
     def _within(self, ends: Int64) -> tuple[Int64, Int64]:
-        """Return where the non-zeros of each block begin and end, given where those of rows do."""
+        """Return the starts and ends of the non-zeros of blocks, given those of rows."""
         at = ends[self.layout.blocks]
         return at[:-1], at[1:]
 
@@ -666,7 +669,7 @@ class _Work:
         fields: dict[str, Any],
         parts: list[Tensor],
     ) -> None:
-        """Add a vertex for each block of rows and part of the columns."""
+        """Add a vertex for each block of rows and each part of the columns."""
         layout = self.layout
         met, first, places = layout.met
         blocks = np.arange(len(layout.blocks) - 1)
@@ -712,7 +715,7 @@ class _Work:
         return Slices(whole[:, begin:end].flatten(), 0, low * width, high * width)
 
     def _constant(self, name: str, part: int, numbers: Int64, low: Int64, high: Int64) -> Slices:
-        """Return slices of a constant, with the numbers of each block on its tile."""
+        """Return slices of a constant, with the values of each block on its tile."""
         mapping = TileMapping(self.graph.target.tiles, self.layout.tile(part), high - low)
         made = self.graph.add_constant(
             UNSIGNED_INT, (len(numbers),), numbers, f"{self.call.name}/{name}", mapping=mapping
