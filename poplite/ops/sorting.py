@@ -308,7 +308,7 @@ class _Pricing:
         self.held_bytes = held_bytes
 
     def ways(self) -> Iterator[tuple[int, int, bool]]:
-        """Yield numbers of blocks and of levels that fit the memory, and whether blocks alternate."""
+        """Yield numbers of blocks and levels that fit the memory, and whether blocks alternate."""
         target, size = self.target, self.size
         least = -(-size // max(1, target.tile_memory_bytes // BYTES_A_WORD))
         here = target.tiles_per_ipu  # links between IPUs are far slower than an exchange
