@@ -14,6 +14,7 @@ import pytest
 
 import poplite as pl
 from helpers.depth import thinned
+from helpers.planted import Planted
 from helpers.random_reports import MARKUP, random_report
 from poplite.report.execution import between_syncs
 from poplite.tools.viz.load_report import load
@@ -46,8 +47,8 @@ def copies(target: pl.Target, *, count: int = 3, replicas: int = 1, **options: o
     return engine.report()
 
 
-def over_the_limit() -> pl.Report:
-    graph = pl.Graph(pl.Target(tiles=4))
+def over_the_limit(tiles: int = 4) -> pl.Report:
+    graph = pl.Graph(pl.Target(tiles=tiles))
     a = graph.add_variable(pl.INT, (200_000,), "much", mapping=1)
     b = graph.add_variable(pl.INT, (8,), "few", mapping=0)
     options = {"debug.allowOutOfMemory": True}
@@ -76,6 +77,7 @@ CASES: dict[str, Callable[[], pl.Report]] = {
     "without accesses": lambda: without_accesses(copies(pl.Target(tiles=4))),
     "markup in names": lambda: random_report(16, 3, 0),
     "200 steps": lambda: random_report(1472, 200, 1),
+    "a slow tile of many": lambda: Planted(frozenset(["overloaded"]), steps=4).report(),
 }
 
 
@@ -347,6 +349,152 @@ def test_all_tiles_in_time_are_drawn_to_scale(opened: Open, file_of: Callable[[s
     drawn = np.array([pixels[f"phase-{name}"] for name in names])
     meant = np.array([area[name] for name in names])
     assert drawn / drawn.sum() == pytest.approx(meant / meant.sum(), abs=0.01)
+
+
+PIXELS = """([label, x]) => {
+    const canvas = document.querySelector(`canvas[aria-label^="${label}"]`);
+    const ratio = window.devicePixelRatio;
+    const [left, wide] = x === null ? [74 * ratio, canvas.width - 82 * ratio] : [x * ratio, 1];
+    const found = canvas.getContext("2d").getImageData(left, 0, wide, canvas.height).data;
+    const hex = (each) => each.toString(16).padStart(2, "0");
+    const color = (k) => "#" + [...found.slice(k, k + 3)].map(hex).join("");
+    return Array.from({ length: found.length / 4 }, (_, k) => color(4 * k));
+}"""
+
+TIME, ROWS = "Time of all tiles", slice(22, 342)
+"""The picture of tiles in time, and its rows where there are many."""
+
+
+def width_of_time(page: Page) -> int:
+    """Return how wide the picture of tiles in time is without what is written beside it."""
+    box = page.locator(f"canvas[aria-label='{TIME}']").bounding_box()
+    assert box is not None
+    return int(box["width"]) - 82
+
+
+def test_no_row_hides_the_tile_that_others_wait_for(
+    opened: Open, file_of: Callable[[str], Path]
+) -> None:
+    report = report_of("a slow tile of many")
+    page = opened(file_of("a slow tile of many"), "#tab=steps").page
+    slow = max(report.execution.steps, key=lambda step: step.cycles)
+    end = sum(step.cycles for step in report.execution.steps[: slow.number])
+    assert report.cycles is not None
+    x = 74 + int((end - slow.cycles / 4) / report.cycles * width_of_time(page))
+    column = page.evaluate(PIXELS, [TIME, x])
+    compute = page.evaluate(
+        "getComputedStyle(document.documentElement).getPropertyValue('--phase-compute').trim()"
+    )
+    (row,) = (number for number, each in enumerate(column[ROWS]) if each == compute)
+    assert row == 700 * 320 // 1472
+    # Below: who decides, the slowest and the chosen tile.
+    assert column[ROWS.stop :].count(compute) == 3 * 12
+    page.locator(f"canvas[aria-label='{TIME}']").click(position={"x": x, "y": ROWS.stop + 10})
+    assert side(page).startswith("Tile 700")
+    assert slow.name in side(page)
+
+
+def test_the_chosen_step_is_marked_beside_what_tiles_do(
+    opened: Open, file_of: Callable[[str], Path]
+) -> None:
+    page = opened(file_of("a slow tile of many"), "#tab=steps&tile=9").page
+    before = np.array(page.evaluate(PIXELS, [TIME, None])).reshape(-1, width_of_time(page))
+    page.keyboard.press("j")
+    after = np.array(page.evaluate(PIXELS, [TIME, None])).reshape(before.shape)
+    assert (before[ROWS] == after[ROWS]).all()
+    assert (before != after).any()
+
+
+def test_time_is_looked_at_by_wheel_keys_and_drag(
+    opened: Open, file_of: Callable[[str], Path]
+) -> None:
+    page = opened(file_of("a slow tile of many"), "#tab=steps").page
+    canvas = page.locator(f"canvas[aria-label='{TIME}']")
+    box = canvas.bounding_box()
+    assert box is not None
+
+    def shown(name: str) -> list[int]:
+        found = re.search(rf"{name}=(\d+)-(\d+)", address(page))
+        return [int(each) for each in found.groups()] if found else []
+
+    page.mouse.move(box["x"] + 400, box["y"] + 100)
+    page.mouse.wheel(0, -100)
+    first = shown("win")
+    assert first
+    page.mouse.wheel(0, -100)
+    closer = shown("win")
+    assert first[0] < closer[0] < closer[1] < first[1]
+    canvas.focus()
+    page.keyboard.press("ArrowRight")
+    later = shown("win")
+    assert later[0] > closer[0]
+    assert later[1] - later[0] == closer[1] - closer[0]
+    page.keyboard.down("Shift")
+    page.mouse.move(box["x"] + 400, box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 500, box["y"] + 100, steps=3)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    assert shown("win")[0] < later[0]
+    page.keyboard.press("PageUp")
+    rows = shown("zoom")
+    assert rows[1] - rows[0] == 736
+    page.keyboard.press("ArrowDown")
+    assert shown("zoom")[0] > rows[0]
+    page.keyboard.press("PageDown")
+    assert shown("zoom") == []
+    for _ in range(8):
+        page.keyboard.press("-")
+    assert shown("win") == []
+
+
+def test_a_range_of_time_is_summed_up(opened: Open, file_of: Callable[[str], Path]) -> None:
+    report = report_of("matvec")
+    begin = 0
+    for step in report.execution.steps:
+        end = begin + step.cycles // step.executions
+        page = opened(file_of("matvec"), f"#tab=steps&win={begin}-{end}").page
+        parts = {part: cycles / step.cycles for part, cycles in step.time_parts().items() if cycles}
+        shown = page.locator("#view .tools .legend").inner_text()
+        found = [float(each) for each in re.findall(r"([\d.]+) %", shown)]
+        assert sum(found) == pytest.approx(100, abs=0.3)
+        assert sorted(found) == pytest.approx(
+            sorted(100 * share for share in parts.values()), abs=0.11
+        )
+        begin = end
+    # Half of a step and the rest of it are all of it.
+    page = opened(file_of("matvec"), f"#tab=steps&win=0-{begin // 2}").page
+    shown = page.locator("#view .tools .legend").inner_text()
+    assert sum(map(float, re.findall(r"([\d.]+) %", shown))) == pytest.approx(100, abs=0.3)
+
+
+def test_one_ipu_at_a_time(opened: Open, file_of: Callable[[str], Path]) -> None:
+    page = opened(file_of("four IPUs"), "#tab=steps").page
+    page.get_by_role("button", name="IPU 2").click()
+    assert "zoom=16-24" in address(page)
+
+
+def test_steps_of_columns_and_lanes_stand_below_each_other(
+    opened: Open, file_of: Callable[[str], Path]
+) -> None:
+    page = opened(file_of("bfs"), "#tab=liveness").page
+    columns, lanes = page.locator("#view canvas").all()
+    for x in (300, 500, 700):
+        chosen = []
+        for canvas in (columns, lanes):
+            canvas.click(position={"x": x, "y": 10})
+            chosen.append(re.search(r"step=(\d+)", address(page)))
+        assert chosen[0] is not None
+        assert chosen[1] is not None
+        assert chosen[0][1] == chosen[1][1]
+
+
+def test_the_mark_of_the_chosen_tile_leaves_its_bar_free(opened: Open, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(report_page(over_the_limit(1472), title="over"))
+    page = opened(path, "#tab=memory").page
+    pixels, _ = page.evaluate(COUNT_COLORS, ["over"])
+    assert pixels["over"] > 30
 
 
 def test_the_map_has_more_than_one_colour(opened: Open, file_of: Callable[[str], Path]) -> None:

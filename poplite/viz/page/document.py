@@ -32,7 +32,7 @@ FORMAT, VERSION = "poplite-view", 1
 SCRIPTS = (
     *("words.js", "arrays.js", "derived.js", "state.js", "plot.js", "drag.js", "parts.js"),
     *("tab_overview.js", "tab_tiles.js", "tab_memory.js", "strip.js", "tab_liveness.js"),
-    *("timeline.js", "tab_steps.js", "matrix.js", "tab_exchange.js", "tab_program.js"),
+    *("course.js", "timeline.js", "tab_steps.js", "matrix.js", "tab_exchange.js", "tab_program.js"),
     *(
         "regions.js",
         "tab_variables.js",

@@ -5,24 +5,26 @@
 // however long the drawing takes.
 let lastClicked = "";
 
-function watchPointer(canvas, { at, drag, undrag }) {
+function watchPointer(canvas, { at, drag, undrag, pan }) {
   const tip = document.getElementById("tip");
   const band = el("span", { class: "band", hidden: true });
-  let start = null;
-  let wasDragged = false;
+  let [start, top] = [null, 0];
+  let [wasDragged, isPanned] = [false, false];
   const place = (event) => {
     const box = canvas.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   };
   queueMicrotask(() => canvas.after(band));
   canvas.addEventListener("pointerdown", (event) => {
-    start = place(event)[0];
+    [start, top] = place(event);
     wasDragged = false;
+    isPanned = pan && event.shiftKey;
     canvas.setPointerCapture(event.pointerId);
   });
   canvas.addEventListener("pointermove", (event) => {
     const [x, y] = place(event);
-    if (start !== null && drag && Math.abs(x - start) > 4) {
+    if (start !== null && isPanned) canvas.style.cursor = "grabbing";
+    else if (start !== null && drag && Math.abs(x - start) > 4) {
       band.hidden = false;
       band.style.left = Math.min(start, x) + "px";
       band.style.width = Math.abs(x - start) + "px";
@@ -34,13 +36,14 @@ function watchPointer(canvas, { at, drag, undrag }) {
     if (found?.text) showTip(tip, found.text, event);
   });
   canvas.addEventListener("pointerup", (event) => {
-    const [x] = place(event);
+    const [x, y] = place(event);
     const from = start;
     start = null;
     band.hidden = true;
     tip.hidden = true;
-    wasDragged = from !== null && drag && Math.abs(x - from) > 4;
-    if (wasDragged) drag(Math.min(from, x), Math.max(from, x));
+    wasDragged = from !== null && drag && (isPanned || Math.abs(x - from) > 4);
+    if (wasDragged && isPanned) pan(x - from, y - top);
+    else if (wasDragged) drag(Math.min(from, x), Math.max(from, x));
   });
   canvas.addEventListener("click", (event) => {
     if (wasDragged) return;

@@ -37,6 +37,8 @@ const KEYS = [
   ["d", "light or dark"],
   ["Esc", "no step"],
   ["drag", "look closer at tiles or time; double click shows all again"],
+  ["wheel  + −  ← →", "closer, further, back and on in time; over it, or when it has the focus"],
+  ["Shift wheel  PgUp  PgDn  ↑ ↓", "the same of its tiles; Shift and drag moves both"],
   ["?", "this help"],
 ];
 

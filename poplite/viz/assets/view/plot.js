@@ -127,7 +127,9 @@ class SvgPen {
 //   paint    (pen, width) draws it; on a canvas the pen has a context as well
 //   at       (x, y) says what is there: {text, ...choice}; text is shown, a click makes the choice
 //   drag     (x1, x2) is told of a range that was dragged over; `undrag` of a double click
-function figure({ label, height, width = WIDTH, paint, at, drag, undrag, svg = true, keys }) {
+//   pan      (x, y) is told of how far it was dragged with Shift; wheel, keys: of these events
+function figure({ label, height, width = WIDTH, paint, svg = true, wheel, keys, ...pointer }) {
+  const { at, drag } = pointer;
   const canvas = el("canvas", { role: "img", "aria-label": label, tabindex: at ? 0 : false });
   canvas.dataset.focus = label;
   const pen = new CanvasPen(canvas, width, height);
@@ -152,7 +154,8 @@ function figure({ label, height, width = WIDTH, paint, at, drag, undrag, svg = t
     { class: "saves" },
     ...forms.map(([form, save]) => button(form, save, { title: "Save the picture" })),
   );
-  if (at || drag) watchPointer(canvas, { at, drag, undrag });
+  if (at || drag) watchPointer(canvas, pointer);
+  if (wheel) canvas.addEventListener("wheel", wheel);
   if (keys) canvas.addEventListener("keydown", keys);
   return el("div", { class: "plot" }, canvas, saves);
 }
@@ -200,19 +203,19 @@ function tileAxis(first, end) {
 }
 
 // Lines and labels of bytes, from 0 at `base` to `high` at `top`.
-function bytesAxis(pen, high, base, top, width) {
+function bytesAxis(pen, high, base, top, width, left = LEFT) {
   for (const each of ticks(0, high, 4)) {
     const y = base - (each / (high || 1)) * (base - top);
-    pen.line(LEFT, y, width - 8, y, "line");
-    pen.text(bytesText(each), LEFT - 6, y + 4, "right");
+    pen.line(left, y, width - 8, y, "line");
+    pen.text(bytesText(each), left - 6, y + 4, "right");
   }
 }
 
 // The limit of memory as a line; nothing where it is higher than what is drawn.
-function limitLine(pen, limit, high, base, top, width) {
+function limitLine(pen, limit, high, base, top, width, left = LEFT) {
   if (high < limit) return;
   const y = base - (limit / high) * (base - top);
-  pen.line(LEFT, y, width - 8, y, "mark", [5, 4]);
+  pen.line(left, y, width - 8, y, "mark", [5, 4]);
   pen.text("limit", width - 12, y - 4, "right", "mark");
 }
 

@@ -76,6 +76,12 @@ function livenessOf(of, tile) {
 const chosenBy = (of, memoryStep) =>
   ranAs(of, memoryStep) < 0 ? {} : { step: ranAs(of, memoryStep) };
 
+// Steps across, the same in columns and lanes: names on the left, bytes of lanes on the right.
+function stepScale(of) {
+  const [left, right] = [Math.min(220, WIDTH * 0.3), WIDTH - 82];
+  return { left, right, wide: (right - 8 - left) / of.memory.steps.length };
+}
+
 function livenessBars(of, tile, chosen) {
   const { found, always } = livenessOf(of, tile);
   const shown =
@@ -85,11 +91,11 @@ function livenessBars(of, tile, chosen) {
   const high = Math.max(1, ...shown.map(sum));
   // What is not always live has no limit of its own.
   const limit = state.live === "all" ? of.machine.limit : Infinity;
-  const [top, base, span] = [16, 200, WIDTH - LEFT - 8];
-  const wide = span / shown.length;
+  const [top, base] = [16, 200];
+  const { left, right, wide } = stepScale(of);
   const peak = peaks(of).step[tile];
   const at = (x) => {
-    const number = Math.floor((x - LEFT) / wide);
+    const number = Math.floor((x - left) / wide);
     if (number < 0 || number >= shown.length) return null;
     return {
       ...chosenBy(of, number),
@@ -99,7 +105,7 @@ function livenessBars(of, tile, chosen) {
     };
   };
   const paint = (pen, width) => {
-    bytesAxis(pen, high, base, top, width);
+    bytesAxis(pen, high, base, top, right, left);
     shown.forEach((groups, number) => {
       let y = base;
       groups.forEach((bytes, group) => {
@@ -107,7 +113,7 @@ function livenessBars(of, tile, chosen) {
         y -= tall;
         if (tall)
           pen.rect(
-            LEFT + number * wide,
+            left + number * wide,
             y,
             barOf(wide),
             tall + 0.3,
@@ -115,22 +121,22 @@ function livenessBars(of, tile, chosen) {
           );
       });
       const past = y - base + (limit / high) * (base - top);
-      if (past < 0) pen.rect(LEFT + number * wide, y, barOf(wide), -past, "over");
+      if (past < 0) pen.rect(left + number * wide, y, barOf(wide), -past, "over");
       if (number === peak)
-        pen.frame(LEFT + number * wide, y, Math.max(2, wide - 1), base - y, "mark", 1.5);
-      if (number === chosen) pen.mark(LEFT + (number + 0.5) * wide, Math.max(8, y - 4));
+        pen.rect(left + number * wide, y - 3, Math.max(2, barOf(wide)), 2, "mark");
+      if (number === chosen) pen.mark(left + (number + 0.5) * wide, y - 4);
       if (wide > 60)
         pen.text(
           shortened(memoryStepName(of, number), Math.floor(wide / 7)),
-          LEFT + (number + 0.5) * wide,
+          left + (number + 0.5) * wide,
           base + 16,
           "center",
         );
     });
-    limitLine(pen, limit, high, base, top, width);
+    limitLine(pen, limit, high, base, top, right, left);
     if (wide <= 60)
-      for (const each of ticks(1, shown.length, Math.min(10, span / 60)))
-        axisText(pen, thousands(each), LEFT + (each - 0.5) * wide, base + 16, 0, width);
+      for (const each of ticks(1, shown.length, Math.min(10, (right - left) / 60)))
+        axisText(pen, thousands(each), left + (each - 0.5) * wide, base + 16, 0, width);
   };
   return figure({ label: `Bytes by step on tile ${tile}`, height: 222, paint, at });
 }
@@ -141,14 +147,12 @@ function lanes(of, tile, chosen, rows) {
     .slice()
     .sort((one, other) => first(other) - first(one))
     .slice(0, MOST_LANES);
-  const left = Math.min(220, WIDTH * 0.3);
-  const span = WIDTH - left - 90;
-  const wide = span / of.memory.steps.length;
+  const { left, right, wide } = stepScale(of);
   const paint = (pen, width) => {
     shown.forEach(({ held, bytes }, lane) => {
       const y = 4 + lane * 20;
       pen.text(shortened(held.name, Math.floor(left / 7)), 4, y + 12, "left", "ink");
-      pen.rect(left, y, span, 14, "empty");
+      pen.rect(left, y, right - left - 8, 14, "empty");
       for (const [begin, end] of held.steps)
         pen.rect(
           left + begin * wide,
@@ -160,7 +164,8 @@ function lanes(of, tile, chosen, rows) {
       pen.text(bytesText(bytes), width - 4, y + 12, "right");
     });
     if (chosen >= 0)
-      pen.frame(left + chosen * wide, 1, Math.max(2, wide), shown.length * 20 + 1, "mark", 1.5);
+      for (const y of [0, shown.length * 20 + 1])
+        pen.rect(left + chosen * wide, y, Math.max(2, wide), 2, "mark");
   };
   const at = (x, y) => {
     const [row, number] = [shown[Math.floor((y - 2) / 20)], Math.floor((x - left) / wide)];

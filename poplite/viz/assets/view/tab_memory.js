@@ -110,7 +110,7 @@ function memoryBars(of, first, end) {
     const place = order.indexOf(chosenTile());
     if (place >= first && place < end) {
       const x = axis.xOf(place);
-      pen.line(x, top - 6, x, base, "mark");
+      pen.line(x, top - 6, x, base - (needed[chosenTile()] / (high || 1)) * (base - top), "mark");
       pen.mark(x, top - 4);
     }
   };

@@ -13,7 +13,8 @@ function stepsTab(of) {
     tools(
       choice("", "run", runs),
       choice("tiles", "rows", { number: "by number", most: "busiest first" }),
-      state.win ? button("all of it", () => go({ win: "" })) : "",
+      ...ipuButtons(of),
+      state.win || state.zoom ? button("all of it", () => go({ win: "", zoom: "" })) : "",
       of.order.length
         ? ""
         : soft(
@@ -32,9 +33,21 @@ function stepsTab(of) {
       : "",
     phaseLegend(of),
     timeline(of),
+    rangeSpent(of),
     tools(filterField("keep steps with …"), sortChoice(of)),
     kept("steps", [state.q, state.sort, chosenStep()], () => stepsTable(of, rows)),
   ];
+}
+
+// One IPU at a time, where there are several.
+function ipuButtons(of) {
+  const { ipus, tiles } = of.machine;
+  const each = tiles / ipus;
+  return Array.from({ length: ipus > 1 ? ipus : 0 }, (_, ipu) => {
+    const zoom = `${ipu * each}-${(ipu + 1) * each}`;
+    const pressed = { "aria-pressed": String(state.zoom === zoom) };
+    return button(`IPU ${ipu}`, () => go({ zoom, rows: "number" }), pressed);
+  });
 }
 
 // Steps in the order of a part of time; columns of the table sort by other numbers.
