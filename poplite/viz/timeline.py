@@ -3,14 +3,16 @@
     steps      1            2
      0-31   ▓▓▒▒████::::::::▒▒██::
     32-63   ▓▓▒▒████████████▒▒████
+    deciding ─────────────────────
+     0-63   ▓▓▒▒████████████▒▒████
     slowest ──────────────────────
        40   ▓▓▒▒████████████▒▒██::
 
 Steps follow each other in the order of the program, each with all its executions.  A step is drawn
 from sync to sync: there all tiles begin, and each goes through its phases by itself; what is left
 until the slowest has finished is waiting.  A block shows in each stretch the tile of it that others
-wait for, which need not be the same in the next one; the tile that is busy longest in all of them
-has a row of its own.
+wait for, which need not be the same in the next one.  One more row shows those of all tiles, which
+decide when the program ends, and one the tile that is busy longest in all stretches.
 """
 
 from __future__ import annotations
@@ -121,7 +123,7 @@ class Timeline:
 
     @property
     def rows(self) -> list[range]:
-        """The tiles of each row, the slowest's own being the last."""
+        """The tiles of each row; the last two are all, and the slowest, where others are blocks."""
         each = self._tiles_per_ipu
         blocks = [
             range(row, min(row + self.block, first + each))
@@ -129,17 +131,21 @@ class Timeline:
             for row in range(first, first + each, self.block)
         ]
         slowest = self.slowest
-        return blocks if slowest is None else [*blocks, range(slowest, slowest + 1)]
+        if slowest is None:
+            return blocks
+        return [*blocks, range(self.tiles), range(slowest, slowest + 1)]
 
     @property
     def borders(self) -> dict[int, str]:
-        """What begins with a row, by its number: an IPU but the first, or the slowest tile."""
+        """What begins with a row, by its number: an IPU but the first, or a row beside blocks."""
         ipus = {
             number: f"IPU {row.start // self._tiles_per_ipu}"
             for number, row in enumerate(self.rows)
             if row.start and not row.start % self._tiles_per_ipu
         }
-        return ipus if self.slowest is None else {**ipus, len(self.rows) - 1: "slowest"}
+        count = len(self.rows)
+        beside = {} if self.slowest is None else {count - 2: "deciding", count - 1: "slowest"}
+        return ipus | beside
 
     @property
     def _tiles_per_ipu(self) -> int:
@@ -262,7 +268,7 @@ def timeline_picture(timeline: Timeline) -> Picture:
 def timeline_json(timeline: Timeline) -> str:
     """Return all tiles in time as JSON: states by number in `states`, a list for each row.
 
-    Where rows are blocks, the last one is that of the tile `slowest`.
+    Where rows are blocks, the last two are of all tiles and of the tile `slowest`.
     """
     rows: Sequence[list[int]] = timeline.cells(COLUMNS).tolist() if timeline.cycles else []
     data = {
