@@ -575,6 +575,43 @@ def test_elements_move_from_frame_to_frame(net_folder: Path, is_still: bool) -> 
     ]
 
 
+RETURNED = """
+import poplite as pl
+from dataclasses import dataclass
+
+@dataclass
+class Layer:
+    weights: pl.Tensor
+
+def build():
+    graph = pl.Graph(pl.Target(tiles=4))
+    x = graph.add_variable(pl.FLOAT, (4, 6), "x", mapping="linear")
+    return graph, pl.Sequence(), x.T, {"first": x[1:3]}, Layer(x[:, ::2])
+"""
+
+
+def test_regions_of_what_is_returned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("net.py").write_text(RETURNED)
+    assert main(["regions", "net.py:build"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("regions of 'x'.T, first, weights\n")
+    for line in (
+        "1  x: float32[4, 6], 1 interval of 24 elements",
+        "2  'x'.T: float32[6, 4], 6 \u00d7 4 intervals of 1 element",
+        "3  first: float32[2, 6], 1 interval of 12 elements",
+        "4  weights: float32[4, 3], 4 \u00d7 3 intervals of 1 element",
+    ):
+        assert f"\n{line}\n" in printed
+    assert main(["regions", "net.py:build", "-o", "all.svg"]) == 0
+    assert Path("all.svg").read_text().count('class="frame"') == 4
+    capsys.readouterr()
+    assert main(["regions", "net.py:build", "--op", "0"]) == 1
+    assert "neither is given" in capsys.readouterr().err
+
+
 @pytest.mark.usefixtures("net_folder")
 def test_regions_of_a_variable_and_what_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["regions", "net.py:build", "x", "--op", "dimShuffle 1,0", "--op", "0:2"]) == 0

@@ -2,7 +2,7 @@
 
 The callable returns a Graph or (Graph, programs), where programs are as for `Engine`: a Program, or
 several by name or in a list; further items of a tuple (the tensors that a user reads and writes)
-are ignored. A saved graph is only read; nothing in it is executed.
+are for `load_tensors` alone. A saved graph is only read; nothing in it is executed.
 
 The user's code runs here, so its errors are reported as the user's, with the user's line. Its
 output goes to standard error, since standard output is for the picture. An argument parser in the
@@ -18,6 +18,7 @@ import inspect
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
@@ -30,6 +31,7 @@ from poplite.tools.viz.flags import Written, value_of
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
+    from poplite.graph.tensor.tensor import Tensor
     from poplite.program import Program
 
 _RETURN = (
@@ -118,13 +120,45 @@ def load_programs(
     return graph, programs
 
 
+def load_tensors(target: str, given: Iterable[tuple[str, object]] = ()) -> dict[str, Tensor]:
+    """Return the tensors that the callable of a target returns beside the graph, by name.
+
+    They may be items of a tuple or list, entries of a mapping, or fields of a dataclass.
+    Raises as `load_programs` does.
+    """
+    result = _returned(target, given)
+    _checked(result, target)
+    return dict(_tensors_in(result, ""))
+
+
+def _tensors_in(value: object, name: str) -> Iterator[tuple[str, Tensor]]:
+    from poplite.graph.tensor.tensor import Tensor
+    from poplite.graph.tensor.tensor_text import made_from
+
+    below: Iterable[tuple[str, object]] = ()
+    if isinstance(value, Tensor):
+        yield name or made_from(value), value
+    elif isinstance(value, Mapping):
+        below = ((f"{name}.{key}" if name else f"{key}", each) for key, each in value.items())
+    elif isinstance(value, list | tuple):
+        below = ((f"{name}[{k}]" if name else "", each) for k, each in enumerate(value))
+    elif is_dataclass(value):
+        names = (field.name for field in fields(value))
+        below = ((f"{name}.{each}" if name else each, getattr(value, each)) for each in names)
+    for label, each in below:
+        yield from _tensors_in(each, label)
+
+
 def _build(target: str, given: Iterable[tuple[str, object]]) -> tuple[Graph, dict[str, Program]]:
+    return _checked(_returned(target, given), target)
+
+
+def _returned(target: str, given: Iterable[tuple[str, object]]) -> object:
     place, _, name = target.rpartition(":")
     module = load_module(place)
     with contextlib.redirect_stdout(sys.stderr), _without_arguments(place):
         build = _find(module, place, name)
-        result = _call(build, f"{place}:{name}", dict(given))
-    return _checked(result, f"{place}:{name}")
+        return _call(build, f"{place}:{name}", dict(given))
 
 
 def _read(

@@ -16,6 +16,7 @@ from poplite.tools.viz.flags import (
 )
 
 if TYPE_CHECKING:
+    from poplite.errors import InvalidOption
     from poplite.graph.graph import Graph
     from poplite.tools.viz.output import Destination
     from poplite.viz.graph_counts import TileLoad
@@ -198,7 +199,10 @@ def regions_command(parser: argparse.ArgumentParser) -> None:
     """
     add_picture(parser, formats=("txt", "svg", "png", "json", "html"))
     parser.add_argument(
-        "name", metavar="NAME", nargs="?", help="name of the variable, with its scopes"
+        "name",
+        metavar="NAME",
+        nargs="?",
+        help="name of the variable, with its scopes; without one, all tensors that are returned",
     )
     parser.add_argument(
         "--op",
@@ -221,6 +225,9 @@ def _regions(arguments: argparse.Namespace, out: Destination) -> None:
     from poplite.tools.viz.load_report import load_variables
 
     _check(arguments)
+    if arguments.name is None and arguments.field is None:
+        _draw_returned(arguments, out)
+        return
     graph = load_variables(arguments, [arguments.name] if arguments.name else [])
     from poplite.viz.tensors.frame_picture import regions_forms
 
@@ -231,21 +238,43 @@ def _regions(arguments: argparse.Namespace, out: Destination) -> None:
     out.draw(regions_forms(_frames(graph, arguments)), arguments, "regions", *words)
 
 
+def _draw_returned(arguments: argparse.Namespace, out: Destination) -> None:
+    """Draw the tensors that the callable of the target returns."""
+    from poplite.tools.viz.load_target import load_tensors
+    from poplite.viz.tensors.frame_picture import regions_forms
+    from poplite.viz.tensors.frames import frames_of_tensors
+
+    found = load_tensors(arguments.target, arguments.given)
+    if not found:
+        raise _nothing_named(arguments, "neither is given, and no tensor is returned")
+    forms = regions_forms(frames_of_tensors(list(found.values()), list(found)))
+    out.draw(forms, arguments, "regions", arguments.target, *build_flags(arguments))
+
+
+def _nothing_named(arguments: argparse.Namespace, found: str) -> InvalidOption:
+    from poplite.errors import InvalidOption
+
+    return InvalidOption(
+        "regions draws a variable, or a field of a vertex, or the tensors that are returned",
+        at=None,
+        found=found,
+        fix="run " + command("regions", arguments.target, "NAME", "--op", "dimShuffle 1,0"),
+    )
+
+
 def _check(arguments: argparse.Namespace) -> None:
     """Refuse missing or conflicting arguments, before the user's program runs."""
     from poplite.errors import InvalidOption
     from poplite.tools.viz.load_report import is_report_file
+    from poplite.tools.viz.load_target import is_graph_file
     from poplite.viz.tensors.views import read_operation
 
-    if (arguments.name is None) == (arguments.field is None):
-        both = arguments.name is not None
-        raise InvalidOption(
-            f"regions draws {'either' if both else 'a variable, or'} a field of a vertex"
-            f"{' or a variable' if both else ''}",
-            at=None,
-            found="both are given" if both else "neither is given",
-            fix="run " + command("regions", arguments.target, "NAME", "--op", "dimShuffle 1,0"),
-        )
+    target = arguments.target
+    if arguments.name is not None and arguments.field is not None:
+        raise _nothing_named(arguments, "both are given")
+    is_of_all = arguments.name is None and arguments.field is None
+    if is_of_all and (arguments.operations or is_report_file(target) or is_graph_file(target)):
+        raise _nothing_named(arguments, "neither is given")
     if arguments.field is not None and arguments.operations:
         raise InvalidOption(
             "--op needs a variable, not a field",

@@ -205,8 +205,10 @@ def frames_of(tensor: Tensor, operations: Sequence[TensorOperation]) -> RegionFr
     return RegionFrames(title, strip, tuple(frames))
 
 
-def frames_of_tensors(tensors: Sequence[Tensor]) -> RegionFrames:
+def frames_of_tensors(tensors: Sequence[Tensor], names: Sequence[str] = ()) -> RegionFrames:
     """Find the intervals of tensors, whatever made them, after those of their whole variables.
+
+    They have names, or what made them instead.
 
     Raises SizeOverflowError for too many intervals.
 
@@ -217,12 +219,16 @@ def frames_of_tensors(tensors: Sequence[Tensor]) -> RegionFrames:
     """
     graph, variables = tensors[0].graph, variables_of(tensors)
     whole = {variable: graph.tensor(variable.name) for variable in variables}
-    views = [each for each in tensors if not any(each == base for base in whole.values())]
-    drawn = [(name_text(v.name), base) for v, base in whole.items()]
-    drawn += [(name_text(made_from(each)), each) for each in views]
+    called = [name_text(name) for name in names or map(made_from, tensors)]
+    drawn = [(name_text(variable.name), base) for variable, base in whole.items()]
+    drawn += [
+        (name, each)
+        for name, each in zip(called, tensors, strict=True)
+        if names or not any(each == base for base in whole.values())
+    ]
     strip, base = strip_of([each for _, each in drawn])
     frames = tuple(frame_of(name, each, strip, base) for name, each in drawn)
-    shown = ", ".join(name_text(made_from(each)) for each in tensors)
+    shown = ", ".join(called)
     return RegionFrames(f"regions of {shown}", strip, frames, follows=False)
 
 
