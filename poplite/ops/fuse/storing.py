@@ -25,7 +25,7 @@ import numpy as np
 
 from poplite.arrays.series import digits_of
 from poplite.expr.build import apply, cast, power_by_squares
-from poplite.expr.operations import kind_of
+from poplite.expr.operations import CAST, kind_of
 from poplite.expr.tree import (
     OPERANDS,
     Applied,
@@ -423,7 +423,7 @@ def _once(node: Reduction) -> Expr:
     leaves, dims = _leaves(operand), [each - operand.rank for each in node.dims or ()]
     along = _repeated(leaves, dims)
     if not along:
-        return node
+        return _of_halves(node)
     element, times = node.element_type, math.prod(parts.times for parts in along.values())
     read = _reading(operand, leaves, along)
     if element is HALF and node.how in ("add", "mul"):
@@ -436,6 +436,23 @@ def _once(node: Reduction) -> Expr:
     elif node.how == "mul":
         made = power_by_squares(made, times)
     made = cast(made, element)
+    made.location, made.label, made.origin = node.location, node.label, node.origin
+    return made
+
+
+def _of_halves(node: Reduction) -> Expr:
+    """Return a sum or product of HALF cast to FLOAT as one of HALF: its vertices widen elements.
+
+    So HALF is exchanged, and nothing is cast where each tile has one element of an output.
+    """
+    (operand,) = node.operands
+    if not isinstance(operand, Applied) or operand.operation is not CAST:
+        return node
+    (halves,) = operand.operands
+    is_widened = node.how in ("add", "mul") and operand.element_type is FLOAT
+    if not is_widened or not isinstance(halves, Leaf) or halves.element_type is not HALF:
+        return node
+    made = Reduction(node.how, halves, node.dims, node.keepdims, node.shape, FLOAT)
     made.location, made.label, made.origin = node.location, node.label, node.origin
     return made
 

@@ -34,11 +34,13 @@ from poplite.ops.reductions.stage import (
     LEAST_WORK,
     Effort,
     OutputPieces,
+    OutputRuns,
     StageWork,
     joined,
     pieces_of,
     plan_contiguous_outputs,
     plan_runs,
+    ranges_of,
     stage,
     together,
 )
@@ -318,7 +320,7 @@ class _Planner:
                 grain=grain,
                 least_grain=least_grain,
                 are_contiguous=self._are_contiguous,
-                may_keep=self._may_keep(),
+                may_keep=self._may_keep() or self._leaves_all(pieces, group, runs),
                 may_share=self._may_share(),
                 wanted=wanted,
             )
@@ -348,6 +350,13 @@ class _Planner:
     def _may_keep(self) -> bool:
         """Return whether single rows need no vertex because they already are partial results."""
         return self._source() is self.problem.types.partial and not self._computes()
+
+    def _leaves_all(self, pieces: OutputPieces, group: Int64, runs: OutputRuns) -> bool:
+        """Return whether a stage would only convert single rows, which the next one can read."""
+        if self._computes() or len(runs.tile):
+            return False
+        found, is_whole = ranges_of(pieces, group)
+        return bool((found.rows == 1).all()) and not is_whole.any()
 
     def _grains(self, element: ElementClass) -> tuple[int, int]:
         """Return the number of outputs per load, and the smaller grain for dividing them."""
@@ -531,8 +540,9 @@ class ReductionWay(NamedTuple):
 
     def _of_stages(self, target: Target, stages: Sequence[Stage], *, across: bool) -> float:
         """Return the cycles of the stages of a plan that are across tiles, or that are not."""
+        makes = [len(stage.length) > 0 for stage in stages]
         return sum(
-            self._of_stage(target, stage, is_first=number == 0)
+            self._of_stage(target, stage, is_first=not any(makes[:number]))
             for number, stage in enumerate(stages)
             if (stage.name in ACROSS) == across
         )

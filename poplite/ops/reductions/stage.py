@@ -356,6 +356,12 @@ class Effort(NamedTuple):
         return min(LEAST_WORK, ceil(LEAST_SLOTS / self.slots)) if self.slots else LEAST_WORK
 
     @property
+    def begun_rows(self) -> int:
+        """The number of rows whose addition takes as long as starting and ending their columns."""
+        parts = ("outer", "inner", "sum")
+        return int(sum(self.target.cost(f"reduce_columns_{part}") for part in parts))
+
+    @property
     def least_rows(self) -> int:
         """Minimum number of rows per vertex if rows are divided among workers."""
         return min(LEAST_ROWS, ceil(LEAST_SLOTS / self.slots)) if self.slots else LEAST_ROWS
@@ -553,6 +559,8 @@ def stage(
     is_run = parts.range >= last
     rows, width = found.rows[parts.range], parts.high - parts.low
     needed = _shares(rows * width, parts.tile, effort)
+    few = (width > 1) & (rows < effort.begun_rows)
+    needed[few] = np.maximum(needed, _shares_of_few_rows(rows, width, parts.tile, effort))[few]
     grains = _best_grain(width, needed, grain, least_grain)
     columns = np.minimum(needed, -(-width // grains))
     shares = np.clip(rows // effort.least_rows, 1, -(-needed // width))
@@ -718,6 +726,14 @@ def _shares(work: Int64, tile: Int64, effort: Effort) -> Int64:
     """Return the number of vertices for each part that keeps all workers of its tile busy."""
     total = np.bincount(tile, work).astype(np.int64)[tile]
     shares: Int64 = np.minimum(-(-work * effort.workers // total), -(-work // effort.least_work))
+    return shares
+
+
+def _shares_of_few_rows(rows: Int64, width: Int64, tile: Int64, effort: Effort) -> Int64:
+    """Return the same for columns of few elements, which take long to start for their length."""
+    work = (rows + effort.begun_rows) * width
+    total = np.bincount(tile, work).astype(np.int64)[tile]
+    shares: Int64 = np.minimum(work * effort.workers // total, -(-work // effort.least_work))
     return shares
 
 

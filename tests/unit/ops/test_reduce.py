@@ -308,7 +308,7 @@ def test_workers_share_rows_and_columns_evenly() -> None:
 
 SHARED = [
     ((100, 90), 7, [7, 4]),  # each tile begins within a row
-    ((3, 40, 50), 5, [3]),  # tiles 1 and 3 have less of one matrix than is worth it
+    ((3, 40, 50), 5, [3, 1]),  # tiles 1 and 3 have less of one matrix than is worth it
     ((3, 40, 100), 3, [3]),
     ((90, 13), 1, [1]),
 ]
@@ -523,3 +523,33 @@ def test_what_is_refused() -> None:
     assert step.is_empty
     with pytest.raises(pl.ControlProgramError, match="called outside its graph's steps"):
         ops.reduce_many([("min", x, 0)])
+
+
+@pytest.mark.parametrize("rows", [64, 128])
+def test_single_rows_of_halves_are_sent_as_they_are(rows: int) -> None:
+    values = np.random.default_rng(4).uniform(1, 2, (rows, 60)).astype(np.float16)
+    graph = pl.Graph(pl.Target(tiles=64))
+    x = graph.add_variable(pl.HALF, values.shape, "x", mapping="linear", initial_value=values)
+    with graph.steps() as program:
+        total = ops.map(ops.sum(x, 0), name="total")
+        mean = ops.map(ops.mean(x, 0), name="mean")
+    names = [each.name for each in graph.compute_sets]
+    assert ("total/tiles" in names, "mean/sum/tiles" in names) == (rows > 64, rows > 64)
+    engine = pl.Engine(graph, program)
+    engine.run()
+    received = [int(np.sum(step.bytes_received)) for step in engine.report().execution.steps]
+    size = 2 if rows == 64 else 4
+    assert [sent for sent in received if sent] == [63 * 60 * size] * 2
+    sums = np.add.accumulate(values.astype(np.float32))[-1]
+    if rows == 64:
+        assert np.array_equal(engine.read(total), sums.astype(np.float16))
+    assert np.allclose(engine.read(mean), sums / rows, rtol=1e-3)
+
+
+def test_more_rows_never_take_less_time() -> None:
+    cycles = []
+    for rows in (1, 2, 4, 10, 11, 16):
+        graph, x, program = graph_of((rows, 60), tiles=1)
+        reduced(x, [0], "add", program)
+        cycles.append(pl.Engine(graph, program).report().cycles)
+    assert cycles == sorted(cycles)
