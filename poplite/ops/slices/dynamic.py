@@ -749,12 +749,16 @@ def _rows(
     if not dims:
         return stored(iota((1,), UNSIGNED_INT), name=f"{name}/numbers", program=program)
     number = begin.reinterpret(UNSIGNED_INT)
+    if strict and [*sizes] == [1] and not begin.intersects_with(x):
+        return number  # the run has stopped if there is no such row
     row: Any = 0
     is_inside: Any = True
     for k, (dim, size) in enumerate(zip(dims, sizes, strict=True)):
         length, first = x.shape[dim], number[k]
-        position = first + iota((size, *(1 for _ in dims[k + 1 :])), UNSIGNED_INT)
-        along = where(position < length, position, position - length)
+        along: Any = first
+        if size > 1:
+            position = first + iota((size, *(1 for _ in dims[k + 1 :])), UNSIGNED_INT)
+            along = where(position < length, position, position - length)
         row = row * length + along if k else along
         is_inside = (first < length) & is_inside if k else first < length
     found: Expr = where(is_inside, row, NO_ROW)

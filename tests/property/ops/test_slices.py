@@ -713,3 +713,26 @@ def test_a_table_that_is_mapped_later_is_copied() -> None:
     engine = pl.Engine(graph, program, **interpreted())
     engine.run()
     assert engine.read(y).tolist() == [[9, 8]]
+
+
+def test_one_row_is_read_and_changed_by_the_number_itself() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    table = variable(graph, np.arange(24, dtype=np.float32).reshape(6, 4), pl.FLOAT, "linear")
+    place = graph.add_variable(pl.INT, (1,), "place", mapping=1, initial_value=2)
+    with graph.steps() as program:
+        found = ops.dynamic_slice(table, place, [0], [1])
+        ops.dynamic_update(table, found, ops.map(place + 1), [0], [1])
+    assert not any("numbers" in each.name for each in graph.compute_sets)
+    engine = pl.Engine(graph, program, **interpreted())
+    engine.run()
+    assert engine.read(table)[3].tolist() == [8, 9, 10, 11]
+
+
+def test_a_place_within_the_table_is_read_before_it_is_changed() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    table = variable(graph, np.ones((6, 1), np.int32), pl.INT, "linear")
+    with graph.steps() as program:
+        ops.dynamic_update(table, ops.map(table[:1] * 5), table[1], [0], [1])
+    engine = pl.Engine(graph, program, **interpreted())
+    engine.run()
+    assert engine.read(table).ravel().tolist() == [1, 5, 1, 1, 1, 1]
