@@ -32,6 +32,7 @@ from poplite.viz.colours import PHASES, WAITING as WAITING_ROLE, Part, Role
 from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.units import name_text
 from poplite.viz.marks import Gap, Legend, Picture, TimeLanes, heading
+from poplite.viz.names import tile_number
 from poplite.viz.painters import Forms, forms_of
 from poplite.viz.steps import (
     StepList,
@@ -94,6 +95,7 @@ class Timeline:
         ipus: how many IPUs they are on; no row has tiles of two.
         stretches: what tiles do.
         cycles: of all that is shown.
+        chosen: a tile that has a row of its own, where others are in blocks.
     """
 
     steps: StepList
@@ -102,6 +104,7 @@ class Timeline:
     ipus: int
     stretches: tuple[Stretch, ...]
     cycles: int
+    chosen: int | None = None
 
     @property
     def heading(self) -> str:
@@ -118,34 +121,44 @@ class Timeline:
         """The tile that is busy longest; None where each tile has a row."""
         if self.block == 1 or not self.stretches:
             return None
-        busy: Int64 = np.sum([stretch.busy for stretch in self.stretches], axis=0)
+        busy: Int64 = np.zeros(self.tiles, np.int64)
+        for stretch in self.stretches:
+            busy += stretch.busy
         return int(busy.argmax())
 
     @property
     def rows(self) -> list[range]:
-        """The tiles of each row; the last two are all, and the slowest, where others are blocks."""
+        """The tiles of each row: blocks, and `beside` them what has rows of its own."""
         each = self._tiles_per_ipu
         blocks = [
             range(row, min(row + self.block, first + each))
             for first in range(0, self.tiles, each)
             for row in range(first, first + each, self.block)
         ]
+        return [*blocks, *self.beside.values()]
+
+    @property
+    def beside(self) -> dict[str, range]:
+        """The tiles of rows below the blocks: of all, the slowest and the chosen one."""
         slowest = self.slowest
         if slowest is None:
-            return blocks
-        return [*blocks, range(self.tiles), range(slowest, slowest + 1)]
+            return {}
+        found = {"deciding": range(self.tiles), "slowest": range(slowest, slowest + 1)}
+        if self.chosen is not None:
+            found["chosen"] = range(self.chosen, self.chosen + 1)
+        return found
 
     @property
     def borders(self) -> dict[int, str]:
         """What begins with a row, by its number: an IPU but the first, or a row beside blocks."""
+        rows, beside = self.rows, self.beside
+        blocks = len(rows) - len(beside)
         ipus = {
             number: f"IPU {row.start // self._tiles_per_ipu}"
-            for number, row in enumerate(self.rows)
+            for number, row in enumerate(rows[:blocks])
             if row.start and not row.start % self._tiles_per_ipu
         }
-        count = len(self.rows)
-        beside = {} if self.slowest is None else {count - 2: "deciding", count - 1: "slowest"}
-        return ipus | beside
+        return ipus | dict(enumerate(beside, blocks))
 
     @property
     def _tiles_per_ipu(self) -> int:
@@ -197,8 +210,12 @@ def _label(row: range) -> str:
     return f"{row.start:,}" if len(row) == 1 else f"{row.start:,}-{row.stop - 1:,}"
 
 
-def timeline_of(report: Report, *, step: str | None = None, match: str = "") -> Timeline:
+def timeline_of(
+    report: Report, *, step: str | None = None, match: str = "", tile: int | str | None = None
+) -> Timeline:
     """Return all tiles in time, in the steps that are wanted (as for `step_list`).
+
+    A tile that is named has a row of its own; raises InvalidTileMapping where there is none.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))
@@ -220,7 +237,10 @@ def timeline_of(report: Report, *, step: str | None = None, match: str = "") -> 
             # report says of phases is drawn whole, also where it says less of their step.
             begin = max([begin + each.cycles, *(stretch.end for stretch in stretches[-1:])])
     target = report.compilation.target
-    return Timeline(steps, tuple(begins), target.tiles, target.ipus, tuple(stretches), begin)
+    chosen = None if tile is None else tile_number(tile, target.tiles)
+    return Timeline(
+        steps, tuple(begins), target.tiles, target.ipus, tuple(stretches), begin, chosen
+    )
 
 
 def _stretches(step: ExecutionStep, begin: int) -> Iterator[Stretch]:
@@ -268,7 +288,7 @@ def timeline_picture(timeline: Timeline) -> Picture:
 def timeline_json(timeline: Timeline) -> str:
     """Return all tiles in time as JSON: states by number in `states`, a list for each row.
 
-    Where rows are blocks, the last two are of all tiles and of the tile `slowest`.
+    Where rows are blocks, those of all tiles, of the `slowest` and of the `chosen` one follow.
     """
     rows: Sequence[list[int]] = timeline.cells(COLUMNS).tolist() if timeline.cycles else []
     data = {
@@ -276,6 +296,7 @@ def timeline_json(timeline: Timeline) -> str:
         "block": timeline.block,
         "ipus": timeline.ipus,
         "slowest": timeline.slowest,
+        "chosen": timeline.chosen,
         "states": [*STATES, "waiting"],
         "begins": list(timeline.begins),
         "length": timeline.cycles,

@@ -139,6 +139,9 @@ def steps_command(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="draw tiles from top to bottom, and time from left to right",
     )
+    parser.add_argument(
+        "--tile", metavar="N", help="draw the timeline, with a row for this tile alone"
+    )
     add_sort(parser, STEP_SORTS, "order of the rows")
     parser.add_argument(
         "--match", metavar="TEXT", default="", help="show only steps with this text in their names"
@@ -151,9 +154,9 @@ def _steps(report: Report, arguments: argparse.Namespace) -> Forms:
     from poplite.viz.steps import step_list, steps_forms
     from poplite.viz.timeline import timeline_forms, timeline_of
 
-    step, match = arguments.step, arguments.match
-    if arguments.timeline:
-        return timeline_forms(timeline_of(report, step=step, match=match))
+    step, match, tile = arguments.step, arguments.match, arguments.tile
+    if arguments.timeline or tile is not None:
+        return timeline_forms(timeline_of(report, step=step, match=match, tile=tile))
     return steps_forms(step_list(report, step=step, match=match, sort=arguments.sort))
 
 

@@ -279,6 +279,18 @@ def test_no_block_hides_the_tile_that_others_wait_for() -> None:
     assert "slowest: 70" in paint_svg(timeline_picture(timeline))
 
 
+def test_a_chosen_tile_has_a_row_of_its_own_beside_blocks() -> None:
+    report = report_of(100)
+    timeline, without = (timeline_of(report, tile=tile) for tile in ("57", None))
+    assert timeline.rows == [*without.rows, range(57, 58)]
+    assert timeline.borders == {**without.borders, len(without.rows): "chosen"}
+    assert timeline.cells(64)[:-1].tolist() == without.cells(64).tolist()
+    assert "chosen: 57" in paint_svg(timeline_picture(timeline))
+    assert json.loads(timeline_json(timeline))["timeline"]["chosen"] == 57
+    with pytest.raises(pl.InvalidTileMapping, match="there is no tile '100'"):
+        timeline_of(report, tile="100")
+
+
 def test_pictures_and_data_agree(report: pl.Report) -> None:
     timeline = timeline_of(report, step="1")
     data = json.loads(timeline_json(timeline))
