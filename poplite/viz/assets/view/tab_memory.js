@@ -142,7 +142,8 @@ function overviewStrip(of, first, end) {
       high: most(peaks(of).needed) || 1,
       limit,
     });
-    pen.frame(LEFT + (first / tiles) * span, 1, ((end - first) / tiles) * span, 33, "mark", 1.5);
+    for (const y of [0, 34])
+      pen.rect(LEFT + (first / tiles) * span, y, ((end - first) / tiles) * span, 2, "mark");
   };
   return figure({
     label: "All tiles; drag to look closer",
