@@ -1,10 +1,10 @@
 """The bytes of variables that each step of an executable accesses.
 
 They are computed from the lowered steps, so that files without a graph have them as well, and only
-on on request.
+on request.
 
 A vertex accesses the bytes of its fields. If a field is gathered in temporaries, the bytes that are
-copied to them and back count as accessed::
+copied to the temporaries and back count as accessed::
 
     vertex 0    x  [0, 16)    y  [64, 80)
     vertex 1    x  [T, T+8)
@@ -51,7 +51,7 @@ from poplite.vertex.fields import Field
 
 
 class Stretches(NamedTuple):
-    """Stretches of bytes of the arena, contiguous or not.
+    """Stretches of bytes of the arena, adjacent to each other or not.
 
     Attributes:
         begin: int64[n], first byte of each stretch.
@@ -118,8 +118,8 @@ def _across(there: Stretches, here: Stretches, wanted: Stretches) -> Stretches:
 def _fields(group: Vertices, layout: ArenaLayout) -> Iterator[tuple[Field, Stretches]]:
     """Yield the bytes of each field that is connected to tensors.
 
-    Rows that are read in place count as contiguous from the first byte, although there may be gaps:
-    the gaps are in the same variable, and only sizes matter.
+    Rows that are read in place count as contiguous from the first byte, although there may be gaps
+    between them: the gaps are in the same variable, and only sizes matter.
     """
     rows = group.cls.strided_rows
     for found in field_rows(group):
@@ -144,7 +144,7 @@ def _connected(length: Int64, columns: Int64, stride: Int64) -> Int64:
 
 
 DECIDING = {op.JUMP_IF_ZERO: "If", op.JUMP_IF_NONZERO: "If", op.SWITCH: "Switch"}
-"""Ops that depend on a scalar, with their names if they do not jump back."""
+"""Ops that depend on a scalar, with the program that they belong to if they do not jump back."""
 
 
 def variables_of(executable: Executable) -> tuple[Variable, ...]:

@@ -66,9 +66,9 @@ class _Priced:
     Attributes:
         phases: its phases in order.
         types: its vertices.
-        cycles: all cycles.
-        idle: cycles in which the workers of each tile have nothing to do while vertices run.
-        code_bytes: of each phase, bytes of code on the tile that has most of it.
+        cycles: cycles of all phases.
+        idle: cycles in which workers of each tile have nothing to do while vertices run.
+        code_bytes: for each phase, bytes of code on the tile with the most code.
     """
 
     phases: tuple[PhaseCost, ...]
@@ -85,8 +85,8 @@ class _Rows:
     Attributes:
         priced: every such row, with the cost of one execution.
         known: int64[n], rows whose vertices are not counted while they run.
-        cycles: int64[n], the cycles of one execution of each of these rows.
-        counted: the other rows.
+        cycles: int64[n], the cycles of one execution of each row in `known`.
+        counted: the rows whose vertices are counted.
     """
 
     priced: tuple[tuple[int, _Priced], ...]
@@ -327,7 +327,7 @@ def _divided_idle(counted: SlotTotals) -> PerTile | None:
     busy = np.cumsum(counted.tile_cycles)
     if not len(busy) or (idle := int(busy[-1]) - sum(counted.slots)) <= 0:
         return None
-    # Rounded sums, so that the parts add up.
+    # Cumulative sums are rounded, so that the parts add up to the total.
     return PerTile.of(np.diff(np.rint(busy * (idle / int(busy[-1]))).astype(np.int64), prepend=0))
 
 
@@ -335,7 +335,7 @@ def type_names(executable: Executable) -> dict[type[Vertex], str]:
     """Return the names of vertex classes, all different.
 
     Classes that share a name are qualified by their modules, except generated classes; names that
-    are are still equal get a number.
+    are still equal get a number.
     """
     classes = vertex_classes(executable.steps)
     plain = Counter(cls.__name__ for cls in classes)
@@ -371,7 +371,7 @@ def _price(cost: StepCost, executable: Executable, names: Mapping[type[Vertex], 
 
 
 def _code_bytes(phase: PhaseCost, target: Target) -> int:
-    """Return the bytes of code of an exchange on the tile that has most of it."""
+    """Return the bytes of code of an exchange on the tile with the most code."""
     if phase.kind not in EXCHANGE_CODE:
         return 0
     total = np.zeros(target.tiles, np.int64)
@@ -390,9 +390,9 @@ def _slots(
 
 
 def elapsed(phases: Sequence[PhaseCost], num_tiles: int) -> int:
-    """Return the cycles from the beginning of the first phase to the end of the last.
+    """Return the cycles from the start of the first phase to the end of the last.
 
-    A tile continues with the next phase when it has finished one, unless the phase has a sync.
+    A tile starts the next phase as soon as it has finished one, unless the phase has a sync.
     """
     elapsed, busy = 0, np.zeros(num_tiles, np.int64)
     for phase in phases:

@@ -1,7 +1,7 @@
 """Programs of an engine that are ready to run: ops bound to launches or to Python.
 
-If vertices of a compute set are interpreted, the launch of its vertices calls Python, which runs
-these vertices, and then the compiled vertices of the same compute set as a program of one launch.
+If some vertices of a compute set are interpreted, its launch calls Python, which runs them, and
+then runs the compiled vertices of the compute set as a program with a single launch.
 """
 
 from __future__ import annotations
@@ -43,14 +43,16 @@ from poplite.vertex.compute import FasterForms, check
 from poplite.vertex.vertex import Vertex
 
 SLOW_NS = 5_000_000
-"""After a run that takes longer, threads may share its slow launches."""
+"""Time of a run above which threads may share its slow launches."""
 
 MOST_PAUSES = 3
-"""Pauses without a step after which a loop counts as empty: a run may stop anywhere in it."""
+"""Number of pauses without a step after which a loop counts as empty: a run may stop anywhere
+in it."""
 
 IN_PYTHON, STOP = -2, -3
-"""In place of the number of an action, like `encoding.LOOK_IN_PYTHON`: Python runs interpreted
-vertices of its step, or collects what they returned; the run ends here, on all ranks."""
+"""In place of the number of an action, like `encoding.LOOK_IN_PYTHON`. For IN_PYTHON, Python runs
+interpreted vertices of the row's step, or collects their return values; at STOP, the run ends on
+all ranks."""
 
 
 class CompiledProgram:
@@ -132,7 +134,7 @@ class CompiledProgram:
         self._state[op.STATE_TRACE] = 0 if recording is None else recording.words.ctypes.data
 
     def run(self, actions: Sequence[Callable[[], object]], watch: Callable[[], None]) -> None:
-        """Run to the end; Python does the numbered actions, and an error in `watch` ends the run.
+        """Run to the end; Python performs the numbered actions; an error in `watch` ends the run.
 
         Raises `TensorIndexError` or `ApplicationRuntimeError` if a vertex stopped.
         """
@@ -226,7 +228,7 @@ class CompiledProgram:
             self._peers.stop_here()
 
     def _head_for(self, limit: int) -> None:
-        """Let compiled code run until `limit` rows have run, then end before the next step."""
+        """Make compiled code run until `limit` rows have run, and end before the next step."""
         left = limit - int(self._counts.sum())
         self._words[op.STATE_LEFT] = left if left > 0 else op.UNLIMITED
         if left <= 0 and not self._is_armed:  # the limit is within the current step
@@ -234,7 +236,7 @@ class CompiledProgram:
             self._is_armed = True
 
     def _disarm(self) -> None:
-        """Let rows run without a check whether the run ends."""
+        """Stop checking at each row whether the run ends."""
         if self._is_armed:
             self._ops[...] = self._bound
             self._is_armed = False
@@ -261,7 +263,7 @@ class CompiledProgram:
         return locked
 
     def _entry_of_run(self) -> Callable[[], int]:
-        """Return a function that runs the interpreter up to the end on which ranks agree."""
+        """Return a function that runs the interpreter up to the place where all ranks end."""
         enter, peers = self._entry(), self._peers
         if peers is None:
             return enter
@@ -274,8 +276,8 @@ class CompiledProgram:
         return heading
 
     def _do_own(self, action: int, watch: Callable[[], None]) -> None:
-        """Do an action of this class in Python."""
-        if self._peers is not None:  # only now may Python know that the run ends here
+        """Perform an action of this class in Python."""
+        if self._peers is not None:  # another rank may have just requested the end of the run
             self._may_stop(self._peers)
         assert action != STOP, "rows ask when the limit is reached"
         if action == op.LOOK_IN_PYTHON:
@@ -333,7 +335,7 @@ class CompiledProgram:
     # -- strict checks -----------------------------------------------------------------------------
 
     def _arm(self) -> None:
-        """Let rows be checked before they run, except those where the run may end."""
+        """Arrange that rows are checked before they run, except those where the run may end."""
         rows = self._rows
         if self._is_armed:
             is_stop = (self._ops[rows, 0] == op.CALLBACK) & (self._ops[rows, 1] == STOP)
@@ -372,7 +374,7 @@ class CompiledProgram:
             self._recording.add(range(row, end))
 
     def _compile_look(self, row: int) -> bool:
-        """Let compiled code do the next check of a row, if possible."""
+        """Arrange that compiled code makes the next check of a row, if possible."""
         assert self._checks is not None
         kind, number = self._code.ops[row, :2].tolist()
         if kind != op.LAUNCH or number in self._steps.interpreted:
@@ -387,7 +389,7 @@ class CompiledProgram:
         return True
 
     def run_launches(self, code: Code) -> None:
-        """Run a few launches, given as a program."""
+        """Run launches that are given as a program."""
         size = len(code.ops)
         if size not in self._inner:  # programs of one size share an inner program
             self._inner[size] = CompiledProgram(self._steps, code, np.zeros(size, np.int64))
@@ -422,7 +424,7 @@ class CompiledProgram:
     # ----------------------------------------------------------------------------------------
 
     def where(self, what: str, decides: bool) -> str:
-        """Return the step that called Python, or the decision by `what`, as text."""
+        """Return the step that called Python, or the decision based on `what`, as text."""
         code = self._called()
         return code.step_text(
             int(code.step_numbers[self._state[op.STATE_ROW] - 1]), what, decides=decides
@@ -462,9 +464,9 @@ class EnginePrograms:
 
     Attributes:
         computes: the interpreted form of each vertex class that may need one.
-        counts: int64[rows] of each program, how often each row ran.
+        counts: for each program, int64[rows]: how often each row ran.
         slot_totals: returns the totals of counted vertices, for `Accounts`.
-        slot_words: the same totals by program and row, in stored form.
+        slot_words: the totals of counted vertices by program and row, in stored form.
         ended: the number of runs that reached their end or were stopped.
     """
 
@@ -514,7 +516,7 @@ class EnginePrograms:
             self._peers.connect(arena.parts, shadows, tables)
 
     def run(self, program: object, *, progress: bool = False) -> None:
-        """Run a program, by name or position, as `Engine.run`."""
+        """Run a program, by name or position, as for `Engine.run`."""
         name = program_name(program, self._names)
         if self._peers is None:
             self._run(program, name, progress)
@@ -534,8 +536,7 @@ class EnginePrograms:
                     else "it was called from its own print stream, or from a second thread",
                     fix="wait for the first run, or make a second engine",
                 )
-            # The text of the call is made only where it is shown, since this code runs in every
-            # run.
+            # The text of the call is made only if it is shown, since every run executes this code.
             if self._steps.spoiled is not None:
                 self.check_sound(f"engine.run({program!r})")
             self._host.links.check_connected(name)
@@ -568,11 +569,11 @@ class EnginePrograms:
             running.stop()
 
     def load(self) -> None:
-        """Mark memory as defined: it has been filled again."""
+        """Mark memory as defined, because it has been filled again."""
         self._steps.spoiled = None
 
     def check_sound(self, call: str) -> None:
-        """Refuse the user's `call` while memory is undefined."""
+        """Reject the user's `call` while memory is undefined."""
         if self._steps.spoiled is None:
             return
         raise ControlProgramError(
@@ -646,7 +647,7 @@ def _interpreted_forms(
 ) -> dict[type[Vertex], Compute]:
     """Return the interpreted form of classes that are interpreted, or replayed after a fault.
 
-    They are made with the engine, so that later changes to global numbers do not affect it.
+    They are made with the engine, so that later changes to global variables do not affect it.
     """
     replays = arena.floats.may_trap or executable.checks == "strict"
     in_python = frozenset[type[Vertex]]().union(*interpreted)

@@ -2,8 +2,9 @@
 
     device = Decided()
     engine = Engine(graph, program, checks="fast", device=device)
-    engine.run()                UninitializedReadError at a decision by 'more', computed from
-    'limit' device.unknown()            Unknown('more', ('limit',), 'what runs', 'step 3 of 7, ...')
+    engine.run()                UninitializedReadError at a decision based on 'more', which is
+                                computed from 'limit'
+    device.unknown()            Unknown('more', ('limit',), 'what runs', 'step 3 of 7, ...')
 
 Programs whose control flow does not depend on data, not even in vertices, run as on any simulator.
 
@@ -80,7 +81,7 @@ class Unknown:
 
     Attributes:
         name: the variable on which the decision depends.
-        sources: variables that are read before they are written, from which it is computed.
+        sources: variables that are read before they are written, and from which `name` is computed.
         what: the decision: "what runs", or "how long 'Sum' takes".
         where: the step after the decision.
         at: the user's line that made the variable.
@@ -132,8 +133,8 @@ class Decided(Simulator):
 
     With `past_inout`, unwritten elements of InOut fields count as written, since they may be
     working memory. With `by_host`, data from streams and host functions count as written. With
-    `ends_loops`, each Loop ends when its iterations write no further elements; executables with
-    strict checks strict checks, and their Loops end as well.
+    `ends_loops`, each Loop ends when its iterations write no further elements. Executables with
+    strict checks run with strict checks, and their Loops end as well.
     """
 
     def __init__(
@@ -206,7 +207,7 @@ def _sources(undecided: Undecided, looks: Decisions) -> tuple[tuple[str, ...], t
 
 
 def _lacking(numbers: Iterable[int], looks: Decisions) -> set[int]:
-    """Return which of some variables had unwritten elements at the end."""
+    """Return those of the given variables that had unwritten elements at the end."""
     layout, parts, found = looks.executable.layout, looks.shadow.parts, set()
     for number in numbers:
         variable = layout.variables[number]
@@ -317,7 +318,7 @@ class Decisions(StrictChecks):
         executable: the executable that runs.
         undecided: the unknown element on which a decision depended; None if there was none.
         ran: everything that ran, in the order of first executions: steps and actions by number,
-            and scalars and scalars that vertices returned by position.
+            and scalars, including those that vertices returned, by position.
         past_inout: whether unwritten elements of InOut fields count as written, since they may be
             working memory.
         by_host: whether data from streams and host functions count as written.
@@ -418,7 +419,7 @@ class Decisions(StrictChecks):
         return {}
 
     def _position(self, step: ComputeStep, hole: Hole) -> int:
-        """Return the byte of a variable at which a hole begins."""
+        """Return the first byte of a hole, in a variable."""
         position = int(hole.field.elements[hole.element]) * hole.field.size
         if position >= self.shadow.layout.temporary_base:
             position = int(gathered_from(step.gather, np.array([position]))[0])
@@ -443,7 +444,7 @@ class Decisions(StrictChecks):
             self.arm()
 
     def _rest(self, number: int, flags: int) -> None:
-        """Stop checking a step that changed no facts, or left no data unknown."""
+        """Stop checking a step that changed no facts about memory, or left no data unknown."""
         is_complete = not flags & INCOMPLETE
         self._armed[number] = not is_complete and bool(flags & (LOSSY | GAINED))
         self._settled |= not is_complete and not self._armed[number]
@@ -467,12 +468,12 @@ class Hole:
 class KnownResults:
     """Facts about the results of a compute set.
 
-    `deciding` are the edges whose data decide the cycles of its vertices.
+    `deciding` are the edges whose data determine the cycles of its vertices.
 
     Attributes:
         size: the number of elements that it accesses.
         is_unknown: whether a vertex read unwritten elements in the last execution.
-        hole: the first of these on which the duration of its vertex depends.
+        hole: the first unwritten element on which the duration of its vertex depends.
     """
 
     def __init__(

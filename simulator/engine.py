@@ -166,7 +166,7 @@ else:
 class Engine(EngineSpelling, metaclass=ListsPresent):
     """Runs programs on the simulator.
 
-    An engine is a snapshot: later changes of the graph have no effect.
+    An engine is a snapshot: later changes to the graph have no effect.
 
     Args:
         graph: the graph, or an executable: from `compile_graph`, from another engine, or loaded
@@ -176,8 +176,8 @@ class Engine(EngineSpelling, metaclass=ListsPresent):
         options: further options by name, see docs/options.md; the environment variable
             POPLITE_ENGINE_OPTIONS, a JSON object, overrides all.
         progress: show the current work on standard error. By default only compilation is shown, if
-            it takes longer than a second. A function is called with 0 and 1 at the beginning, and
-            with 1 and 1 at the end; Poplar calls it with more steps.
+            it takes longer than a second. A function is called with 0 and 1 at the start, and with
+            1 and 1 at the end; Poplar calls it with more steps.
         name: as in Poplar; it has no effect.
         checks: "strict" detects indices out of range, reads of unwritten elements, outputs left
             unwritten and races of workers during runs, and restores memory to its state before a

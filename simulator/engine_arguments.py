@@ -12,7 +12,7 @@ distributes a program over processes converts the executable to the one for its 
 `Simulated` runs without a graph.
 
 Connections of the host are the same on all devices: `HostLinks` fills and reads blocks of bytes,
-at any place.
+wherever they are.
 """
 
 from __future__ import annotations
@@ -241,7 +241,7 @@ def no_engine(state: object) -> ControlProgramError:
 
 @contextmanager
 def with_progress(progress: object, call: str) -> Iterator[None]:
-    """Call a Poplar-style progress function at the beginning and at the end."""
+    """Call a Poplar-style progress function at the start and at the end."""
     if progress is not None:
         why = why_not_called(progress, 2) if callable(progress) else of_type(progress)
         if why:
@@ -299,7 +299,7 @@ class Setup:
         options: all options that were given.
         seed: the seed of stochastic rounding.
         interpret: whether vertices run as plain Python, or which vertices do.
-        progress: the progress to which the current work is reported.
+        progress: the progress display to which the current work is reported.
     """
 
     options: EngineOptions

@@ -75,7 +75,7 @@ def compileGraph(
         programs: one program, a list of programs, or a dictionary of programs by name.
         options: options by name; or a bool, whether options are checked, followed by the options.
         *rest: the remaining arguments in Poplar's order.
-        progress: called at the beginning and at the end as `progress(done, total)`.
+        progress: called at the start and at the end as `progress(done, total)`.
         name: as in Poplar; it has no effect.
 
     Raises:
@@ -125,7 +125,7 @@ def readTensor(
         tensor: as in `read`.
         array: an array with the number and dtype of the values, in any shape, which is filled and
             returned; without it a new array is returned.
-        *end: refused; C++ has a pointer past the last element here.
+        *end: rejected; C++ has a pointer past the last element here.
         replica: as in `read`.
 
     Raises:
@@ -158,7 +158,7 @@ def writeTensor(
         engine: the engine whose memory is written.
         tensor: as in `write`.
         array: as in `write`; it may be flat, in memory order, one replica after the other.
-        *end: refused; C++ has a pointer past the last element here.
+        *end: rejected; C++ has a pointer past the last element here.
         replica: as in `write`.
 
     Raises:
@@ -339,7 +339,7 @@ def loadAndRun(engine: Engine, device: Device | None = None, program: str | int 
 
 
 def getEngineOptions(engine: Engine) -> OptionFlags:
-    """Return the effective options, set by a call, the executable or the environment.
+    """Return the effective options, set by calls, the executable or the environment.
 
     >>> import poplite as pl
     >>> pl.Engine(pl.Graph(), pl.Program(), {"debug.instrument": "false"}).getEngineOptions()
@@ -503,7 +503,7 @@ def setPrintStream(engine: Engine, stream: TextIO | None) -> None:
 
 
 def setPrintTensorStream(engine: Engine, stream: TextIO | None) -> None:
-    """C++ spelling of setting `print_stream`, as `setPrintStream`.
+    """C++ spelling of setting `print_stream`, like `setPrintStream`.
 
     Args:
         engine: the engine whose programs print.

@@ -46,7 +46,7 @@ from poplite.text import clipped, integer_or_none, of_type
 from poplite.vertex.vertex import Vertex
 
 LAUNCHES = op.SUM_SLOTS + 1
-"""Maximum number of rows of an Execute: one for each phase."""
+"""Maximum number of rows of an Execute: one row for each phase."""
 
 
 def report_of(
@@ -202,14 +202,14 @@ def _planned_counts(executable: Executable, programs: Programs) -> dict[str, Int
 
 
 MOST_CYCLES = 1 << 60
-"""Maximum cycles of one run in a report: its per-tile numbers have 64 bits."""
+"""Maximum number of cycles of one run in a report, whose per-tile numbers have 64 bits."""
 
 FEW_RUNS = 31
-"""Exponent of the maximum power of two of runs of a step that stays within this limit."""
+"""Exponent of the largest power of two of runs of a step that stays within `MOST_CYCLES`."""
 
 
 def _beyond_cycles(executable: Executable, programs: Programs) -> str:
-    """Return text for a run that exceeds the countable cycles (centuries); empty if none does."""
+    """Return text for a run of more than the countable cycles (centuries); empty if none is."""
     if all(_most_runs(code) < FEW_RUNS for code in executable.programs.values()):
         return ""
     counts = _planned_counts(executable, programs)
@@ -237,7 +237,7 @@ def steps_between(
     later: Sequence[ExecutionStep],
     places: Sequence[tuple[str, int]],
 ) -> list[ExecutionStep]:
-    """Return the steps at some places (program and row), with totals between two moments.
+    """Return the steps at the given places (program and row), with totals between two moments.
 
     Places may occur in any order and several times; places that did not run in between are omitted.
     """
@@ -314,7 +314,7 @@ def joined_copies(executable: Executable) -> Iterator[JoinedCopies]:
 def _at_rows(
     executable: Executable, copies: JoinedCopyCost, name: str, rows: tuple[int, ...]
 ) -> JoinedCopies:
-    """Return the costs of one Copy in place of several, which are rows of a program."""
+    """Return the costs of one Copy that replaces the Copies at the given rows of a program."""
     apart = [executable.costs[number] for number in copies.steps]
     one, several = (_code_bytes(executable, each) for each in ([copies.cost], apart))
     cycles = elapsed(copies.cost.before, executable.target.tiles)
@@ -322,7 +322,7 @@ def _at_rows(
 
 
 def _code_bytes(executable: Executable, costs: Iterable[StepCost]) -> int:
-    """Return the bytes of code for some Copies on the fullest tile."""
+    """Return the bytes of code for the given Copies on the fullest tile."""
     code = ControlCode(executable.target)
     for cost in costs:
         code.step(cost, _NO_TILES)

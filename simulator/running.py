@@ -1,13 +1,14 @@
 """The control of runs: progress, stopping, recording, other ranks.
 
-Each run has its own `Running`, so a late stop does not end a later run. During tracing, both
-interpreters record the rows that ran, in order; the compiled interpreter gets the address of these
-words::
+Each run has its own `Running`, so a late request to stop does not end a later run. During tracing,
+both interpreters record the rows that ran, in order; the compiled interpreter gets the address of
+these words::
 
     | room | used | row | row | row | ...
 
-Each of several ranks runs its own executable, with EXCHANGE ops at the same places. A device
-provides the other ranks (`Peers`): the simulator depends neither on MPI nor on owners of data.
+On several ranks, each runs its own executable, with EXCHANGE ops at the same places. A device
+provides the other ranks (`Peers`): the simulator depends neither on MPI nor on which rank owns
+which data.
 
 Progress is written to standard error, never to standard output::
 
@@ -136,8 +137,8 @@ class Peers(Protocol):
     """The other ranks.
 
     Attributes:
-        own: begins and ends of the runs of bytes that this rank fills with initial values,
-            ascending and disjoint; other bytes come from other ranks before they are used.
+        own: the byte ranges that this rank fills with initial values, ascending and disjoint:
+            their starts and their ends; other bytes come from other ranks before they are used.
     """
 
     own: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
@@ -161,7 +162,7 @@ class Peers(Protocol):
         """Return the address of the words of an exchange (`poplite.executable.encoding`)."""
 
     def follow(self, ticks: Callable[[], int], step: Callable[[], str]) -> None:
-        """Set the function that returns how many rows have begun in all runs of the program.
+        """Set the function that returns how many rows have started in all runs of the program.
 
         `step` returns the current step as text.
         """
@@ -171,23 +172,23 @@ class Peers(Protocol):
 
     @property
     def limit(self) -> int | None:
-        """Number of counted rows after which the run ends on all ranks; None if there is none."""
+        """Number of rows after which the run ends on all ranks; None if no rank requests a stop."""
 
     def stop_here(self) -> None:
-        """End the run if ranks agree to end it here, before a step."""
+        """End the run if ranks have agreed to end it here, before a step."""
 
     def waiting(self, exchange: int) -> None:
-        """Check on the ranks that an exchange waits for; raise if they have ended."""
+        """Raise if a rank that an exchange waits for has ended."""
 
     def calls(
         self, calls: Sequence[Callable[[], object]], running: Running
     ) -> Sequence[Callable[[], object]]:
-        """Return the actions of a run, by number, in the form for all ranks."""
+        """Return the actions of a run, by number, wrapped so that all ranks learn the outcome."""
 
     def agreed(self, error: Exception | None, count: int) -> tuple[Exception | None, int]:
         """Return the error that a step raises on all ranks, from this rank or another one.
 
-        Also returns the greatest of the ranks' counts.
+        Also returns the largest of the ranks' counts.
         """
 
     def from_host(self, call: str, value: T) -> T:
@@ -200,11 +201,11 @@ class Peers(Protocol):
 # -- progress --------------------------------------------------------------------------------------
 
 PATIENCE = 1.0
-"""Seconds of compilation before it is shown."""
+"""Seconds of compilation after which progress is shown."""
 
 
 class Progress:
-    """Progress that is not shown; base class of other forms. `total` is None if unknown.
+    """Progress that is not shown; base class of the forms that are shown.
 
     >>> with Progress() as progress:
     ...     progress.update(lambda: 3)
@@ -337,7 +338,7 @@ class Announcer:
         self.tell(f"vertex class{place} {cls.__name__}{form}")
 
     def tell(self, what: str) -> None:
-        """Announce the current compilation."""
+        """Announce what is being compiled."""
         self._what = what
         if self._progress.is_shown:
             self._progress.note(f"compiling {what}")
@@ -361,7 +362,7 @@ class Announcer:
 
     def __exit__(self, *error: object) -> None:
         _announcer.reset(self._token)
-        self._classes.clear()  # a timer may refer to this a moment longer
+        self._classes.clear()  # a timer may keep this object alive a little longer
         if self._timer is not None:
             self._timer.cancel()
 

@@ -55,7 +55,7 @@ class Simulated:
         strict: the strict checks, which track written memory; None without them.
         links: the streams, remote buffers and host functions.
 
-    `looking` makes checks that replace strict checks.
+    `looking` makes the object whose checks replace strict checks.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class Simulated:
         self.links.continue_from(other.links)
 
     def carry(self, arena: Arena, strict: StrictChecks | None, runs: Bounds | None = None) -> int:
-        """Copy variables, all or only some runs of bytes; return the number of bytes."""
+        """Copy variables, or only the given ranges of bytes; return the number of bytes."""
         size = carry_memory(arena, self.arena, runs)
         if self.strict is not None:
             _carry_written(strict, self.strict, size, runs)
@@ -213,7 +213,7 @@ class Simulated:
     def report(
         self, options: tuple[tuple[str, str], ...], accounts: Accounts | None = None
     ) -> Report:
-        """Return a report of the compilation and all runs, counted here or by `accounts`."""
+        """Return a report of the compilation and of all runs, counted here or by `accounts`."""
         # Engines start sooner without modules that only reports need.
         from poplite.simulator.reporting import report_of
 

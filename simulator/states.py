@@ -7,8 +7,9 @@
     random bits  the mode of arithmetic, the seed, and how many compute sets have drawn
     accounts     how often each row ran, so that reports continue
 
-Rows are those of the compiled programs: ranks have more, and `rows` maps them. Rows that copy to
-temporaries or save are omitted, so that an engine may continue in a different form.
+Rows are those of the compiled programs; the programs of ranks have additional rows, and `rows` maps
+the former to the latter. Rows that copy to temporaries or save elements are omitted, so that an
+engine may continue in a different form.
 
 Its file is a zip of a JSON text and of the bytes of memory::
 
@@ -77,7 +78,7 @@ class SavedState:
         replicas: the number of replicas.
         counted: program, row and number of words of the totals of counted vertices.
         remote: handle, element type, number of rows and elements per row of each remote buffer.
-        words: floating-point words (`poplite.executable.encoding`).
+        words: floating-point state, in words (`poplite.executable.encoding`).
         ended: number of runs that reached their end.
         runs_again: how often strict checks ran vertices again.
         streams: the next block of each stream, by replica.
@@ -109,7 +110,7 @@ Members = Mapping[str, tuple[int, Iterable[Any]]]
 
 
 def chunks_of(size: int) -> Iterator[tuple[int, int]]:
-    """Yield begin and end of the chunks of some bytes."""
+    """Yield the start and the end of each chunk of `size` bytes."""
     for begin in range(0, size, CHUNK_BYTES):
         yield begin, min(begin + CHUNK_BYTES, size)
 
@@ -133,7 +134,7 @@ def write_state(path: str, saved: SavedState, members: Members) -> None:
         file.flush()
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             os.fsync(file.fileno())
-    if os.name == "posix":  # so that the new name is on disk as well
+    if os.name == "posix":  # the new name must be on disk as well
         folder = os.open(os.path.dirname(os.path.realpath(path)), os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -198,11 +199,11 @@ def reading(path: str) -> Iterator[StateFile]:
 
 
 FEW, MOST_CYCLES = 1 << 31, 1 << 52
-"""Number of runs of a row after which its cycles are checked, and the maximum cycles of all runs:
-weeks on a machine."""
+"""Number of runs of a row above which its cycles are checked, and the maximum number of cycles of
+all runs: weeks on a machine."""
 
 MOST_RUNS = 1 << 61
-"""Upper bound for runs and for repeated runs by checks, so that reports can continue to count."""
+"""Maximum number of runs, and of repeated runs by checks, so that reports can continue to count."""
 
 Memory = Callable[[int, int, int], Bytes]
 """Returns the bytes of a replica from one position to another."""
@@ -210,14 +211,14 @@ Memory = Callable[[int, int, int], Bytes]
 
 @frozen(eq=False)
 class Taken:
-    """The checked contents of a file except memory; int64 accounts as in `EngineState`."""
+    """The checked contents of a file except memory; accounts are int64, as in `EngineState`."""
 
     saved: SavedState
     accounts: Int64
 
 
 class EngineState:
-    """The state of an engine, to save and restore; `rows` are its rows of the programs."""
+    """The state of an engine, to save and restore; `rows` maps compiled rows to the engine's."""
 
     def __init__(
         self,
@@ -236,7 +237,7 @@ class EngineState:
         self._own_rows = own
         self.size = executable.layout.end_of_variables(len(executable.layout.variables))
 
-    # -- requirements of equality ------------------------------------------------------------------
+    # -- contents that must be equal ---------------------------------------------------------------
 
     def _words(self) -> Iterator[tuple[tuple[str, int], Int64]]:
         for name, rows in self._rows.items():
@@ -361,7 +362,7 @@ class EngineState:
         return Taken(saved, accounts)
 
     def _check_accounts(self, accounts: Int64) -> None:
-        """Reject numbers that runs cannot produce, and that reports could not handle."""
+        """Reject counts that no runs can produce, or that reports cannot handle."""
         if len(accounts) and int(accounts.min()) < 0:
             raise Malformed("its accounts have a negative number")
         if not len(accounts) or int(accounts.max()) < FEW:

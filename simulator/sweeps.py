@@ -50,10 +50,10 @@ LAUNCHERS = "PMI_SIZE", "OMPI_COMM_WORLD_SIZE"
 
 
 class Client(Protocol):
-    """Runs functions in other processes: a dask client or an executor of `concurrent.futures`."""
+    """Runs functions in other processes: a dask client or a `concurrent.futures` executor."""
 
     def submit(self, function: Callable[..., Row | RowThere], /, *arguments: Any) -> Any:
-        """Run a function with some arguments; return a future with its `result()`."""
+        """Call a function with the given arguments; return a future with its `result()`."""
 
 
 def sweep(
@@ -260,8 +260,8 @@ def _measuring(sent: Sent, workers: Any) -> Callable[[Sequence[Point]], Iterator
     sent.contents()  # objects that cannot be sent are rejected before any run
 
     def by_processes(points: Sequence[Point]) -> Iterator[Row | RowThere]:
-        # Each process has one thread: with one per processor, processes would wait for each
-        # other.
+        # Each process has one thread: with one thread per processor in every process, they would
+        # compete for processors.
         with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
             parallel = joblib.Parallel(n_jobs=workers, return_as="generator")
             found = parallel(joblib.delayed(measured)(sent, point) for point in points)

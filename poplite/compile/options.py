@@ -3,8 +3,9 @@
     Engine(graph, program, options={"debug.floatPointOpException": True})
     POPLITE_ENGINE_OPTIONS='{"interpret": true}' python model.py
 
-Poplar's options that have no meaning here are accepted and ignored; other names are refused. Those
-whose effect is requested in another way here are refused with that way, unless they are false.
+Poplar's options that have no meaning here are accepted and ignored. Options whose effect is
+requested in another way here are rejected with an error that names the way, unless they are false.
+All other names are rejected.
 
 `interpret` chooses the vertices that run as plain Python, by class or by step::
 
@@ -46,7 +47,7 @@ Classes = frozenset[type[Vertex]]
 def interpreted_classes(
     interpret: Interpret | None, steps: Iterable[tuple[str, Collection[type[Vertex]]]]
 ) -> list[Classes]:
-    """Return the interpreted classes of each step; `steps` are the names and classes of steps.
+    """Return the interpreted classes of each step; `steps` has each step's name and classes.
 
     Raises `UnknownName` for a class or name that no step has.
     """
@@ -135,9 +136,10 @@ class Option:
     """One option.
 
     Attributes:
-        kind: the kind of values that it takes.
+        kind: the kind of value that it takes.
         field: its field in `EngineOptions`.
-        is_argument: whether it is an argument of `Engine`, and an option only in the environment.
+        is_argument: whether it is an argument of `Engine`; by name it can then be set only in the
+            environment.
     """
 
     kind: Kind
@@ -186,13 +188,13 @@ WITHOUT_MEANING: Mapping[str, str] = {
 }
 """Poplar's options that have no meaning here, with the reason; the first match applies."""
 
-SAID_OTHERWISE: Mapping[str, str] = {
+REQUESTED_OTHERWISE: Mapping[str, str] = {
     "debug.nanOverflowException": '{"debug.floatPointOpException": True}',
     "prng.seed": "Engine(graph, program, seed=...)",
     "prng.*": "pl.set_stochastic_rounding(graph, sequence, True)",
 }
 """Poplar's options whose effect is requested in another way here, with that way; the first match
-applies. They are refused, since a program would compute other numbers if they were ignored."""
+applies. They are rejected, because ignoring them would change a program's results."""
 
 
 @frozen
@@ -200,7 +202,7 @@ class EngineOptions:
     """Requested options; None for options that were not given.
 
     Attributes:
-        checks: the checks that are made while programs run.
+        checks: which checks are made while programs run.
         faster: whether faster forms of vertices run.
         interpret: whether vertices run as plain Python, or the classes and steps that do.
         progress: whether progress is shown.
@@ -267,7 +269,7 @@ def engine_options(options: Mapping[str, object] | None = None, **arguments: Any
         raise InvalidOption(
             f"faster must be {_KINDS['faster']}; found {clipped(faster)}",
             found=of_type(faster),
-            fix="leave out faster to use forms whose results have equal bits",
+            fix="omit faster to use only forms whose results are bit-identical",
         )
     found = {name: value for name, value in arguments.items() if value is not None}
     if "interpret" in found:
@@ -337,14 +339,14 @@ def _of_environment() -> dict[str, Any]:
 
 
 def _option(name: object, value: object, source: str) -> Option | None:
-    """Return an option, or None for a Poplar option that is ignored; refuse other names."""
+    """Return an option, or None for a Poplar option that is ignored; reject other names."""
     before = f"{source}: " if source else ""
     if isinstance(name, str) and name in OPTIONS:
         return OPTIONS[name]
     known = [n for n, option in OPTIONS.items() if source or not option.is_argument]
     if _first_match(name, WITHOUT_MEANING):
         return None
-    if instead := _first_match(name, SAID_OTHERWISE):
+    if instead := _first_match(name, REQUESTED_OTHERWISE):
         if value is False or value == "false":
             return None
         raise InvalidOption(
@@ -362,7 +364,7 @@ def _option(name: object, value: object, source: str) -> Option | None:
 
 
 def _first_match(name: object, table: Mapping[str, str]) -> str:
-    """Return the text of the first pattern that fits a name; "" without any."""
+    """Return the text for the first pattern that matches a name; "" if none matches."""
     return next((text for pattern, text in table.items() if _fits(name, pattern)), "")
 
 

@@ -1,11 +1,12 @@
 """Find, lower and number the parts of programs.
 
-    programs  ->  parts     compute sets, copies, host operations, decisions by scalars
+    programs  ->  parts     compute sets, copies, host operations, decisions based on scalars
     parts     ->  lowered   steps and actions
-    lowered   ->  numbers   the numbers of steps and actions in ops
+    lowered   ->  numbers   the numbers that identify steps and actions in ops
 
-Steps are numbered in this order: compute sets, copies, the copies around host operations. Actions
-are numbered in this order: checks that replicas agree, pure Python actions, transfers for the host.
+Steps are numbered in this order: compute sets, copies, copies before and after host operations.
+Actions are numbered in this order: checks that replicas agree, actions that move no data, host
+operations.
 
 Each stream, remote buffer and host function has its own block of bytes in the arena.  Tensors are
 copied to or from that block, so that the host sees a dense array for any layout::
@@ -14,7 +15,7 @@ copied to or from that block, so that the host sees a dense array for any layout
     Copy(x, stream)       LAUNCH    x -> block            CALLBACK  read the block
     Call(f, [x], [y])     LAUNCH    x -> block            CALLBACK  f      LAUNCH  block -> y
 
-Programs that print, take time stamps or stop move no data: each is one action.
+Programs that print, take time stamps or stop the run move no data; each is one action.
 """
 
 from __future__ import annotations
@@ -271,7 +272,7 @@ class ProgramParts:
 
     Attributes:
         leaves: programs without children.
-        compute_sets: the compute sets that the leaves execute.
+        compute_sets: the compute sets that the leaves run.
         copies: the leaves that copy between tensors.
         decisions: programs in which the value of a scalar determines what runs.
         hosted: programs that may need the host.
@@ -286,7 +287,7 @@ class ProgramParts:
 
 @frozen(eq=False)
 class LoweredParts:
-    """Steps and actions, each by its source, in the order of their numbers.
+    """Steps and actions by the part that they were lowered from, in ascending order of number.
 
     Attributes:
         agreements: checks that replicas agree on the scalar of a decision.
@@ -320,7 +321,7 @@ class LoweredParts:
 
 @frozen(eq=False)
 class Numbers:
-    """The numbers by which ops name steps and actions.
+    """The numbers by which ops refer to steps and actions.
 
     Attributes:
         steps: step numbers of compute sets and copies.

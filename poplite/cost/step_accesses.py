@@ -1,7 +1,7 @@
 """The elements that each step of a program accesses, as pieces of variables.
 
-A variable is cut wherever the elements that some step accesses begin or end. So every step accesses
-complete pieces, and a set of pieces is represented by the bits of a number::
+A variable is cut wherever an interval that some step accesses begins or ends. Every step therefore
+accesses complete pieces, and a set of pieces is represented by the bits of an integer::
 
     variable            x  0        8        16           y  0        4
     Copy(x[8:12], y)                -reads-               -- writes ---
@@ -77,7 +77,7 @@ NOTHING = TouchedAddresses(NONE, NONE)
 
 
 def of_views(views: Iterable[View]) -> TouchedAddresses:
-    """Return the addresses of some views.
+    """Return the addresses of the given views.
 
     >>> from poplite.view import all_of
     >>> matrix = all_of(Storage(0, 100, 12), (3, 4))
@@ -212,7 +212,7 @@ class IntervalLists:
         self._end.append(end)
 
     def ends(self) -> tuple[Int64, Int64]:
-        """Return the first addresses of the intervals, and one past their last ones."""
+        """Return, of each interval, the first address and one past the last address."""
         return _int64(self._begin), _int64(self._end)
 
     def leaves(self) -> Int64:
@@ -230,20 +230,20 @@ MOST_PIECES = 1024
 FEW = 8
 """Maximum number of intervals that are converted to bits one by one.
 
-Needed by benchmarks/compilation.py: `Copy of 10 elements with its costs, of 10,000`, at most 100
-us.
+Justified by benchmarks/compilation.py: `Copy of 10 elements with its costs, of 10,000` takes at
+most 100 us.
 """
 
 BLOCK = 1 << 15
 """Approximate number of pieces that are processed at a time; larger sets are slow to copy."""
 
 _Ranges = tuple[Int64, Int64, Int64]
-"""Step numbers, first pieces, and one past the last pieces; each int64[n]."""
+"""For each range: the step number, the first piece, and one past the last piece; int64[n] each."""
 
 
 @frozen(eq=False)
 class Flow:
-    """The effect of a part of a program on the live pieces; a set of pieces is bits of a number.
+    """The effect of a part of a program on the live pieces; sets of pieces are bits of integers.
 
     Attributes:
         reads: pieces that may be read before it writes them.
@@ -280,8 +280,8 @@ class AccessedPieces:
     """The pieces that the steps of programs read and write.
 
     `variables` are those of the graph, by ascending address; `leaves` are the steps, each once, and
-    `deciding` the programs whose control flow depends on a scalar, each once. Variables that none
-    of them accesses have no pieces.
+    `deciding` the programs whose control flow depends on a scalar, each once. Variables that no
+    step and no such program accesses have no pieces.
     """
 
     def __init__(
@@ -319,7 +319,7 @@ class AccessedPieces:
         self._kinds = [_by_block(kind, self._blocks) for kind in kinds]
 
     def blocks(self) -> Iterator[AccessBlock]:
-        """Yield the accesses of steps, for a block of variables at a time."""
+        """Yield the accesses of steps, one block of variables at a time."""
         variable = self._numbers[np.searchsorted(self._bases, self._cuts[:-1], side="right") - 1]
         for number, (low, high) in enumerate(pairwise(self._blocks.tolist())):
             reads, writes, scalars, covered = (_bits(*kind[number], low) for kind in self._kinds)
@@ -340,20 +340,20 @@ class AccessedPieces:
             yield AccessBlock(access, variable[low:high].tolist(), ranges, scalar_of)
 
     def _cut(self, touched: Sequence[Int64]) -> Int64:
-        """Return the addresses at which variables are cut, ascending."""
+        """Return the addresses at which variables are cut, in ascending order."""
         points = _rising(touched)
         owner = np.searchsorted(self._bases, points, side="right") - 1
         fine = np.bincount(owner, minlength=len(self._bases)) <= MOST_PIECES
         return _rising([self._bases, self._ends, points[fine[owner]]])
 
     def _held_in(self, many: IntervalLists) -> _Ranges:
-        """Return the pieces that have some elements in intervals."""
+        """Return the pieces that have at least one element in the given intervals."""
         begin, end = many.ends()
         first = np.searchsorted(self._cuts, begin, side="right") - 1
         return many.leaves(), first, np.searchsorted(self._cuts, end, side="left")
 
     def _whole_in(self, many: IntervalLists) -> _Ranges:
-        """Return the pieces all of whose elements are in intervals."""
+        """Return the pieces all of whose elements are in the given intervals."""
         begin, end = many.ends()
         first = np.searchsorted(self._cuts, begin, side="left")
         last = np.searchsorted(self._cuts, end, side="right") - 1
@@ -362,7 +362,7 @@ class AccessedPieces:
 
 
 class AccessBlock:
-    """The accesses of steps to some variables; a piece is identified by its number in the block.
+    """The accesses of steps to a block of variables, whose pieces are numbered within the block.
 
     Attributes:
         access: the access of each step that accesses these variables.
@@ -463,13 +463,13 @@ def _bits(leaf: Int64, first: Int64, last: Int64, low: int) -> dict[int, int]:
 
 
 def _rising(numbers: Sequence[Int64]) -> Int64:
-    """Return the distinct numbers, ascending."""
+    """Return the distinct addresses, in ascending order."""
     found = np.sort(np.concatenate(numbers))
     return found[np.flatnonzero(np.diff(found, prepend=-1))]
 
 
 def bits_of(mask: npt.NDArray[np.bool_]) -> int:
-    """Return the number whose bits are the elements of a mask, lowest bit first.
+    """Return the integer whose bits are the elements of a mask, lowest bit first.
 
     >>> bits_of(np.array([True, False, True]))
     5
@@ -478,7 +478,7 @@ def bits_of(mask: npt.NDArray[np.bool_]) -> int:
 
 
 def places(bits: int) -> list[int]:
-    """Return the positions of the bits of a number that are set, ascending.
+    """Return the positions of the set bits of an integer, in ascending order.
 
     >>> places(0b101001)
     [0, 3, 5]

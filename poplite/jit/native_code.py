@@ -2,7 +2,7 @@
 
     text  ->  inlined  ->  loops rotated  ->  optimized  ->  object file
 
-Functions are processed in the same order as by Numba, but in any process: the processor is
+Functions are processed in the same order as by Numba, but in any process, because the processor is
 described by a value that can be sent to another process.
 
 Importing this module imports llvmlite.
@@ -28,9 +28,9 @@ define half @__truncdfhf2(double %value) {
   ret half %half
 }
 """
-"""A function that LLVM calls for the sign of a product with 0.0 that is stored as HALF.
+"""The conversion from double to half, which LLVM may call when a result is stored as HALF.
 
-It is in the C compiler's run-time library, which a Python process does not have.
+The function is in the C compiler's run-time library, which is not loaded in a Python process.
 """
 
 
@@ -41,7 +41,7 @@ class Processor:
     Attributes:
         features: its features, in LLVM's notation.
         level: the optimization level of the code generator, from 0 to 3.
-        uses_svml: whether loops may call Intel's library of vector mathematics.
+        uses_svml: whether loops may call Intel's Short Vector Math Library.
     """
 
     name: str
@@ -68,8 +68,9 @@ def host() -> Processor:
 def with_short_vectors(features: str) -> str:
     """Request vectors of 32 bytes if the features of a processor include longer ones.
 
-    A tile's vectors are short: a loop over 64 elements would skip a vector loop for 128 at a time
-    (measured: with shorter vectors, HALF axpy and the photograph run an eighth faster).
+    Vectors on a tile are short: a loop over 64 elements would never enter a vectorized loop that
+    processes 128 at a time (measured: with shorter vectors, HALF axpy and the photograph example
+    take an eighth less time).
     """
     return f"{features},+prefer-256-bit" if "+avx512f" in features.split(",") else features
 
@@ -96,10 +97,11 @@ def _machine(processor: Processor) -> llvm.TargetMachine:
 Effort = Literal["full", "rolled", "little", "simple"]
 """How hard LLVM optimizes.
 
-full    as much as possible: drivers
-rolled  the same without unrolling: kernels; large ones compile in half the time, and run as fast
-little  also without unswitching loops on invariant conditions: code that seldom runs
-simple  only moves variables to registers: code without loops, in a sixth of the time
+full    as much as possible: for drivers
+rolled  like full, without unrolling: for kernels; large ones compile in half the time and run as
+        fast
+little  like rolled, without unswitching loops on invariant conditions: for code that seldom runs
+simple  only moves variables to registers: for code without loops; takes a sixth of the time
 """
 
 
@@ -108,10 +110,10 @@ def passes(
 ) -> llvm.PassBuilder:
     """Return the builder of LLVM's passes; `level` is their optimization level, from 0 to 3.
 
-    With `vectors`, loops are vectorized, with one vector per iteration, not four: a loop over 16
-    floats would skip a vector loop for 32, and use smaller vectors or single elements (measured:
-    axpy of 8, 16 and 24 floats takes half the time, with HALF a quarter less up to 100 elements;
-    from 32 floats on it is the same).
+    With `vectors`, loops are vectorized with one vector per iteration instead of four: a loop over
+    16 floats would never enter a vectorized loop that processes 32 at a time, and would use smaller
+    vectors or single elements. Measured: axpy on 8, 16 and 24 floats takes half the time, and axpy
+    on up to 100 halves a quarter less; from 32 floats on, the time is the same.
     """
     tuning = llvm.create_pipeline_tuning_options(level)
     tuning.loop_vectorization, tuning.loop_unrolling = vectors, unrolls
@@ -122,8 +124,8 @@ def passes(
 def simplify(module: llvm.ModuleRef, processor: Processor) -> None:
     """Move the variables of functions to registers, in place, and simplify each function by itself.
 
-    Numba leaves every variable on the stack, and there are many lanes: code inlined afterwards is a
-    fifth as long, and `optimize` takes two thirds of the time.
+    Numba leaves every variable on the stack, which is costly for vectors of lanes: with this step,
+    code inlined later is a fifth as long, and `optimize` takes two thirds of the time.
     """
     machine = _machine(processor)
     module.triple = llvm.get_process_triple()

@@ -1,8 +1,8 @@
-"""The other ranks, for the simulator of one rank: exchanges, callbacks, ends of runs.
+"""The other ranks, as seen by the simulator of one rank: exchanges, callbacks, ends of runs.
 
     EXCHANGE    persistent requests, started and polled by compiled code
-    CALLBACK    run by the host, rank 0, which tells the others how it ended
-    end of run  all ranks report how it ended for them
+    CALLBACK    run by the host, rank 0, which sends the outcome to the other ranks
+    end of run  each rank sends its outcome to all others
 
 A callback that raises, `engine.stop()` and Ctrl-C end the run after the same step on all ranks, as
 below, and their engines can run again. Any other cause is known to one rank only, while others may
@@ -11,14 +11,14 @@ be a step ahead: it ends the run on all ranks, and engines then need `load()`.
     rank 0    step 1  2  3  4 | Ctrl-C      sent: 4     limit 6     5  6 | stopped
     rank 1    step 1  2  3  4  5  6 |       sent: 6     limit 6          | stopped
 
-A rank that must stop announces how many rows it has begun. Each other rank does the same the next
-time that Python is entered, and all continue to the greatest of these numbers and end before the
-next step. Control flow is the same on all ranks, so this is the same place. If one rank stopped by
-itself, its peers would wait forever. Ranks that exchange nothing may be far apart: one that has not
-reached the limit announces this repeatedly, and those at the limit wait for it.
+A rank that must stop announces how many rows it has started. Each other rank does the same the next
+time that Python is entered. All ranks continue to the largest announced number, the limit, and end
+before the next step. Control flow is the same on all ranks, so they end at the same place. If one
+rank stopped alone, its peers would wait forever. Ranks that exchange nothing may be far apart: a
+rank that has not reached the limit repeats its announcement, and those at the limit wait for it.
 
-MPI sends pieces of memory in place: one piece as bytes, several as a datatype of blocks, so nothing
-is packed explicitly.
+MPI sends pieces of memory in place: a single piece as bytes, several pieces as a datatype of
+blocks, so nothing is packed explicitly.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ SPINS = 200
 
 
 class RanksDiffer(Exception):
-    """Ends a run because of a message from another rank; `error` is raised to the user."""
+    """Ends a run because of a message from another rank; the user sees `error`."""
 
     def __init__(self, error: DeviceRuntimeError) -> None:
         super().__init__(error)
@@ -71,8 +71,8 @@ class OtherRanks:
     """The other ranks of a program.
 
     Attributes:
-        own: begins and ends of the runs of bytes that this rank owns, or has a copy of.
-        broken: why memory is undefined; empty if it is not.
+        own: the byte ranges that this rank owns or has a copy of: their starts and their ends.
+        broken: why memory is undefined; empty if it is defined.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class OtherRanks:
         return requests(exchange.messages, self._ranks.number, memory, makers, tag)
 
     def load(self) -> None:
-        """Mark memory as defined: it has been filled again on all ranks."""
+        """Mark memory as defined, because it has been filled again on all ranks."""
         self.broken = ""
 
     def _renew(self) -> None:
@@ -153,7 +153,7 @@ class OtherRanks:
             kept.take(self._made(exchange))
 
     def address(self, exchange: int) -> int:
-        """Return the address of an exchange's words."""
+        """Return the address of an exchange's state words, which compiled code reads."""
         return int(self._kept[exchange].words.ctypes.data)
 
     def move(self, messages: Messages, memory: Sequence[Bytes], call: str) -> None:
@@ -171,7 +171,7 @@ class OtherRanks:
         ranks.wait(is_done, call, lambda: peers)
 
     def waiting(self, exchange: int) -> None:
-        """Check on the ranks that an exchange waits for."""
+        """Check that the ranks that an exchange waits for are still running."""
         self.check_peers()
         self.look()
         kept, now = self._kept[exchange], time.monotonic()
@@ -181,7 +181,7 @@ class OtherRanks:
         self._ranks.check_patience(now - self._since, self._call, lambda: _missing(kept))
 
     def follow(self, ticks: Callable[[], int], step: Callable[[], str]) -> None:
-        """Set the functions that return how many rows a run has begun, and its current step."""
+        """Set the functions that return how many rows a run has started, and its current step."""
         self._stops.ticks, self._step = ticks, step
 
     def look(self) -> None:
@@ -192,11 +192,11 @@ class OtherRanks:
 
     @property
     def limit(self) -> int | None:
-        """Number of counted rows after which the run ends on all ranks; None if no rank asks."""
+        """Number of rows after which the run ends on all ranks; None if no rank requests a stop."""
         return self._stops.limit
 
     def stop_here(self) -> None:
-        """End the run if this is where all ranks end it."""
+        """End the run if it has reached the limit."""
         if self._stops.is_reached:
             self._is_agreed = True
             self._stops.end()
@@ -215,7 +215,7 @@ class OtherRanks:
     def calls(
         self, calls: Sequence[Callable[[], object]], running: Running
     ) -> Sequence[Callable[[], object]]:
-        """Return the actions of a run, by number, in the form for all ranks."""
+        """Return the actions of a run, by number, wrapped so that all ranks learn the outcome."""
         self._stops.watch(running)
         return [self._agreed(*each) for each in zip(self._actions, calls, strict=True)]
 
@@ -225,7 +225,7 @@ class OtherRanks:
         return lambda: self._by_all(call)
 
     def _hosted(self, call: Callable[[], object]) -> None:
-        """Let the host do an action, and tell the other ranks the outcome."""
+        """Perform an action on the host only, and send the outcome to the other ranks."""
         if not self.is_host:
             word = self._next_word(0)
             if word.value:
@@ -244,7 +244,7 @@ class OtherRanks:
     def agreed(self, error: Exception | None, count: int) -> tuple[Exception | None, int]:
         """Return the error that all ranks raise after a step, once all have reported theirs.
 
-        Also returns the greatest of the ranks' counts.
+        Also returns the largest of the ranks' counts.
         """
         ranks, own = self._ranks, "" if error is None else text_of(error)
         ranks.tell(Word(self._call, (own, count), is_last=False))
@@ -269,7 +269,7 @@ class OtherRanks:
         return self._ranks.next_word(rank, self._call)
 
     def _by_all(self, call: Callable[[], object]) -> None:
-        """Do an action that all ranks do."""
+        """Perform an action that every rank performs."""
         try:
             call()
         except Exception:
@@ -374,8 +374,8 @@ class Stops:
     """The requests of ranks to stop the run in progress.
 
     Attributes:
-        limit: number of rows after which the run ends; None if no rank asks.
-        is_interrupted: whether Ctrl-C on any rank is to end it.
+        limit: number of rows after which the run ends; None if no rank requests a stop.
+        is_interrupted: whether the request comes from Ctrl-C, on any rank.
     """
 
     def __init__(self, ranks: Ranks) -> None:
@@ -392,9 +392,9 @@ class Stops:
 
     @contextmanager
     def of_run(self, call: str) -> Iterator[None]:
-        """Treat Ctrl-C as a request to stop in a `with` statement, and a second one as Python does.
+        """Treat the first Ctrl-C in a `with` statement as a request to stop; Python handles others.
 
-        One Ctrl-C reaches all ranks, some of them later than others or after the run.
+        One Ctrl-C reaches all ranks, but some of them later than others, even after the run.
         """
         self._reset(call)
         if threading.current_thread() is not threading.main_thread():
@@ -448,7 +448,7 @@ class Stops:
         self._ranks.wait(lambda: not unknown(), self._call, unknown)
         said = self._ranks.stops
         self.is_interrupted |= any(word.value[1] == INTERRUPTED for word in said.values())
-        # A rank that has ended the run cannot stop it: then all ranks have ended it.
+        # If any rank has already ended the run, all ranks end it, and there is no limit to set.
         if len(said) == len(others):
             self.limit = max([own, *(word.value[0] for word in said.values())])
 
@@ -481,8 +481,8 @@ class RankMessage:
     Attributes:
         rank: the other rank.
         is_sent: whether it is sent.
-        begin: int64[pieces], first bytes.
-        size: int64[pieces], bytes.
+        begin: int64[pieces], position of each piece's first byte.
+        size: int64[pieces], number of bytes of each piece.
     """
 
     rank: int
@@ -492,7 +492,7 @@ class RankMessage:
 
 
 def parts_of(messages: Messages, rank: int) -> Iterator[RankMessage]:
-    """Yield the messages that a rank receives and sends, by the other rank."""
+    """Yield the messages that a rank receives and sends, in order of the other rank."""
     pieces = messages.pieces
     sides = (messages.receiver, messages.sender, pieces.to), (
         messages.sender, messages.receiver, pieces.start
@@ -554,7 +554,7 @@ class KeptExchange:
         self.requests: list[tuple[int, Prequest]] = []
 
     def take(self, made: Sequence[tuple[int, Prequest]]) -> None:
-        """Use these requests from now on."""
+        """Use the given requests from now on."""
         from mpi4py import MPI
 
         self.requests = list(made)

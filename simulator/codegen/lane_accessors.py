@@ -1,9 +1,9 @@
 """Define the functions through which `compute` accesses lanes.
 
 FLOAT has the same representation in memory and in lanes: one instruction loads or stores all lanes,
-and masks absent lanes if the processor can do that. All other types are element, in a loop that
-LLVM vectorizes. Priced code loads, stores and converts all lanes at once, converts all lanes at
-once, for any representation in memory.
+with a mask for absent lanes, if the processor has such instructions. All other types are converted
+element by element, in a loop that LLVM vectorizes. Priced code loads, stores and converts all lanes
+at once, for any representation in memory.
 
 Importing this module imports llvmlite, not Numba.
 """
@@ -49,7 +49,7 @@ BYTE, PLACE = ir.IntType(8), ir.IntType(32)
 
 
 def present(builder: ir.IRBuilder, count: Any, width: int = WIDTH) -> Any:
-    """Emit a mask of the lanes whose numbers are less than a count: <width x i1>."""
+    """Emit a mask of the lanes whose indices are less than a count: <width x i1>."""
     some = splat(builder, builder.trunc(count, BYTE), width)
     return builder.icmp_signed("<", _numbers(width), some)
 
@@ -65,7 +65,7 @@ def _zeros(width: int) -> ir.Constant:
 
 
 def splat(builder: ir.IRBuilder, value: Any, width: int = WIDTH) -> Any:
-    """Emit a vector of equal numbers."""
+    """Emit a vector whose elements are all equal to a value."""
     kind = ir.VectorType(value.type, width)
     if isinstance(value, ir.Constant):
         return ir.Constant(kind, [value] * width)
@@ -74,7 +74,7 @@ def splat(builder: ir.IRBuilder, value: Any, width: int = WIDTH) -> Any:
 
 
 def widened(builder: ir.IRBuilder, values: Any, width: int) -> Any:
-    """Emit a vector padded with zeros to `width` numbers."""
+    """Emit a vector padded with zeros to `width` elements."""
     count = values.type.count
     if count == width:
         return values
@@ -109,7 +109,7 @@ def loop(builder: ir.IRBuilder, count: Any) -> Iterator[Any]:
 
 
 def array_of(builder: ir.IRBuilder, value: Any) -> Any:
-    """Emit an array on the stack with the numbers of a vector; truth values become bytes."""
+    """Emit an array on the stack with the elements of a vector; truth values become bytes."""
     kind = value.type
     if kind.element == TRUTH:
         kind = ir.VectorType(BYTE, kind.count)
@@ -168,7 +168,10 @@ def _begun(module: ir.Module, kind: ir.FunctionType, name: str) -> ir.IRBuilder:
 
 
 def define_span(builder: ir.IRBuilder, number: int, *, checked: bool) -> None:
-    """Define the check that elements exist; it takes first, count, length, vertex record."""
+    """Define the check that lanes are within a field.
+
+    It takes the first index, the number of lanes, the length of the field, and the vertex record.
+    """
     if not checked:
         builder.ret(TRUTH(1))
         return
@@ -244,7 +247,7 @@ class LaneAccess:
         builder.ret(builder.load(place))
 
     def _is_one_access(self) -> bool:
-        """Return whether code to be run loads or stores all lanes at once."""
+        """Return whether all lanes are loaded or stored by one instruction."""
         return self._access.element is FLOAT and self._masked and not self._access.logged
 
     def _vector(self, builder: ir.IRBuilder, at: Any) -> Any:

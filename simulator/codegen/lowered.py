@@ -2,9 +2,9 @@
 
     define {i32, i1} @vertex.compute(ptr %x, i64 %x.length, ..., ptr %about)
 
-Its accesses are calls of accessors, which are only declared; `linked_compute` links those for a
-use. It returns a status, 0 if `compute` reached its end, and the result. Any definition of this
-name can replace it; it need not be made by Numba.
+It accesses fields by calls to accessors, which are only declared; `linked_compute` links the
+accessors for a particular use. It returns a status, 0 if `compute` reached its end, and the result.
+Any function of this name and type can replace it, whether or not Numba compiled it.
 
 If a driver's mode has traps, every operation, cast and store of `compute` is followed by the test
 in `poplite.vertex.compute.float_modes.happened`. Each function collects the results in the sign of
@@ -84,8 +84,8 @@ class Traps:
 
     Args:
         enabled: the exceptions that stop a vertex (`poplite.machine.floating_point`).
-        at_once: whether functions return at an exception, instead of at their end.
-        stores: whether stores of too large values also stop a vertex.
+        at_once: whether functions return at the first exception instead of at their end.
+        stores: whether storing a value that is too large also stops a vertex.
     """
 
     def __init__(self, enabled: int, *, at_once: bool, stores: bool) -> None:
@@ -112,12 +112,12 @@ class Traps:
         return result
 
     def cast(self, code: Emission, value: Any, result: Any) -> None:
-        """Emit the test of a double that became a float32."""
+        """Emit the test for a double that was converted to float32."""
         if self._enabled & OVERFLOW and not self._is_inside:
             self.note(code, appears(code.builder, exceeds(code.builder, result), value))
 
     def stored(self, code: Emission, found: Any) -> None:
-        """Emit the test of a store; `found` (i32) is negative if the value was too large."""
+        """Emit the test for a store; `found` (i32) is negative if the value was too large."""
         if self._stores:
             self.note(code, found)
 
@@ -162,7 +162,7 @@ class Traps:
     def _infinite(
         self, builder: ir.IRBuilder, name: str, last: Any, floats: Sequence[Any], result: Any
     ) -> list[Any]:
-        """Emit the test of a result that is infinite although no operand is."""
+        """Emit the test for a result that is infinite although no operand is."""
         meant = DIVIDE_BY_ZERO if name in POLES else OVERFLOW
         if name in DIVISIONS:
             meant |= DIVIDE_BY_ZERO
@@ -220,7 +220,7 @@ def lowered_text(cls: type[Vertex], mode: int) -> str:
 
 
 def _emit_call(code: Emission, cls: type[Vertex], operands: dict[str, Any]) -> Any:
-    """Emit a call of `compute`; return its status and its result."""
+    """Emit a call to `compute`; return its status and its result."""
     builder, kind = code.builder, SelfType(cls)
     kinds, values = [kind], [_self(code, kind, operands)]
     if issubclass(cls, MultiVertex):

@@ -192,7 +192,7 @@ class Host:
 
 
 def _compared(values: npt.NDArray[Any], as_truth: bool) -> npt.NDArray[Any]:
-    """Return values as numbers that are equal if and only if all bits of the values are equal."""
+    """Return integers that are equal if and only if all bits of the values are equal."""
     if as_truth:
         return np.asarray(values != 0)
     return values.view(f"u{values.dtype.itemsize}")
@@ -262,7 +262,8 @@ def _lines(
 ) -> list[str]:
     """Return a tensor as lines, all except the first indented by `lead`.
 
-    `texts` may lack the middle of dimensions of `shape`: it has `edge` elements at each end.
+    `texts` may omit the middle of long dimensions of `shape`, and then has `edge` elements at each
+    end.
     """
     if not shape:
         return [str(texts.item())]
@@ -286,7 +287,7 @@ def _lines(
 
 
 def _wrapped(words: list[str], style: PrintTensorFormat, lead: str) -> list[str]:
-    """Return a vector as lines that do not exceed the limit if words permit this."""
+    """Return a vector as lines within the length limit, unless a single word exceeds it."""
     lines, line = [], style.open_bracket
     begin = f"{lead}{' ' * len(style.open_bracket)}"
     limit = style.max_line_width or inf
@@ -302,7 +303,7 @@ def _wrapped(words: list[str], style: PrintTensorFormat, lead: str) -> list[str]
 
 
 def _texts(values: npt.NDArray[Any], style: PrintTensorFormat) -> npt.NDArray[Any]:
-    """Return the text of each element, in columns unless `digits` is 0."""
+    """Return the text of each element, padded to align in columns unless `digits` is 0."""
     write = _float_writer(values, style) if values.dtype.kind == "f" else str
     texts = [write(value) for value in values.reshape(-1).tolist()]
     if style.digits and values.ndim:

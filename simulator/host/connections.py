@@ -56,7 +56,7 @@ from poplite.types import QuarterMetadata, unmasked
 
 Array = npt.NDArray[Any]
 _NOT_RUN = (Awaitable, Generator, AsyncGenerator)
-"""Types of results of calls whose code has not run yet."""
+"""Types that a call returns if the function's code has not run yet."""
 
 Take = Callable[[Array], object]
 """Fills or reads a block."""
@@ -115,7 +115,7 @@ class Looking:
         return self._noise[self.looks : self.looks + len(codes)]
 
     def _report(self, left: Array, bits: float, name: str) -> None:
-        """Warn of elements that still have noise, which chance does not explain; stop checking."""
+        """Warn of elements that still contain noise, too many for chance; stop checking."""
         self._streaks = (self._streaks + 1) * left
         if not left.any():
             return
@@ -223,7 +223,7 @@ class Ring:
         self.next = (self.next + 1) % len(self._rows)
 
     def reset(self) -> None:
-        """Begin at the first row again."""
+        """Start at the first row again."""
         self.next = 0
 
 
@@ -243,7 +243,10 @@ class Feed:
         self._ready: deque[Array] = deque()
 
     def __call__(self, block: Array) -> None:
-        """Fill a block, from a prefetched one if possible, or pass it on; then work ahead."""
+        """Fill a block, from a prefetched one if possible, or pass it to the callback.
+
+        Then prefetch further blocks.
+        """
         ready = self._ready
         if ready:
             block[:] = ready[0]
@@ -320,7 +323,7 @@ def ring_of(array: object, stream: Stream, call: str) -> Ring:
 def taker_of(
     callback: object, stream: Stream, call: str, looking: Looking, *, works_ahead: bool
 ) -> Take:
-    """Return the function that gets the blocks of a stream: the user's function, or a `Feed`.
+    """Return the function that takes the blocks of a stream: the user's function, or a `Feed`.
 
     Raises `ElementTypeError`, naming `call`, unless it is a function or a `StreamCallback`.
     """
@@ -359,7 +362,7 @@ class Connection:
     """A stream or host function, with its connection.
 
     Attributes:
-        spec: the stream, or a call of the host function.
+        spec: the stream, or a call to the host function.
         actions: the actions that use it, with their numbers.
         takers: the function that each replica calls; None if nothing is connected.
         metadata: format and scale of the data of a QUARTER stream.

@@ -1,4 +1,4 @@
-"""Host resources of an engine's programs, which are connected by handle and checked before runs.
+"""Host resources of an engine's programs, connected by handle and checked before runs.
 
 Remote buffers are rows on the host, outside the arena, whose contents persist between runs.
 """
@@ -148,7 +148,7 @@ class HostLinks:
     def connect_stream(
         self, handle: object, array: object, metadata: QuarterMetadata | None
     ) -> None:
-        """Connect an array to a stream, as `Engine.connect_stream`."""
+        """Connect an array to a stream, like `Engine.connect_stream`."""
         call = f"connect_stream({clipped(handle)})"
         connection, stream = self._stream(handle, call, metadata)
         self._connect(connection, ring_of(array, stream, call), None, metadata)
@@ -161,7 +161,7 @@ class HostLinks:
         replica: object,
         metadata: QuarterMetadata | None,
     ) -> None:
-        """Connect a callback to a stream, as `Engine.connect_stream_to_callback`."""
+        """Connect a callback to a stream, like `Engine.connect_stream_to_callback`."""
         call = f"connect_stream_to_callback({clipped(handle)})"
         connection, stream = self._stream(handle, call, metadata)
         number = self._replica(replica, call)
@@ -171,7 +171,7 @@ class HostLinks:
         self._note(HostLinks.connect_stream_to_callback, handle, callback, replica, metadata)
 
     def connect_host_function(self, handle: object, callback: object, replica: object) -> None:
-        """Connect a host function, as `Engine.connect_host_function`."""
+        """Connect a host function, like `Engine.connect_host_function`."""
         call = f"connect_host_function({clipped(handle)})"
         connection = self._find("host function", handle, call)
         number = self._replica(replica, call)
@@ -199,7 +199,7 @@ class HostLinks:
         self.loaded |= other.loaded
 
     def watch(self, watch: RemoteWatch) -> None:
-        """Let strict checks track rows of remote buffers."""
+        """Make remote buffers report written rows to strict checks."""
         for rows in self.remote.values():
             rows.watch = watch
 
@@ -212,14 +212,14 @@ class HostLinks:
     def copy_to_remote_buffer(
         self, array: npt.ArrayLike, handle: object, row: object, replica: object
     ) -> None:
-        """Store a row of a remote buffer, as `Engine.copy_to_remote_buffer`."""
+        """Store a row of a remote buffer, like `Engine.copy_to_remote_buffer`."""
         call = f"copy_to_remote_buffer to {clipped(handle)}"
         self._rows(handle, call).store(array, row, replica, call)
 
     def copy_from_remote_buffer(
         self, handle: object, row: object, replica: object
     ) -> npt.NDArray[Any]:
-        """Return a copy of a row of a remote buffer, as `Engine.copy_from_remote_buffer`."""
+        """Return a copy of a row of a remote buffer, like `Engine.copy_from_remote_buffer`."""
         call = f"copy_from_remote_buffer of {clipped(handle)}"
         values = self._rows(handle, call).load(row, replica, call)
         return values if self._peers is None else self._peers.from_host(call, values)
@@ -268,7 +268,7 @@ class HostLinks:
         replica: int | None,
         metadata: QuarterMetadata | None = None,
     ) -> None:
-        """Make a connection; the previous one is notified that its work is dropped."""
+        """Make a connection; the previous one is notified that its blocks are dropped."""
         before = workers(connection.takers)
         spread = replica is None or (
             not isinstance(connection.spec, HostFunctionCall) and connection.spec.is_broadcast
@@ -341,7 +341,7 @@ class HostLinks:
                     )
 
     def go_on(self, positions: Mapping[str, Sequence[int | None]]) -> None:
-        """Continue with these blocks of streams."""
+        """Continue with the given blocks of streams."""
         for handle, each in positions.items():
             takers = self._connections["stream", handle].takers
             for taker, position in zip(takers, each, strict=True):
@@ -416,8 +416,8 @@ class RemoteRows:
     """A remote buffer in memory; `rows` is [rows, elements] for each replica.
 
     Attributes:
-        written: bool[rows, elements] for each replica, which elements are written, if checks track
-            this; else empty.
+        written: bool[rows, elements] for each replica: which elements are written; empty unless
+            checks track this.
 
     Raises `SizeOverflowError` if the computer has too little memory.
     """
@@ -451,7 +451,7 @@ class RemoteRows:
             own[...] = other.written[k] if other.written else True
 
     def store(self, array: npt.ArrayLike, row: object, replica: object, call: str) -> None:
-        """Store a row of one replica, or of all (None); errors name `call`."""
+        """Store a row in one replica, or in all if `replica` is None; errors name `call`."""
         number = self._number(row, call)
         stored = element_array(self.spec.element_type, array, what=call)
         if stored.size != self.spec.num_elements:
@@ -523,7 +523,7 @@ class RemoteRows:
             if noted is not None:
                 noted(numbers())
 
-        # This takes a quarter of the time for a single row: `remote row` in benchmarks/host.py.
+        # For a single row, this takes a quarter of the time: `remote row` in benchmarks/host.py.
         row = 0
 
         def check_one() -> None:
@@ -545,11 +545,11 @@ class RemoteRows:
     def _moves_written(
         self, action: RowTransfer, replica: int
     ) -> Callable[[int | npt.NDArray[Any]], None]:
-        """Return the function that notes written elements once one row, or several, have moved."""
+        """Return the function that records written elements after rows have moved."""
         rows, element = self.written[replica], action.block.element_type
         to_device = action.to_device
         count = action.block.num_elements
-        # Comparing bytes takes a tenth of the time of `all`, storing them a third of `fill`.
+        # Comparing bytes takes a tenth of the time of `all`; storing them, a third of `fill`'s.
         whole, bytes_of_whole = b"\1" * count, b"\1" * (count * element.size_bytes)
         shadow: npt.NDArray[np.uint8] | None = None  # of the bytes of the block
         stored: memoryview  # the same bytes
@@ -597,7 +597,7 @@ class RemoteRows:
 
 
 def _live(offset: HostTensor, part: Bytes) -> Callable[[], npt.NDArray[Any]]:
-    """Return a function that reads an offset: a view of its elements if they are contiguous."""
+    """Return a function that reads an offset, through a view if its elements are contiguous."""
     records = offset.moves.records.tolist()
     if len(records) == 1 and records[0][2] == 1 and records[0][3]:
         _, start, _, size, _, _ = records[0]

@@ -133,7 +133,7 @@ class HostAccess:
 
 
 MOST_KNOWN = 256
-"""Number of cached accesses; loops read and write the same tensors repeatedly."""
+"""Maximum number of cached accesses; loops read and write the same tensors repeatedly."""
 
 
 class HostTensors:
@@ -180,7 +180,7 @@ class HostTensors:
         return found[0] if len(found) == 1 else np.stack(found)
 
     def write(self, access: HostAccess, array: npt.ArrayLike | QuarterMetadata) -> None:
-        """Overwrite the values with the user's array, or refuse it like `Engine.write`."""
+        """Overwrite the values with the user's array, or reject it like `Engine.write`."""
         place, replicas = access.place, access.replicas
         if (
             type(array) is np.ndarray
@@ -284,7 +284,7 @@ def _kept(known: dict[int, HostAccess], access: HostAccess, replica: int | None)
 
 
 def _reshaped(shape: tuple[int, ...], wanted: tuple[int, ...]) -> str:
-    """Return how an array of another shape fits a tensor."""
+    """Return text that says how to convert an array of a different shape to the tensor's shape."""
     if len(wanted) > 1 and shape == wanted[::-1]:
         return f"array.T, or array.reshape({wanted}) in the order of its elements"
     if math.prod(shape) == math.prod(wanted):

@@ -5,11 +5,11 @@
     define i1 @priced(ptr %x, i64 %x.length, i64 %count, ptr %scale, ...)
 
 Its arguments are those of `slot_function`; values in memory are read where they are used.  LLVM
-optimizes it for no processor in particular.  It neither vectorizes nor unrolls, except loops with a
+optimizes it for a generic processor.  It neither vectorizes nor unrolls, except for loops with a
 constant number of iterations, which it unrolls completely.
 
 If the slots of a vertex depend on data, loads and stores are kept, and the code runs the vertex.
-Uneven rows of a list are then looked up in its table, as in a normal run.
+Uneven rows of a list are then looked up in the list's table, as in a normal run.
 
 Importing this module imports llvmlite.
 """
@@ -143,7 +143,7 @@ def folded(text: str) -> llvm.ModuleRef:
 
 
 def optimize(module: llvm.ModuleRef, *, unrolling: bool = True) -> None:
-    """Optimize a module in place, for no processor in particular and without vectors."""
+    """Optimize a module in place, for a generic processor and without vectors."""
     tuning = llvm.create_pipeline_tuning_options(2)
     tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_interleaving = False
     tuning.loop_unrolling = unrolling
@@ -158,13 +158,13 @@ def _name_values(module: llvm.ModuleRef) -> None:
 
 
 def _machine() -> llvm.TargetMachine:
-    # For no processor in particular, so that prices are the same on all.
+    # For a generic processor, so that prices are the same on every machine.
     llvm.initialize_native_target()
     return llvm.Target.from_default_triple().create_target_machine(cpu="generic", opt=2)
 
 
 def _rolled(module: llvm.ModuleRef) -> str:
-    """Return a module's text with loops of varying trip counts marked as not to be unrolled.
+    """Return a module's text in which loops with a varying trip count are marked `unroll.disable`.
 
     LLVM would unroll them by four, which suits other processors but not a tile.
     """
@@ -188,10 +188,10 @@ def _rolled(module: llvm.ModuleRef) -> str:
 
 
 _DEFINITION = re.compile(r"^(define .*) \{$", re.MULTILINE)
-"""Beginning of a function."""
+"""The first line of a function."""
 
 _MARKED = '"no-builtins" "no-jump-tables"="true"'
-"""Prevents LLVM from replacing loops with C library calls, and choices of constants with tables."""
+"""Keeps LLVM from replacing loops by C library calls, and choices between constants by tables."""
 
 _MARKS = 1 << 20
 """First number of poplite's metadata, beyond those that LLVM assigns."""
@@ -206,10 +206,10 @@ WORD = ir.IntType(64)
 def slots_job(name: str, cls: type[Vertex], costs: Mapping[str, float]) -> Job:
     """Return the job that compiles the code for the slots of the vertices of a class.
 
-    The function is `slots(shapes, count, words, workers, budget, parts)`: for each of `count`
-    shapes of `words` words it writes to `parts` the 64ths of a slot of the slowest of `workers`
-    workers; `OVER` where they exceed `budget`. Stored with the code is {"deciding": names of
-    arguments on which its cost depends, "uneven": those where rows are uneven}.
+    The function is `slots(shapes, count, words, workers, budget, parts)`. For each of `count`
+    shapes, of `words` words each, it writes to `parts` the slots of the slowest of `workers`
+    workers, in 64ths, or `OVER` if they exceed `budget`. Stored with the code is {"deciding": the
+    names of the arguments on which the cost depends, "uneven": the same if rows are uneven}.
 
     Raises `VertexCompileError` when `compute` is outside the dialect.
     """
@@ -235,8 +235,8 @@ def slots_object(
 ) -> Made:
     """Compile the code for the slots of the vertices of a class, as a job.
 
-    `priced`, `uneven` and `over_shapes` are texts of modules: with `PRICED`, the same for uneven
-    rows if it has lists, and with the function that calls it for each shape.
+    The texts of three modules are given: `priced` defines `PRICED`; `uneven` defines it for uneven
+    rows, if the class has lists; `over_shapes` defines the function that calls it for each shape.
     """
     decoded = [Parameter(*each) for each in parameters]
     module = folded(priced)
@@ -264,7 +264,7 @@ def slots_object(
 
 
 def _deciding_uneven(text: str, parameters: Sequence[Parameter]) -> frozenset[str]:
-    """Return the values on which slots depend if rows are uneven; row lengths are not data."""
+    """Return the arguments on which slots depend if rows are uneven; row lengths are not data."""
     blocks = blocks_of(folded(text).get_function(PRICED))
     tables = {f"{p.field}.pairs" for p in parameters if p.kind == "rows"}
     return deciding(blocks, tables)
@@ -284,7 +284,7 @@ def block_costs(
     unbounded = {loop.header for loop in loops if not _is_one_product(loop, by_name)}
     outer = [
         sum(loop.blocks < other.blocks for other in loops) for loop in loops
-    ]  # how deep each block is nested
+    ]  # how deeply each loop is nested
     is_nest = len(set(outer)) == len(outer)
     entry = cost("slot_entry" if is_nest else "slot_entry_nested")
     found = {}
@@ -383,13 +383,14 @@ def measuring_object(
 ) -> Made:
     """Compile a counting driver, as a job.
 
-    `driver` is the text of its module, which declares `COUNTED`. Where vertices are only counted
-    (`on_copies`), its parameters are followed by a budget, the memory that it reads and the memory
-    that it changes, each with its bytes (`slot_function.with_bounded_memory`).
+    `driver` is the text of its module, which declares `COUNTED`. If vertices are only counted
+    (`on_copies`), the parameters of `COUNTED` are followed by a budget, the memory that it reads
+    and the memory that it changes, each with its number of bytes
+    (`slot_function.with_bounded_memory`).
 
-    Where indices are checked, `rehearsing` is the text of a driver that runs each vertex on copies
-    first; else it is empty. It is used only where `COUNTED` cannot check them itself; where it can,
-    its parameters are followed by `RECORD`. `sizes` are bytes of elements by field.
+    If indices are checked, `rehearsing` is the text of a driver that runs each vertex on copies
+    first; otherwise it is empty. It is used only if `COUNTED` cannot check indices itself; if it
+    can, its parameters are followed by `RECORD`. `sizes` has the bytes of an element, by field.
     """
     decoded = [Parameter(*each) for each in parameters]
     blocks = blocks_of((module := folded(priced)).get_function(PRICED))
@@ -427,7 +428,7 @@ def _unbounded(block: BasicBlock, blocks: Sequence[BasicBlock], cost: BlockCost)
 
 
 def _looked_up(blocks: Sequence[BasicBlock], tables: set[str]) -> set[str]:
-    """Return the i64 numbers that are loaded from tables: lengths and starts of rows.
+    """Return the i64 values that are loaded from tables: lengths and starts of rows.
 
     A start is never used as a number of iterations.
     """

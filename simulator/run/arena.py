@@ -2,18 +2,18 @@
 
     | replica 0: variables, state, temporaries | replica 1: the same | ...
 
-A byte position of the layout is relative to the beginning of a part. The system provides zeroed
-pages on first access, so a sparse graph may be larger than the memory it uses, and each of several
-ranks uses memory only for its own part of the graph.
+A byte position of the layout is relative to the start of a replica's part. The system provides
+zeroed pages on first access, so a sparse graph may be larger than the memory it uses, and each of
+several ranks uses memory only for its own part of the graph.
 
-Strict checks log the reads and writes of the workers of vertices: a word for each element, see
+Strict checks log the reads and writes of the workers of vertices, with a word for each element, see
 `encoding.LOG_BITS`::
 
     worker 0    total = total + x[0]    total: worker 0 read it, worker 0 wrote it
     worker 1    total = total + x[1]           worker 1 read what worker 0 wrote
 
-Workers run one after the other here, and concurrently on a machine. If none reads or changes an
-element that another one writes, they give the same results in any order. Stored values are
+Workers run one after the other here, and concurrently on a machine. If no worker reads or changes
+an element that another one writes, they give the same results in any order. Stored values are
 compared with the current ones, so that several workers may store equal values. Only accesses to
 fields that vertices write are logged: fields do not overlap, so other fields are never written.
 """
@@ -48,7 +48,7 @@ _WORKER = (1 << op.LOG_BITS) - 1
 
 
 class Conflict(NamedTuple):
-    """A conflicting access of a worker to an element that another worker accessed before."""
+    """A worker's access to an element that conflicts with an earlier access by another worker."""
 
     worker: int
     other: int
@@ -71,7 +71,7 @@ class AccessLog:
         self.shift = int(self.words.ctypes.data) - self.words.itemsize * self._begin
 
     def clear(self, places: npt.NDArray[np.int64]) -> None:
-        """Clear the log of elements at some byte positions of the block."""
+        """Clear the log of the elements at the given byte positions of the block."""
         self.words[places] = 0
 
     def conflicts(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
@@ -146,7 +146,7 @@ class WorkerAccesses:
 
 
 class Floats:
-    """The floating-point state of one engine; its programs begin in the first of the modes.
+    """The floating-point state of one engine; its programs start in the first of the modes.
 
     >>> floats = Floats((8, 0), seed=1)
     >>> floats.mode, floats.may_trap
@@ -164,9 +164,9 @@ class Floats:
         self.words[op.FLOAT_SEED] = self._seed
 
     def continue_from(self, other: Floats) -> None:
-        """Continue from the state of another engine, in its mode if the programs here have it.
+        """Continue from the state of another engine, in its mode if programs here use that mode.
 
-        The other seed may come from a loaded state; a seed that was given for this engine remains.
+        Its seed is used as well, unless this engine was made with a different seed.
         """
         if self._seed == other._seed:
             self.words[op.FLOAT_SEED] = other.words[op.FLOAT_SEED]
@@ -175,7 +175,7 @@ class Floats:
         self.words[op.FLOAT_EXECUTIONS] = other.words[op.FLOAT_EXECUTIONS]
 
     def knows(self, mode: int) -> bool:
-        """Return whether the programs here have a mode."""
+        """Return whether the programs here use a mode."""
         return mode in self._modes
 
     @property
@@ -218,7 +218,7 @@ class Floats:
 
 Bytes = npt.NDArray[np.uint8]
 Runs = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
-"""Begin and end of runs of bytes, ascending and disjoint."""
+"""Starts and ends of runs of bytes, ascending and disjoint."""
 
 HUGE_PAGE = 1 << 21
 """Size of a huge page in bytes, on x86-64, and on Arm with small pages of 4 KiB."""
@@ -230,7 +230,7 @@ MOST_VIEWS = 1000
 class Arena:
     """The memory of one engine, filled with initial values: `parts` are the bytes of each replica.
 
-    `own` is begins and ends of the runs of bytes that are filled; None for all.
+    `own` has the starts and ends of the runs of bytes that are filled; None fills all.
 
     Raises `SizeOverflowError` if the computer has too little memory.
     """
@@ -270,7 +270,7 @@ class Arena:
         self._fill()
 
     def _fill(self) -> None:
-        """Write initial values to memory that is zero."""
+        """Write initial values to memory that is still zero."""
         for replica, part in enumerate(self.parts):
             for at, values in self.layout.initial_values(replica):
                 filled = values.reshape(-1).view(np.uint8)
@@ -278,7 +278,7 @@ class Arena:
                     part[begin:end] = filled[begin - at : end - at]
 
     def _own_parts(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield begin and end of the parts of a run of bytes that are filled."""
+        """Yield the start and the end of each part of a run of bytes that is to be filled."""
         if self._own is None:
             yield begin, end
             return
@@ -347,7 +347,7 @@ class Arena:
         if not isinstance(view.space, Storage) or not view.num_elements:
             return None
         key = view.space.base + view.off, view.shape, view.dims, element, replica
-        known = self._strided_views.get(key)  # most programs read and write the same, run by run
+        known = self._strided_views.get(key)  # most programs access the same tensors in every run
         if known is not None:
             return known
         strides = [step * element.size_bytes for step in view.dims if isinstance(step, int)]
@@ -369,7 +369,7 @@ def _small_pages(size: int) -> mmap.mmap:
 
 
 def _use_huge_pages(pages: mmap.mmap, runs: Runs) -> None:
-    """Let the system use huge pages in runs of bytes, so that sweeps have fewer TLB misses."""
+    """Request huge pages for runs of bytes, so that sequential accesses cause fewer TLB misses."""
     if sys.platform != "linux":
         return
     base = np.frombuffer(pages, np.uint8).ctypes.data
@@ -386,16 +386,16 @@ def typed(memory: Bytes, element: type[ElementType[Any]]) -> npt.NDArray[Any]:
 
 
 # -- copying from another arena --------------------------------------------------------------------
-# An engine may begin with the variables of another engine. Variables are first in every arena, in
-# the order in which the graph made them. So two engines of one graph have the same layout for the
-# variables that both have, whose bytes are copied at once.
+# An engine may start with the variables of another engine. Variables are first in every arena, in
+# the order in which the graph made them, so two engines of one graph have the same layout for the
+# variables that both have, and the bytes of these are copied at once.
 
 
 def carry_memory(old: Arena, new: Arena, runs: Runs | None = None) -> int:
     """Copy the variables that both have, except constants; return their size in bytes.
 
-    `runs` is begins and ends of the bytes that `old` has; None for all. Random bits continue as
-    well. Raises `ControlProgramError` for variables of a different graph.
+    `runs` has the starts and ends of the bytes that `old` has; None means all. Random bits continue
+    as well. Raises `ControlProgramError` for variables of a different graph.
     """
     size = _common_bytes(old.layout, new.layout)
     for replica, (source, target) in enumerate(zip(old.parts, new.parts, strict=True)):
@@ -408,7 +408,7 @@ def carry_memory(old: Arena, new: Arena, runs: Runs | None = None) -> int:
 
 
 def within(runs: Runs | None, size: int) -> Iterable[slice]:
-    """Return the runs among the first bytes."""
+    """Return the parts of runs that are within the first `size` bytes."""
     if runs is None:
         return (slice(0, size),)
     pairs = zip(*(each.tolist() for each in runs), strict=True)

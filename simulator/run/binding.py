@@ -1,9 +1,9 @@
 """Bind the steps of an executable, as launches, to the addresses of an engine.
 
-Vertex classes check their indices unless all are known to be inside in advance. The source of
-`compute` determines the conditions for this on lengths and numbers
-(`poplite.vertex.compute.bounds`); here they are evaluated for all vertices, from their descriptor
-rows. The code of a class whose vertices meet them makes no checks.
+The code of a vertex class checks indices unless all are known in advance to be in range. The source
+of `compute` determines the conditions on lengths and numbers for this
+(`poplite.vertex.compute.bounds`). Here the conditions are evaluated for all vertices, from their
+descriptor rows; if they all hold, the code of the class makes no checks.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ from poplite.vertex.compute.dialect import OPERATIONS
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 ELEMENTS_PER_NS = 10
-"""Work of simple vertices per nanosecond, to estimate the cost of launches that have not run."""
+"""Elements that simple vertices process per nanosecond, to estimate the time of launches that have
+not run."""
 
 PATIENCE_NS = 250_000_000
 """Running time after which threads are started for launches whose estimate was too low."""
@@ -149,7 +150,7 @@ class CompiledSteps:
         return self.arena.accesses.shift if logs else 0
 
     def end_looks(self, step: int) -> None:
-        """Let a step that strict checks no longer check run its deferred forms."""
+        """Make a step that strict checks no longer check run its deferred forms."""
         lowered = self.executable.steps[step]
         if step in self._quickened or not isinstance(lowered, ComputeStep):
             return
@@ -186,7 +187,7 @@ class CompiledSteps:
         return self.launches[step, phase] if own is None else own
 
     def share_slow(self, ran_ns: int) -> None:
-        """Let threads share launches that have proved to be slow, after a run of `ran_ns`."""
+        """Cut launches that have proved to be slow for threads, after a run of `ran_ns`."""
         self._ran_ns += ran_ns
         if launches.has_threads() or self._ran_ns > PATIENCE_NS:
             words = self.table.words[: len(self.table.launches)]
@@ -212,7 +213,7 @@ class CompiledSteps:
         """Make memory well defined after the launch in `row` was interrupted.
 
         A compute set is undone if its elements were saved; otherwise each vertex has run completely
-        or not at all. Then the launches after the vertices run.
+        or not at all, and the launches that follow the vertices run.
         """
         step, phase = code.ops[row, 1:3].tolist()
         number, lowered = self.launches[step, phase], self.executable.steps[step]
@@ -228,7 +229,7 @@ class CompiledSteps:
 def _in_order_of_memory(step: Step, stopping: Container[type[Vertex]]) -> Step:
     """Return a step whose vertices run in memory order, if no vertex of their class may stop.
 
-    If they may stop, the first vertex by number must be the first that stops.
+    If vertices may stop, they run in order of number, so that the first one that stops is reported.
     """
     if isinstance(step, CopyStep) or step.may_fault:
         return step
@@ -284,7 +285,7 @@ class _Kinds:
     def is_put_off(self, cls: type[Vertex]) -> bool:
         """Return whether the code that runs after strict checks is compiled only when they end.
 
-        They check workers for a long time, with code that logs accesses.
+        Strict checks run code that logs the accesses of workers for a long time.
         """
         if self.executable.checks != "strict" or not issubclass(cls, MultiVertex):
             return False
@@ -304,8 +305,9 @@ class _Kinds:
 def is_put_off(form: FasterForm) -> bool:
     """Return whether strict checks do not run a form until they no longer check its step.
 
-    They check a `MultiVertex` for a long time, with its `compute`. The library's tests compare its
-    forms; compiling them for strict checks as well took half the time of a first product.
+    Strict checks run a `MultiVertex` for a long time with its `compute`. The library's tests
+    compare its forms; compiling them for strict checks as well took half the time of a first matrix
+    product.
     """
     return is_of_library(form.vertex) and issubclass(form.vertex, MultiVertex)
 
@@ -370,7 +372,7 @@ def _drivers(
 def checked_classes(
     executable: Executable, arena: Arena, forms: FasterForms
 ) -> frozenset[type[Vertex]]:
-    """Return the classes whose code checks indices, since these are not known to be inside.
+    """Return the classes whose code checks indices, since these may be out of range.
 
     Classes of faster forms are included.
     """
@@ -392,7 +394,7 @@ def _is_proved(cls: type[Vertex], groups: list[Vertices], arena: Arena) -> bool:
     try:
         some = [each for each in groups if len(each.rows)]
         return all(_Numbers(each, arena).hold(needed) for each in some if needed)
-    except KeyError:  # for a number that is known only at run time
+    except KeyError:  # a number is known only at run time
         return False
 
 
@@ -445,7 +447,7 @@ class _Numbers:
         return np.logical_and(from_zero, np.less(self._value(most), length))
 
     def _length(self, owner: ast.expr) -> Any:
-        """Return the elements of a vector, or the rows of a list."""
+        """Return the number of elements of a vector, or of rows of a list."""
         position = self._position(owner)
         depth = self._group.cls.fields[self._fields[position]].depth
         return self._part(owner, "rows" if depth == 2 else "length")
@@ -472,7 +474,7 @@ class _Numbers:
         return words[run] + self._group.tables[number][within]
 
     def _of_vertices(self, words: Any) -> Any:
-        """Return words of runs for all vertices, as one number if they are equal."""
+        """Return the words of runs as one word for each vertex, or as a single number if equal."""
         if (words == words[0]).all():
             return int(words[0])
         return np.repeat(words, self._group.rows[:, COUNT_WORD])

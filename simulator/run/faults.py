@@ -3,11 +3,11 @@
 A vertex stops if it indexes outside a field, or if its `compute` raises an exception. With strict
 checks, or if exceptions may be raised, the elements that its compute set writes in place have been
 saved. They are restored, the vertex runs once more as plain Python, which raises at the exact line
-of `compute`, and memory is restored again: to the user it is as if the compute set had not run.
-With fast checks elements are not saved: the error has the facts that the compiled vertex recorded.
+of `compute`, and memory is restored again, as if the compute set had not run. With fast checks,
+elements are not saved, and the error contains only what the compiled vertex recorded.
 
-The error for an exception that `compute` raised belongs to a class of poplite and to the user's own
-class. It names the vertex that stopped, the line and the step, and is caught by either class::
+The error for an exception that `compute` raised is an instance of a poplite class and of the user's
+own class. It names the vertex that stopped, the line and the step, and can be caught as either::
 
     try:
         engine.run()
@@ -170,10 +170,10 @@ class StoppedLaunch:
         )
 
     def _only_compiled(self, record: Record, form: FasterForm | None) -> PopliteError:
-        """Return the error for a vertex that does not stop as plain Python.
+        """Return the error for a vertex that stopped when compiled, but not as plain Python.
 
-        Both forms give the same bits, so it read data that another vertex wrote in the meantime,
-        unless a faster form violates its contract.
+        Both forms compute the same bits, so the vertex read data that another vertex wrote before
+        the replay, unless a faster form violates its contract.
         """
         vertex = self._vertex(record.vertex)
         cls = vertex.vertex_class
@@ -243,7 +243,7 @@ def _index_text(cls: type[Vertex], record: Record) -> str:
 def raised_error(
     raised: Exception, what: str, at: SourceLocation | None = None, **parts: Any
 ) -> ApplicationRuntimeError:
-    """Return the error for an exception of the user's code.
+    """Return the error for an exception that the user's code raised.
 
     >>> error = raised_error(KeyError("key"), "Look 0 on tile 0: KeyError: 'key'")
     >>> isinstance(error, KeyError), str(error)
@@ -273,7 +273,7 @@ def _text_of(raised: Exception) -> str:
 def _class_of(raised: Any) -> type[ApplicationRuntimeError]:
     """Return the class of errors derived from poplite's class and the user's class."""
     base = ApplicationRuntimeError
-    for known in raised.__subclasses__():  # only its errors keep it, and the user's class, alive
+    for known in raised.__subclasses__():  # not kept in a cache: it would keep user classes alive
         if known.__bases__ == (base, raised):
             found: type[ApplicationRuntimeError] = known
             return found

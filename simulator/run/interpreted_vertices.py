@@ -3,7 +3,7 @@
 This is for debugging: breakpoints in `compute` work, and errors have ordinary tracebacks. The
 descriptor rows are the same as for compiled code. Numba is not needed.
 
-A vertex computes its outputs only from its inputs. So if strict checks run it once more and all
+The outputs of a vertex depend only on its inputs. If strict checks run a vertex again and all its
 inputs are unchanged, the results of the first run are written instead::
 
     first run     x 1 2 3   total 0 -> 6       all vertices run; stores are recorded
@@ -42,7 +42,7 @@ Values = Mapping[str, Any]
 
 
 class VertexRun:
-    """One run of a vertex; `marks` has, for each Output, the elements that the run stored."""
+    """One run of a vertex; `marks` has, for each Output, which elements the run stored."""
 
     __slots__ = ("_cls", "_read", "_returned", "_written", "marks")
 
@@ -60,7 +60,7 @@ class VertexRun:
         self._returned = returned
 
     def is_of(self, values: Values) -> bool:
-        """Return whether the vertex would do the same on these fields."""
+        """Return whether a run on the given fields would have the same results."""
         pairs = zip(self._read, _arrays(self._cls, values, _reads), strict=True)
         return all(array.tobytes() == read for read, array in pairs)
 
@@ -90,7 +90,7 @@ def _is_output(field: Field) -> bool:
 def _arrays(
     cls: type[Vertex], values: Values, chosen: Callable[[Field], bool]
 ) -> Iterator[npt.NDArray[Any]]:
-    """Yield the memory of some fields, lists row by row."""
+    """Yield the memory of the selected fields, lists row by row."""
     for name, field in cls.fields.items():
         if chosen(field):
             yield from values[name] if field.depth == 2 else (values[name],)
@@ -116,7 +116,7 @@ def move(moves: Moves, arena: Arena) -> None:
 
 
 PIECES = 1 << 14
-"""Number of pieces of a list that are moved at once."""
+"""Number of pieces that are moved at once."""
 
 
 def move_between(moves: Moves, destination: Bytes, source: Bytes) -> None:
@@ -167,10 +167,10 @@ def run_vertices(
 ) -> bool:
     """Run vertices of a group as plain Python, in order; return whether none returned false.
 
-    Runs only vertex `only`, or vertices before number `before`; `watch` is called before each.
-    Vertices with a run in `known` do not run if they would do the same; other runs are added to it.
-    Workers record accesses in `log`; `rows` are those of the group, if known. Raises `VertexFault`
-    if a vertex indexes outside a field or raises an exception.
+    Runs only vertex `only`, or only vertices before number `before`; `watch` is called before each.
+    A vertex does not run if `known` has a run of it with the same inputs; all other runs are added
+    to `known`. Workers record accesses in `log`; `rows` are those of the group, if known. Raises
+    `VertexFault` if a vertex indexes outside a field or raises an exception.
     """
     returned, stores = True, floats.stores if floats.mode else _to_nearest
     has_workers = issubclass(group.cls, MultiVertex)
@@ -206,7 +206,7 @@ def run_vertices(
 
 
 def _to_nearest(vertex: int, worker: int) -> None:
-    """Do nothing: floats are stored in the default way."""
+    """Do nothing, because floats are rounded to nearest by default."""
 
 
 def _run(compute: Compute, number: int, vertex: InterpretedSelf, *worker: int) -> bool:
@@ -286,9 +286,9 @@ class InterpretedSteps:
         self._returned[number] = list(returned)
 
     def remember(self, code: Code) -> None:
-        """Save the runs of vertices in a launch of strict checks, which may run them once more.
+        """Save the runs of vertices in a launch of strict checks, which may run them again.
 
-        `code` is about to run; it begins with the vertices if they run once more.
+        `code` is about to run; if its first launch is that of the vertices, they run again.
         """
         is_first = code.ops.item(0, 2) not in (op.COMPUTE, op.DEFINED)
         self._known = {} if is_first or self._known is None else self._known
@@ -304,7 +304,7 @@ class InterpretedSteps:
         """
         first: VertexFault | None = None
         for replica, memory in enumerate(self._arena.parts):
-            # Groups are by class, so a later group may contain an earlier vertex.
+            # Each group has one class, so a later group may contain an earlier vertex.
             for place, group in enumerate(self._groups[number]):
                 known = (
                     None if self._known is None else self._known.setdefault((replica, place), {})

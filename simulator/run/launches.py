@@ -1,8 +1,8 @@
 """Launches that are ready to run: driver calls with addresses, which threads may share.
 
-A launch begins as one chunk for each of its parts, which run in order. If threads pay, it
-is also cut into a few chunks for each thread, balanced by the weights that lowering assigned to
-its rows. The vertices of a part are numbered from 0 over all its rows, and can be cut anywhere::
+A launch first has one chunk for each of its parts, which run in order. If threads pay off, it is
+also cut into several chunks per thread, balanced by the weights that lowering assigned to its rows.
+The vertices of a part are numbered from 0 over all its rows, and can be cut anywhere::
 
     rows      |     5     | 1 |             10             |
     chunks    |      6        |     4     |       6        |
@@ -52,14 +52,16 @@ MEASURED_RUNS = 3
 """Number of runs of a launch that are measured; the quickest counts."""
 
 ALL_RUNS = 1 << 62
-"""The same if the time of vertices depends on data, since a quick launch may be slow later."""
+"""In place of `MEASURED_RUNS` if the time of vertices depends on data, since a quick launch may be
+slow later."""
 
 LEAST_MOVED, MOST_MOVED, MOVED_PIECES = 1 << 14, 1 << 22, 64
-"""A large copy is split into about this many records with about this work: milliseconds."""
+"""Minimum and maximum work of the records into which a large copy is split, and about how many
+records there are; a record takes at most milliseconds."""
 
 STREAMED_BYTES = 32 << 20
-"""Minimum size in bytes of a copy that is written past the caches, which it would only flush
-(measured: a copy of twice this size takes 0.65 of the time)."""
+"""Minimum size in bytes of a copy that bypasses the caches, which it would only flush (measured: a
+copy of twice this size takes 0.65 of the time)."""
 
 _NONE = np.zeros((0, op.CHUNK_WORDS), np.int64)
 _NOWHERE: Mapping[int, int] = MappingProxyType({})
@@ -82,7 +84,7 @@ class BoundPart:
     weights: Int64
 
     def one_chunk(self) -> list[int]:
-        """Return the chunk row of all vertices."""
+        """Return the chunk row for all vertices of the part."""
         words = [0] * op.CHUNK_WORDS
         words[op.CHUNK_DRIVER : op.CHUNK_WIDTH + 1] = self.call
         words[op.CHUNK_HIGH], words[op.CHUNK_LAST] = len(self.vertices), int(self.vertices[-1])
@@ -174,7 +176,7 @@ class LaunchTable:
         slots: Mapping[int, int] = _NOWHERE,
         log: int = 0,
     ) -> int:
-        """Add a launch of some parts; return its row, the same for all empty launches.
+        """Add a launch of the given parts; return its row, the same for all empty launches.
 
         `checked` vertices may record faults; `replica_map` gives the replica whose memory each
         replica writes. `log` is for vertices that log their workers' accesses.
@@ -289,8 +291,8 @@ def _rows(part: Part) -> Int64:
 
 # -- vertices in memory order ----------------------------------------------------------------------
 # The numbers of vertices determine the order in which they start on their tiles, such as the
-# largest first. Here they run in order of place, since memory is read fastest sequentially: a map
-# of ten million elements by rows and columns takes 0.55 of the time::
+# largest first. Here they run in memory order, since memory is read fastest sequentially: a map of
+# ten million elements by rows and columns takes 0.55 of the time::
 #
 #     number   0    1    2    3            number   1    3    0    2
 #     x        900  100  970  160          x        100  160  900  970
@@ -299,14 +301,14 @@ def _rows(part: Part) -> Int64:
 
 LEAST_WORK = 64
 """Minimum average work of a vertex, in elements, for which vertices are sorted: a second copy of
-their tables is small compared to so many elements."""
+their tables is small compared to that many elements."""
 
 
 def in_order_of_memory(group: Vertices) -> Vertices:
     """Return vertices in ascending order of the places of the field with the most bytes.
 
-    They are unchanged if their numbers are not in tables, some field is in order, or they have
-    little work.
+    They are unchanged if their numbers are not in tables, any field is already in order, or they
+    have little work.
     """
     fields = [(n, each) for n, each in enumerate(group.cls.fields.values()) if each.is_edge]
     is_listed = any(column.kind == "flat" for column in group.columns)
@@ -334,7 +336,7 @@ def in_order_of_memory(group: Vertices) -> Vertices:
 
 
 def _is_in_order(group: Vertices) -> bool:
-    """Return whether the edges of a field begin at ascending places, not all at the same place."""
+    """Return whether the starts of a field's edges ascend, and are not all equal."""
     fields = list(group.cls.fields.values())
     for number, (column, at) in enumerate(positions(group.columns)):
         if column.part not in ("start", "first") or not fields[column.field].is_edge:

@@ -4,7 +4,7 @@ Vertex classes whose cycles depend on data are counted::
 
     while self.x[i] > limit        counted
     while i < len(self.x)          not counted: cycles depend on lengths, so each shape is priced
-    once set_perf_estimate(...)         not counted; other vertices of the class are
+    after set_perf_estimate(...)   not counted; other vertices of the class are
     print(...)                     not counted: such a class is never compiled
     QUARTER                        not counted, nor HALF without hardware support: the code that is
                                    priced differs from the code that runs
@@ -16,8 +16,8 @@ The slots of their compute sets are in three places::
     totals    of all executions        read by the accounts
 
 Vertices of the same compute set that need not be counted have their slots in the table from the
-beginning. In a replicated graph, each tile takes the time of the slowest replica; slots are
-those of the first replica.
+start. In a replicated graph, each tile takes the time of the slowest replica; slots are those of
+the first replica.
 """
 
 from __future__ import annotations
@@ -152,12 +152,13 @@ class SlotTotals:
 
     Attributes:
         slowest: cycles of the slowest tile, summed over executions.
-        elapsed: the same, including the phases before and after that no sync separates from it.
-        tile_cycles: int64[tiles], summed.
+        elapsed: like `slowest`, but including adjacent phases that no sync separates from the
+            vertices.
+        tile_cycles: int64[tiles], cycles of each tile, summed over executions.
         slots: worker slots of each family of the step, summed; for a MultiVertex, tile cycles.
-        is_counted: whether a family was counted; the slots of other families were known.
-        is_cut: whether a vertex of a family took more than `MOST_COUNTED` slots, which count as
-            that number.
+        is_counted: for each family, whether it was counted; otherwise its slots were known.
+        is_cut: for each family, whether a vertex exceeded `MOST_COUNTED` slots, which then count as
+            `MOST_COUNTED`.
     """
 
     executions: int
@@ -199,8 +200,8 @@ class SlotTable:
         # The word before each table is the size of the arena.
         self._tables = np.zeros((len(arenas), 1 + count + len(behind)), np.int64)
         self._tables[:, 0] = executable.layout.size_bytes
-        # The slots that a driver writes for these must not be added up, so they belong to an extra
-        # family.
+        # The slots that a driver writes for vertices with user-set slots must not be added up, so
+        # they belong to an extra family.
         family_of = np.full(count + len(behind), len(families))
         tiles = np.zeros(count, np.int64)
         alone = np.zeros(count, np.bool_)
@@ -285,7 +286,7 @@ _NO_LIMIT = np.iinfo(np.int64).max
 
 
 def _limit(family: VertexCosts, target: Target) -> int:
-    """Return the number that drivers write for vertices that exceed the counting limit."""
+    """Return the number of slots that drivers write for vertices that exceed the counting limit."""
     if issubclass(family.cls, MultiVertex):
         return int(target.cost("supervisor_overhead")) + target.workers * MOST_COUNTED
     return MOST_COUNTED

@@ -12,8 +12,8 @@ Gathered elements are in temporaries.
 Messages name them as elements of the graph's tensors::
 
     contiguous      the bytes of the field are those of a variable    'cells'[95, 0:32]
-    gathered        they are a copy in temporaries, whose moves       'cells'[0:8, 3]
-                    give the source of each byte
+    gathered        the bytes are a copy in temporaries; the copy's   'cells'[0:8, 3]
+                    moves give the source of each byte
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class FieldRows:
         vertex: int64[edges], position of each edge's vertex in its compute set.
         row: int64[edges], row of each edge in its list.
         start: int64[edges], first element, from the start of the arena.
-        length: int64[edges], elements.
+        length: int64[edges], number of elements.
     """
 
     field: Field
@@ -56,8 +56,8 @@ class FieldElements:
     Attributes:
         vertex: int64[edges], position of each edge's vertex in its compute set.
         row: int64[edges], row of each edge in its list.
-        end: int64[edges], elements of all edges up to this one.
-        elements: int64[elements], their positions, edge by edge.
+        end: int64[edges], number of elements of all edges up to and including this one.
+        elements: int64[elements], positions of the elements, edge by edge.
     """
 
     cls: type[Vertex]
@@ -89,12 +89,12 @@ class FieldElements:
 
 
 def touched(step: ComputeStep) -> list[FieldElements]:
-    """Return the elements that vertices access, without metadata and empty fields."""
+    """Return the elements that vertices access, except metadata and empty fields."""
     return [elements_of(cls, rows) for cls, rows in edges_of(step)]
 
 
 def edges_of(step: ComputeStep) -> list[tuple[type[Vertex], FieldRows]]:
-    """Return all edges of a compute set, without metadata and empty fields."""
+    """Return all edges of a compute set, except those of metadata and of empty fields."""
     return [
         (group.cls, rows)
         for group in step.groups
@@ -104,7 +104,7 @@ def edges_of(step: ComputeStep) -> list[tuple[type[Vertex], FieldRows]]:
 
 
 def elements_of(cls: type[Vertex], rows: FieldRows) -> FieldElements:
-    """Return the elements of some edges of a class."""
+    """Return the elements of the given edges of one field of a class."""
     elements = ranges(rows.start, rows.length)
     ends = np.cumsum(rows.length)
     return FieldElements(cls, rows.field, rows.vertex, rows.row, ends, elements)
@@ -152,7 +152,7 @@ def numbers_and_rows(group: Vertices, *, with_state: bool = False) -> GroupRows:
 def numbers_of(
     group: Vertices, *, numbers_only: bool = False
 ) -> tuple[dict[int, dict[str, Int64]], dict[int, Int64]]:
-    """Return the numbers of all vertices by field and part, and the tables of list fields."""
+    """Return the descriptor words of all vertices by field and part, and list fields' tables."""
     counts = group.rows[:, COUNT_WORD]
     within = numbers_within(counts)
     # A single run needs no look-up.
@@ -196,7 +196,7 @@ def _of_field(
 
 
 def ranges(start: Int64, length: Int64) -> Int64:
-    """Return the numbers in some ranges, given as int64[n], concatenated.
+    """Return the integers in ranges, concatenated; starts and lengths are int64[n].
 
     >>> ranges(np.array([5, 0, 9]), np.array([2, 0, 3])).tolist()
     [5, 6, 9, 10, 11]
@@ -205,7 +205,7 @@ def ranges(start: Int64, length: Int64) -> Int64:
 
 
 def numbers_within(lengths: Int64) -> Int64:
-    """Return 0, 1, ... for each length, concatenated."""
+    """Return 0, 1, ..., length - 1 for each length, concatenated."""
     ends = np.cumsum(lengths)
     return np.arange(int(lengths.sum())) - np.repeat(ends - lengths, lengths)
 
@@ -214,7 +214,10 @@ def numbers_within(lengths: Int64) -> Int64:
 
 
 MOST_ELEMENTS = 1 << 16
-"""Maximum number of elements of a field for which more than the first and last are used."""
+"""Maximum number of elements of a field that a message examines one by one.
+
+Of a larger field only the first and the last element are examined.
+"""
 
 
 def behind_field(
@@ -236,7 +239,7 @@ def behind_field(
 
 
 def _named(positions: Int64, count: int, gather: Moves, layout: ArenaLayout) -> str:
-    """Return text for some elements; many are described by the first and the last."""
+    """Return text for the elements at byte positions: all `count`, or the first and the last."""
     if positions[0] >= layout.temporary_base:
         positions = gathered_from(gather, positions)
     (first, begin), (last, end) = (layout.variable_at(int(positions[k])) for k in (0, -1))
@@ -255,7 +258,7 @@ def _named(positions: Int64, count: int, gather: Moves, layout: ArenaLayout) -> 
 
 
 def _box(variable: StoredVariable, at: Int64) -> str:
-    """Return text for elements that are a slice of each dimension; empty for all others."""
+    """Return text for elements that form a slice in every dimension; otherwise an empty text."""
     dims = [np.unique(part) for part in np.unravel_index(at, variable.shape)]
     steps = [np.unique(np.diff(part)) for part in dims]
     is_box = int(np.prod([len(part) for part in dims])) == len(at) == len(np.unique(at))

@@ -11,11 +11,12 @@ can give their origin (`poplite.simulator.strict.origins`).
 In loops, Python soon leaves a step that it checks repeatedly to compiled code, which handles the
 case that all elements are written afterwards (`poplite.simulator.strict.looks`).
 
-A scalar that control flow depends on is checked in the same way before it is used. If Loops are to
-end, each ends as soon as an iteration leaves the same elements written as an earlier one.
+A scalar that control flow depends on is checked in the same way before it is used. With
+`ends_loops`, each Loop ends as soon as an iteration leaves the same elements written as an earlier
+one.
 
 On several ranks all steps remain armed, since elements may become unwritten on other ranks, and all
-ranks agree on the result of each compute set before the next step begins.
+ranks agree on the result of each compute set before the next step starts.
 """
 
 from __future__ import annotations
@@ -137,7 +138,7 @@ class StrictChecks:
     def look(self, code: Code, row: int, calls: Sequence[int], runner: Runner) -> int:
         """Run a row that is checked, if still needed; return the row at which to continue.
 
-        That is `row` itself if it can run by itself from now on. `calls` are the open CALLs.
+        The result is `row` itself if the row needs no further checks. `calls` are the open CALLs.
         Raises the faults that are detected, and the errors of vertices.
         """
         self.has_run = False
@@ -207,7 +208,7 @@ class StrictChecks:
             access.place.write(self.shadow, written, replica)
 
     def _undefined(self, code: Code, row: int, calls: Sequence[int], number: int) -> bool:
-        """Check an action; return whether it only undefines elements, which must run each time."""
+        """Check an action; return whether it only undefines elements and so must run each time."""
         action = self._executable.actions[number]
         if isinstance(action, Undefine):
             self._undefine(number, action)
@@ -221,7 +222,7 @@ class StrictChecks:
             warnings = [each for each in found if each is not None]
             self._warned |= {number} if warnings else set()
             is_host = self._peers is None or self._peers.is_host
-            for warning in warnings if is_host else ():  # which has what it is about
+            for warning in warnings if is_host else ():  # only the host's rank has the data
                 warn(warning)
         return False
 

@@ -1,11 +1,11 @@
 """Detect vertices that would never end with different values in unwritten elements.
 
-Only a `while` may run forever, and compiled code in it cannot be stopped::
+Only a `while` loop may run forever, and compiled code cannot be stopped in such a loop::
 
     while i != self.n: i += 2      ends for n = 0, the value in memory, but never for n = 75
 
-So before vertices with such loops run with different values, those that read any of these values
-run in Python, which counts iterations. The vertices of the library end for all values.
+Before vertices with such loops run with different values, those that read any of the changed
+elements run in Python, which counts iterations. The vertices of the library end for all values.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class WhileLoops:
         self.classes = {group.cls for group, _ in self._groups}
 
     def first_endless(self, places: Collection[Place]) -> Place | None:
-        """Run some of the vertices; return the first with too many iterations, if any."""
+        """Run the vertices at `places`; return the first with too many iterations, if any."""
         for replica, memory in enumerate(self._arena.parts):
             for group, rows in self._groups:
                 for number, values in described(group, memory, rows=rows):

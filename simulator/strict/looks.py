@@ -7,25 +7,25 @@ A table has all elements that vertices access, with the addresses of all data th
                                      result    their values afterwards
                                      others    their values after runs with different values
 
-Lists run without Python. For a step that Python checks repeatedly, such as a step that fills a
-table row by row, a row of the program runs such a list instead of its launches (`encoding.LOOK`)::
+Lists run without Python. If Python has checked a step repeatedly, such as one that fills a table
+row by row, its row of the program then runs a list instead of its launches (`encoding.LOOK`)::
 
-    rows_are_written    if it returns 0, Python does the check instead
+    rows_are_written    if it returns 0, Python makes the check instead
     launches
     mark_rows           marks rows as written
 
 A list does less than `poplite.simulator.strict.replay`: it handles only steps after which all
-elements that their vertices access are written, or the rows that they moved. In all other cases it
-leaves memory unchanged, and Python does the check. So only Python detects errors, warnings and
+elements that their vertices access, or all rows that they moved, are written. In all other cases it
+leaves memory unchanged, and Python makes the check. So only Python detects errors, warnings and
 unwritten results.
 
-Vertices may move rows by number: their indices determine the elements that they access::
+Vertices may move rows by number, so that their indices determine the elements that they access::
 
     MultiUpdate     x 0 0 1 1 ... 0 0     index 3    s 1 1    row 3 of x becomes written, like s
     MultiSlice      x 0 0 1 1 ... 0 0     index 1    out      row 1 of x must be written
 
-So an iteration of a loop that fills a table row by row checks one row, and vertices run once. If
-they read unwritten elements, `poplite.simulator.strict.replay` finds the consequences.
+An iteration of a loop that fills a table row by row therefore checks one row, and vertices run
+once. If they read unwritten elements, `poplite.simulator.strict.replay` finds the consequences.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ from poplite.vertices.slices import gathers_rows, needs_old_rows, updates_rows
 #
 #     first run   again   and again
 #     7           7       7             written: the result is the same
-#     0           -24001  24000         still unwritten: it has its previous value
-#     0           -24001  24000         or the value of another such element, which was passed on
+#     0           -24001  24000         still unwritten: it has its previous value,
+#     0           -24001  24000         or the value of another unwritten element, passed on
 #     3           -23998  24003         the result depends on unwritten elements
 #     1           0       1             and so does `n < 1`
 # The values of the two runs differ in sign, size and parity; integers together cover all bits, and
@@ -71,10 +71,10 @@ from poplite.vertices.slices import gathers_rows, needs_old_rows, updates_rows
 #     integer     -24001 and 24000,  24052 and -24053,  -24105 and 24104 ...
 #     unsigned    1 and 32766,  32764 and 3,  5 and 32762 ...
 #     float       -inf and 24577,  24609 and -inf,  -inf and 24641 ...
-# They are no larger, since loops may count with them; for nested loops about a hundred iterations
-# of each suffice. If data determine how often a loop runs, floats are finite; if a `while` may wait
-# for a particular number, as in `while n != 0`, no value is negative. An element that has the
-# value by chance gets a different one.
+# Values are not larger than this, since they may be trip counts of loops; in nested loops, values
+# are about a hundred. If data determine how often a loop runs, floats are finite; if a `while` may
+# wait for a particular number, as in `while n != 0`, no value is negative. An element that already
+# has the chosen value gets a different one.
 
 
 Values = npt.NDArray[np.int64]
@@ -97,8 +97,8 @@ _OUTPUTS = {"f": (-3.25, -5.25), "i": (4, 5)}
 
 _TRUTHS = (True, False), (True, False)
 _FALSE = (True, False), (False, False)
-"""A truth value, and the one for an element that already has it. In half of the variants the
-second run has only False, so that comparisons of two elements are detected."""
+"""A truth value, and its alternative for an element that already has it. In half of the variants
+the second run has only False, so that comparisons of two elements are detected."""
 
 
 def _table(low: Sequence[Any], high: Sequence[Any]) -> Numbers:
@@ -160,8 +160,8 @@ def passed(
 ) -> Values | None:
     """Return the values of an element to which an element of type `source` was passed on.
 
-    For each variant there are two values for each of FILLS and OUTPUT; None if elements are not
-    passed on unchanged.
+    For each variant, FILLS and OUTPUT have two values each; None if elements are not passed on
+    unchanged.
     """
     kinds = source.dtype.kind, element.dtype.kind
     is_same_kind = kinds == ("f", "f") or set(kinds) <= {"i", "u"}
@@ -195,10 +195,10 @@ class ElementTable:
         parts: the elements of each field.
         total: number of elements in a replica.
         holes: bool[replicas, elements], the unwritten elements.
-        old: int64[replicas, elements], their values before the vertices run; this and the next two
-            only for fields that vertices write or, before they run, that have holes.
-        result: their values after the actual run.
-        others: their values after two runs with different values.
+        old: int64[replicas, elements], the values of all elements before the vertices run; `old`,
+            `result` and `others` are filled only for fields that vertices write or that have holes.
+        result: the values after the actual run.
+        others: the values after each of two runs with different values.
         found: uint8[replicas, elements], the verdicts on results.
     """
 
@@ -257,8 +257,8 @@ class ElementTable:
     def judge(self, runs: int) -> bool:
         """Find which results are written, after runs with different values in all holes.
 
-        One run suffices if no hole is read, otherwise there are two. Returns whether all other
-        results are unwritten themselves, so that none depends on unwritten elements.
+        One run suffices if no hole is read; otherwise there are two. Returns whether all results
+        that are not written are unwritten themselves, so that none depends on unwritten elements.
         """
         count = 0
         if runs > 1 and self._passes_on:  # otherwise no look-up is needed
@@ -285,8 +285,8 @@ def _passes_on(field: FieldElements) -> bool:
 def _fills_of(fields: Sequence[FieldElements]) -> tuple[Values, int]:
     """Return the values of each field, in the form for kernels, and the number of variants.
 
-    The first variants are those of its own type. It may also have a value passed on from an
-    element of a different type, possibly the same element.
+    The first variants are those of the field's own type. An element may also have a value that was
+    passed on from an element of a different type, possibly from itself.
     """
     loops = loops_of({each.cls for each in fields})
     types = list(dict.fromkeys(each.field.element for each in fields))
@@ -306,11 +306,11 @@ LaunchOf = Callable[[int], int]
 """Returns the number of the launch of a phase."""
 
 UNLIMITED = -1
-"""In place of a number of looks, for no limit."""
+"""In place of a number of looks: no limit."""
 
 
 class KernelCall(NamedTuple):
-    """A call of a kernel; `rule` is the meaning of its result."""
+    """A call to a kernel; `rule` is the meaning of its result."""
 
     kernel: BoundKernel
     rule: int = op.RULE_NONE
@@ -342,8 +342,8 @@ class LookPlan:
     """The work of a look.
 
     Attributes:
-        begins: the work before anything but temporaries changes, which needs no undoing.
-        runs: the vertices; a Copy, which does not fault, is one of `marks`.
+        begins: the work that changes only temporaries, and so is never undone.
+        runs: the launches of the vertices; a Copy, which does not fault, is one of `marks`.
         marks: the work after a step without faults.
         undoes: the work that restores memory to its state before `runs`, if `begins` was completed.
         has_workers: whether it also checks a step whose elements are all written.
@@ -363,7 +363,7 @@ def plan_of_rows(
 ) -> LookPlan:
     """Return the plan for vertices that move rows by number.
 
-    Only these rows change, so they are saved instead of all elements that vertices may write.
+    Only the moved rows change, so they are saved instead of all elements that vertices may write.
     """
     return LookPlan(
         [*_calls(gather), *_calls(rows.checks, op.RULE_NEEDED), *_calls(rows.keeps)],
@@ -394,8 +394,9 @@ def plan_of_runs(
 ) -> LookPlan:
     """Return the plan that runs vertices once, with different values in unwritten Outputs.
 
-    If any of these values remains, Python finds which Outputs are written. `logs` clear the log of
-    elements that workers share, and count conflicts in it; `vertices` is the phase that runs them.
+    If any of the different values remains, Python finds which Outputs are written. `logs` clear the
+    log of elements that workers share, and count conflicts in it; `vertices` is the phase that runs
+    the vertices.
     """
     clear, conflicts = logs
     begins = [
@@ -419,7 +420,7 @@ def _calls(kernels: Kernels, rule: int = op.RULE_NONE) -> list[Item]:
 
 
 def _launches(phases: Sequence[int], *some: int) -> list[Item]:
-    """Return the launches of some phases, as far as the step has them."""
+    """Return the launches of those of `some` phases that the step has."""
     return [PhaseLaunch(each) for each in some if each in phases]
 
 
@@ -446,7 +447,7 @@ class CompiledLook:
         self.address = address(self._words)
 
     def allow(self, looks: int) -> None:
-        """Set the number of looks before Python does the check."""
+        """Set the number of looks after which Python makes the check again."""
         self._words[op.LOOK_LEFT] = self._allowed = looks
 
     def take_looks(self) -> int:
@@ -460,20 +461,20 @@ class CompiledLook:
 
 
 INDEX_BYTES = 4
-"""Bytes of an index."""
+"""Size of an index in bytes."""
 
 
 class MovedRows:
     """The rows that the vertices of a compute set move.
 
     Attributes:
-        are_sound: whether each vertex has as many elements as its rows need, so that it accesses
-            no others.
-        are_at_home: whether they are checked at their places before the gather, so that their
+        are_sound: whether each vertex has all elements that its rows need, so that it accesses no
+            others.
+        are_at_home: whether rows are checked at their places before the gather, so that their
             states are not moved.
-        checks: the kernels that check them before vertices run, in each replica; one returns 0 if
-            vertices would read unwritten elements.
-        marks: the kernels that mark them as written, and return how many bytes were unwritten.
+        checks: the kernels that check rows before vertices run, in each replica; a kernel returns 0
+            if vertices would read unwritten elements.
+        marks: the kernels that mark rows as written, and return how many bytes were unwritten.
         keeps: the kernels that save the content of the rows that are written.
         undoes: the kernels that restore this content.
     """
@@ -546,10 +547,10 @@ class _Rows:
     """The data that the vertices of a group access, in bytes from the start of the arena.
 
     Attributes:
-        reads: the rows that they read, as for kernels.
+        reads: the rows that they read, in the form for kernels.
         lookups: int64[lookups, LOOKUP_WORDS], the lookups of all vertices.
         others: elements that are always read, their number, and the size of one in bytes.
-        blocks: begins and ends of blocks of bytes with all edges.
+        blocks: starts and ends of the blocks of bytes that contain all edges.
         is_sound: whether edges have the elements of all rows.
     """
 
@@ -594,9 +595,9 @@ class _Rows:
         return cls(near_reads | table_reads, lookups, (others, len(others), size), blocks, is_sound)
 
     def homes(self, step: ComputeStep, arena: Arena) -> Int64 | None:
-        """Return the lookups with the places of rows before the gather, or None.
+        """Return the lookups with the places that rows have before the gather.
 
-        None if the rows of a table are then not evenly spaced.
+        Returns None if the rows of a table are not evenly spaced there.
         """
         if not len(step.gather.records) and not len(step.scatter.records):
             return self.lookups
@@ -626,7 +627,8 @@ def _home(
 ) -> tuple[Int64, Int64, npt.NDArray[np.bool_]]:
     """Return the sources of tables' rows that moves copied to temporaries, from `base` on.
 
-    Returns first byte, bytes from one row to the next, and whether this holds for all rows.
+    The result is the first byte, the distance between rows in bytes, and whether all rows have this
+    distance.
     """
     records = moves.records[(moves.records[:, 3] > 0) & (moves.records[:, 4] >= 0)]
     none = np.array([[-1, 0, 1, 0, 0, 0]])  # for addresses below all records
@@ -645,7 +647,7 @@ def _home(
 
 
 def _joined(begin: Int64, size: Int64) -> list[tuple[int, int]]:
-    """Return begin and end of blocks, merging adjacent ones."""
+    """Return the start and the end of each block, merging adjacent blocks."""
     order = np.argsort(begin, kind="stable")
     begin, end = begin[order], np.maximum.accumulate((begin + size)[order])
     is_first = np.append(True, begin[1:] > end[:-1])
@@ -656,7 +658,7 @@ def _joined(begin: Int64, size: Int64) -> list[tuple[int, int]]:
 def _ungathered(positions: Int64, step: ComputeStep, arena: Arena) -> Int64:
     """Return the places of elements before the gather, by first bytes.
 
-    With these, indices can be read before the gather.
+    At these places, indices can be read before the gather.
     """
     found, is_gathered = positions.copy(), positions >= arena.layout.temporary_base
     if is_gathered.any():

@@ -136,7 +136,8 @@ class ProgramRow:
     ) -> UninitializedReadError:
         """Return the error for an unwritten element that a result depends on.
 
-        `count` elements of the field are unwritten, for all vertices; `why` describes the result.
+        `count` is the number of unwritten elements of the field in all vertices; `why` describes
+        the result.
         """
         vertex = self._vertex(field, number)
         name, _ = self._element(field, number)
@@ -163,7 +164,7 @@ class ProgramRow:
     ) -> WorkerRaceError:
         """Return the error for a worker that depends on another worker, or overwrites its result.
 
-        `count` elements of the field have such a conflict; this one is shown.
+        `count` is the number of elements of the field with such a conflict; only this one is shown.
         """
         name, _ = self._element(field, number)
         vertex = self._vertex(field, number)
@@ -193,8 +194,8 @@ class ProgramRow:
     ) -> VertexDefinitionError:
         """Return the error for a faster form that differs from its definition.
 
-        `count` results of the field differ; the values are those of one of them. If it is an
-        Output, its value was `before`.
+        `count` is the number of results of the field that differ; the values are those of one of
+        them. If the field is an Output, the value was `before` at first.
         """
         name, _ = self._element(field, number)
         vertex = self._vertex(field, number)

@@ -9,7 +9,6 @@ Only moves of unwritten elements are recorded::
 An unwritten element has not been written since the last recorded step that moved an element to it,
 so that step made it unwritten, for any current content of its source. So recorded steps are
 traversed backwards after an error. If vertices passed elements on, one of their elements is
-
 followed. The blocks of streams and host functions are followed like variables, but not named.
 """
 
@@ -48,7 +47,7 @@ NOWHERE = -1
 
 
 class RowsMoved(NamedTuple):
-    """Rows of a remote buffer that moved in a replica; the buffer's places begin at `begin`."""
+    """Rows of a remote buffer that moved in a replica; the buffer's places start at `begin`."""
 
     action: RowTransfer
     replica: int
@@ -88,7 +87,7 @@ class PassedOn:
     def taken(self, positions: Int64) -> tuple[Int64, Int64]:
         """Return the vertices of some results, and all elements that they may have passed on.
 
-        Vertices are -1 if elements were not passed on. Elements are given as [vertex, first
+        The vertex is -1 for results that were not passed on. Elements are given as [vertex, first
         byte]; elements that vertices only read are first.
         """
         made = moved_from(self.step.scatter, positions)
@@ -153,7 +152,7 @@ class CopyOrigin(NamedTuple):
 
     @property
     def missed(self) -> str:
-        """The element itself."""
+        """Name of the element itself."""
         return self.elements[0]
 
     @property
@@ -277,7 +276,7 @@ class UnwrittenCopies:
     def origins(self, positions: Int64) -> list[CopyOrigin]:
         """Return one origin for each variable of unwritten elements, given by first bytes.
 
-        They are in the order of the elements. Blocks to which no variable was copied have none.
+        Origins are in the order of the elements. A block to which no variable was copied has none.
         """
         *_, (last, _, _) = self._followed(positions)
         layout = self._executable.layout
@@ -293,7 +292,7 @@ class UnwrittenCopies:
         is_followed, idle = np.ones(len(positions), np.bool_), set[int]()
         yield positions, replicas, None
         for noted in reversed(self._noted):
-            if id(noted) in idle:  # it moved none of them
+            if id(noted) in idle:  # it moved none of the elements
                 continue
             source = self._moved_from(noted, positions)
             is_moved = is_followed & (source != NOWHERE)

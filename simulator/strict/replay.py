@@ -2,15 +2,15 @@
 
     gather, save, count    as always
     vertices               the actual run; workers log accesses             -> do workers race?
-    vertices, again        with different values in unwritten elements      -> are they needed?
+    vertices, again        with different values in unwritten elements      -> are these needed?
     vertices, again        with different values in Outputs, the first time -> are they unwritten?
     vertices, again        in the user's faster forms, the first time       -> equal results?
     scatter                memory is then as after the first run
 
-Unwritten connected elements are harmless as long as no result depends on them: a vertex may be
-connected to them, and may pass them on, which leaves them unwritten.
+Unwritten connected elements are harmless as long as no result depends on them: a vertex may pass
+them on, and the copies are then unwritten as well.
 
-All of these runs execute `compute`, except the run of faster forms.
+All of these runs execute `compute`, except the run with faster forms.
 
 Between the runs, kernels save, change and compare elements. Python examines single elements only
 after a fault.
@@ -66,9 +66,9 @@ from poplite.vertex.compute import MOST_TURNS, FasterForms, check
 from poplite.vertex.vertex import MultiVertex
 
 TURNS, ELEMENTS_PER_TURN = 256, 256
-"""For vertices that move rows, the number of executions between two counts of their tables'
-unwritten bytes, and the number of elements for one more: so the cost of an execution does not grow
-with its tables."""
+"""For vertices that move rows: the minimum number of executions between two counts of the unwritten
+bytes of their tables, and the number of elements that adds one execution to it. The cost of an
+execution thus does not grow with the tables."""
 
 
 _NONE = np.zeros(0, np.int64)
@@ -78,7 +78,7 @@ class Runner(Protocol):
     """A program, for code that runs during it."""
 
     def run_launches(self, code: Code) -> None:
-        """Run a few launches, given as a program."""
+        """Run launches that are given as a program."""
 
     def returned(self, step: int) -> list[bool]:
         """Return, for each replica, whether no vertex of a compute set returned false."""
@@ -96,11 +96,11 @@ class Replay:
         looks_first: whether its first execution is always checked: it has Outputs, or faster forms
             to be compared.
         runs_again: how often its vertices ran again in the last execution.
-        is_complete: whether all elements that it accesses are written: first before it runs, then
-            afterwards.
-        is_lossy: whether elements became unwritten since the caller reset this.
-        has_run: whether an execution was completed since the caller reset this, even if an error
-            followed.
+        is_complete: whether all elements that it accesses are written, before an execution or, once
+            it has run, afterwards.
+        is_lossy: whether elements became unwritten since the caller reset this attribute.
+        has_run: whether an execution was completed since the caller reset this attribute, even if
+            an error followed.
         warnings: the warnings to be shown.
     """
 
@@ -134,7 +134,7 @@ class Replay:
         self._vertices = op.DEFINED if self._forms or self.has_workers else op.COMPUTE
         self._moves_rows = peers is None and move_rows(step) and self._rows.are_sound
         self._turns = self._lacking = (
-            0  # executions until unwritten bytes are counted; their number
+            0  # executions until unwritten bytes are counted; the number of unwritten bytes
         )
         self.is_complete = self.is_lossy = self.has_run = False
         # The elements that the last execution passed on, and the looks at its table.
@@ -189,9 +189,9 @@ class Replay:
         return MovedRows(self._step, self._arena, self._shadow)
 
     def run_by_rows(self, place: ProgramRow, runner: Runner, *, is_first: bool) -> bool:
-        """Run vertices once if they move only written rows; return whether they do.
+        """Run vertices once if they move only written rows; return whether they ran.
 
-        If all tables are written, returns False, since `run` detects this.
+        Returns False if all tables are written, which `run` detects.
         """
         if not self._moves_rows or (is_first and self.looks_first):
             return False
@@ -272,14 +272,14 @@ class Replay:
         self.runs_again = self._runs_on_ranks = 0
         self.warnings: list[PopliteWarning] = []
         self._gather()
-        # If all elements are written, a table that was not needed before is still not made.
+        # A table that was not needed before is not made as long as all elements are written.
         has_table = not self._moves_rows or "_table" in vars(self)
         self._runs = self._table.find_holes() if has_table or self._rows.count_holes() else 0
         self.is_complete = not self._runs
 
     @property
     def runs_on_ranks(self) -> int:
-        """How often vertices ran again, on the rank with the most of these runs."""
+        """How often vertices ran again, on the rank on which they did so most often."""
         return max(self.runs_again, self._runs_on_ranks)
 
     def trust(self) -> None:
@@ -308,7 +308,7 @@ class Replay:
     def run_for_outputs(self) -> dict[int, Mask]:
         """Run it, and return which unwritten Outputs were left unwritten.
 
-        They are bool[replicas, elements] for each field, by number.
+        The result has a mask, bool[replicas, elements], for each field by number.
         """
         table = self._table
         chosen = np.zeros_like(table.holes)
@@ -341,14 +341,14 @@ class Replay:
         error: Exception | None = None
         try:
             self._run_and_look(is_first=is_first)
-        except Exception as found:  # it is raised when all ranks know
+        except Exception as found:  # raised once all ranks know
             error = found
         error, self._runs_on_ranks = self._peers.agreed(error, self.runs_again)
         if error is not None:
             raise error
 
     def _run_and_look(self, *, is_first: bool) -> None:
-        """Run the vertices, once more if checks need it; raise faults."""
+        """Run the vertices, and again if checks require it; raise faults."""
         is_filled = self._looks and self._runs == 1 and not is_first
         if is_filled and self._fills_all():
             return
@@ -373,8 +373,8 @@ class Replay:
     def _fills_all(self) -> bool:
         """Run with different values in unwritten Outputs; return whether none of these remain.
 
-        If so, no more checks are needed, since vertices do not read Outputs. Otherwise this was
-        the run with different values, and memory is as before.
+        If none remain, no more checks are needed, since vertices do not read Outputs. Otherwise
+        this was the run with different values, and memory is as before.
         """
         self._table.put_in_holes[0]()
         self._run_once()
@@ -409,7 +409,7 @@ class Replay:
     ) -> PopliteError | None:
         """Run the vertices after a change of their memory; return the error that they raise.
 
-        Their results are in the table's `others`, under the number, and in memory.
+        Their results are in memory, and in the table's `others` at index `number`.
         """
         table = self._table
         self.runs_again += 1
@@ -468,7 +468,7 @@ class Replay:
     def _look_at_holes(self, *, is_filled: bool) -> None:
         """Find which results are written; the others are holes, or passed on from holes.
 
-        If Outputs were filled before, that was the run with different values.
+        With `is_filled`, the run with different values has been made, by filling Outputs.
         """
         changes = () if is_filled else self._table.put_in_holes[: self._runs]
         error = self._without(changes)
@@ -543,14 +543,14 @@ class Replay:
     def passed_on(self) -> tuple[Int64, Int64]:
         """Return the results that have unwritten elements, and the unwritten elements read.
 
-        Both are first bytes; for elements that vertices read, there is one for each edge. Results
-        that retain their previous values are omitted, except those of Outputs.  Equal ones are
-        the same arrays as those of the execution before.
+        Both are given by first bytes; of the elements that vertices read, there is one for each
+        edge. Results that retain their previous values are omitted, except those of Outputs. If
+        they equal those of the previous execution, the same arrays are returned.
         """
         if self._runs < 2:  # vertices did not run with other values
             return _NONE, _NONE
         seen = self._table.found.tobytes(), self._table.holes.tobytes()
-        if self._passed is None or self._passed[0] != seen:  # most executions are alike
+        if self._passed is None or self._passed[0] != seen:  # most executions pass on the same
             found = self._newly_passed_on()
             if self._passed is not None and all(map(np.array_equal, found, self._passed[1])):
                 found = self._passed[1]
@@ -558,7 +558,7 @@ class Replay:
         return self._passed[1]
 
     def _newly_passed_on(self) -> tuple[Int64, Int64]:
-        """Return the same for the current table."""
+        """Return the results of `passed_on` for the current table."""
         table, results, holes = self._table, [_NONE], [_NONE]
         for field, part in zip(self._fields, table.parts, strict=True):
             places, was = field.elements * field.size, table.holes[:, part]

@@ -1,9 +1,9 @@
-"""The shadow of an arena, which says for each byte whether it is written.
+"""The shadow of an arena, which records for each byte whether it is written.
 
 It has the layout of the arena, so every move of data moves the shadow in the same way::
 
     arena     x: 1.5  0.0  0.0      y: 0.0  0.0  0.0
-    shadow    x: 1    0    0        y: 0    0    0          1: written; each element has its bytes
+    shadow    x: 1    0    0        y: 0    0    0          1: written, in each byte of an element
     Copy(x, y)
     shadow    x: 1    0    0        y: 1    0    0
 
@@ -56,16 +56,16 @@ Mask = npt.NDArray[np.bool_]
 
 @frozen(eq=False)
 class Moving:
-    """Moves the shadow of some bytes.
+    """Moves the shadow of bytes that a step moves.
 
     Attributes:
-        calls: one for each replica.
+        calls: the kernel calls, one for each replica.
     """
 
     calls: tuple[BoundKernel, ...]
 
     def __call__(self) -> int:
-        """Move it; return INCOMPLETE if bytes are unwritten, LOSSY if they replace written."""
+        """Move it; return INCOMPLETE if bytes are unwritten, LOSSY if these replace written."""
         flags = 0
         for call in self.calls:
             flags |= call()
@@ -73,7 +73,7 @@ class Moving:
 
 
 class Shadow(Arena):
-    """The written bytes of an arena: at first initial values, constants and state."""
+    """The written bytes of an arena: at first those of initial values, constants and state."""
 
     def _fill(self) -> None:
         """Mark the data that are written at first."""
@@ -144,7 +144,7 @@ def _full(size: int) -> Any:
 
 
 class Read(NamedTuple):
-    """A read that the host is about to do.
+    """A read that the host is about to perform.
 
     Attributes:
         what: the call or the program that reads.

@@ -13,7 +13,7 @@ import poplite as pl
 from poplite.compile.options import (
     ENVIRONMENT,
     OPTIONS,
-    SAID_OTHERWISE,
+    REQUESTED_OTHERWISE,
     WITHOUT_MEANING,
     EngineOptions,
     engine_options,
@@ -141,7 +141,7 @@ def test_options_of_poplar_without_a_meaning_are_taken(
     assert engine_options() == EngineOptions(checks="fast")
 
 
-@pytest.mark.parametrize("pattern", SAID_OTHERWISE)
+@pytest.mark.parametrize("pattern", REQUESTED_OTHERWISE)
 def test_options_whose_effect_is_requested_otherwise_are_refused_with_the_way(
     monkeypatch: pytest.MonkeyPatch, pattern: str
 ) -> None:
@@ -150,7 +150,7 @@ def test_options_whose_effect_is_requested_otherwise_are_refused_with_the_way(
     for value in (True, "true", 7):
         with pytest.raises(pl.InvalidOption, match=f"option '{name}' is {value!r}, and") as caught:
             divide({name: value})
-        assert caught.value.fix == SAID_OTHERWISE[pattern]
+        assert caught.value.fix == REQUESTED_OTHERWISE[pattern]
     monkeypatch.setenv(ENVIRONMENT, f'{{"{name}": true}}')
     with pytest.raises(pl.InvalidOption, match=f"^{ENVIRONMENT}: option '{name}' is True"):
         engine_options()
@@ -218,8 +218,8 @@ def test_options_are_read_once_each() -> None:
 def test_the_page_lists_all_options() -> None:
     text = (ROOT / "docs" / "options.md").read_text()
     rows = re.findall(r"^\| `([\w.*]+)` \| (.+?) \|", text, re.MULTILINE)
-    assert [name for name, _ in rows] == [*OPTIONS, *WITHOUT_MEANING, *SAID_OTHERWISE]
-    assert {name: f"`{how}`" for name, how in SAID_OTHERWISE.items()}.items() <= dict(rows).items()
+    assert [name for name, _ in rows] == [*OPTIONS, *WITHOUT_MEANING, *REQUESTED_OTHERWISE]
+    assert {name: f"`{how}`" for name, how in REQUESTED_OTHERWISE.items()}.items() <= dict(rows).items()
     assert {name: why for name, why in rows if name in WITHOUT_MEANING} == WITHOUT_MEANING
 
 
