@@ -1,13 +1,13 @@
 """Accesses of `compute` to `self`: their types and their code.
 
-Every access is a call of a small function that `accessors` defines later. So a class is typed and
-lowered once, and the same code is run with or without checks, in any mode of floating-point
-arithmetic, and priced::
+Every access is a call to a small function that `accessors` defines later. So a class is typed and
+lowered once, and the same code can run with or without checks, in any mode of floating-point
+arithmetic, and can be priced::
 
     x.inside.0(index, length, about)    whether an index is inside field 0; if not, compute ends
-    row.1(rows, index)                  the begin of row `index` of list 1, and its length
-    load.0(address)                     an element, widened to what compute sees
-    store.2(address, value)             the reverse
+    row.1(rows, index)                  the start of row `index` of list 1, and its length
+    load.0(address)                     an element, widened to the type in compute
+    store.2(address, value)             stores a value, narrowed to the element type
     state.3(value, address)             scalar state
 
 Stored values differ from those that `compute` sees (`docs/arithmetic.md`): INT is four bytes in
@@ -128,7 +128,7 @@ class ScalarType(types.Type):
 
 
 class SelfType(types.Type):
-    """`self` of one vertex class."""
+    """The type of `self` in one vertex class."""
 
     def __init__(self, cls: type[Vertex]) -> None:
         self._cls = ref(cls)  # weak, since Numba keeps types forever
@@ -198,7 +198,7 @@ def _register_of_stored(kind: _Stored) -> ir.Type:
 
 
 def _members(vector: VectorType, *own: tuple[str, Any]) -> list[tuple[str, Any]]:
-    """Return the members of a type with elements: address, own members, those for accesses."""
+    """Return the members of a type with elements: address, own members, members for accesses."""
     members = [("data", types.CPointer(_Stored(vector.element))), *own]
     if vector.element.requires_metadata:
         members.append(("metadata", types.uint8))
@@ -234,7 +234,7 @@ def _parts_of_walk(kind: VectorIteratorType) -> list[tuple[str, Any]]:
 _UNKNOWN = TRUTH(0)
 """Marks the missing guard of an access."""
 
-# -- calls of accessors ----------------------------------------------------------------------------
+# -- calls to accessors ----------------------------------------------------------------------------
 
 
 def companions(vector: VectorType, parts: Any) -> list[Any]:

@@ -2,9 +2,9 @@
 
                      running                           priced
     inside.0         true; checked: index < length     true
-    row.1            by the form of the list           the same
-    even.1           the length of each row; 0 if they differ
-    load.0, store.2  marked: fields do not overlap     not marked; halves converted in one
+    row.1            by the form of the list           by the form of the list
+    even.1           the length of each row; 0 if lengths differ
+    load.0, store.2  marked: fields do not overlap     not marked; halves take one conversion
     state.3          the value, loaded beforehand      loaded from memory if it is a float
     guard.holds      true; checked: the guard          true
 
@@ -56,7 +56,7 @@ INSIDE, ROW, EVEN, LOAD, STORE, STATE = (
 """Names of accessors, followed by the number of the field."""
 
 SPAN, LANES, SET_LANES = "field.span.", "field.lanes.", "field.set_lanes."
-"""Names of accessors of lanes, as above (`poplite.simulator.codegen.lane_accessors`)."""
+"""Names of accessors of lanes, likewise (`poplite.simulator.codegen.lane_accessors`)."""
 
 HOLDS = "guard.holds"
 """Name of a function of a loop's guard; see `poplite.vertex.compute.compiled`."""
@@ -69,7 +69,8 @@ OF_DOUBLE = ".double"
 
 ABOUT_FAULTS, ABOUT_VERTEX, ABOUT_RANDOM, ABOUT_LOG, ABOUT_WORKER, ABOUT_WORDS = 0, 1, 2, 4, 5, 6
 """Words of a vertex record: address of the fault record, number of the vertex, random bits; if
-accesses are logged, also the chunk's word of the log, and the number of the worker from 1."""
+accesses are logged, also the chunk's word for the log, and the number of the worker, from 1. The
+last constant is the size of the record in words."""
 
 
 def storage_type(element: type[ElementType[Any]]) -> ir.Type:
@@ -111,8 +112,8 @@ class FieldAccess:
 
     Attributes:
         own: name of the field, for its alias scope; None for code to be priced.
-        others: names of other fields of the class, none of which overlap it: all if it is written,
-            else the written ones.
+        others: names of other fields of the class, none of which overlaps this field: all other
+            fields if it is written, otherwise only the written ones.
         mode: how stores behave (`poplite.machine.floating_point`).
         half_in_hardware: whether the processor converts halves.
         logged: whether accesses are recorded in the log of workers' accesses.
@@ -154,7 +155,7 @@ class FieldAccess:
     ) -> Any:
         """Emit a store of one value, narrowed to the element type; `about` is the vertex record.
 
-        Returns an i32, negative if the value was too large and the mode checks that.
+        Returns an i32 that is negative if the value was too large and the mode checks for that.
         """
         element, found = self.element, NARROW(0)
         if self.own is None and element in (HALF, QUARTER):
@@ -210,14 +211,14 @@ def access_of(cls: type[Vertex], field: Field, use: Use) -> FieldAccess:
     how = use.mode if rounds else 0, use.half_in_hardware
     if use.priced:
         return FieldAccess(field.element, None, (), *how)
-    # Loads may always be reordered with loads, so only stores matter, and hundreds of fields are
-    # only loaded.
+    # Loads may always be reordered with loads, so only pairs with a store matter; a class may have
+    # hundreds of fields that are only loaded.
     others = tuple(
         name
         for name, other in cls.fields.items()
         if other is not field and (field.writes or other.writes)
     )
-    logged = use.logged and field.writes  # since fields do not overlap, no store changes others
+    logged = use.logged and field.writes  # fields do not overlap: no store changes other fields
     return FieldAccess(field.element, field.name, others, *how, logged)
 
 
@@ -265,7 +266,7 @@ def _is_other(builder: ir.IRBuilder, worker: Any, me: Any) -> Any:
 def _note_fault(
     builder: ir.IRBuilder, entry: Any, word: Any, noted: Any, me: Any, found: Any
 ) -> None:
-    """Emit the store of a log's word, with the conflict if it is the first."""
+    """Emit the store of a word of the log, with the conflict if it is the element's first."""
     is_wrong = builder.icmp_unsigned("!=", found, NARROW(0))
     is_first = builder.icmp_unsigned("<", word, NARROW(1 << 2 * op.LOG_BITS))
     fault = builder.or_(builder.shl(found, NARROW(op.LOG_BITS)), me)
@@ -318,7 +319,7 @@ def accessors(declared: Collection[str], cls: type[Vertex], forms: Forms, use: U
 
 
 def _define_number(module: ir.Module, name: str, use: Use) -> None:
-    """Define a function of floats: poplite's own in code that runs, a name in priced code."""
+    """Define a function of floats: poplite's own code, or a library call in priced code."""
     of = name.removeprefix(NUMBER).removesuffix(OF_DOUBLE)
     is_double = name.endswith(OF_DOUBLE)
     kind = ir.DoubleType() if is_double else ir.FloatType()
@@ -386,7 +387,7 @@ class _Accessors:
             pairs = builder.bitcast(table, pair_type(form).as_pointer())
             entry = builder.gep(pairs, [builder.shl(index, INDEX(1))])
             pair = builder.load(entry), builder.load(builder.gep(entry, [INDEX(1)]))
-            if is_invariant:  # no store changes a table, but there is no alias scope for that
+            if is_invariant:  # no store changes a table, but no alias scope expresses this
                 for word in pair:
                     word.set_metadata("invariant.load", self._module.add_metadata([]))
             offset, length = (builder.zext(word, INDEX) for word in pair)
@@ -431,7 +432,7 @@ _PARTS: tuple[tuple[Part, ...], ...] = (
 
 @frozen(eq=False)
 class DriverArgument:
-    """An argument: the number of its field (None for the vertex itself), and the part of it."""
+    """An argument: the number of its field (None for the vertex itself), and the field's part."""
 
     name: str
     field: int | None

@@ -4,9 +4,9 @@
     QUARTER   i8   <->  float    bit code; the format and scale are the tensor's metadata byte
 
 Bit code is free of branches, so that LLVM can vectorize its loops. It relies on two facts about
-float32: moved to the exponent and mantissa of a float32, the bits of a small float are its value
-times a power of two, even below its normal range; and adding 2**23 to a small float rounds it to an
-integer, ties to even.
+float32. The bits of a narrower float, moved to the exponent and mantissa of a float32, represent
+its value times a power of two, even below its normal range. Adding 2**23 to a small float32 rounds
+it to an integer, ties to even.
 
 Both directions agree exactly with NumPy and ml_dtypes (`tests/unit/simulator/test_every_type.py`).
 
@@ -88,7 +88,7 @@ def decode_half(builder: ir.IRBuilder, code: Any, *, hardware: bool) -> Any:
 
 
 def decode_in_one(builder: ir.IRBuilder, code: Any) -> Any:
-    """Emit a single conversion of an i16 or i8 as of a half, like on a tile."""
+    """Emit the single conversion that a tile needs for the i16 of a half, or for an i8."""
     half = ir.IntType(16)
     code = code if code.type == half else builder.zext(code, half)
     return builder.fpext(builder.bitcast(code, ir.HalfType()), FLOAT)
@@ -120,10 +120,11 @@ def encode_half(builder: ir.IRBuilder, value: Any, *, hardware: bool, random: An
 
 
 def _rounded(builder: ir.IRBuilder, magnitude: Any, mantissa: Any, bias: Any, random: Any) -> Any:
-    """Emit the rounded exponent and mantissa of a smaller float; too large values exceed its codes.
+    """Emit the exponent and mantissa of a value rounded to a narrower float.
 
-    All arguments are i32: bits of a float32 without its sign, mantissa bits and bias of the smaller
-    float, and random bits for stochastic rounding; None rounds to nearest.
+    A value that is too large gets a result beyond the float's codes. All arguments are i32: bits of
+    a float32 without its sign, number of mantissa bits and bias of the narrower float, and random
+    bits for stochastic rounding; None rounds to nearest.
     """
     drop = builder.sub(_int(FLOAT_MANTISSA), mantissa)
     least_normal = builder.shl(builder.sub(_int(FLOAT_BIAS + 1), bias), _int(FLOAT_MANTISSA))
@@ -133,7 +134,7 @@ def _rounded(builder: ir.IRBuilder, magnitude: Any, mantissa: Any, bias: Any, ra
         cut = _cut(builder, magnitude, drop, random)
         tiny = _tiny(builder, magnitude, drop, bias, random)
         return builder.select(is_tiny, tiny, builder.sub(cut, shift))
-    # Normal: add half of the last place, minus one unless it is odd, and truncate.
+    # Normal: add half of the last place, minus one bit unless the last place is odd, and truncate.
     last = builder.and_(builder.lshr(magnitude, drop), _int(1))
     half = builder.sub(builder.shl(_int(1), builder.sub(drop, _int(1))), _int(1))
     cut = builder.lshr(builder.add(builder.add(magnitude, half), last), drop)
@@ -193,9 +194,9 @@ def decode_quarter(builder: ir.IRBuilder, code: Any, metadata: Any) -> Any:
 
 
 def encode_quarter(builder: ir.IRBuilder, value: Any, metadata: Any, random: Any = None) -> Any:
-    """Emit the quarter (i8) nearest to a float32, ties to even; NaN for too large numbers.
+    """Emit the quarter (i8) nearest to a float32, ties to even; NaN if the value is too large.
 
-    `metadata` is an i8; with random bits (i32) rounding is stochastic.
+    `metadata` is an i8; with `random` bits (i32), rounding is stochastic.
     """
     mantissa, bias, scale = _parts(builder, metadata)
     shrink = _power_of_two(builder, builder.sub(_int(0), scale))
@@ -282,7 +283,7 @@ def appears(builder: ir.IRBuilder, found: Any, *operands: Any) -> Any:
 def exceeds(builder: ir.IRBuilder, value: Any, by: int = 0) -> Any:
     """Emit an i32 that is negative if a float or double is infinite or NaN.
 
-    `by` is 1 for NaN alone, whose bits exceed those of infinity.
+    With `by` 1, it is negative only for NaN, whose bits exceed those of infinity.
     """
     width, mantissa = (32, 23) if value.type == FLOAT else (64, 52)
     kind = ir.IntType(width)

@@ -4,8 +4,8 @@
     linked_compute(cls)      a module that defines them for one use, ready to be optimized
 
 Work that does not depend on the use is done once: engines with and without strict checks or
-counting, and the pricing of vertices, all begin with the same text. A class has one driver for
-each `Variant`; the slots of its vertices are a function of their shapes.
+counting, and the pricing of vertices, all start from the same text. A class has one driver for each
+`Variant`; the slots of its vertices are a function of their shapes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 MOST_COUNTED = 1 << 31
-"""Maximum slots of a vertex that are counted while it runs: about ten seconds on a machine."""
+"""Maximum number of slots of a vertex that are counted while it runs: ten seconds on a machine."""
 
 
 @frozen
@@ -44,7 +44,7 @@ class Counting:
         on_copies: whether it only counts, on copies of the data, while other drivers or Python run
             the vertices.
         checked: whether indices are compared with lengths.
-        costs: the machine's numbers from which prices are computed.
+        costs: the machine facts from which prices are computed.
     """
 
     on_copies: bool
@@ -133,7 +133,7 @@ class Parameter:
 
     Attributes:
         field: name of the field; "self" for the number of a worker.
-        what: the number or address of the field that it is.
+        what: which number or address of the field it is.
         kind: the kind of information about the field in a shape.
         word: the first word of the field in a shape.
     """

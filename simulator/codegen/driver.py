@@ -3,13 +3,13 @@
 A driver is a C function `driver(arena, rows, low, high, first, last, faults)`.  It reads
 descriptor rows `low` to `high` (`poplite.executable.encoding`), gathers the arguments of
 `compute` for every vertex of a run and runs the inlined `compute` on them, once for each worker of
-a `MultiVertex`. It skips the vertices before `first` in the first row, and in the last row those
-from `last` on, so that work can be cut between any two vertices.  The interpreter calls it
-through a pointer.
+a `MultiVertex`. In the first row it skips the vertices before `first`, and in the last row those
+from `last` on, so that work can be cut between any two vertices.  The interpreter calls it through
+a pointer.
 
 Each class has its own drivers, with `compute` inlined. One driver for all classes with the same
 fields, which calls `compute` by its address, would save a tenth of LLVM's time for a class
-(measured: 12 of 126 ms, eleven classes of 30 lines), but would add a call for every vertex.
+(measured for eleven classes of 30 lines: 12 of 126 ms), but would add a call for every vertex.
 
 Importing this module imports Numba.
 """
@@ -139,7 +139,7 @@ class VertexWalk:
                 self.emit_vertex(parts)
 
     def emit_vertex(self, parts: dict[tuple[int, str], Any]) -> None:
-        """Emit the code for one vertex; `parts` has its numbers by field and part."""
+        """Emit the code for one vertex; `parts` has its words by field and part."""
         raise NotImplementedError
 
     def _words(self, row: Any) -> list[Any]:
@@ -155,7 +155,7 @@ class VertexWalk:
         return words
 
     def _number(self, column: Column, words: list[Any], k: Any) -> Any:
-        """Emit the number in a column for vertex `k` of a run."""
+        """Emit the value of a column for vertex `k` of a run."""
         builder = self.builder
         if column.kind == "affine":
             return builder.add(words[0], builder.mul(k, words[1]))
@@ -196,7 +196,7 @@ class DriverEmitter(VertexWalk):
             self._launch = launch_key(builder, floats_of(builder, self.faults))
 
     def emit_vertex(self, parts: dict[tuple[int, str], Any]) -> None:
-        """Emit the code that runs one vertex; `parts` has its numbers by field and part."""
+        """Emit the code that runs one vertex; `parts` has its words by field and part."""
         self.run(parts[NUMBER, "number"], self.arguments(parts))
 
     def arguments(self, parts: dict[tuple[int, str], Any]) -> dict[str, Any]:

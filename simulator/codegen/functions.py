@@ -1,9 +1,9 @@
 """Arithmetic in compiled code, by the rules of `docs/arithmetic.md`.
 
 Numba implements `abs`, `float`, `int`, `max` and `min` by its own typing rules; the functions of
-this module replace them and follow poplite's rules. Where Numba is replaced: it promises LLVM that
-signed integers never overflow, and converts floats that do not overflow, and converts floats that
-do not fit any integer.
+this module replace them and follow poplite's rules. Numba's arithmetic on integers is replaced
+because it promises LLVM that signed integers never overflow, and its conversions of floats to
+integers because they are undefined for floats that fit no integer.
 
 Importing this module imports Numba.
 """
@@ -43,7 +43,7 @@ ResultType = Callable[[Sequence[Any]], Any]
 def _define(function: Any, result: ResultType, *, casts: bool) -> Callable[[Emit], Emit]:
     """Register the code for `function`, a function of numbers that `compute` calls.
 
-    `casts` says whether arguments are first cast to the type of the result.
+    With `casts`, arguments are first cast to the type of the result.
     """
 
     def stub(*args: Any) -> Any:
@@ -173,7 +173,7 @@ def _emit_function(name: str) -> Emit:
 
 
 def _number_call(builder: ir.IRBuilder, name: str, args: Sequence[Any]) -> Any:
-    """Emit a call of a function of floats, which each use of `compute` defines."""
+    """Emit a call to a function of floats, which each use of `compute` defines."""
     kind = args[0].type
     name = f"{NUMBER}{name}{OF_DOUBLE if kind == ir.DoubleType() else ''}"
     return call_named(builder, name, kind, args)
@@ -201,7 +201,7 @@ def _emit_fused(code: Emission, *args: Any) -> Any:
 
 
 def _emit_chosen(compare: Any) -> Emit:
-    """Return an emitter of the larger, or smaller, of two numbers, or NaN if either is."""
+    """Return an emitter of the larger, or smaller, of two numbers, or of NaN if either is NaN."""
 
     def emit(code: Emission, a: Any, b: Any) -> Any:
         builder, kind = code.builder, code.result

@@ -4,21 +4,21 @@ A step costs a few nanoseconds, instead of hundreds in a Python interpreter, so 
 runs at the speed of the vertices. `launcher` runs the vertices; this module runs all other ops.
 
 Only Python handles signals such as Ctrl-C, so the interpreter returns to it about every `SLICE_NS`,
-in in the middle of a launch if necessary, and is called again. It is entered with one argument
-(`enter`): with seven, ctypes takes a quarter of a microsecond longer, and Python enters again after
-each block of a stream.
+in the middle of a launch if necessary, and is called again. It is entered with one argument
+(`enter`): with seven, ctypes takes a quarter of a microsecond longer, and Python enters it again
+after each block of a stream.
 
 Data are exchanged with other ranks by persistent MPI requests::
 
-    words    started, 2, requests, ...       `poplite.executable.encoding` lists them
+    words    started, 2, requests, ...       see the list in `poplite.executable.encoding`
 
 MPI is called through addresses in the words, never by name, so that cached code is independent of
-the MPI library. It is polled until all requests are done; no call waits inside MPI, respond to
-Ctrl-C or notice ranks that have ended.
+the MPI library. It is polled until all requests are done; no call waits inside MPI, since it would
+then not respond to Ctrl-C or notice ranks that have ended.
 
 Strict checks may let compiled code check a step and run it, a *look*
 (`poplite.simulator.strict.looks`). A look is atomic: if a check or a vertex fails, or it takes too
-long, memory is unchanged, so that Python can do the check from the beginning.
+long, memory is unchanged, so that Python can make the check from the start.
 
 Importing this module imports llvmlite.
 """
@@ -52,18 +52,18 @@ from poplite.simulator.codegen.launcher import (
 
 
 IN_PYTHON, AS_IT_IS = -1, -2
-"""Results of a look, besides 0 if it ran the step: Python has to look; or there is nothing to
-check, and the step runs unchecked."""
+"""Results of a look that did not run the step (which returns 0): Python has to make the check; or
+there is nothing to check, and the step runs unchecked."""
 
 MOST_NS = 20_000_000
-"""Longest time of the vertices in a look; longer ones are left to Python, which can be
+"""Maximum time of the vertices in a look; longer checks are left to Python, which can be
 interrupted."""
 
 MOST_ARGUMENTS = op.LOOK_ITEM_WORDS - op.ITEM_ARGUMENTS
 
 
 def _emit_call(builder: ir.IRBuilder, args: Sequence[Any]) -> Any:
-    """Emit the call of a kernel with the number of arguments in its item."""
+    """Emit the call to a kernel with the number of arguments in its item."""
     words, at = args
     loaded = [
         builder.load(builder.gep(words, [builder.add(at, WORD(n))]))
@@ -193,14 +193,14 @@ ASKS = 64
 """Number of polls between two readings of the clock."""
 
 GIVES_WAY, SLEEP_US = 16, 20
-"""Number of polls that yield the processor before pauses begin, and the length of pauses: a rank
-that shares its processor with the rank it waits for would only delay it."""
+"""Number of polls that yield the processor before pauses start, and the length of a pause: without
+pauses, a rank that shares its processor with the rank that it waits for would delay that rank."""
 
 _INT, _WORDS = ir.IntType(32), WORD.as_pointer()
 
 
 def _function(builder: ir.IRBuilder, words: Any, number: int, *arguments: Any) -> Any:
-    """Load the address of a C function that takes these arguments and returns an int."""
+    """Load the address of a C function that takes the given arguments and returns an int."""
     kind = ir.FunctionType(_INT, [each.type for each in arguments]).as_pointer()
     return builder.inttoptr(_word(builder, words, number), kind)
 
@@ -295,7 +295,7 @@ OP_NS, LAUNCH_NS = 4, 32
 """Assumed cost of an op, or of a launch without its vertices."""
 
 SURPRISE_NS = 2_000_000
-"""Launches are measured again if this much time between two readings is unexplained."""
+"""Unexplained time between two readings of the clock after which launches are measured again."""
 
 ARGUMENTS = 7
 """Number of arguments of `interpret`, all of them addresses."""
@@ -328,7 +328,7 @@ def _agree(arena: Bytes, position: int, size: int, same: bool, state: Int64s) ->
 
 @not_inlined
 def _all(arena: Bytes, position: int, first: int, count: int, state: Int64s) -> None:
-    """Store in each replica whether all of some bytes are true."""
+    """Store in each replica whether all of `count` bytes are true."""
     for replica in range(state[op.STATE_REPLICAS]):
         shift, is_true = replica * state[op.STATE_STRIDE], 1
         for number in range(count):
@@ -374,7 +374,7 @@ def interpret(
     returns: Int64s,
     counts: Int64s,
 ) -> int:
-    """Run ops, beginning at the row in `state`; return DONE, PAUSED, CALLED, FAULTED or WAITING.
+    """Run ops, starting at the row in `state`; return DONE, PAUSED, CALLED, FAULTED or WAITING.
 
     `loops` are the remaining iterations of each Repeat, `returns` the rows after open CALLs,
     `counts` how often each row ran.
@@ -449,7 +449,7 @@ def interpret(
                     ops[at], ops[at + 3] = op.LAUNCH, 0
                     budget = max(budget, 1)  # the elements it writes already count as written
                 else:
-                    budget = ops[at + 1]  # then read the clock, unless the step continues
+                    budget = ops[at + 1]  # so the clock is read next, unless the step continues
                     row = _count_looked(row, row + ops[at + 2], counts, state)
             elif kind in (op.AGREE, op.SAME):
                 is_equal = _agree(arena, ops[at + 2], ops[at + 3], kind == op.SAME, state)

@@ -2,24 +2,25 @@
 
     {<64 x float> values, i64 count}                 self.x.lanes(i)
     {<16 x float> values, i64 count}                 self.x.lanes(i, 16), in a quarter of the
-    registers a + b, a * 0.5, -a, abs(a), np.maximum(a, b)     instructions on vectors
-    a.sum()                                          six instructions, each on half as many lanes
+                                                     registers
+    a + b, a * 0.5, -a, abs(a), np.maximum(a, b)     instructions on vectors
+    a.sum()                                          six instructions; each halves the lanes
     pl.lanes.map(f, a, 2.0)                          a loop over the lanes
 
-A vector has 64 numbers, or, if `compute` requests fewer by a literal, the least power of two that
-suffices and fills a vector of most processors. Operations are instructions on all lanes. If the
-operands have different counts, a `select` preserves lanes that only one of them has, and LLVM
-removes it if both counts are constants. An absent lane has a defined but meaningless value. Sums
-are added in the order of the instructions: no flag lets LLVM reorder them, so they have the same
-bits on every processor. If floating-point exceptions stop a vertex, operations are tested for each
-lane that is present.
+A vector has 64 elements, or, if `compute` requests fewer by a literal, the smallest power of two
+that suffices, but at least enough to fill a vector register of most processors. Operations are
+instructions on all lanes. If the operands have different counts, a `select` preserves lanes that
+only one of them has, and LLVM removes it if both counts are constants. An absent lane has a defined
+but meaningless value. Sums are added in the order of the instructions: no flag lets LLVM reorder
+them, so they have the same bits on every processor. If floating-point exceptions stop a vertex,
+operations are tested for each lane that is present.
 
 Like all accesses, those to lanes call small functions that each use of a class defines
-(`poplite.simulator.codegen.lane_accessors`); the last number is the width of the vector::
+(`poplite.simulator.codegen.lane_accessors`); the last number in a name is the width of the vector::
 
-    field.span.0(first, count, length, about)    whether these elements exist; else compute ends
-    field.lanes.0.64(address, count)             their numbers, widened to what compute sees
-    field.set_lanes.2.64(address, values, count) the reverse
+    field.span.0(first, count, length, about)    whether the elements exist; else compute ends
+    field.lanes.0.64(address, count)             their values, widened to the type in compute
+    field.set_lanes.2.64(address, values, count) stores values, narrowed to the element type
 
 `poplite.vertex.compute.lanes` defines the meaning of lanes.  Importing this module imports Numba,
 and registers the rules with `poplite.jit.rules`.
@@ -136,9 +137,9 @@ def each_lane(
     arguments: Sequence[tuple[Any, Any]],
     count: Any,
 ) -> Any:
-    """Emit a loop that applies `emit` to the numbers of each lane; return the vector of results.
+    """Emit a loop that applies `emit` to the values of each lane; return the vector of results.
 
-    `arguments` are pairs of a lane's type and a vector, or of None and a number. The numbers of a
+    `arguments` are pairs: a lane's type and a vector, or None and a number. The elements of a
     vector pass through an array, which becomes vectors again once LLVM has unrolled the loop.
     """
     width = next(value.type.count for lane, value in arguments if lane is not None)
@@ -188,7 +189,7 @@ def _instruction(floats: str, integers: str) -> Emit:
 
 
 def _extreme(sign: str) -> Emit:
-    """Return an emitter of the smaller or larger of two numbers, or NaN if either is."""
+    """Return an emitter of the smaller or larger of two numbers, or of NaN if either is NaN."""
 
     def emit(builder: ir.IRBuilder, lane: Any, a: Any, b: Any) -> Any:
         if lane == types.float32:
@@ -249,7 +250,7 @@ def _operand(code: Emission, kind: Any, value: Any, width: int) -> tuple[Any, An
 
 
 def _widest(kinds: Sequence[Any]) -> Any:
-    """Return the widest type of lanes among some types; None if there is none."""
+    """Return the widest of the given types that is a type of lanes; None if none is."""
     own = [kind for kind in kinds if isinstance(kind, LanesType)]
     return max(own, key=lambda kind: kind.width, default=None)
 
@@ -357,7 +358,7 @@ _register_unary(replacements[abs], _emit_absolute)
 
 
 def _fold(code: Emission, name: str, value: Any) -> Any:
-    """Emit the reduction of all present lanes: repeatedly, the second half joins the first."""
+    """Emit the reduction of all present lanes: combine the two halves until one lane is left."""
     builder, kind = code.builder, code.kinds[0]
     values, count = parts(builder, value)
     half = kind.width // 2
@@ -473,7 +474,7 @@ def width_of(count: int) -> int:
 
 
 def _lanes_of(kind: VectorType, count: Any = None) -> LanesType:
-    """Return the type of lanes of a vector; `count` is the type of their number."""
+    """Return the type of lanes of a vector; `count` is the type of the number of lanes."""
     is_known = isinstance(count, types.IntegerLiteral)
     return LanesType(kind.value, width_of(count.literal_value) if is_known else WIDTH)
 

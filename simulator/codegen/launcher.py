@@ -1,18 +1,17 @@
 """Compiled code that runs one launch: its chunks in sequence, or shared by threads.
 
 The cost of a launch is known from its first runs. In these, and whenever it takes long, a launch
-runs in pieces: one vertex, two, four, as long as pieces are quick; the clock is read after each.
-So a launch of a million slow vertices can be cut after any of them, and a launch of six quick
-vertices vertices is not slowed down.
+runs in pieces of one vertex, two, four, and so on as long as pieces are quick; the clock is read
+after each. So a launch of a million slow vertices can be cut after any of them, and a launch of six
+quick vertices is not slowed down.
 
 Threads share a launch through the C entry point `parallel_for` of Numba's threading layer, with
 `run_shares` as the function that one thread runs on one chunk.
 
 The rows of the driver that moves bytes are the records of `poplite.executable.encoding`. Blocks of
-a few sizes, up to a cache line, are moved by one load and one store, since a call of the C library
-costs more than the move. One element repeated contiguously is a loop of stores, which LLVM
-vectorizes. In launches too large for the caches, large blocks are written with non-temporal
-stores.
+certain sizes, up to a cache line, are moved by one load and one store, since a call to the C
+library costs more than the move. Filling memory with one element is a loop of stores, which LLVM
+vectorizes. In launches too large for the caches, large blocks are written with non-temporal stores.
 
 A driver also adds up the slots of a compute set with counted vertices: its rows are one
 record (`encoding.SLOTS_WORDS`).
@@ -34,7 +33,7 @@ from poplite.jit.kernel_code import BOOL, WORD, Primitive, count_up, not_inlined
 from poplite.jit.kernels import Bytes, Int64s
 
 LONG_NS = 2_000_000
-"""Cost above which a launch always runs in pieces."""
+"""Time of a launch above which it always runs in pieces."""
 
 PIECE_NS = 1_000_000
 """Time above which a piece is followed by a smaller one."""
@@ -68,7 +67,7 @@ def _on_stack(builder: ir.IRBuilder, kind: Any) -> Any:
 
 
 def _entries(builder: ir.IRBuilder, state: Any, *numbers: int) -> list[Any]:
-    """Load some of the addresses of functions that the interpreter calls."""
+    """Load the selected addresses of functions that the interpreter calls."""
     place = builder.load(builder.gep(state, [WORD(op.STATE_ENTRIES)]))
     table = builder.inttoptr(place, _POINTER)
     return [builder.load(builder.gep(table, [WORD(number)])) for number in numbers]
@@ -162,8 +161,8 @@ def _run_pieces(chunk: int, state: Int64s) -> None:
 def run_shares(chunks: Int64s, dimensions: Int64s, steps: Int64s, state: Int64s) -> None:
     """Run one thread's share of a launch, as the kernel for the threading layer.
 
-    `chunks` has the address of its first chunk, `dimensions` their number, `steps` the bytes from
-    one to the next; `state` is null unless they run in pieces.
+    `chunks` has the address of the share's first chunk, `dimensions` the number of chunks, `steps`
+    the distance between chunks in bytes; `state` is null unless chunks run in pieces.
     """
     first = chunks[0]
     for number in range(dimensions[0]):
@@ -269,7 +268,7 @@ def expect(launch: int) -> None:
 
 def collect(launch: int, position: int) -> None:
     """Store in the arena of every chunk whether none of its vertices returned false."""
-    for part in range(3):  # first all are set to true, then chunks and shares clear some
+    for part in range(3):  # first all results are set to true, then chunks and shares clear some
         chunk = word(launch, op.LAUNCH_CHUNKS if part < 2 else op.LAUNCH_SHARES)
         for _ in range(word(launch, op.LAUNCH_COUNT if part < 2 else op.LAUNCH_SHARE_COUNT)):
             if part == 0:
@@ -466,7 +465,7 @@ def move(
 def move_past_caches(
     arena: Bytes, rows: Int64s, low: int, high: int, first: int, last: int, faults: Int64s
 ) -> None:
-    """Move the bytes of some records like `move`, with large blocks past the caches."""
+    """Move the bytes of records like `move`, but write large blocks past the caches."""
     for number in range(low, high):
         _stream_record(arena, rows, number)
     _fence()  # otherwise stores past the caches are not ordered
@@ -480,7 +479,7 @@ def _add(place: int, number: int, value: int) -> None:
 
 
 def _pack(record: Int64s, table: int) -> None:
-    """Set the cycles of vertices that share workers; each runs on the worker that is free first."""
+    """Set the cycles of vertices that share workers; each vertex runs on the first free worker."""
     busy, workers, vertices = (
         record[op.SLOTS_BUSY],
         record[op.SLOTS_WORKERS],

@@ -168,8 +168,9 @@ class _Evaluator:
     def _double_of_integer(self, value: _Value) -> _Value:
         """Emit the conversion of an int64 to double, in operations that all processors vectorize.
 
-        Both halves become exact doubles, as the lowest digits of a large one: 2^52 plus the lower
-        half; 2^84 plus 2^32 times the upper half with 2^31 added. Only their sum is rounded.
+        Both halves become exact doubles, in the lowest digits of a large double: 2^52 plus the
+        lower half, and 2^84 plus 2^32 times the sum of the upper half and 2^31. Only the sum of the
+        two is rounded.
         """
         half = (1 << 32) - 1
         lower = self.floats((value & half) | _bits_of(2.0**52))

@@ -8,8 +8,8 @@
     class_slots         the slots of vertices of a class, and their formula
 
 The error over 8 loops, compared with the IPU's compiler and hardware, is 4 % on average and 14 % at
-most.  For two more loops, of a few instructions, the estimates are 25 % and 43 % too low: poplite
-assumed that the hardware repeats the first, but it did not, and the second reloaded its bound in
+most.  For two more loops, of a few instructions each, the estimates are 25 % and 43 % too low: for
+the first, poplite assumed a hardware repeat that was not used; the second reloaded its bound in
 each iteration.
 """
 

@@ -6,36 +6,36 @@
 
 Instructions come from an LLVM module in which every value has a name.
 
-Integer divisions yield zero where the divisor is zero; the machine itself does not check::
+Integer divisions yield zero if the divisor is zero; the machine itself does not check::
 
     %z = icmp eq i64 %b, 0                            free
     br i1 %z, label %zero, label %other, !prof        free; it counts as never taken
-    %y = sdiv i64 %a, %b                              priced, whatever was loaded
+    %y = sdiv i64 %a, %b                              priced, for any loaded values
 
 Branches of a function may depend on data, which are values loaded from an edge, a vector or a
 floating-point State.  Lengths of fields and integers of State are arguments, and known when a graph
-is compiled.  Data affect the cost only where a branch depends on them: a sum of loaded values does
-not.
+is compiled.  Data affect the cost only if a branch depends on them: summing loaded values has the
+same cost for all values.
 
-The cost of loops besides their bodies, where instructions only count iterations::
+The cost of a loop's control, in addition to its body::
 
     brnzdec    1 slot    the machine counts down and branches in one instruction
-    rpt        0 slots   an innermost loop of one block that runs as often as a field is long
-    otherwise            addition, comparison and branch, as they are
+    rpt        0 slots   an innermost loop of one block whose trip count is the length of a field
+    otherwise            addition, comparison and branch at their own prices
 
-`range(first, last, step)` divides to compute its number of iterations, where C++ compares: if the
-step is not constant, that division is free, and the comparison is not.
+`range(first, last, step)` divides to compute its number of iterations, whereas C++ only compares:
+if the step is not constant, that division is free, and the comparison is not.
 
-Addresses that advance with a loop cost nothing except where the loop begins::
+Addresses that advance with a loop cost nothing except before the loop starts::
 
     for r in range(rows):
         for i in range(columns):       two row pointers, y + r * columns and x + r * stride
             y[r * columns + i] = x[r * stride + i] + x[r * stride + i + 1]
 
 Loads and stores of the machine advance their pointer and accept constant offsets.  A loop whose
-addresses move by a constant therefore computes nothing for them.  Whenever it begins again, each
-pointer that an outer loop has changed is computed: loaded, advanced, stored and copied, as
-registers are few.
+addresses move by a constant therefore needs no instructions for them.  Each time the loop starts,
+every pointer that an outer loop has changed is computed: loaded, advanced, stored and copied, since
+there are few registers.
 
 Sources: llvm-ipu (lowering of loops, post-increment accesses, and their tests); popc listings (also
 for the cost of computing a pointer).
@@ -56,7 +56,7 @@ from poplite.simulator.codegen.compute_code import DATA
 from poplite.walks import top_down
 
 SIZES = {"float": 4, "half": 2, "i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8}
-"""Bytes of a number in memory, by LLVM type."""
+"""Size of a number in memory in bytes, by LLVM type."""
 
 _LABEL = re.compile(r'label %("[^"]+"|[^\s,\]]+)')
 _WRAPS_NOT = re.compile(r" n[us]w ")
@@ -69,7 +69,7 @@ class Instruction:
     """One instruction; masked loads and stores count as loads and stores.
 
     Attributes:
-        name: of its result; empty where it has none.
+        name: name of its result; empty if it has none.
         operands: names of its operands; empty for constants.
         kind: LLVM type of its result, or of the value that it stores.
         callee: the function that a call calls.
@@ -118,9 +118,9 @@ class LoopCount:
 
     Attributes:
         compare: name of the comparison that ends it.
-        steps: names of the additions of constants that compute its next number.
-        bounds: names of the values between which it counts; none where they are constants.
-        ends: whether its number is known not to wrap around, so that it reaches the bound.
+        steps: names of the additions of constants that compute the counter's next value.
+        bounds: names of the values between which it counts; constants are omitted.
+        ends: whether the counter is known not to wrap around, so that it reaches the bound.
     """
 
     compare: str
@@ -159,7 +159,7 @@ def _instruction(value: Any) -> Instruction:
 
 
 def loops_of(blocks: Sequence[BasicBlock]) -> list[NaturalLoop]:
-    """Return the natural loops of a function, by position of their headers."""
+    """Return the natural loops of a function, in order of their headers."""
     successors = {block.name: block.successors for block in blocks}
     dominators = _dominators(successors, blocks[0].name)
     latches: dict[str, list[str]] = {}
@@ -175,10 +175,10 @@ def loops_of(blocks: Sequence[BasicBlock]) -> list[NaturalLoop]:
 
 
 def counting_of(loop: NaturalLoop, blocks: Mapping[str, BasicBlock]) -> LoopCount | None:
-    """Return how a loop counts its iterations; None for a loop that ends otherwise.
+    """Return how a loop counts its iterations; None for a loop that ends in another way.
 
-    A loop counts where its only latch compares a number, to which each iteration adds a constant,
-    with a value that the loop does not change.
+    A loop counts if its only latch compares a number, to which each iteration adds a constant, with
+    a value that the loop does not change.
     """
     made = {i.name: i for name in loop.blocks for i in blocks[name].instructions if i.name}
     steps: dict[str, Instruction] = {}
@@ -282,13 +282,13 @@ def checks_of(blocks: Sequence[BasicBlock]) -> Mapping[str, Instruction]:
 
 
 def _zero(compare: Instruction) -> str:
-    """Return "eq" or "ne" for a comparison with zero; else an empty string."""
+    """Return "eq" or "ne" for a comparison with zero, otherwise an empty string."""
     found = _IS_ZERO.search(compare.text)
     return found[1] if found else ""
 
 
 def without_checks(blocks: Sequence[BasicBlock]) -> list[BasicBlock]:
-    """Return blocks that always divide: by one where the divisor is zero."""
+    """Return blocks that always divide: by one if the divisor is zero."""
     checks, found = checks_of(blocks), []
     for block in blocks:
         own = [_by_one(each) for each in block.instructions]
@@ -318,9 +318,9 @@ def _by_one(instruction: Instruction) -> Instruction:
 def deciding(blocks: Sequence[BasicBlock], tables: Collection[str] = frozenset()) -> frozenset[str]:
     """Return the values that a function's branches depend on: names of arguments, and `DATA`.
 
-    If they include `DATA`, they also include the addresses of the data, and the values on which the
-    choice of loaded elements depends. The contents of `tables`, which are arguments, are not data,
-    unless the addresses from which they are loaded depend on data.
+    If the result includes `DATA`, it also includes the addresses of the data, and the values that
+    determine which elements are loaded. The contents of `tables`, which are arguments, are not
+    data unless the addresses from which they are loaded depend on data.
     """
     made = {i.name: i for block in blocks for i in block.instructions if i.name}
     checks = checks_of(blocks)
@@ -356,7 +356,7 @@ def _pointed_to(load: Instruction, made: Mapping[str, Instruction]) -> set[str]:
 _OF_COUNTS = frozenset(
     ("add", "sub", "select", "icmp", "zext", "sext", "trunc", "and", "or", "xor", "freeze")
 )
-"""Operations on a quotient that yield the number of iterations."""
+"""Operations that compute the number of iterations from a quotient."""
 
 _KEEPS_SHORT = frozenset(
     ("add", "sub", "lshr", "ashr", "sdiv", "udiv", "and", "zext", "sext", "trunc", "freeze")
@@ -370,9 +370,9 @@ class LoopCosts:
     """Facts about the loops of a function.
 
     Attributes:
-        free: names of instructions that cost nothing, as they only count iterations.
-        repeated: by block, the lengths of fields that are the number of times the hardware may
-            repeat it.
+        free: names of instructions that cost nothing, because they only count iterations.
+        repeated: for each block that the hardware may repeat, the lengths of fields that determine
+            the number of repetitions.
     """
 
     free: frozenset[str]
@@ -382,7 +382,7 @@ class LoopCosts:
 def loop_costs(
     blocks: Sequence[BasicBlock], loops: Sequence[NaturalLoop], lengths: frozenset[str]
 ) -> LoopCosts:
-    """Return facts about a function's loops; `lengths` are arguments, the lengths of fields."""
+    """Return facts about a function's loops; `lengths` names the arguments that are lengths."""
     by_name = {block.name: block for block in blocks}
     made = {i.name: i for block in blocks for i in block.instructions if i.name}
     uses = Counter(chain.from_iterable(i.operands for b in blocks for i in b.instructions))
@@ -426,7 +426,7 @@ def _divided_for(
 
 
 def _reaches(names: frozenset[str], made: Mapping[str, Instruction]) -> set[str]:
-    """Return names, and the names of all values from which they are computed."""
+    """Return the given names, and the names of all values from which they are computed."""
     below = {name: instruction.operands for name, instruction in made.items()}
     return {*top_down([*names], lambda name: below.get(name, ()))} & below.keys()
 
@@ -460,7 +460,7 @@ TERMS = 16
 """Maximum number of terms of an address; larger sums are not analysed."""
 
 WIDEST = 64
-"""Bits of the widest numbers in addresses."""
+"""Number of bits of the widest integers in addresses."""
 
 Sum = Mapping[str, int]
 """How often each name occurs in a sum; constants have no name."""
@@ -482,7 +482,7 @@ class Pointers:
 def pointers_of(
     blocks: Sequence[BasicBlock], loops: Sequence[NaturalLoop], farthest: float
 ) -> Pointers:
-    """Return facts about addresses; an access advances a pointer by at most `farthest` elements."""
+    """Return facts about addresses; an access moves a pointer by at most `farthest` elements."""
     function = _Function(blocks, loops)
     rows: dict[NaturalLoop, set[frozenset[tuple[str, int]]]] = defaultdict(set)
     walked: set[Instruction] = set()
@@ -534,14 +534,14 @@ class _Function:
         return self._sums.get(name, {name: 1})
 
     def _added_by(self, instruction: Instruction) -> Sum | None:
-        """Return the sum that an instruction computes; None where it is not an addition."""
+        """Return the sum that an instruction computes; None if it is not an addition."""
         opcode, text = instruction.opcode, instruction.text
         if opcode == "getelementptr":
             step = _STEP.search(text)
             if step is None or step[1] not in _BYTES:
                 return None
             return _plus(self._value(step[2]), self._value(step[3]), _BYTES[step[1]])
-        if opcode not in _COMPUTES:  # a conversion: the same number, wider or narrower
+        if opcode not in _COMPUTES:  # a conversion to a wider or narrower integer
             return self.sum_of(instruction.operands[0])
         two = _OF_TWO.search(text)
         if two is None or (opcode == "or" and "= or disjoint " not in text):
@@ -561,7 +561,7 @@ class _Function:
         return {"": int(operand)} if operand.lstrip("-").isdigit() else {operand: 1}
 
     def moved(self, address: Sum, loop: NaturalLoop) -> int | None:
-        """Return the bytes by which each iteration moves an address; None where they differ."""
+        """Return the bytes by which each iteration moves an address; None if they differ."""
         moved = 0
         for name, often in address.items():
             if self.where.get(name) in loop.blocks:
@@ -572,7 +572,7 @@ class _Function:
         return moved
 
     def _step(self, name: str, loop: NaturalLoop) -> int | None:
-        """Return what a loop adds to a number in each iteration; None if that is not constant."""
+        """Return the increment of a number in each iteration of a loop; None if not constant."""
         if self.made[name].opcode != "phi" or self.where[name] != loop.header:
             return None
         steps = set()
@@ -594,7 +594,7 @@ class _Function:
         return any(self.where.get(each) in blocks for each in names for blocks in around)
 
     def before(self, loop: NaturalLoop) -> set[str]:
-        """Return the blocks after which a loop begins; whole loops before it are skipped."""
+        """Return the blocks from which a loop is entered; whole loops before it are skipped."""
         found: set[str] = set()
         pending, seen = [loop], {loop}
         while pending:

@@ -43,7 +43,7 @@ class Priced:
     """The slots of vertices of a class.
 
     Attributes:
-        slots: int64[shapes], worker slots; for a MultiVertex tile cycles.
+        slots: int64[shapes], worker slots; for a MultiVertex, tile cycles.
         source: "estimated" from the compiled code; or "guessed", if branches depend on data: then
             the slots are those of vertices whose data are all zero. Also "guessed" for vertices
             that need more than `MOST_SLOTS`, and for classes that are never compiled because they
@@ -89,8 +89,8 @@ def slots_of(cls: type[Vertex], shapes: Int64, target: Target) -> Priced:
 def is_data_dependent(cls: type[Vertex], target: Target, *, is_uneven: bool = False) -> bool:
     """Return whether the slots of a class depend on data; False if the class is never compiled.
 
-    `is_uneven`: rows of their lists differ in length, so that the slots depend on the row that a
-        loop uses.
+    With `is_uneven`, rows of lists differ in length, so that the slots depend on which row a loop
+    uses.
     """
     return DATA in _deciding(cls, target, is_uneven)
 
@@ -123,7 +123,7 @@ class _Taking:
     Attributes:
         workers: how many workers run each vertex.
         deciding: names of the arguments on which the slots depend, and `DATA`.
-        uneven: the same if the rows of lists are uneven.
+        uneven: the value of `deciding` if the rows of lists are uneven.
     """
 
     code: Native
@@ -160,7 +160,7 @@ def _compiled(cls: type[Vertex], target: Target) -> _Taking | None:
     except Exception as error:
         # Recognized by their module, as importing Numba's error classes would import Numba.
         if type(error).__module__.startswith("numba."):
-            return None  # and there is no driver: the class only runs as plain Python
+            return None  # there is no driver either: the class only runs as plain Python
         raise
     workers = target.workers if issubclass(cls, MultiVertex) else 1
     return _Taking(code, workers, tuple(code.about["deciding"]), tuple(code.about["uneven"]))
@@ -192,7 +192,7 @@ def _formula(cls: type[Vertex], target: Target) -> str | None:
     """Return the slots of a class as text, if they depend only on the shapes of its vertices."""
     taking = _taking(cls, target)
     if taking is None or DATA in taking.deciding or issubclass(cls, MultiVertex):
-        return None  # those of the slowest worker have no simple formula
+        return None  # the slots of the slowest worker have no simple formula
     parameters = [p for p in parameters_of(cls) if p.name in taking.deciding]
     names = [_display(p.field, p.what, p.kind == "rows") for p in parameters]
     words = sum(WORDS[field.kind] for field in fields_of(cls))
@@ -224,17 +224,17 @@ def _display(field: str, what: str, in_rows: bool) -> str:
 
 
 Take = Callable[[Sequence[Sequence[int]]], Sequence[int]]
-"""Returns the slots of vertices for these values of the variables."""
+"""Returns the slots of vertices for the given values of the variables."""
 
 _DEGREES = (1, 2, 3)
 _FIRST = 3
 """Minimum value to fit: short loops may take different paths."""
 
 _CHECKS = 12
-"""Points at which a polynomial is checked."""
+"""Number of points at which a polynomial is checked."""
 
 _SPREAD = (7, 5, 17)
-"""Their positions: the step for each point and for each variable, and the period."""
+"""Determines these points: the step for each point and for each variable, and the period."""
 
 _MODULI = (2, 4)
 """Remainders of a single variable that may have separate polynomials, for tails of loops."""
@@ -247,13 +247,13 @@ MOST_VARIABLES = 4
 class Polynomial:
     """A polynomial: each term has the exponent of each variable and a nonzero coefficient.
 
-    Terms are in order of rising degree.
+    Terms are in ascending order of degree.
     """
 
     terms: tuple[tuple[tuple[int, ...], Fraction], ...]
 
     def __call__(self, values: Sequence[int]) -> Fraction:
-        """Return its value."""
+        """Return its value for the given variables."""
         powers = ((prod(map(pow, values, exponents)), factor) for exponents, factor in self.terms)
         return sum((power * factor for power, factor in powers), Fraction())
 

@@ -1,14 +1,14 @@
 """Drivers that record the slots of each vertex, if they depend on data.
 
     fast checks     the driver itself counts: it runs `compute` as it was priced, block by block;
-                    where indices are not known to be inside, each access is compared as it is
-                    made, or if it cannot be, `compute` runs on copies first, and checked
+                    if indices may be out of range, each access is compared when it is made or, if
+                    that is impossible, `compute` first runs on copies, with checks
     strict checks   a separate driver counts, before the one that runs the vertices: it works
                     on copies of the memory that vertices change, and changes nothing else
-    interpreted     the same, before Python runs the vertices
+    interpreted     a separate driver counts, before Python runs the vertices
 
-Slots are in a table of the compute set, by the number of the vertex; for a MultiVertex they are
-tile cycles.
+Slots are in a table of the compute set, indexed by the number of the vertex; for a MultiVertex they
+are tile cycles.
 
 Code that only counts must not change memory, so it works on copies of what a vertex changes::
 
@@ -81,7 +81,7 @@ class VertexCopies:
 
     Attributes:
         memory: address of the copies, once they exist.
-        size: their size in bytes.
+        size: total size of the copies in bytes.
     """
 
     def __init__(self, builder: ir.IRBuilder, arguments: list[Any]) -> None:
@@ -93,7 +93,7 @@ class VertexCopies:
     def add(self, field: Field, form: RowForm | None, first: int) -> None:
         """Register the memory of an edge or state vector for copying, if its field needs a copy.
 
-        `first` is the number of its first argument, the address; `form` says how rows are found.
+        `first` is the number of its first argument, the address; `form` is the form of its rows.
         """
         builder = self._builder
         for size, put in self._copies(field, form, first):
@@ -270,7 +270,7 @@ class _CountingEmitter(VertexWalk):
             self._rehearsal = DriverEmitter(builder, cls, columns, checked, 0, compute, *arguments)
 
     def emit_vertex(self, parts: dict[tuple[int, str], Any]) -> None:
-        """Emit the code that counts one vertex; `parts` are its numbers, by field and part."""
+        """Emit the code that counts one vertex; `parts` are its words, by field and part."""
         builder = self.builder
         if self._rehearsal is not None:
             self._rehearse(self._rehearsal, parts)

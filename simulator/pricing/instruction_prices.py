@@ -10,8 +10,8 @@ A block runs in order on two pipes; every latency is one slot::
     main    load c   load k   load b   store
     aux                       mul      add            5 slots instead of 4 + 2
 
-Only adjacent instructions form pairs, and the compiler finds a fraction of the ideal pairings,
-`pairing`.  The branch at the end of a block is never paired.
+Only adjacent instructions form pairs, and the compiler finds only a fraction, `pairing`, of the
+ideal pairs.  The branch at the end of a block is never paired.
 
 Sources: llvm-ipu, scheduling model and pairing pass; the fraction is fitted to 11 loops.
 """
@@ -42,7 +42,7 @@ class Price:
 
     Attributes:
         pipe: the pipe that runs it; None for an instruction that costs nothing.
-        slots: the slots for which it occupies the pipe.
+        slots: the number of slots for which it occupies the pipe.
         ends: whether it leaves the block.
         calls: whether it is a library call.
     """
@@ -100,7 +100,7 @@ def ideal_slots(instructions: Sequence[Instruction], prices: Sequence[Price]) ->
 
 
 def _urgency(needs: Mapping[int, set[int]], prices: Sequence[Price]) -> dict[int, int]:
-    """Return, for each instruction, the slots from its beginning to the end of its dependents."""
+    """Return, for each instruction, the slots from its start to the end of its dependents."""
     after = dict.fromkeys(needs, 0)
     urgency = {}
     for k in reversed(range(len(prices))):
@@ -111,7 +111,7 @@ def _urgency(needs: Mapping[int, set[int]], prices: Sequence[Price]) -> dict[int
 
 
 def _needs(instructions: Sequence[Instruction], prices: Sequence[Price]) -> dict[int, set[int]]:
-    """Return, for each instruction, those that must have finished before it begins.
+    """Return, for each instruction, those that must have finished before it starts.
 
     An instruction without cost passes on its dependencies; a store waits for all accesses before
     it.
@@ -146,7 +146,7 @@ _FREE = frozenset(
     + ("freeze", "alloca", "unreachable", "ret")
     + ("insertelement", "extractelement", "shufflevector")
 )
-"""Also `ret`: beginning and ending a vertex has a separate cost."""
+"""Opcodes without cost. `ret` is free because starting and ending a vertex has a separate cost."""
 _FREE_CALLS = ("llvm.lifetime", "llvm.assume", "llvm.experimental", "llvm.dbg")
 
 _BY_OPCODE: dict[str, tuple[Pipe, str]] = {
@@ -203,7 +203,7 @@ _CALLS = frozenset(
 _FLOATS = ("half", "float", "double")
 _NARROW = ("i8", "i16", "half")
 _LANES = re.compile(r"<([3-9]|\d\d+) x (float|half|i\d+)>")
-"""Lanes, other than two floats, for which the machine has instructions that LLVM found."""
+"""Vectors of lanes other than pairs of floats, which the machine has instructions for."""
 
 _TYPE = re.compile(r"(v\d+)?[fip]\d+")
 """The part of an intrinsic's name that gives its type."""
@@ -302,7 +302,7 @@ def _of_lanes(instruction: Instruction, count: int, element: str, cost: Cost) ->
 
 
 def _arrays(blocks: Sequence[BasicBlock]) -> set[str]:
-    """Return the addresses of numbers on the stack: lanes passed to a function and back."""
+    """Return the addresses of arrays on the stack: lanes passed to a function and back."""
     found: set[str] = set()
     for block in blocks:
         for each in block.instructions:
@@ -330,7 +330,7 @@ def _function(callee: str) -> str:
 
 
 def _compares_of_extremes(blocks: Sequence[BasicBlock]) -> set[str]:
-    """Return comparisons that only select the greater or smaller of their two operands."""
+    """Return the comparisons that only select the larger or smaller of their two operands."""
     uses = Counter(chain.from_iterable(i.operands for b in blocks for i in b.instructions))
     extremes = set()
     for block in blocks:

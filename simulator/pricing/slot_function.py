@@ -6,9 +6,9 @@
       store float %y, ptr %b                      %sum = add i64 %before, 256      64ths of a slot
       br i1 %more, label %loop, label %end        br i1 %more, label %loop, label %end
 
-It does not read or write memory; loads return zero.  LLVM then replaces
-loops by multiplications wherever it can compute their number of iterations.  Other loops
-could run forever, so the function returns `OVER` if it exceeds a budget.
+It does not read or write memory; loads return zero.  LLVM then replaces loops by multiplications
+wherever it can compute their number of iterations.  Other loops could run forever, so the function
+returns `OVER` if the cost exceeds a budget.
 
 In code that runs vertices, such a loop of one block counts its iterations, and its cost is added at
 the end::
@@ -18,9 +18,9 @@ the end::
       %next.time = add i64 %time, 1             end:
       br i1 %more, label %loop, label %left       %own = mul i64 %by.now, 256
 
-If the loop already has a counter, as is common, LLVM uses one number for both.  One more addition
-in a loop of six instructions takes no time if one thread uses the core, but up to a sixth more
-if two threads share the core.
+If the loop already has a counter, as is common, LLVM uses one counter for both purposes.  An
+additional addition in a loop of six instructions takes no time if one thread uses the core, but up
+to a sixth more if two threads share the core.
 
 Its arguments are those of `poplite.simulator.codegen.compute_code`.
 
@@ -32,7 +32,7 @@ Counting code compares each access with the lengths of fields while it runs::
                                                   %b = load i32, ptr %a
 
 For an index out of range, the field, the index and the length are recorded, and the function
-returns `OUTSIDE`. An element whose value is unused is not checked, as LLVM has removed its load.
+returns `OUTSIDE`. An element whose value is unused is not checked, since LLVM has removed its load.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ class BlockCost:
     """The cost of a block.
 
     Attributes:
-        parts: 64ths of a slot.
-        short: the same if all of `lengths` fit the hardware's counter.
+        parts: the cost in 64ths of a slot.
+        short: the cost if all of `lengths` fit the hardware's repeat counter.
         lengths: names of arguments.
-        limit: the greatest number of the counter.
-        may_not_end: whether it begins a loop that might run forever, or for very long.
+        limit: the largest value of the hardware's repeat counter.
+        may_not_end: whether it is the header of a loop that might run forever, or for very long.
         counts_times: whether it is a loop of one block that counts its iterations.
     """
 
@@ -95,10 +95,10 @@ def slot_counting_text(
 ) -> str:
     """Return the text of a module with a function that returns the cost of another one.
 
-    The arguments (types and names) include the budget if some blocks may not end; `declared` are
-    declarations of the functions it calls, and `memory` gives the text of each instruction within a
-    block. If that splits blocks, `splits` are their last labels, by name. Added names contain a
-    dot, unlike names of fields.
+    The arguments (types and names) include the budget if any block may not end; `declared` has the
+    declarations of the functions it calls, and `memory` returns the text of each instruction within
+    a block. If that text splits blocks, `splits` has the last label of each, by the block's name.
+    Added names contain a dot, unlike names of fields.
     """
     names = {block.name: named(block.name) for block in blocks}
     loops = [number for number, block in enumerate(blocks) if costs[block.name].counts_times]
@@ -154,7 +154,7 @@ def _time(number: int, name: str, before: Iterable[str]) -> str:
 
 
 def _times(number: int, block: BasicBlock, behind: str) -> list[str]:
-    """Return the end of such a loop, and the code that adds up its cost, before block `behind`."""
+    """Return the end of a loop of one block, and the code that adds its cost, before `behind`."""
     end = _LABEL.sub(
         lambda label: f"label %left.{number}" if label[1] == behind else label[0],
         _MARKS.sub("", block.end.text),
@@ -210,17 +210,17 @@ def without_memory(instruction: Instruction, number: int = 0) -> str:
 
 
 def with_bounded_memory(blocks: Sequence[BasicBlock]) -> Memory:
-    """Return a function that gives instructions as text, with accesses confined to known memory.
+    """Return a function that returns instructions as text, with accesses confined to known memory.
 
-    They load from %arena.memory and from %copy.memory, within their sizes, and store to
-    %copy.memory only; accesses to the stack stay there. All other addresses are replaced by
-    `%no.where`.
+    Instructions load from %arena.memory and %copy.memory, within their sizes, and store only to
+    %copy.memory; accesses to arrays on the stack stay within them. All other addresses are replaced
+    by `%no.where`.
     """
     return partial(_inside, _on_stack(blocks))
 
 
 def _on_stack(blocks: Sequence[BasicBlock]) -> dict[str, tuple[str, int]]:
-    """Return the array into which each address on the stack points, and its bytes, by name."""
+    """Return, for each address on the stack, the array that it points into and the array's size."""
     found: dict[str, tuple[str, int]] = {}
     for block in blocks:
         for each in block.instructions:
@@ -303,7 +303,7 @@ def _splat(name: str, value: str, count: int) -> list[str]:
 
 
 def _bytes_of(kind: str) -> int:
-    """Return the size of a number, or of a vector of them."""
+    """Return the size in bytes of a number, or of a vector of numbers."""
     found = _VECTOR.fullmatch(kind)
     count, element = (int(found[1]), found[2]) if found else (1, kind)
     return count * SIZES.get(element, 8)
@@ -312,7 +312,7 @@ def _bytes_of(kind: str) -> int:
 def _count(cost: BlockCost, number: str, times: str = "") -> list[str]:
     """Return the code that adds the cost of a block, and returns if the sum exceeds the budget.
 
-    Names end in `number`; `times` names the number of executions of the block, empty for one.
+    Names end in `number`; `times` is the name of the block's execution count, empty if that is 1.
     """
     parts, lines, all_short = str(cost.parts), [], ""
     for position, name in enumerate(sorted(cost.lengths)):
@@ -365,9 +365,9 @@ class _Access:
     """An access to an element of a vector.
 
     Attributes:
-        number: distinguishes its names from those of others.
+        number: distinguishes its names from those of other accesses.
         field: the position of the field in its class.
-        length: how many elements there are, as LLVM writes it.
+        length: the number of elements of the vector, as LLVM writes it.
         index: the terms of the index, as LLVM writes them.
     """
 
@@ -378,10 +378,10 @@ class _Access:
 
 
 class InsideFields:
-    """Gives the text of instructions (`slot_function.Memory`), with comparisons before accesses.
+    """Returns the text of instructions (`slot_function.Memory`), with comparisons before accesses.
 
     Attributes:
-        ends: the last label within each block that comparisons split, by its name.
+        ends: the last label within each block that comparisons split, by the block's name.
     """
 
     def __init__(self, accesses: Mapping[int, _Access], ends: Mapping[str, str]) -> None:
@@ -396,10 +396,10 @@ class InsideFields:
 def inside_fields(
     blocks: Sequence[BasicBlock], parameters: Sequence[Parameter], sizes: Mapping[str, int]
 ) -> InsideFields | None:
-    """Return the comparisons of a function; None where some access cannot be followed.
+    """Return the comparisons of a function; None if any access cannot be checked.
 
-    Accesses to rows of lists cannot, as rows are adjacent, nor can masked accesses. `sizes` are the
-    bytes of an element, by field.
+    Accesses to rows of lists cannot be checked, since rows are adjacent, nor can masked accesses.
+    `sizes` has the bytes of an element, by field.
     """
     made = {each.name: each for block in blocks for each in block.instructions if each.name}
     fields = list(dict.fromkeys(each.field for each in parameters))
@@ -433,10 +433,10 @@ def _element(
     data: Mapping[str, Parameter],
     sizes: Mapping[str, int],
 ) -> tuple[Parameter, tuple[str, ...]] | None:
-    """Return the argument that an address is made from, and the terms of its index.
+    """Return the argument that an address is computed from, and the terms of its index.
 
-    None where it is computed in another way, or its stride is not that of the elements: a multiple
-    of an index may have wrapped around.
+    Returns None if it is computed in another way, or if its stride differs from the element size: a
+    multiple of an index may have wrapped around.
     """
     steps: list[tuple[int, str]] = []
     while pointer not in data:
@@ -457,7 +457,7 @@ def _element(
 
 
 def _compared(access: _Access) -> str:
-    """Return the text that continues where an access is inside, and returns otherwise."""
+    """Return the text that continues if an access is in range, and returns otherwise."""
     number, (index, *others) = access.number, access.index or ("0",)
     lines = []
     for k, term in enumerate(others):  # which wraps around as in `compute`

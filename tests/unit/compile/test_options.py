@@ -219,7 +219,9 @@ def test_the_page_lists_all_options() -> None:
     text = (ROOT / "docs" / "options.md").read_text()
     rows = re.findall(r"^\| `([\w.*]+)` \| (.+?) \|", text, re.MULTILINE)
     assert [name for name, _ in rows] == [*OPTIONS, *WITHOUT_MEANING, *REQUESTED_OTHERWISE]
-    assert {name: f"`{how}`" for name, how in REQUESTED_OTHERWISE.items()}.items() <= dict(rows).items()
+    assert {name: f"`{how}`" for name, how in REQUESTED_OTHERWISE.items()}.items() <= dict(
+        rows
+    ).items()
     assert {name: why for name, why in rows if name in WITHOUT_MEANING} == WITHOUT_MEANING
 
 
