@@ -68,7 +68,7 @@ def __dir__() -> list[str]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command with these arguments, or with those of the process.
+    """Run the command with the given arguments, or with those of the process.
 
     The exit code is 0 on success, 1 after a user's error, 130 after an interrupt from the keyboard.
     SystemExit is raised with 2 for a wrong command line, with 0 after `--help` and `--version`.
@@ -305,7 +305,7 @@ def ending_with(parent: int) -> Callable[[], None] | None:
 
     def end_with_parent() -> None:
         prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:  # the parent was killed before
+        if os.getppid() != parent:  # the parent was killed before `prctl` was called
             os.kill(os.getpid(), signal.SIGTERM)
 
     return end_with_parent
@@ -326,7 +326,7 @@ def _ending(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
 
 def _check_decided(arguments: argparse.Namespace) -> None:
-    """Refuse programs whose control flow is unknown, before ranks run them."""
+    """Reject programs whose control flow is unknown, before ranks run them."""
     from poplite.compile.compiler import compile_graph
     from poplite.simulator.decided import are_decided
     from poplite.tools.viz.running import Once, run_each

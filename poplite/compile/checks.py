@@ -8,14 +8,15 @@ Each message names the objects, their source lines, and the program step that ne
 
     Execute, Copy, If, ...  ->  graph?  edges?  tiles of vertices?  of elements?  races?
 
-The vertices of a compute set run in no order, so elements that one of them writes may not be read
-or written by any other.  A vertex may read elements that it writes itself through an Output: the
-Input then gets a copy.  It may not do so through an InOut, which is read and written in place::
+The vertices of a compute set run in no particular order, so elements that one vertex writes must
+not be read or written by any other.  A vertex may read elements that it also writes through an
+Output: the Input then gets a copy.  It must not read elements that it also accesses through an
+InOut, which is read and written in place::
 
     heat, one buffer   vertex 0  reads [0, 5)   writes [0, 4)
                        vertex 1  reads [3, 8)   writes [4, 8)     elements 3 and 4 race
 
-    heat, in place     vertex 0  reads [0, 5)   InOut [0, 4)       refused: elements 0 to 3
+    heat, in place     vertex 0  reads [0, 5)   InOut [0, 4)       rejected: elements 0 to 3
 
 These checks consider connections, not the code of `compute`.
 `poplite.graph.compute_sets.edge_table` finds overlapping edges; this module adds names and lines.
@@ -102,7 +103,7 @@ class _Fault(NamedTuple):
 
 
 def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: EdgeTables) -> None:
-    """Refuse programs that a real machine would refuse, or would run with wrong results.
+    """Reject programs that a real machine would reject, or would run with wrong results.
 
     `edges_of` is called only once all edges of the programs are known to be connected.
 
@@ -129,7 +130,7 @@ def check_program(graph: Graph, programs: Mapping[str, Program], edges_of: EdgeT
 
 
 def _check_counts(programs: Mapping[str, Program]) -> None:
-    """Refuse programs that run more steps than the counters can hold, if each branch is taken."""
+    """Reject programs that run more steps than counters can hold, if each branch is taken."""
     for program in programs.values():
         runs: dict[int, int] = {}
         for node in children_first(program):
@@ -191,7 +192,7 @@ def _check_graph(graph: Graph, used: _Used) -> None:
 
 
 def _check_functions(graph: Graph, programs: Mapping[str, Program]) -> None:
-    """Refuse functions of another graph, even if they run no step and use no object."""
+    """Reject functions of another graph, even if they run no step and use no object."""
     calls = {
         node: name
         for name, program in programs.items()
@@ -263,7 +264,7 @@ def _missing(vertex: VertexInstance) -> Iterator[_Missing]:
     for name, field in fields.items():
         if name in vertex.connections or name in vertex.state or name in vertex.waiting:
             continue
-        if field.is_implicit:  # it is missing only if its field is
+        if field.is_implicit:  # missing only if the field that it belongs to is missing
             continue
         if name in vertex.rows or (field.is_edge and name in vertex.sizes):
             rows = vertex.rows.get(name, {})
@@ -377,7 +378,7 @@ def _warn_of_empty(used: _Used) -> None:
 
 
 class Race(NamedTuple):
-    """Two edges of different vertices that share elements, of which the first is written.
+    """Two edges of different vertices that share elements; the first edge is written.
 
     Attributes:
         writer: the vertex that writes.
@@ -414,7 +415,7 @@ class Race(NamedTuple):
 def check_races(
     graph: Graph, tables: Mapping[ComputeSet, EdgeTable], steps: Mapping[ComputeSet, object]
 ) -> None:
-    """Refuse compute sets whose vertices race; `steps` says where each is executed."""
+    """Reject compute sets whose vertices race; `steps` has the steps that execute each."""
     found = [(cs, races(cs, table)) for cs, table in tables.items()]
     count = sum(len(some) for _, some in found)
     if not count:
@@ -439,9 +440,9 @@ def check_races(
 def check_in_place(
     graph: Graph, tables: Mapping[ComputeSet, EdgeTable], steps: Mapping[ComputeSet, object]
 ) -> None:
-    """Refuse an Input that shares elements with an InOut of the same vertex.
+    """Reject an Input that shares elements with an InOut of the same vertex.
 
-    The compute sets do not race; `steps` says where each is executed.
+    The compute sets do not race; `steps` has the steps that execute each.
     """
     found = [
         (cs, Races(cs, crossings.written, written, crossings.read, read, "read"))
@@ -526,7 +527,7 @@ class Races(OnAccess[Race]):
         self._compute_set, self._verb = compute_set, verb
         self._written, self._touched = written, touched
         pairs = np.hstack([touched.edges(others), written.edges(writers)])
-        # One race for each pair of edges, in the order of the other's edge.
+        # One race for each pair of edges, in order of the other vertex's edge.
         self._edges, first = np.unique(pairs, axis=0, return_index=True)
         self._writers, self._others = writers[first], others[first]
 

@@ -15,7 +15,8 @@ results, and encodes the program tree as ops (`poplite.executable.encoding`)::
                                   9    LAUNCH         of 'f'
                                  10  RETURN
 
-Loops test at their end, so that continuing costs one op.  A function is encoded once.
+Loops test their condition at the end, so that an iteration costs one op.  A function is encoded
+once.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ MAX_STEPS = 1 << 22
 mistake, such as an unrolled loop."""
 
 MAX_NUMBER = 1 << 62
-"""Maximum step number; the steps of a function are counted at each of its calls."""
+"""Maximum step number; the steps of a function are counted at each call to it."""
 
 STRICT_LIMIT = 1_000_000
 """Maximum number of connected elements for which strict checks are on by default."""
@@ -283,8 +284,8 @@ def _priced(
 def _with_rows(memory: Memory, programs: Mapping[str, Code]) -> Memory:
     """Return the memory plan, with the code rows that do the work of each step.
 
-    A step that occurs in several places has a number in each; the plan has the first one, since
-    the rows of the others do the same work.
+    A step that occurs in several places has a number in each place; the plan has the first one,
+    since the rows at all places do the same work.
     """
     planned, before = {each.number for each in memory.steps}, steps_before(programs)
     rows: dict[int, list[int]] = {}
@@ -341,7 +342,7 @@ def _saved(
 
 
 def _check_stamps(leaves: Iterable[Program]) -> None:
-    """Refuse to read a cycle counter if cycles are not modelled."""
+    """Reject programs that read a cycle counter if cycles are not modelled."""
     for stamp in leaves:
         if isinstance(stamp, CycleStamp):
             raise ProfilingDisabled(
@@ -375,7 +376,7 @@ def _instead_of_operand(value: object, call: str) -> str:
 
 
 def named_programs(programs: object, call: str = "Engine(graph, {})") -> dict[str, Program]:
-    """Return programs by name, or refuse them; those without a name are "0", "1", ...
+    """Check programs, and return them by name; programs without a name are "0", "1", ...
 
     `call` is the user's call, with {} for the programs.
     """
@@ -469,7 +470,7 @@ class Emitter:
         self._write(program)
         self._emit(op.END)
         begins: dict[Function, int] = {}
-        for row, function in self._calls:  # the list grows, as functions call others
+        for row, function in self._calls:  # the list grows, since functions call others
             if function not in begins:
                 begins[function], self._step = len(self._ops), 0
                 self._write(function.program)
@@ -498,7 +499,7 @@ class Emitter:
                 pending += [(each, at) for each in reversed(self._open(item))]
 
     def _open(self, node: Program) -> list[Program | _Later]:
-        """Emit the beginning of a program; return its remainder, to be emitted later."""
+        """Emit the start of a program; return its remainder, to be emitted later."""
         match node:
             case Repeat():
                 return self._repeat(node)

@@ -9,7 +9,7 @@ extents are equal, they are nested loops; the innermost two loops become one rec
 
 Any other pair of views, and gathers, are lists of runs, which are paired in order.  The common
 pieces are joined where both sides continue; long evenly spaced stretches become records, and the
-other pieces are listed. Pieces are first sorted by destination if that leaves fewer of them::
+other pieces are listed. Pieces are first sorted by destination if that reduces their number::
 
     source       [-----)[---)[---)
     destination  [---)[----)[----)
@@ -38,9 +38,9 @@ LEAST_ROWS = 4
 """Minimum number of blocks for which a record is smaller than a list of them."""
 
 LEAST_STRETCH = 16
-"""Minimum number of blocks of a stretch among uneven pieces that gets its own record: a record
-leaves a gap in the list, and memory is written fastest without gaps (a minimum of 4 is a third
-slower)."""
+"""Minimum number of blocks for which an evenly spaced stretch among uneven pieces gets its own
+record: a record leaves a gap in the list, and memory is written fastest without gaps (a minimum of
+4 is a third slower)."""
 
 LARGEST_PIECE = 4096
 """Minimum size in bytes of a piece that becomes a record, since a record can be split."""
@@ -68,7 +68,7 @@ def copied_views(destination: Side, source: Side, size: int) -> Moves | None:
     to, start = destination[0], source[0]
     forward = []
     for extent, far, near in loops:
-        if far < 0:  # the order is irrelevant: begin at the other end
+        if far < 0:  # the order is irrelevant: start at the other end
             to, start = to + (extent - 1) * far, start + (extent - 1) * near
             far, near = -far, -near
         forward.append((extent, far, near))
@@ -172,7 +172,7 @@ def _position(runs: Runs, ends: Int64, starts: Int64) -> Int64:
 
 
 def _fewest(pieces: Columns) -> tuple[Columns, tuple[Int64, Int64]]:
-    """Return pieces and their stretches: as given, or sorted by destination if those are fewer.
+    """Return pieces and their stretches: as given, or sorted by destination if there are fewer.
 
     The edges of many blocks are given as evenly spaced columns, which sorting would mix; shuffled
     pieces become contiguous when sorted, and memory is written fastest in order.

@@ -2,11 +2,11 @@
 
     Copy a[0] -> b[1]
     Copy a[1] -> b[0]       joined with the one before: one Copy of a[0], a[1] to b[1], b[0]
-    Copy b[0] -> c          reads elements that were written, so it begins a new series
+    Copy b[0] -> c          reads elements that were written, so it starts a new series
 
-Copies that do not depend on each other may run in any order, hence also at once: with one sync and
-one exchange, in which all tiles send at the same time. Programs run unchanged; reports show what
-the joined Copy would cost.
+Copies that do not depend on each other may run in any order, and therefore also at once: with one
+sync and one exchange, in which all tiles send at the same time. Programs run unchanged; reports
+show the cost that the joined Copy would have.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ sync and code in the cost is small.
 """
 
 Pieces = tuple[list[int], list[int]]
-"""Begins and lengths of pieces of memory, in elements."""
+"""Starts and lengths of pieces of memory, in elements."""
 
 
 def joined_copies(
@@ -89,7 +89,7 @@ class _Series:
         return not (meet(read) or meet(written) or self._read.meet(written))
 
     def add(self, copy: TensorCopy, read: Pieces, written: Pieces) -> None:
-        """Add a Copy that reads and writes these pieces."""
+        """Add a Copy that reads and writes the given pieces."""
         self.copies.append(copy)
         self._read.add(read)
         self._written.add(written)
@@ -150,7 +150,7 @@ class _Elements:
 
 
 def _cost(graph: Graph, series: Several[TensorCopy]) -> StepCost:
-    """Return the cost of one Copy in place of several."""
+    """Return the cost of one Copy that replaces a series of Copies."""
     one = Copy(
         _joined(graph, [each.source for each in series]),
         _joined(graph, [each.destination for each in series]),

@@ -12,7 +12,7 @@ moved addresses::
 
 All positions of a field move by the same distance as its variable; temporaries do not move.
 
-State is placed first, since temporaries begin where it ends. An executable contains two parts of
+State is placed first, since temporaries start where it ends. An executable contains two parts of
 the graph: its variables (`stored`), and the descriptions of its vertices for messages
 (`origins_of`).
 """
@@ -79,7 +79,7 @@ def lower_copy(copy: TensorCopy | CrossReplicaCopy, layout: ArenaLayout) -> Copy
 
 
 def dense_moves(view: View, size: int, layout: ArenaLayout) -> Moves:
-    """Return the moves from a view to a block of bytes that begins at 0, in row-major order.
+    """Return the moves from a view to a block of bytes that starts at 0, in row-major order.
 
     `size` is the size of an element in bytes.
     """
@@ -114,7 +114,7 @@ def lower_compute_sets(
 ) -> list[ComputeStep]:
     """Lower checked compute sets; reserve state and temporaries in the layout.
 
-    `checked` says for each whether its outputs are saved first, since its vertices may fail.
+    `checked` has, for each, whether its outputs are saved first, since its vertices may fail.
     """
     listed = [(*each, saved) for each, saved in zip(compute_sets, checked, strict=True)]
     in_place: dict[EdgeTable, InPlace] = {}
@@ -142,7 +142,7 @@ def lower_compute_sets(
 
 
 def _are_same(one: InPlace, other: InPlace) -> bool:
-    """Return whether both are the same result of a search for rows in place."""
+    """Return whether two searches for rows in place had the same result."""
     return [*one.values()] == [*other.values()]
 
 
@@ -523,7 +523,7 @@ def _moved(moves: Moves, side: int, variables: Mapping[int, tuple[int, int]]) ->
     """Return moves with the destinations (side 0) or sources (side 1) moved to other variables.
 
     `variables` maps the first byte of each variable to its end and the distance that it moves.
-    None if a record belongs to several variables.
+    Returns None if a record belongs to several variables.
     """
     if not len(moves.records):
         return moves

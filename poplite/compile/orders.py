@@ -61,7 +61,7 @@ class _Step:
 
 
 def check_orders(graph: Graph, programs: Collection[Program], edges_of: EdgeTables) -> None:
-    """Refuse recordings that read elements of their own variables before they write them.
+    """Reject recordings that read elements of their own variables before they write them.
 
     Raises:
         UninitializedReadError: for the first such variable.
@@ -77,7 +77,7 @@ def check_orders(graph: Graph, programs: Collection[Program], edges_of: EdgeTabl
 def _check(
     graph: Graph, recorded: Sequence, programs: Iterable[Program], edges_of: EdgeTables
 ) -> None:
-    """Refuse one recording that reads elements of its own variables before it writes them."""
+    """Reject a recording that reads elements of its own variables before it writes them."""
     steps = [_step(program, recorded, edges_of) for program in _in_order(recorded)]
     last_write = {number: at for at, step in enumerate(steps) for number in step.writes}
     suspects = {
@@ -130,7 +130,7 @@ def _check_variable(
     programs: Iterable[Program],
     edges_of: EdgeTables,
 ) -> None:
-    """Refuse a recording that reads elements of a variable before it writes them."""
+    """Reject a recording that reads elements of a variable before it writes them."""
     held = _union([])
     early: list[tuple[Region, Program]] = []
     for step in steps:

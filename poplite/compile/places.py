@@ -6,7 +6,7 @@ retain their values) and scattered afterwards if it is written. An Input that ov
 its own vertex is gathered as well, so that it reads the values from before the compute set whether
 or not its elements are contiguous. Evenly spaced rows are not gathered if their vertices can read
 them in place. The graph's description of the edge does not change, nor do cycles and tile memory,
-since on a machine the exchange makes rows contiguous on their tile::
+since on a real machine the exchange makes rows contiguous on their tile::
 
     edge        x[0:3], x[8:11], x[16:19]        three runs: a temporary of 9 elements, stride 3
     in place    x[0:19]                          no copy, stride 8
@@ -86,7 +86,8 @@ class RowsInPlace:
     Attributes:
         stride_name: the State field with the stride.
         chosen: bool[edges], whether each edge is read in place.
-        length: int64[edges], elements from the first to the last of each edge as vertices see it.
+        length: int64[edges], number of elements from the first to the last of each edge, as
+            vertices see it.
         stride: dtype[edges], the stride of each edge.
     """
 
@@ -167,7 +168,7 @@ def _in_place(
     is_even = (stride[some] == size[head]) & (distance > size[head])
     is_even &= distance <= np.iinfo(kind).max
 
-    # Pairs of adjacent runs of an edge; all must have the same spacing as the first pair.
+    # Pairs of adjacent runs of an edge; every pair must have the same spacing as the first.
     of = np.repeat(np.arange(len(some)), last - head)
     run = head[of] + np.arange(len(of)) - (np.cumsum(last - head) - (last - head))[of]
     differs = (begin[run + 1] - begin[run] != distance[of]) | (size[run + 1] != size[head][of])
@@ -196,7 +197,7 @@ class Swaps:
     def add_regular(self, here: Steps, there: Steps, size: int, *, back: bool) -> bool:
         """Add evenly spaced elements, and return whether that was possible.
 
-        They are copied from `there` to `here`, and with `back` also in the other direction.
+        Elements are copied from `there` to `here`, and with `back` also in the opposite direction.
         Positions are in elements of `size` bytes from the start of the arena.
         """
         sides = _side(here, size), _side(there, size)
@@ -242,7 +243,7 @@ def joined_columns(columns: Sequence[_Columns]) -> _Columns:
 
 
 def _together(runs: Moves, views: list[Moves]) -> Moves:
-    """Append the moves of views to those of runs; only those of runs have a list of pieces."""
+    """Append the moves of views to those of runs, which alone have a list of pieces."""
     if not views:
         return runs
     if len(views) == 1 and not len(runs.records):
@@ -495,7 +496,7 @@ class RowLists:
 
     @property
     def _base(self) -> int:
-        """The number that is subtracted from the starts of pairs."""
+        """The value that is subtracted from the starts of pairs."""
         start = self._placed.start
         return start.base if self._shared is not None and isinstance(start, Listed) else start.low
 
@@ -521,13 +522,13 @@ class RowLists:
 # -- rows ------------------------------------------------------------------------------------------
 
 LEAST_RUN = 4
-"""Average number of vertices in a run below which tables are faster."""
+"""Average number of vertices per run below which tables are faster."""
 
 FEW_VERTICES = 4096
 """Maximum number of vertices for which runs are always used, without a separate driver."""
 
 FLAT_ROW = 4096
-"""Vertices in a row with tables if their work differs; used only to balance chunks."""
+"""Number of vertices in a row with tables if their work differs; used only to balance chunks."""
 
 Values = Mapping[tuple[int, str], Series]
 """The numbers of each column without a table, by field and part."""
@@ -541,7 +542,7 @@ def vertices_of(
 ) -> Vertices:
     """Return the descriptor rows of vertices.
 
-    `work` is the work of each vertex, in elements: one number if it is the same for all.
+    `work` is the work of each vertex, in elements: a single number if it is the same for all.
     """
     described = columns(list(cls.fields.values()), forms)
     series = [None if c.kind == "table" else values[c.field, c.part] for c in described]
@@ -571,7 +572,7 @@ def _is_even(column: Column, series: Series | None) -> bool:
 
 
 def _first_row(described: Columns, series: Sequence[Series | None]) -> Int64:
-    """Return one row: first number of each column, step of affine columns, zeros elsewhere."""
+    """Return one row: first value of each column, step of affine columns, zeros elsewhere."""
     row = [0] * width(described)
     row[COUNT_WORD] = _count(series)
     for (column, at), numbers in zip(positions(described), series, strict=True):
@@ -605,8 +606,8 @@ def affine_runs(moving: Int64, fixed: Int64) -> tuple[Int64, Int64, Int64]:
         500      4             3      2         10
         510      4
 
-    Takes int64[rows, m] and int64[rows, f]. Returns the first row of each run, the rows of each
-    run, and int64[runs, m] of steps; the step of a run of one row is 0.
+    Takes int64[rows, m] and int64[rows, f]. Returns the first row of each run, the number of rows
+    of each run, and the steps, int64[runs, m]; the step of a run of one row is 0.
 
     >>> first, count, step = affine_runs(np.array([[0], [64], [128], [9]]), np.ones((4, 1)))
     >>> first.tolist(), count.tolist(), step.tolist()
@@ -673,7 +674,7 @@ def _least_runs(described: Columns, series: Sequence[Series | None]) -> int:
 
 
 def _flat(described: Columns, series: Sequence[Series | None]) -> Columns | None:
-    """Return columns with tables for the uneven ones; None if tables are not suitable."""
+    """Return the columns, with tables for uneven ones; None if tables are not suitable."""
     if _count(series) <= FEW_VERTICES:
         return None
     changed: list[Column] = []

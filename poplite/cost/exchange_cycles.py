@@ -4,10 +4,10 @@ Nothing is negotiated while an exchange runs: each tile is compiled to send ever
 listen to every sender, in a fixed cycle. So cycles can be computed from the pieces::
 
     words        a tile receives one and sends one per cycle. A word for many tiles is sent
-                 once; both tiles of a pair share it, and take two per cycle
+                 once; the two tiles of a pair share words for both, and take two per cycle
     controls     instructions of the supervisor: some whenever a receiver switches to another
                  source or place, one for each stretch that a sender sends
-    latency      from the sync to the first word, from the length of its route
+    latency      cycles from the sync to the first word, by the length of its route
 
     a tile's cycles = latency + max(words in, words out, controls)
 
@@ -53,8 +53,8 @@ Mask = npt.NDArray[np.bool_]
 
 
 # -- pieces ----------------------------------------------------------------------------------------
-# Stretches of memory, each from one tile to another. A piece goes to a tile that accesses elements
-# which are not on it:
+# Stretches of memory, each from one tile to another. A piece goes to a tile whose vertices access
+# elements that are on another tile:
 #     x on tiles 0 0 0 1 1 1      a vertex on tile 1 reads x[1:5]     piece 0 -> 1   x[1:3]
 #                                 and has x[3:5]
 
@@ -81,11 +81,11 @@ class MovedPieces(NamedTuple):
     jumps: Mask
 
     def ordered(self, order: Int64) -> MovedPieces:
-        """Return the pieces with these numbers, in this order."""
+        """Return the pieces with the given numbers, in the given order."""
         return MovedPieces._make(column[order] for column in self)
 
     def kept(self, chosen: Mask) -> MovedPieces:
-        """Return the pieces for which bool[n] is true; one that follows an omitted piece jumps."""
+        """Return the pieces chosen by bool[n]; a piece that follows an omitted piece jumps."""
         kept = MovedPieces._make(column[chosen] for column in self)
         behind = np.zeros(len(chosen), np.bool_)
         behind[1:] = ~chosen[:-1] & (self.to[1:] == self.to[:-1])
@@ -97,7 +97,7 @@ class MovedPieces(NamedTuple):
         return self.size * self.width
 
     def merged(self) -> MovedPieces:
-        """Return fragments: pieces joined where both ends continue the previous piece."""
+        """Return the pieces, joined where source and destination continue the previous piece."""
         goes_on = np.zeros(len(self.to), np.bool_)
         if len(self.to) > 1:
             behind = self.at[1:] == self.at[:-1] + self.size[:-1]
@@ -131,8 +131,9 @@ def by_source(pieces: MovedPieces) -> MovedPieces:
 def by_place(tile: Int64, at: Int64, size: Int64) -> tuple[Int64, Int64]:
     """Return the order of runs by tile and place, and how much of each is new.
 
-    `tile`, `at` (first places) and `size` (elements, at least one) are int64[n]. Returns the order,
-    and for each run in that order the number of its last elements that are in no earlier run.
+    `tile`, `at` (first places) and `size` (numbers of elements, at least one) are int64[n]. Returns
+    the order, and for each run in that order the number of its last elements that are in no earlier
+    run.
 
     >>> by_place(np.array([1, 0, 1]), np.array([6, 6, 4]), np.array([4, 2, 3]))[1].tolist()
     [2, 3, 3]
@@ -308,7 +309,7 @@ _KERNEL_COSTS = (
 """Constants of the machine, in the order of the kernels' arguments."""
 
 _PLACE = (0, 2)
-"""Columns of a piece in the kernels' arrays: its source and its place there."""
+"""Columns of a piece in the kernels' arrays: its source tile and its place on that tile."""
 
 _EMPTY_FEW = [0, 0, 0, 0, 1 << 62, 0, 0, 0]
 _EMPTY = np.array(_EMPTY_FEW)
@@ -370,8 +371,8 @@ def _words_out(costs: _Constants, load: Load) -> Int64:
 def load_of(target: Target, parts: Iterable[MovedPieces], once: bool = False) -> Load:
     """Return the load of tiles from pieces; pieces that stay on their tile do not count.
 
-    No piece leaves its IPU. Each part has all pieces that leave certain tiles, or all that reach
-    them; sources ascend. `once` means that no element leaves its tile twice.
+    No piece leaves its IPU. Each part has all pieces that leave certain tiles, or all pieces that
+    reach certain tiles; sources ascend. `once` means that no element leaves its tile twice.
 
     >>> from poplite.machine.target import Target
     >>> source, to = np.array([0, 0]), np.array([2, 7])     # 10 floats from tile 0 to 2 and 7
@@ -533,7 +534,7 @@ def _constants(target: Target) -> _Constants:
 #
 # A *route* is the time from the cycle in which the sender issues a word to that in which the
 # receiver must have selected this sender, each counted from its own release by the sync; it may be
-# negative. The word is in memory some cycles later: the higher the row of the receiver, the more.
+# negative. The word is in memory some cycles later; the delay grows with the row of the receiver.
 #
 # Source: ipu-stack, topology.rs, which follows Graphcore's own model of the C600's fabric.
 

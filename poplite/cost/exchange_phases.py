@@ -10,22 +10,22 @@
     Copy                      on its tile, to other tiles, to other IPUs
     StreamCopy ...            host exchange                       `host_phase`
 
-The computation goes from runs of elements that vertices access, through segments of the tile
-mapping, looked up once for each field (`locations`), and pieces from tile to tile and rows to
-gather, to the load of each tile, and to cycles.
+The computation starts from the runs of elements that vertices access. With the segments of the tile
+mapping, looked up once for each field (`locations`), these give pieces that move between tiles and
+rows to gather, then the load of each tile, and finally cycles.
 
 Tiles wait for each other only if they exchange data: a compute set that uses only local elements
 has no sync. (Graphcore's own model adds a sync to every compute set; in its experiments each has an
 exchange as well.)
 
-Between IPUs, all tiles of all IPUs first wait for each other; then a fixed time passes, and the
-time of the slowest link that a tile's data use: all data on a link share its rate, and data for
-several tiles of an IPU pass once. The fixed time is the time that halos of a Gaussian blur on 16
-Mk1 IPUs took in addition to their bytes (thorbenlouw/lbm-graphcore, experiments); for the links see
-`poplite.machine.target`.
+Between IPUs, all tiles of all IPUs first wait for each other. An exchange then takes a fixed time
+plus the time of the slowest link that a tile's data use: all data on a link share its rate, and
+data for several tiles of an IPU pass once. The fixed time is what halos of a Gaussian blur on 16
+Mk1 IPUs took in addition to the time for their bytes (thorbenlouw/lbm-graphcore, experiments); for
+the links see `poplite.machine.target`.
 
-Between tiles and host only the amount of data matters, not its tiles: the cost is a fixed time for
-each transfer, and bytes divided by a rate (graphcore/examples, tutorials). The real time depends on
+Between tiles and host, only the amount of data matters, not its tiles: the cost is a fixed time for
+each transfer plus bytes divided by a rate (graphcore/examples, tutorials). The real time depends on
 the load of the host and on other traffic on the bus; remote buffers are treated like the host.
 """
 
@@ -132,7 +132,7 @@ def global_phase(
 
 
 def _waits(target: Target, traffic: Int64, replica_map: Sequence[int]) -> Int64:
-    """Return int64[ipus * ipus], the cycles in which the bytes between two IPUs pass."""
+    """Return int64[ipus * ipus], the cycles that the bytes from one IPU to another take."""
     ipus, load = target.ipus, Counter[Link]()
     waits = np.zeros_like(traffic)
     flows = [
@@ -180,7 +180,7 @@ def _bytes(graph: Graph, tensors: Sequence[Tensor]) -> Int64:
 
 
 MOST_CAUSES = 3
-"""Maximum number of fields that a phase has as its causes; the others become one cause."""
+"""Maximum number of fields that are listed as causes of a phase; all others become one cause."""
 
 MOST_PIECES = 1 << 20
 """Maximum number of pieces that are processed at a time, unless they all leave one tile."""
@@ -290,7 +290,7 @@ class _Moved(NamedTuple):
     kept: CopiedRows | None
 
     def at(self, tile: int) -> SourceLocation:
-        """Return the user's line that added the vertices, or the first of them on a tile."""
+        """Return the user's line that added the first of the vertices on a tile."""
         vertices = self.family.vertices
         if isinstance(vertices, VertexBlock):
             return vertices.location
@@ -311,7 +311,7 @@ class _Way(NamedTuple):
     is_in: bool
 
     def needs_room(self, moved: _Moved) -> bool:
-        """Return whether a field needs buffers that it does not have from the other direction."""
+        """Return whether a field needs buffers that the opposite direction did not allocate."""
         return self.is_in or not moved.part.field.reads
 
 
@@ -319,7 +319,7 @@ _IN = _Way("comes from other tiles", "is gathered from several places", True)
 _OUT = _Way("goes to other tiles", "is scattered to several places", False)
 
 KEPT = "is overwritten by an Output of its vertex"
-"""Why an Input that shares elements with an Output of its vertex is copied."""
+"""The reason why an Input that shares elements with an Output of its vertex is copied."""
 
 
 def _moved(graph: Graph, table: EdgeTable) -> Iterator[_Moved]:
@@ -440,7 +440,7 @@ def _divided(
 
 
 def _part_of(cause: Cause, num_bytes: int) -> Cause:
-    """Return a part of a cause, in as many of its pieces."""
+    """Return a part of a cause, with a proportional number of its pieces."""
     return replace(cause, bytes=num_bytes, pieces=-(-cause.pieces * num_bytes // cause.bytes))
 
 
@@ -489,7 +489,7 @@ class _Sums:
 
 
 def _causes(found: Sequence[_Sums]) -> tuple[Cause, ...]:
-    """Return the largest causes, and one for the rest; equal fields of one line are one cause."""
+    """Return the largest causes, and one for all others; equal fields of a line are one cause."""
     fields: dict[tuple[str, str, str], Cause] = {}
     for cause in sorted([sums.cause() for sums in found], key=lambda cause: -cause.bytes):
         key = cause.what, cause.why, cause.at

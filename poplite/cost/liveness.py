@@ -9,8 +9,8 @@ Lifetimes come from liveness analysis over the steps of programs::
 A variable is always live if one of its values may outlast a run: it has initial values or a host
 handle, or is constant; a program may read it before writing it; a step writes it and no later step
 reads it, so that only the host can; or no program uses it at all. Every other variable is live from
-its write to its last read, on any path of control flow, and shares its memory with variables that
-are live at other times.
+a write to the last read of the value, on any path of control flow, and shares its memory with
+variables that are live at other times.
 
 Programs are trees, so one pass up from their leaves and one pass down suffice. For each sub-tree:
 
@@ -287,8 +287,8 @@ def _live(
 #     weights     80 80  0  0                            64
 #     out          0  0 16 16                                 64
 # Each thing gets the lowest address at which it fits. Things that are always live come first,
-# consecutively; things that are needed only in some steps share the rest. Things that are needed
-# in the same step never overlap::
+# consecutively; things that are needed only in some steps share the remaining memory. Things that
+# are needed in the same step never overlap::
 #
 #     step 0   |always|  a  |        |
 #     step 1   |always|  a  |   b    |
@@ -299,9 +299,9 @@ def _live(
 class Placing:
     """Things to place, independently of their sizes on a tile.
 
-    `aligns` are alignments of addresses in bytes; `steps` are the steps in which each
-    thing is needed, or None for always. Interleaved memory begins at the address
-    `border`; `limit` is the size of a tile's memory in bytes.
+    `aligns` are alignments of addresses in bytes; `steps` are the steps in which each thing is
+    needed, or None if it is always needed. Interleaved memory starts at the address `border`;
+    `limit` is the size of a tile's memory in bytes.
 
     Attributes:
         order: int64[things], the numbers of the things in the order in which they are placed.
@@ -342,7 +342,7 @@ class Placing:
         things.
         """
         found, used, stop = np.zeros(len(sizes), np.int64), [], 0
-        # The work for a tile grows at most with the square of its number of things.
+        # The time for a tile is at most quadratic in its number of things.
         work = isqrt(sum([count * count for count in counts]))
         active = np.empty(max(counts, default=0), np.int64)
         for count in counts:
@@ -367,7 +367,7 @@ def alike(spreads: Sequence[PerTile], num_tiles: int) -> tuple[Int64, Int64]:
     seen: set[object] = set()
     for spread in spreads:
         if len(sizes) == num_tiles:
-            break  # no two are equal
+            break  # no two tiles are equal
         some = few(spread)
         if some is not None:
             _part_few(kinds, sizes, some)
@@ -403,7 +403,7 @@ class TileAddresses(NamedTuple):
         kinds: int64[tiles], the kind of each tile.
         kind: int64[n], the kind of the tile that a thing is on; ascending.
         thing: int64[n], its position among all things.
-        address: int64[n], the address at which it begins.
+        address: int64[n], its first address.
         used: int64[kinds], bytes in use on a tile, including gaps.
     """
 
@@ -435,7 +435,7 @@ def addresses_of(held: Sequence[Held], target: Target) -> tuple[PerTile, ...]:
 def placed(held: Sequence[Held], target: Target) -> TileAddresses:
     """Place all things in the memory of the tiles."""
     sizes = [each.bytes for each in held]
-    number = defaultdict[int, int]()  # by object, since many things share one
+    number = defaultdict[int, int]()  # by the id of the object, since many things share one
     number.default_factory = number.__len__
     which = np.fromiter(map(number.__getitem__, map(id, sizes)), np.int64, len(sizes))
     firsts = np.flatnonzero(np.diff(np.maximum.accumulate(which), prepend=-1))

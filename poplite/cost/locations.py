@@ -47,10 +47,10 @@ _Lists = tuple[list[int], list[int], list[int]]
 
 
 class Segments(NamedTuple):
-    """Tiles and places of some addresses, for kernels: either all lists, or all arrays.
+    """Tiles and places of addresses, for kernels; the fields are all lists, or all arrays.
 
     Attributes:
-        breaks: where segments begin, and where the last one ends.
+        breaks: the address at which each segment starts, and the end of the last one.
         buckets: the index to find a segment, as in a `TileTable`.
         shift: number of bits by which addresses are shifted to get their buckets.
         tiles: the tile of each segment.

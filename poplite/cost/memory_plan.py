@@ -111,7 +111,7 @@ class VertexBytes:
     def _add(
         self, cls: type[Vertex], category: Category, tiles: VertexTiles, numbers: Series, size: int
     ) -> None:
-        """Add bytes of vertices that have these numbers of items of `size` bytes."""
+        """Add bytes of vertices, each with a number of items of `size` bytes."""
         found = self.found.setdefault(cls, {})
         if category not in found:
             found[category] = np.zeros(self._target.tiles, np.int64)
@@ -151,7 +151,7 @@ class VertexBytes:
 
 
 def by_tile(tiles: VertexTiles, numbers: Series) -> Int64:
-    """Return int64[tiles], the sum over each tile of a number for each vertex.
+    """Return int64[tiles], the sum of the numbers of the vertices on each tile.
 
     >>> from poplite.arrays.series import compact
     >>> tiles = VertexTiles.of(np.array([0, 2, 2]), 4)
@@ -228,7 +228,7 @@ def contents(
             if location is not variable.location:
                 location = variable.location
                 if id(location) not in lines:
-                    lines[id(location)] = location.portable  # which queries the working directory
+                    lines[id(location)] = location.portable  # queries the working directory
                 line = lines[id(location)]
             held = Held(
                 variable.name,
@@ -264,7 +264,7 @@ def bytes_of(variable: Variable, num_tiles: int) -> PerTile:
 
 
 _at_tile = lru_cache(maxsize=1 << 14)(at_tile)
-"""Numbers on one tile; cached, as they are equal for many variables."""
+"""`at_tile` with a cache, since the numbers are equal for many variables."""
 
 
 def _always(
@@ -563,7 +563,7 @@ def add_exchange_code(total: Int64, phase: PhaseCost, target: Target, times: int
     """Add the code of an exchange to the bytes of each tile, int64[tiles]."""
     each = target.cost("instruction_bytes")
     setup = int(each * target.cost("exchange_instructions"))
-    # Code that sets up to receive and to send, then code that controls what moves.
+    # Code that prepares receiving and sending, then code that controls the transfers.
     for moved in (phase.received, phase.sent):
         add_each_to(total, moved, times * setup)
     add_to(total, phase.controls, times * int(each))

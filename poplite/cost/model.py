@@ -8,9 +8,9 @@ The cycles of vertices are known or computed from one of these sources:
     automatic    otherwise: the compiled code is priced later, once for each shape
 
 An earlier row takes precedence over a later one. If there are two formulas, the one of the more
-derived class is used; for the same class, the estimator. An estimator can read all of a vertex,
-but is called for only one of many vertices of equal sizes and equal state, so anything else that
-it reads belongs to that vertex.
+derived class is used; for the same class, the estimator. An estimator can read all of a vertex, but
+is called for only one of many vertices with equal sizes and equal state: anything else that it
+reads is that of this one vertex.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 Answers = dict[tuple[type[Vertex], tuple[int, ...]], tuple[VertexPerfEstimate, set[int]]]
-"""Results of `cycles` of classes by the words of a vertex, with the words that it read."""
+"""Results of `cycles`, by class and by the words of a vertex, with the words that were read."""
 
 
 def vertex_costs(
@@ -78,13 +78,13 @@ def vertex_costs(
 
 @frozen(eq=False)
 class _Part:
-    """Vertices of a family of which either all or none have their own estimates.
+    """Vertices of a family, either all or none of which have their own estimates.
 
     Attributes:
         family: the family.
         tiles: the tile of each vertex of the family.
         chosen: int64[n], the numbers of these vertices in the family; None for all.
-        estimates: cycles and flops of each, both int64[n]; None if they have no own estimates.
+        estimates: cycles and flops of each vertex, both int64[n]; None without own estimates.
     """
 
     family: Family
@@ -214,7 +214,7 @@ def detail_columns(family: Family) -> list[Column]:
 
 
 def alike(values: npt.NDArray[Any], lengths: Series) -> Column:
-    """Number the parts of an array, given their lengths; parts with equal bits have equal numbers.
+    """Number the parts of an array, given their lengths; bit-identical parts get equal numbers.
 
     >>> from poplite.arrays.series import compact
     >>> alike(np.array([1, 2, 3, 1, 2]), compact(np.array([2, 1, 2]))).tolist()
@@ -236,7 +236,7 @@ def alike(values: npt.NDArray[Any], lengths: Series) -> Column:
 
 
 def _numbered(rows: npt.NDArray[Any]) -> Column:
-    """Return a number for each row; rows with equal bits have the same number."""
+    """Return a number for each row; bit-identical rows have the same number."""
     if (rows == rows[0]).all():
         return 0
     size = rows.dtype.itemsize * rows.shape[1]
@@ -251,7 +251,7 @@ def step_costs(
     edges_of: Callable[[ComputeSet], EdgeTable],
     copies: Iterable[TensorCopy | CrossReplicaCopy],
 ) -> tuple[StepCost, ...]:
-    """Return the costs of compute sets, which have been checked, then those of copies."""
+    """Return the costs of checked compute sets, followed by the costs of copies."""
     costs = []
     known: dict[EdgeTable, Phases] = {}
     answers: Answers = {}
@@ -271,7 +271,7 @@ def step_costs(
 def host_costs(graph: Graph, programs: Sequence[Program | None]) -> tuple[StepCost | None, ...]:
     """Return the costs of programs that move data from or to the host or remote buffers.
 
-    None stands for an action that costs nothing.
+    The cost is None for an action that costs nothing.
     """
     return tuple(None if p is None else _host_cost(graph, p) for p in programs)
 

@@ -6,13 +6,13 @@ A Copy moves pieces between tiles, and rows on each tile::
     destination   y y y   y y y y y                  1 1 1   1 2 2 2 2
     pieces        3 from 0 to 1, 1 from 0 to 1, 4 from 1 to 2
 
-Elements that vertices access are moved once for each tile::
+Elements that vertices on a tile access are moved to the tile once::
 
     edges of x      vertex 0  x[0:4]     vertex 1  x[2:6]     both on tile 5
     touched         tile 5    x[0:6]                          once, for both vertices
 
-For regular edges, the elements that a tile accesses follow from its number of vertices: if each
-vertex reads a column of a matrix, they are one run of that many elements in each row.
+For regular edges, the elements that a tile accesses follow from its number of vertices: if each of
+n vertices reads a column of a matrix, they are one run of n elements in each row.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ MOST_RUNS = 1 << 20
 
 
 def parts_of(copy: TensorCopy | CrossReplicaCopy) -> Iterator[tuple[View, View]]:
-    """Yield source and destination of a Copy, in parts if there are very many runs."""
+    """Yield the source and the destination of a Copy, in parts if there are very many runs."""
     count, ends = copy.source.num_elements, (copy.source, copy.destination)
     if count <= MOST_RUNS:
         if count:
@@ -210,7 +210,7 @@ def phases_of_few(
         moved = sum([row[4] for row in rows if row[0] != row[1]]) * width
         cause = Cause(what, "goes to other tiles", at, moved, len(rows) - len(stays))
         low = min(begin_at)
-        # Places are relative to the least, so that other Copies find the same pieces in the cache.
+        # Places are relative to the lowest one, so that the cache also serves other Copies.
         pieces = (
             source,
             to,
@@ -248,10 +248,10 @@ def _copied(
 #     on its tile              . . . a a a . . . b b b . . .      columns of a block
 #     from elsewhere           c                 d                a halo
 #                                   c a a a d b b b               `self.x`
-# The exchange puts elements from other tiles directly in their places. The others are copied, row
-# by row, before each execution of the compute set; results with several places are copied back
-# after it has run. A contiguous vector costs nothing, and neither does one that comes entirely from
-# other tiles.
+# The exchange puts elements from other tiles directly in their places. All other elements are
+# copied, row by row, before each execution of the compute set; results with several places are
+# copied back after it has run. A contiguous vector costs nothing, and neither does a vector that
+# comes entirely from other tiles.
 #
 #     cycles of a tile = call of its workers + cycles per row + bytes / 8
 # Evenly spaced single elements are one strided copy. With one fitted constant, the cycles per row,
@@ -268,7 +268,7 @@ class CopiedRows(NamedTuple):
 
     Attributes:
         tile: int64[n], the tile.
-        group: int64[n], a number for consecutive rows that belong together.
+        group: int64[n], a number that consecutive rows of one vector share.
         at: int64[n], the place of each row.
         into: int64[n], the place to which it is copied, on the same scale as `at`.
         size: int64[n], number of elements.
@@ -301,7 +301,7 @@ def joined_rows(several: Sequence[CopiedRows]) -> CopiedRows:
 def copy_phase(
     target: Target, rows: CopiedRows, causes: tuple[Cause, ...], buffers: PerTile = NOTHING
 ) -> PhaseCost:
-    """Return the phase in which rows are copied; `buffers` are bytes in which they are gathered."""
+    """Return the phase in which rows are copied; `buffers` has the bytes to gather them in."""
     num_bytes = _sums(rows.tile, rows.bytes, target.tiles)
     cycles = _sums(rows.tile, cycles_of(target, rows), target.tiles)
     cycles[num_bytes > 0] += _row_costs(target)[0]
@@ -373,7 +373,7 @@ class TouchedRuns(NamedTuple):
     Attributes:
         tile: int64[n], the tile of the vertices; ascending.
         begin: int64[n], address of the first element; ascending on each tile.
-        end: int64[n], one past the last address; the tile's next run begins after it.
+        end: int64[n], one past the last address; the tile's next run starts after it.
     """
 
     tile: Int64
@@ -382,7 +382,7 @@ class TouchedRuns(NamedTuple):
 
 
 def touched(part: FieldEdges, tiles: VertexTiles) -> TouchedRuns:
-    """Return the elements that the vertices on these tiles access through a field."""
+    """Return the elements that vertices access through a field; `tiles` are those of vertices."""
     found = _in_a_row(part.edges, tiles)
     if found is None:
         regular = _regular(part.edges, tiles)
@@ -425,7 +425,7 @@ def _regular(edges: Edges, tiles: VertexTiles) -> TouchedRuns | None:
     tile = every[order]
     first = np.flatnonzero(np.diff(tile, prepend=-1))
     count = np.diff(first, append=len(tile))
-    # The distance between adjacent vertices of a tile is that of its first two.
+    # The distance between adjacent vertices of a tile is that of the tile's first two vertices.
     gap = np.diff(order, append=0)
     pace = np.where(count > 1, gap[first], 1)
     is_even = gap == np.repeat(pace, count)
@@ -456,7 +456,7 @@ def _regular(edges: Edges, tiles: VertexTiles) -> TouchedRuns | None:
 
 
 def _digits(edges: Edges) -> tuple[int, int, list[Digit]] | None:
-    """Return the first vertex's least address, the stride of vertices, and the other digits."""
+    """Return the first vertex's lowest address, the stride of vertices, and the other digits."""
     rows, size, view = edges.rows.only, edges.length.only, edges.pieces
     if isinstance(edges.start, Steps) and rows and size and edges.start.step:
         step = edges.start.step
@@ -475,9 +475,9 @@ def _digits(edges: Edges) -> tuple[int, int, list[Digit]] | None:
 
 
 def _pattern(digits: Sequence[Digit]) -> tuple[Int64, Int64] | None:
-    """Return the ascending runs of a strided set, relative to its least address.
+    """Return the ascending runs of a strided set, relative to its lowest address.
 
-    None if elements may coincide.
+    Returns None if elements may coincide.
 
     >>> [a.tolist() for a in _pattern([(2, 1), (3, 10)])]
     [[0, 10, 20], [2, 12, 22]]
@@ -508,7 +508,7 @@ class RemoteElements:
 
     def __init__(self, seen: TouchedRuns, segments: Segments, width: int, num_tiles: int) -> None:
         self._seen, self._segments, self._width = seen, segments, width
-        # The least source among the pieces that reach each tile.
+        # The lowest source among the pieces that reach each tile.
         self.held, self._least = np.zeros(num_tiles, np.int64), np.full(num_tiles, num_tiles)
         none = [self.held[:0]] * len(_COLUMNS)
         self.count = self._walk(0, 0, none, 0)
@@ -526,8 +526,8 @@ class RemoteElements:
         source, to, at, size, jumps = found
         width = np.full(room, self._width)
         pieces = by_source(MovedPieces(source, to, at, size, width, jumps.astype(np.bool_)))
-        # Only the first of all pieces that reach a tile does not land directly after another piece
-        # of the field.
+        # Every piece lands directly after another piece of the field, except the first piece that
+        # reaches a tile.
         is_first = np.diff(pieces.to, prepend=-1) != 0
         is_first &= pieces.source == self._least[pieces.to]
         return pieces._replace(jumps=pieces.jumps | is_first)
@@ -556,7 +556,7 @@ def rows_to_gather(
     """
     edges = part.edges
     if edges.pieces is None and not walk(segments, crossing, seen.begin, seen.end, len(seen.begin)):
-        return None  # every run is in one segment, so on one tile
+        return None  # every run is in one segment, and so on one tile
     tile = edge_tiles(edges, tiles)
     (edge, at, within, size), counts, sums = _apart(part, tile, segments)
     if not len(edge):
@@ -579,8 +579,8 @@ def rows_to_keep(
 ) -> CopiedRows | None:
     """Return a row for each edge that is copied because its own vertex overwrites it, or None.
 
-    `own` are the edges of a read-only field that overlap elements their vertex writes. Edges that
-    are gathered, or come from other tiles, are copies already.
+    `own` are the edges of a read-only field that overlap elements that their vertex writes. Edges
+    that are gathered, or come from other tiles, are copies already.
     """
     chosen = own.copy()
     if gathered is not None:
@@ -601,7 +601,8 @@ def edges_in_place(
 ) -> tuple[Int64, Int64]:
     """Return the edges that vertices access in place, and the place of each.
 
-    The others are copied on their tile, or come from other tiles; for `own` see `rows_to_keep`.
+    All other edges are copied on their tile, or come from other tiles; for `own` see
+    `rows_to_keep`.
     """
     first, begin, _ = part.runs
     tile, segments = edge_tiles(part.edges, tiles), homes.many(begin)

@@ -40,7 +40,7 @@ SlotSource = Literal["given", "formula", "automatic"]
 registered estimator; or the compiled code."""
 
 NOTHING: Any = None
-"""Zero on every tile, for as many tiles as a phase has."""
+"""Zero on every tile, in place of a `PerTile` for the number of tiles of the phase."""
 
 
 @frozen(eq=False)
@@ -50,15 +50,15 @@ class PhaseCost:
     Attributes:
         kind: the kind of work.
         cycles: cycles that each tile takes.
-        sync: cycles from the end of the last tile's previous phase to the beginning of this one; 0
-            if no tile waits for the others.
+        sync: cycles from the end of the previous phase on the last tile to the start of this phase;
+            0 if no tile waits for the others.
         received: bytes that each tile receives.
         sent: bytes that each tile sends.
         copied: bytes that are rearranged on each tile.
         buffers: bytes that each tile needs until the step ends, to receive or rearrange data.
         causes: the largest causes of the phase, in descending order of bytes; the last one may
             combine all others, without a line.
-        controls: instructions with which each tile sends and receives.
+        controls: number of instructions with which each tile sends and receives.
         pairs: bytes that tiles receive from each other in an exchange; None if there are none.
     """
 
@@ -87,7 +87,7 @@ class VertexCosts:
         cls: the vertex class.
         numbers: position of each vertex in the compute set.
         tiles: the tile of each vertex.
-        source: where `slots` come from.
+        source: the source of `slots`.
         slots: worker slots of each vertex (tile cycles for a MultiVertex); None if the source is
             "automatic".
         flops: floating-point operations of each vertex; None if they were not given.
@@ -140,7 +140,7 @@ class JoinedCopyCost:
 
 
 # -- numbers of tiles ------------------------------------------------------------------------------
-# Most have nonzero numbers on a few tiles, or equal numbers on many tiles.
+# Most phases have nonzero numbers on a few tiles, or equal numbers on many tiles.
 #
 #     from a dense array     0 7 0 5
 #     tiles                   1 3
@@ -150,7 +150,7 @@ class JoinedCopyCost:
 FEW = 8
 """Maximum number of tiles that are handled without arrays.
 
-Needed by benchmarks/compilation.py: `100,000 compute sets of one vertex, built and compiled`.
+Justified by benchmarks/compilation.py: `100,000 compute sets of one vertex, built and compiled`.
 """
 
 _ONE = ((1, 0),)
@@ -158,7 +158,7 @@ _ONE = ((1, 0),)
 
 
 def at_tiles(num_tiles: int, tiles: Int64, values: Int64) -> PerTile:
-    """Return the numbers of some tiles; `tiles` and `values` are int64[n], tiles ascending."""
+    """Return numbers that are `values` on `tiles`, 0 elsewhere; int64[n] each, tiles ascending."""
     if len(values) <= FEW:
         return at_few(num_tiles, tiles.tolist(), values.tolist())
     some = np.flatnonzero(values)
@@ -181,7 +181,7 @@ def at_few(num_tiles: int, tiles: Sequence[int], values: Sequence[int]) -> PerTi
 
 
 def at_tile(num_tiles: int, tile: int, value: int) -> PerTile:
-    """Return a nonzero number of one tile."""
+    """Return numbers that are nonzero on one tile only."""
     return PerTile(num_tiles, Steps(tile, _ONE), Steps(value, _ONE))
 
 
@@ -241,7 +241,7 @@ def few(spread: PerTile) -> Sequence[tuple[int, int]] | None:
 
 
 def _few(numbers: Sequence[int]) -> Series:
-    """Do the same as `compact` for a few numbers."""
+    """Return the same result as `compact`, for a few numbers."""
     count = len(numbers)
     if count < 2:
         return Steps(numbers[0], _ONE) if count else constant(0, 0)
@@ -252,7 +252,7 @@ def _few(numbers: Sequence[int]) -> Series:
 
 
 def _only(values: Series) -> int | None:
-    """Return the number that all values equal, if their form shows this, else None."""
+    """Return the number that all values equal, if it is evident from their form, else None."""
     if isinstance(values, Steps) and len(values.digits) == 1 and values.digits[0][1] == 0:
         return values.first
     return None
@@ -264,9 +264,9 @@ def _only(values: Series) -> int | None:
 #     slots 5 3 4 4 2 on a tile with three workers    worker 0   5 . . . .
 #                                                     worker 1   3 . . 4 . . .
 #                                                     worker 2   4 . . . 2 .
-# Vertices start in the order of their numbers, each on the worker that is free first. Workers
-# alternate, so a slot takes as many cycles as there are workers, busy or not: the tile above takes
-# 3 * 7 cycles. A `MultiVertex` has the tile to itself, for a known number of cycles.
+# Vertices start in the order of their numbers, each on the worker that is free first. Workers take
+# turns, so a slot takes one cycle for each worker, busy or not: the tile above takes 3 * 7 cycles.
+# A `MultiVertex` has the tile to itself, for a known number of cycles.
 # The start of a compute set is not counted: the known costs (`worker_call`, `amp_launch`) are for
 # single kernels called one at a time, and are part of their formulas.
 # Sources: IPU Programmer's Guide, "Programming model"; idle slots as in Graphcore's model
@@ -297,7 +297,7 @@ def tile_cycles(
 
 
 def tile_work(vertices: Sequence[VertexCosts], slots: Sequence[Series]) -> Int64:
-    """Return int64[tiles], the cycles that `tile_cycles` returns if no worker were ever idle.
+    """Return int64[tiles], the cycles that `tile_cycles` would return if no worker were ever idle.
 
     There is at least one family.
     """

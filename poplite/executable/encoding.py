@@ -1,6 +1,6 @@
 """The encoding of programs as numbers for compiled code: ops, rows of vertices, copies.
 
-`poplite.compile.compiler` writes ops, and engines run them. They are an int64 array, a row per op::
+`poplite.compile.compiler` writes ops, and engines run them. They are an int64 array, a row each::
 
     op               a              b            c
     LAUNCH           step           phase                         run a table of driver calls
@@ -16,15 +16,15 @@
     CALLBACK         action                                       return to Python, then continue
     MARK                                                          nothing, but it is counted
     EXPECT           launch                                       clear what vertices returned
-    COLLECT          launch         scalar                        whether all returned true
-    AGREE            row            scalar       its bytes        jump if it is true in all replicas
+    COLLECT          launch         scalar                        store whether all returned true
+    AGREE            row            scalar       its bytes        jump if true in all replicas
                                                                   or in none
-    SAME             row            scalar       its bytes        jump if it is equal in all
-    replicas FLOATS           bits to clear  bits to set  compute sets     change floating-point
-    arithmetic EXCHANGE         number                                       exchange data with
-    other ranks ALL              scalar         first byte   bytes            whether all these
-    bytes are true LOOK             goes on        rows         address          strict checks, and
-    launches END
+    SAME             row            scalar       its bytes        jump if equal in all replicas
+    FLOATS           bits to clear  bits to set  compute sets     change floating-point mode
+    EXCHANGE         number                                       exchange data with other ranks
+    ALL              scalar         first byte   bytes            whether all these bytes are true
+    LOOK             goes on        rows         address          strict checks, and launches
+    END
 
 A scalar is given by its byte position in the arena; after a check that replicas agree, the value of
 replica 0 is used. The cases of a switch are in ascending order of their values, as signed numbers.
@@ -58,7 +58,7 @@ from poplite.vertex.fields import Field
 ) = range(21)  # fmt: skip
 
 MOST_RUNS = 1 << 62
-"""Maximum number of steps in a run in which each branch is taken; reports count in 64 bits."""
+"""Maximum number of steps in a run that takes each branch; reports count in 64 bits."""
 
 COUNTED = LAUNCH, CALLBACK, MARK, EXCHANGE
 """Ops whose executions are counted."""
@@ -69,7 +69,7 @@ TARGETS = {
     JUMP: 1, JUMP_IF_ZERO: 1, JUMP_IF_NONZERO: 1, CALL: 1, AGREE: 1, SAME: 1,
     AGAIN: 2, CASE: 2, REPEAT: 3, SWITCH: 3,
 }  # fmt: skip
-"""The word of an op that is a row, by kind of op."""
+"""The position of the word that refers to a row, by kind of op."""
 
 GATHER, SAVE, COUNT, COMPUTE, SCATTER, SUM_SLOTS = range(6)
 """Phases of a compute set; a copy has only the first. COUNT and SUM_SLOTS exist if the slots of
@@ -78,12 +78,12 @@ records the slots of all vertices."""
 
 DEFINED = 6
 """The phase that strict checks run instead of COMPUTE: vertices run `compute`, not faster forms,
-and those with workers log their accesses."""
+and vertices with workers log their accesses."""
 
 LOG_BITS = 10
 """Bits of a worker number, from 1, in a word of a log of accesses: the first worker that wrote the
 element, the first that read it, and the first that conflicted with another one; the kind of
-conflict is in the bits above. Workers whose numbers do not fit count as one worker."""
+conflict is in the higher bits. Workers whose numbers do not fit count as one worker."""
 
 READ_WRITTEN, CHANGED_WRITTEN, WROTE_READ = 1, 2, 3
 """Kinds of conflicts with another worker: a read of an element that it wrote, a store of a
@@ -202,9 +202,9 @@ replica, and in adjacent phases that no sync separates from it, with their maxim
 number of families plus one; totals."""
 
 TOTAL_EXECUTIONS, TOTAL_SLOWEST, TOTAL_SEGMENT, TOTAL_WORDS = range(4)
-"""Words of totals: executions; cycles of the slowest tile; the same with the adjacent phases. They
-are followed by the cycles of each tile, the slots of each family, and, for each family, how often
-a run of vertices had one that exceeded the counted slots. The last of each is for no family."""
+"""Words of totals: executions; cycles of the slowest tile, without and with adjacent phases. They
+are followed by the cycles of each tile, the slots of each family, and, for each family, how often a
+run had a vertex that exceeded the counted slots. The last element of each is for no family."""
 
 ENTRY_CLOCK, ENTRY_CLOCK_KIND, ENTRY_PARALLEL_FOR, ENTRY_THREADS, ENTRY_KERNEL, ENTRIES = range(6)
 """The functions that the interpreter calls: clock_gettime and its argument; parallel_for, 0 without
@@ -218,7 +218,7 @@ class Code:
     Attributes:
         ops: int64[rows, 4]; the first two operands of a LAUNCH are its step and phase.
         step_numbers: int64[rows], number of the program's step that a row belongs to; in a
-            function, counted from its beginning.
+            function, counted from the start of the function.
         step_rows: int64[...], the rows that do the work of an Execute or a Copy.
         num_steps: number of steps of the program.
         num_runs: how many Executes and Copies run in one run of the program; None if that depends
@@ -291,12 +291,12 @@ class Code:
     def step_text(self, number: int, what: str, *, decides: bool = False) -> str:
         """Return a step as text: `step 3 of 5: Execute 'blur', of program 'b'`.
 
-        With `decides`, `what` is not a step, but decides which step follows step `number`.
+        With `decides`, `what` is not a step, but determines which step follows step `number`.
         """
         if not decides:
             does = f": {what}" if what else ""
             return f"step {number:,} of {self.num_steps:,}{does}{self.of_program}"
-        if not self.num_steps:  # as in a loop around an empty program
+        if not self.num_steps:  # for example, a loop around an empty program
             return f"what {what} decides on{self.of_program}"
         first = min(number + 1, self.num_steps)
         step = f"step {first:,} of {self.num_steps:,}"
@@ -310,9 +310,9 @@ def steps_before(programs: Mapping[str, Code]) -> dict[str, int]:
 
 
 # -- descriptor rows of vertices -------------------------------------------------------------------
-# They describe the vertices of one compute set to a driver. Vertices of one class are listed in
-# *runs* of n vertices. One run is one row of int64 words, whose columns say where the fields of its
-# vertices are::
+# Descriptor rows tell a driver where the vertices of a compute set have their fields. Vertices of
+# one class are listed in *runs* of n vertices. Each run is one row of int64 words, whose columns
+# give the positions of the fields of its vertices::
 #
 #     3 | number 12, +1 | x.start 0, +64 | x.length 64 | y.start 9000, table + 16 | ...
 # A column has one of four forms. If all vertices are regular, all columns are affine or fixed, and
@@ -414,7 +414,7 @@ Rows = npt.NDArray[np.int64]
 def bound_rows(rows: Rows, described: Columns, tables: Mapping[int, npt.NDArray[Any]]) -> Rows:
     """Return rows with addresses in place of table positions; the caller must keep tables alive.
 
-    `tables` are tables by column number.
+    `tables` has the tables by column number.
     """
     if not tables:
         return np.ascontiguousarray(rows)
@@ -431,8 +431,8 @@ def bound_rows(rows: Rows, described: Columns, tables: Mapping[int, npt.NDArray[
 # Evenly spaced blocks become records, all other blocks a list. A *record* is six words
 # (destination, source, rows, bytes, far, near), with positions and distances in bytes: block r is
 # copied from `source + r * near` to `destination + r * far`. Unevenly spaced pieces are listed in
-# three uint32 words each, a quarter of a record. One record represents a list; its `bytes` are 0,
-# and `far` is the position of the list::
+# three uint32 words each, a quarter of the size of a record. One record represents a list; its
+# `bytes` are 0, and `far` is the position of the list::
 #
 #     records    100   0   8   64   256   64       8 blocks of 64 bytes
 #                  0 500   3    0     0    0       3 pieces, from number 0 of the list
@@ -487,7 +487,7 @@ class Moves:
         return int((self.records[:, 2] * self.records[:, 3]).sum() + self._listed())
 
     def blocks(self) -> tuple[Int64, Int64, Int64]:
-        """Return first bytes of destination and source, and the bytes, of each block or piece.
+        """Return, for each block or piece, the first bytes of destination and source, and its size.
 
         >>> record = np.array([[100, 0, 2, 8, 64, 16]])
         >>> found = Moves(record, np.zeros((0, PIECE_WORDS), np.uint32)).blocks()
@@ -529,7 +529,7 @@ class Moves:
         return np.concatenate([records.ravel(), pieces])
 
     def reversed(self) -> Moves:
-        """Return the moves back, from the destinations to the sources."""
+        """Return the reverse moves, from the destinations to the sources."""
         records = self.records.copy()
         records[:, :2] = self.records[:, 1::-1]
         blocks = records[:, 3] != 0  # the words of a list are not distances
@@ -557,7 +557,7 @@ class Moves:
             cut = _alike(record, len(first))
             cut[:, 2], cut[:, 4] = np.diff(first, append=rows), far + first
             return cut
-        if rows == 1:  # one block, cut into cache lines and a rest
+        if rows == 1:  # one block, cut into cache lines and a remainder
             most = max(SPLIT_BYTES, -(-size // parts) // SPLIT_BYTES * SPLIT_BYTES)
             at = np.arange(0, size, most)
             cut = _alike(record, len(at))

@@ -47,7 +47,7 @@ class Executable:
         steps: lowered compute sets and copies.
         programs: the ops of each program.
         actions: the actions of Python at CALLBACK ops, by number.
-        origins: the names of the vertices of each compute step in messages, by step.
+        origins: for each compute step, the names of its vertices in messages.
         checks: the checks during runs: "strict", "fast" or "none", see `Engine`.
         float_modes: the floating-point modes of its programs (`poplite.machine.floating_point`),
             with the initial mode first.
@@ -93,9 +93,11 @@ class Executable:
         executables give equal bytes.
 
         Args:
-            path: the file; an existing file is replaced. The usual suffix is `.poplite`.  Raises:
+            path: the file; an existing file is replaced. The usual suffix is `.poplite`.
+
+        Raises:
             FileLoadError: if the file cannot be written, or a vertex class has no source text, with
-                which its code is compared.
+                which its code is compared when the file is loaded.
 
         >>> import tempfile
         >>> from poplite.compile.compiler import compile_graph
@@ -124,7 +126,7 @@ class Executable:
 
         Args:
             path: the file.
-            vertices: vertex classes, and modules that contain some.
+            vertices: vertex classes, and modules that contain vertex classes.
 
         Raises:
             FileLoadError: if there is no such file, it is damaged or has the wrong format, or a
@@ -176,8 +178,8 @@ class Executable:
 # Two executables have the same programs if the digests of all variables, steps and programs agree.
 #
 # Source lines and paths do not count, nor do initial values, which only one rank may have read, nor
-# the level of checks. If only the effect of programs matters, they are compared without copies
-# to temporaries and saves for faults, of which compiled code has fewer.
+# the level of checks. If only the effect of programs matters, they are compared without copies to
+# temporaries and saves for faults, because compiled code needs fewer of these.
 
 Part = tuple[str, bytes]
 """The name of a part in messages, and its digest."""
@@ -191,7 +193,7 @@ def executable_parts(executable: Executable) -> Iterator[Part]:
 
 
 def meaning_of(executable: Executable) -> Iterator[Part]:
-    """Yield the same parts without the additional copies that interpreted vertices need."""
+    """Yield the parts of an executable without additional copies for interpreted vertices."""
     for variable in executable.layout.variables:
         pieces = variable.pieces
         tiles = () if pieces is None else (pieces.first.array(), pieces.tile.array())
@@ -217,7 +219,7 @@ def constants_of(executable: Executable) -> Iterator[Part]:
 def program_rows(executable: Executable, ops: Int64) -> Int64:
     """Return the rows of a program without those that copy to temporaries or save.
 
-    How often the latter run follows from the other rows.
+    How often the omitted rows run follows from the other rows.
     """
     is_compute_set = np.array([isinstance(step, ComputeStep) for step in executable.steps], bool)
     launches = np.flatnonzero(ops[:, 0] == op.LAUNCH)
@@ -227,7 +229,7 @@ def program_rows(executable: Executable, ops: Int64) -> Int64:
 
 
 def _own_ops(executable: Executable, ops: Int64) -> Int64:
-    """Return these rows; a jump to any other row goes to the first of them after it."""
+    """Return the rows of `program_rows`; a jump to an omitted row goes to the next one kept."""
     rows = program_rows(executable, ops)
     own = ops[rows]
     for kind, word in op.TARGETS.items():
@@ -257,7 +259,7 @@ def _of_moves(moves: Moves) -> tuple[object, object]:
 
 
 def digest(*values: object) -> bytes:
-    """Return the SHA-256 of some values; for arrays, their bytes count."""
+    """Return the SHA-256 of values; for arrays, that of their bytes."""
     found = hashlib.sha256()
     for value in values:
         if isinstance(value, np.ndarray):

@@ -145,7 +145,7 @@ def _loaded(name: str, vertices: Iterable[VertexSource]) -> Executable:
 
 
 VertexSource = type[Vertex] | ModuleType
-"""A place to look for classes: a class itself, or a module."""
+"""A source of classes: a class itself, or a module."""
 
 LIBRARY = "poplite.vertices"
 """The package whose classes every file may name."""
@@ -230,7 +230,7 @@ def found_classes(
 
     for each in named:
         found, why = looked_up(each)
-        if (found is None or why) and not is_library_known:  # imported only for these
+        if (found is None or why) and not is_library_known:  # other classes need no import
             is_library_known = True
             for one in library_classes():
                 by_name.setdefault(local_name(one), []).append(one)
@@ -332,7 +332,7 @@ def _within(values: Iterable[object]) -> Iterator[type[Vertex]]:
 
 
 def defined_classes(cls: type[Vertex]) -> Iterator[type[Vertex]]:
-    """Yield the subclasses of a class, without classes that replace missing ones."""
+    """Yield the subclasses of a class, except classes that replace missing ones."""
     for sub in cls.__subclasses__():
         if why_missing(sub) is None:
             yield sub

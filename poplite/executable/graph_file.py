@@ -6,8 +6,8 @@
 
 The container is that of executables (`poplite.codec.archive`), for the same reasons: no code, no
 pickle, and equal graphs give equal bytes. The content differs: an executable has steps lowered to
-addresses, and neither the user's views nor single vertices; a graph has these, but no costs, no
-code and no layout, so that it can still be compiled with any options.
+addresses, and neither the user's views nor single vertices; a graph has views and vertices, but no
+costs, code or layout, so that it can still be compiled with any options.
 
 The content is not trusted: numbers are checked by the coders and when each part is made, and
 objects are made by the functions that users call. Estimators (`register_perf_estimator`) are
@@ -338,7 +338,7 @@ _CODERS: dict[str, Coder] = {
 
 @frozen(eq=False)
 class SavedFunction:
-    """A function, and the line that made its buffer if it has one."""
+    """A function, and the line that made its buffer, if it has a buffer."""
 
     name: str
     program: int
@@ -589,7 +589,7 @@ def is_saved_graph(path: str | os.PathLike[str]) -> bool:
         with opened(path) as (text, _):
             return f'"kind":"{GRAPHS.kind}"'.encode() in text
     except (OSError, Malformed):
-        return False  # the reader of another kind reports the fault
+        return False  # the reader of executables reports the fault
 
 
 def load(

@@ -18,8 +18,8 @@ The numbers of a view give the element of a variable for each index:
     [-1, 7, 5]                    in concatenation 0
     [null, 0, 5]                  no elements, but this shape
 
-Spaces from 0 up are variables; negative spaces are concatenations, each listed once, after its
-parts. A view is accepted only if it stays within its space.
+Nonnegative spaces are variables; negative spaces are concatenations, each listed once, after its
+parts. A view is accepted only if it is within its space.
 
 Importing this module registers these annotations with the codec (`codec.GRAPHS`).
 """
@@ -55,7 +55,7 @@ MOST = 1 << 62
 """Upper bound for the elements of a view and the strides of a dimension."""
 
 BYTES_A_PIECE = 192
-"""Memory for a piece of a concatenation, in bytes, if pieces are processed one by one."""
+"""Memory in bytes for a piece of a concatenation, if pieces are processed one by one."""
 
 MOST_LEVELS = 128
 """Maximum nesting depth of concatenations."""
@@ -264,7 +264,7 @@ class GraphReader(Reader):
     """State of a graph that is being read: the objects to look up by number.
 
     Attributes:
-        graph: the graph, as far as it has been read.
+        graph: the graph, with the parts that have been read so far.
         views: the reader of views of its variables.
         handles: streams, remote buffers and functions of the host, each kind by handle.
         programs: the programs that have been read, by number.

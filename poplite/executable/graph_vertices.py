@@ -67,12 +67,12 @@ from poplite.view import View, empty, storages
 # -- vertex classes --------------------------------------------------------------------------------
 # Descriptions of vertex classes in the file of a graph, and the classes to which they refer.
 #
-# A file names a class by its module and its name in it, a template with its element types, and
-# lists its declared fields and an identification of its code. It is looked up among the classes
-# that the user passes, then among those already defined in that module, then among those of
+# A file names a class by its module and its name in it, a template also by its element types, and
+# contains its declared fields and an identification of its code. A class is looked up among the
+# classes that the user passes, then among those already defined in that module, then among those of
 # `poplite.vertices`; no name in a file is ever imported. A function may have made several classes
-# with one name, so the one with the same code is used. If there is none, a class without
-# code replaces it (`poplite.vertex.from_source`). For `poplite.vertices` the name suffices.
+# with one name, so the class with the same code is used. If there is none, a class without code
+# replaces it (`poplite.vertex.from_source`). For `poplite.vertices`, the name suffices.
 
 
 @frozen(eq=False)
@@ -261,8 +261,8 @@ def _stand_in(declared: DeclaredClass, why: str) -> type[Vertex]:
 # -- vertices --------------------------------------------------------------------------------------
 
 MOST_EDGES = 1 << 26
-"""Maximum number of vertices in a block, and of edges of a field, which a few numbers in a file may
-represent. Vertices need only 12 B each while they are connected, so any file may have these."""
+"""Maximum number of vertices in a block, and of edges of a field, that a few numbers in a file may
+represent. A vertex needs only 12 B while it is connected, so any file may have this number."""
 
 BYTES_AN_EDGE = 56
 """Memory for an edge while it is connected, in bytes, unless edges are evenly spaced."""
@@ -295,7 +295,7 @@ class SavedBlock:
     """Vertices that were added together.
 
     Attributes:
-        stops: one past the last vertex of each run of equal tiles.
+        stops: one past the last vertex of each run of vertices on the same tile.
         tiles: the tile of each run.
         estimates: cycles and flops of each vertex, if they were set.
     """
@@ -333,7 +333,7 @@ def saved_block(block: VertexBlock) -> SavedBlock:
 
 
 def _gaps(space: Space) -> Array | None:
-    """Return the offset of each variable from its begin in a file; None if all are 0."""
+    """Return the offset of each variable from its start in a file; None if all are 0."""
     sizes = np.array([variable.num_elements + 1 for variable in space.variables], np.int64)
     gaps = np.array([variable.base for variable in space.variables], np.int64)
     gaps -= np.cumsum(sizes) - sizes
@@ -383,7 +383,7 @@ def add_block(graph: Graph, compute_set: ComputeSet, saved: SavedBlock) -> Verte
     numbers = AllTiles(graph.target.tiles)
     at = saved.location
     block = block_of(numbers, compute_set, saved.vertex_class, tile, values, at)
-    # Fields without elements were given metadata of their own, which is among the variables.
+    # Fields without elements were given their own metadata, which is among the variables.
     block.edges.update(beside)
     if not all(variable.constant for variable in saved.constants):
         raise Malformed("the numbers of a block must be constants")
@@ -407,7 +407,7 @@ def _vectors(held: Vectors, count: int) -> Any:
 
 
 def _check_series(series: Series, count: int, what: str) -> None:
-    """Reject numbers if their count is wrong, or if one is negative or too large for sums."""
+    """Reject numbers if their count is wrong, or if any is negative or too large for sums."""
     if series.count != count or count > MOST_EDGES:
         raise Malformed(f"{what}: {count:,} numbers are needed; found {series.count:,}")
     if count and (series.low < 0 or series.high >= 1 << 62):
@@ -454,7 +454,7 @@ def _connected(
 
 
 def _of_runs(graph: Graph, field: Field, edges: SavedEdges) -> tuple[Tensor, Array, Array]:
-    """Return a tensor of the elements of all edges, with the begin and size of each edge."""
+    """Return a tensor of the elements of all edges, with the start and size of each edge."""
     if edges.runs is None:
         raise Malformed(f"'{field.name}' has no elements")
     first, begin, count = edges.runs
@@ -474,7 +474,7 @@ def _of_runs(graph: Graph, field: Field, edges: SavedEdges) -> tuple[Tensor, Arr
 
 
 def _cut_from(graph: Graph, field: Field, begin: Array, size: Array) -> tuple[Tensor, Array]:
-    """Return a tensor with the elements of intervals, and the begin of each interval in it.
+    """Return a tensor with the elements of intervals, and the start of each interval in it.
 
     Each interval is in one variable; the variables that are used are concatenated in the tensor.
     """
@@ -525,7 +525,7 @@ class SavedVertex:
     """A vertex that was added by itself.
 
     Attributes:
-        edges: the connection of each field: a tensor, or one for each row.
+        edges: the connection of each field: a tensor, or one tensor for each row.
         state: the value of each state field that has one.
         rows: for lists of edges with gaps, the rows that are connected.
         numbers: fields that were connected to plain numbers.
@@ -603,7 +603,7 @@ def add_vertices(graph: Graph, compute_set: ComputeSet, saved: SavedComputeSet) 
 
 
 def _check_together(blocks: Sequence[VertexBlock]) -> None:
-    """Reject too many edges: those of several blocks are not stored compactly."""
+    """Reject too many edges, since the edges of several blocks are not stored compactly."""
     edges = sum(each.rows.total() for block in blocks for each in block.edges.values())
     count = sum(map(len, blocks)) + edges
     check_room(BYTES_AN_EDGE * count, f"{count:,} vertices and edges of several blocks")

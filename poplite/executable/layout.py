@@ -56,9 +56,9 @@ class StoredVariable:
         base: address of its first element in the graph.
         constant: whether programs may only read it.
         initial_value: its contents when a program is loaded; None for zeros.
-        replica_values: initial values of replicas that differ, by replica number.
+        replica_values: initial values of the replicas whose values differ, by replica number.
         with_value: which elements have an initial value, as bits from `np.packbits`, by replica or
-            `COMMON`; all if there is no entry.
+            `COMMON`; all elements if there is no entry.
         pieces: the tiles of its elements; None if it has no elements or more than `MOST_PIECES`
             pieces, and in files that were written without tiles.
     """
@@ -193,7 +193,7 @@ class ArenaLayout:
     def shift(self, low: int, high: int) -> int | None:
         """Return the positions of elements minus their addresses, in elements.
 
-        None if the range, which includes `high`, is in several variables.
+        Returns None if the range, which includes `high`, is in several variables.
         """
         variable = self._one_variable(low, high)
         if variable is None:
@@ -248,7 +248,7 @@ class ArenaLayout:
     def state_at(self, places: Int64, dtype: npt.DTypeLike) -> Int64:
         """Return values of state at positions, which are in elements of the type.
 
-        Positions outside, which only a file can have, return arbitrary values.
+        For positions out of range, which only a file can contain, values are arbitrary.
         """
         begin = self._end - sum(_aligned(values.nbytes) for values in self.state)
         held = np.zeros(self._end - begin, np.uint8)

@@ -99,13 +99,13 @@ class ControlBlock(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """The rows of a block begin."""
+    """The rows of a block start."""
 
     block: ControlBlock
 
 
 class Entered(NamedTuple):
-    """The rows of a part of the innermost block begin."""
+    """The rows of a part of the innermost block start."""
 
     part: BlockPart
 
@@ -161,7 +161,7 @@ class ControlFlow:
         yield from zip([0, *(end + 1 for end in self._ends[:-1])], self._ends, strict=True)
 
     def end_of(self, begin: int) -> int:
-        """Return the row of the END or RETURN of the section that begins at a row."""
+        """Return the row of the END or RETURN of the section that starts at a row."""
         return self._ends[bisect_left(self._ends, begin)]
 
     def events(self, begin: int, end: int) -> Iterator[Event]:
@@ -179,7 +179,7 @@ class ControlFlow:
             row, last = item
             if row >= last:
                 continue
-            # Of loops that begin at the same row, the outer one ends last, and is read first.
+            # Among loops that start at the same row, the outer one ends last, and is read first.
             loops = self._loops.get(row, [])
             left = len(loops) - used.get(row, 0)
             kind = self._ops[row][0]
@@ -214,7 +214,7 @@ class ControlFlow:
                 runs[function] = self._counted(runs[function] + runs[begin] * times)
 
     def _calls(self, begin: int, end: int) -> tuple[int, dict[int, int]]:
-        """Return the maximum number of runs of a section's rows, and its calls of each function."""
+        """Return the maximum number of runs of a section's rows, and its calls to each function."""
         times, most = [1], 1
         called: dict[int, int] = {}
         for event in self.events(begin, end):
@@ -282,7 +282,7 @@ class ControlFlow:
             self._check(default == first, row)
             return ControlBlock(ProgramType.SWITCH, row, first, (), row)
         begins = sorted((target, str(value)) for _, value, target, _ in self._ops[row + 1 : first])
-        end = self._ops[default - 1][1]  # the last case leaves
+        end = self._ops[default - 1][1]  # the last case ends with a jump
         self._check(begins[0][0] == first and default <= end <= last, row)
         parts = []
         for (begin, value), (behind, _) in pairwise([*begins, (default, "")]):
@@ -430,7 +430,7 @@ class _Tree:
             row = behind
 
     def _step(self, rows: range) -> Program | None:
-        """Return the step of some rows; None if the rows belong to another step."""
+        """Return the step that the rows run; None if they belong to another step."""
         row = rows[0]
         if self._ops[row][0] == op.CALL:
             function = self._functions[self._ops[row][1]]

@@ -93,8 +93,8 @@ class CopyStep:
     """A lowered Copy.
 
     Attributes:
-        replica_map: for each replica the one in whose memory it writes; None if each writes its
-            own.
+        replica_map: for each replica, the replica whose memory it writes; None if each replica
+            writes its own memory.
     """
 
     name: str
@@ -117,7 +117,7 @@ def vertex_classes(steps: Iterable[ComputeStep | CopyStep]) -> list[type[Vertex]
 
 @frozen(eq=False)
 class NamedVertex:
-    """A vertex as it is named in messages; `index` is its position in the compute set.
+    """The name of a vertex in messages; `index` is its position in the compute set.
 
     >>> from poplite.source import here
     >>> print(NamedVertex(Vertex, 5, 2, here()))
@@ -193,7 +193,7 @@ class Stream:
 
 @frozen(eq=False)
 class ArenaBlock:
-    """A dense array in the arena that begins at byte `at`."""
+    """A dense array in the arena that starts at byte `at`."""
 
     element_type: type[ElementType[Any]]
     num_elements: int
@@ -291,7 +291,7 @@ class HostTensor:
     """A tensor as the host sees it.
 
     Attributes:
-        moves: copies from its elements in the arena to a block of bytes that begins at 0, in
+        moves: copies from its elements in the arena to a block of bytes that starts at 0, in
             row-major order.
         metadata: byte position of its QUARTER metadata, if it has one.
     """
@@ -320,7 +320,7 @@ class Fail:
         program: its name in messages.
         message: the text of the error.
         shown: the tensor that the error shows.
-        predicate: the condition that decided that it runs, if there is one.
+        predicate: the condition on which it runs, if there is one.
     """
 
     program: str
@@ -332,7 +332,7 @@ class Fail:
 
 @frozen(eq=False)
 class NoCase:
-    """Stops the run, since no case of a Switch matches.
+    """Stops the run, because no case of a Switch matches.
 
     Attributes:
         switch: its name in messages.

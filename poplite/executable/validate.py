@@ -1,7 +1,7 @@
 """Check every number of a loaded executable that compiled code would trust.
 
     moves       blocks and pieces are inside the arena
-    vertices    all elements of every field are inside as well; tables are as long as rows require
+    vertices    all elements of every field are inside the arena; tables have all rows' entries
     ops         rows, steps, phases, actions, loops and scalars exist; calls end
 
 Checks are vectorized, so a million vertices take milliseconds.  A file may still compute nonsense,
@@ -55,10 +55,10 @@ CHECKED = (
     *("steps", "layout", "origins", "programs", "costs", "action_costs", "memory"),
     *("operations", "joined"),
 )
-"""Fields of an executable without tensors or blocks of the host."""
+"""Fields of an executable that contain no tensors or blocks of the host."""
 
 CATEGORIES = frozenset(get_args(Category))
-"""Categories in executables, which this version wrote; reports may have others."""
+"""Categories that executables may have; reports from other versions may have others."""
 
 FLOAT_MODES = 1 << 6
 """Number of modes of floating-point arithmetic: all combinations of its bits."""
@@ -113,7 +113,7 @@ def validate(executable: Executable) -> None:
 
 
 def _check_joined(executable: Executable) -> None:
-    """Check that joined Copies are Copies with known costs, and check the cost of joined ones."""
+    """Check that joined Copies are Copies with known costs, and check the cost of each join."""
     steps = executable.steps[: len(executable.costs)]
     for number, joined in enumerate(executable.joined):
         with at(f".joined[{number}]"):
@@ -154,10 +154,10 @@ def _check_parts_of_reports(executable: Executable, trees: Mapping[str, Program]
 
 
 def _check_numbers(code: Code, count: int) -> None:
-    """Check that steps are numbered in tree order; calls add those of functions."""
+    """Check that steps are numbered in tree order; a call adds the steps of its function."""
     if code.num_steps != count:
         raise Malformed(f"num_steps must be {count:,}; found {code.num_steps:,}")
-    _check_within(code.step_numbers, count)  # so that sums of them do not wrap
+    _check_within(code.step_numbers, count)  # their sums must not wrap around
     _check_within(code.first_numbers, count)
 
 
@@ -330,7 +330,7 @@ def check_moves(moves: Moves, destination: int, source: int) -> None:
     words, memory = np.ascontiguousarray(records.T), np.array([[destination], [source]])
     first, rows, size, step = words[:2], words[2], words[3], words[4:]
     listed = size == 0
-    # Floats do not wrap: after this check, the sums of integers below cannot wrap either.
+    # Floats do not wrap around: after this check, the integer sums below cannot do so either.
     reach, moved = (rows - 1.0) * step, rows.astype(np.float64) * size
     reach[:, listed] = 0
     inside = (first >= 0) & (first <= memory) & (size >= 0) & (size <= memory)
@@ -374,7 +374,7 @@ def _check_pieces(
         own = pieces[first : first + count]
         size = own[:, 2]
         for begin, offset, memory in ((to, own[:, 0], destination), (start, own[:, 1], source)):
-            # The maximum of each is quick to find; only if both are large are their sums needed.
+            # Each maximum is quick to find; sums are needed only if both are large.
             if begin + int(offset.max()) + int(size.max()) > memory:
                 ends = offset.astype(np.int64) + size
                 if begin + int(ends.max()) > memory:
@@ -410,8 +410,8 @@ def _check_host(tensor: HostTensor, arena: int) -> None:
 # The costs of a loaded executable must have existing tiles, and the vertices of the steps.
 #
 #     numbers     tiles of the target, ascending; no negative numbers
-#     vertices    as many of each class as the step has; every tile and every shape exists
-#     shapes      as many words as the class has; no length beyond memory
+#     vertices    the number of each class in the step; every tile and every shape exists
+#     shapes      the number of words of the class; no length beyond memory
 # Reports add up these numbers, partly in compiled code. Numbers in compact form in the file are
 # not expanded by these checks.
 

@@ -1,8 +1,8 @@
 """Check that the ops of a program refer only to existing objects.
 
 A program and each function that it calls are sections: they end with the only END, or with a
-RETURN, and only a CALL leaves them, to the beginning of another section. So every RETURN has its
-CALL, and since no function calls itself, at most as many calls are open as there are functions.
+RETURN, and only a CALL leaves them, to the start of another section. So every RETURN has its CALL,
+and since no function calls itself, the number of open calls is at most the number of functions.
 Jumps are those of nested loops and branches, so that reports can state how often each row runs.
 """
 
@@ -146,7 +146,7 @@ def _check_operand(
     section: npt.NDArray[np.int64],
     there: Mapping[str, int],
 ) -> None:
-    """Check an operand of some rows; `there` has the number of objects of each kind."""
+    """Check an operand of the given rows; `there` has the number of objects of each kind."""
     if operand in there:
         _check_below(found, there[operand], "row" if operand == "function" else operand)
     if operand == "row" and (section[found] != section[rows]).any():
@@ -241,7 +241,7 @@ def _check_calls(
 # row.
 
 MOST = 1 << 58
-"""Maximum absolute value of a number in a row, so that sums of a few do not wrap."""
+"""Maximum absolute value of a number in a row, so that sums of a few numbers do not wrap around."""
 
 
 @frozen(eq=False)
@@ -253,7 +253,7 @@ class _Numbers:
         first: int64[rows], the number of the first vertex, or the base of a table.
         step: int64[rows], the distance to the next number; 0 with a table.
         table: uint32[n], offsets from `first`; None without a table.
-        begin: int64[rows], position in the table at which the vertices of a row begin.
+        begin: int64[rows], position in the table of the first vertex of a row.
         added: minimum and maximum of the table.
         within: a range that contains all numbers, and possibly others.
     """
@@ -302,7 +302,7 @@ def check_vertices(group: Vertices, arena: int, num_vertices: int) -> int:
             f"weights of shape {group.weights.shape} are not valid for {len(rows)} rows"
         )
     words = _Words(rows, rows.min(axis=0).tolist(), rows.max(axis=0).tolist())
-    # Both ends are checked, since the least integer has no absolute value.
+    # Both limits are checked, since the smallest integer has no absolute value.
     if (
         int(group.weights.max()) > MOST // len(rows)
         or not -MOST <= min(words.least) <= max(words.most) <= MOST
@@ -386,7 +386,7 @@ def _numbers(column: Column, words: _Words, at: int, table: npt.NDArray[Any] | N
             raise Malformed("a table has the wrong type")
         if int(begin.min()) < 0 or int((begin + count).max()) > len(table):
             raise Malformed(f"a table of {len(table):,} numbers is too short")
-        if int(count.sum()) > len(table):  # the numbers must take no more memory than the file
+        if int(count.sum()) > len(table):  # numbers must not need more memory than the file
             raise Malformed(f"a table of {len(table):,} numbers is read more than once")
         added = int(table.min()), int(table.max())
         within = least + added[0], most + added[1]

@@ -1,4 +1,4 @@
-"""Build the C++ for a device, that is codelets and host program, with a cache.
+"""Build the C++ for a device, codelets and host program, with a cache.
 
 Built files are stored in the user's cache folder under a hash of all their dependencies. Files
 appear atomically, so several processes may share one folder. If the folder cannot be written, files
@@ -38,7 +38,7 @@ LAST_LINES = 30
 def built_file(name: str, parts: Sequence[object], build: Callable[[Path], None]) -> Path:
     """Return the cached file made from `parts`; `build` writes it if it does not exist.
 
-    Its name ends with `name`. Equal files must have parts with equal `repr`.
+    The file's name ends with `name`. Equal files must have parts with equal `repr`.
     """
     path = kept(name, parts)
     if not path.exists():

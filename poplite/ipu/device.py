@@ -65,8 +65,8 @@ class Device(PoplarDevice):
     """An IPU to run engines on, where Poplar's SDK is installed.
 
     Each engine has its own process, which drives the device and ends with the engine. Features that
-    a device does not support are refused when the engine is made. The authors have never tried this
-    on hardware; see docs/ipu.md.
+    a device does not support are rejected when the engine is made. The authors have never tried
+    this on hardware; see docs/ipu.md.
 
     Args:
         kind: "hardware" for the first free IPU, or "model" for the IPU Model of the SDK.
@@ -107,7 +107,7 @@ class Device(PoplarDevice):
             self._toolchain = find_sdk() if sdk is None else sdk
 
     def options(self, asked: EngineOptions) -> EngineOptions:
-        """Return the options of an engine on this device, or refuse unsupported ones."""
+        """Return the options of an engine on this device; reject unsupported ones."""
         refused = {
             "checks='strict'": asked.checks == "strict",
             "interpret": bool(asked.interpret),
@@ -271,7 +271,7 @@ class OnDevice:
         self._running.stop()
 
     def check_idle(self, call: str) -> None:
-        """Refuse the user's `call` while a program runs."""
+        """Reject the user's `call` while a program runs."""
         if self._in_use.locked():
             raise busy(call)
 
@@ -310,11 +310,11 @@ class OnDevice:
         return self._kept or self._memory.fetch_all()
 
     def save_state(self, path: object) -> None:
-        """Refuse to save state that only the device has."""
+        """Raise: only the device has the state, which cannot be saved."""
         raise _no_state_file("engine.save_state")
 
     def load_state(self, path: object) -> None:
-        """Refuse to restore state that only the device has."""
+        """Raise: only the device has the state, which cannot be restored."""
         raise _no_state_file("engine.load_state")
 
     @contextmanager
@@ -348,7 +348,7 @@ class OnDevice:
         return self._measuring.report(options)
 
     def tracing(self, limit: int) -> AbstractContextManager[Trace]:
-        """Refuse to record steps."""
+        """Raise: the steps of a device cannot be recorded."""
         raise ControlProgramError(
             "engine.tracing: a device does not report its current step",
             fix="trace the same program on the simulator, or use the profiler of the SDK",
@@ -393,7 +393,7 @@ def _no_state_file(call: str) -> ControlProgramError:
 
 
 class Measuring:
-    """Counts runs of an executable's programs, with their cycles and times on a device."""
+    """Counts runs of an executable's programs, and their cycles and times on a device."""
 
     def __init__(self, executable: Executable, *, are_cycles_counted: bool) -> None:
         self._executable, self._are_cycles_counted = executable, are_cycles_counted
@@ -406,7 +406,7 @@ class Measuring:
     def report(self, options: tuple[tuple[str, str], ...]) -> Report:
         """Return a report with the model's costs of steps, multiplied by the runs of programs.
 
-        Steps whose count depends on data count once per run.
+        Steps whose number of executions depends on data count as executed once per run.
         """
         trees, counts = program_trees(self._executable), {}
         decided: dict[str, bool] = {}
@@ -481,7 +481,7 @@ class DeviceMemory:
             return
         variables = self._of_view(place.tensor.view)
         if place.tensor.num_elements < sum(each.num_elements for each in variables):
-            self._fetch(place, tensor)  # the other elements must not change
+            self._fetch(place, tensor)  # other elements of the variables must not change
         else:
             self._fetch_metadata(place)
         self._tensors.write(access, array)

@@ -7,10 +7,10 @@
                             call sort               Python calls a function, says "ok" or "stop"
                             ok 81250 0.0004         cycles, seconds
     read variable:x         ok                      the values are in the shared file
-    run mian                error symbol_error 15   followed by a text of this many bytes
+    run mian                error symbol_error 15   followed by a text of 15 bytes
 
 Lines are sent through separate pipes, since libraries write to standard output. The standard output
-and standard error of the process are recorded, and their end is shown if the process dies.
+and standard error of the process are recorded, and their last part is shown if the process dies.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ LAST_BYTES = 2_048
 """Number of bytes of a dead process's output that are shown."""
 
 _HIGH = 16
-"""Least file descriptor that cannot conflict with those in the process."""
+"""Lowest file descriptor that cannot conflict with those in the process."""
 
 Serve = Callable[[str, str], bool]
 """Takes "fetch" or "sink" and a stream, or "call" and a function; returns whether to continue."""
@@ -145,7 +145,7 @@ class Child:
             raise
 
     def kill(self) -> str:
-        """Kill the process, and return its last output."""
+        """Kill the process, and return the end of its output."""
         self.is_alive = False
         os.kill(self.pid, signal.SIGKILL)
         return self._ended()[1]
@@ -204,7 +204,7 @@ class Child:
 
 
 def _pipe() -> tuple[int, int]:
-    """Return both ends of a pipe, with descriptors that the process does not use."""
+    """Return both ends of a new pipe, with descriptors that the process does not use."""
     low = os.pipe()
     high = _high(low[0]), _high(low[1])
     for end in low:
@@ -217,7 +217,7 @@ def _high(number: int) -> int:
 
 
 def _end(pid: int, commands: int, replies: IO[bytes], log: IO[bytes]) -> tuple[int, str]:
-    """Close both pipes, which ends the process, and return its status and last output."""
+    """Close both pipes, which ends the process; return its status and the end of its output."""
     os.close(commands)
     replies.close()
     status = os.waitpid(pid, 0)[1]

@@ -6,8 +6,8 @@ vertices write adjacent elements of 1 or 2 bytes, they may write to the same wor
     h   HALF   | 0 1 | 2 3 | 4 5 |        vertex 0 writes h[0:3], vertex 1 writes h[3:6]:
                        ^                   elements 2 and 3 are one word
 
-Words are counted from the beginning of a variable's part on the tile. Data that are copied within
-the tile, or come from other tiles, have their own buffers, as in the cost model.
+Words are counted from the start of a variable's part on the tile. Data that are copied within the
+tile, or come from other tiles, have their own buffers, as in the cost model.
 
 Emulation: a tile computes with floats of 32 and 16 bits and ints of 32 bits. Doubles and divisions
 of 64-bit ints are software calls::
@@ -16,9 +16,9 @@ of 64-bit ints are software calls::
     if self.n < 0.5:                n is converted to a double for the comparison
     k = self.n // 3                 ints have 64 bits, for any type of the field
 
-So are functions of `math` other than `exp` of a float32, whose kernels compute in double, and
-`pl.fma`, for which a tile has no instruction. A store of less than 4 bytes changes a whole word of
-memory, which two workers must not do at the same time.
+Functions of `math` are software calls as well, except `exp` of a float32: their kernels compute in
+double. So is `pl.fma`, for which a tile has no instruction. A store of less than 4 bytes changes a
+whole word of memory, which two workers must not do at the same time.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _is_of_poplite(cls: type[Vertex]) -> bool:
 def _at_the_user(
     cls: type[Vertex], compute_set: ComputeSet, at: SourceLocation
 ) -> Iterator[Finding]:
-    """Yield what a tile emulates in a class of poplite, which users cannot change, by kind."""
+    """Yield one finding of each kind for a class of poplite, whose code users cannot change."""
     by_rule: dict[str, list[Finding]] = {}
     for each in emulated(cls):
         by_rule.setdefault(each.rule, []).append(each)
@@ -161,8 +161,8 @@ class _InPlace(NamedTuple):
         tile: int64[n], their tiles.
         owner: int64[n], numbers of the variables.
         begin: int64[n], addresses of the first elements.
-        offset: int64[n], bytes from the beginning of the variable's part on the tile.
-        end: int64[n], the same for the end of the edge.
+        offset: int64[n], bytes from the start of the variable's part on the tile to the edge.
+        end: int64[n], bytes from the start of the variable's part to the end of the edge.
     """
 
     vertex: Int64
@@ -206,7 +206,7 @@ def _in_place(graph: Graph, table: EdgeTable, family: Family, field: FieldEdges)
 
 
 def _part_begins(variable: Variable, num_tiles: int) -> Int64:
-    """Return int64[tiles], the beginning of the part of a variable on each tile."""
+    """Return int64[tiles], the start of the part of a variable on each tile."""
     breaks, tiles = variable.mapping.pieces()
     held = np.bincount(tiles, np.diff(breaks), num_tiles).astype(np.int64)
     return variable.base + np.cumsum(held) - held
@@ -246,7 +246,7 @@ def _shared_words(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> It
 
 
 def _two_elements(graph: Graph, last: int, following: int) -> str:
-    """Return text for two elements that are adjacent on their tile, but maybe not in a variable."""
+    """Return text for two elements that are adjacent on a tile, but perhaps not in a variable."""
     if following == last + 1:
         return element_text(graph.variables, last, following + 1)
     each = (element_text(graph.variables, address, address + 1) for address in (last, following))
@@ -279,7 +279,7 @@ def _misaligned(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iter
 
 
 def _rearranged(graph: Graph, compute_set: ComputeSet, table: EdgeTable) -> Iterator[Finding]:
-    """Yield the copies on tiles before or after the vertices run that reports count."""
+    """Yield findings for the copies on tiles that reports count, before and after vertices run."""
     is_own = any(not _is_of_poplite(family.cls) for family in table.families)
     other_order = "connect elements in memory order, or " if is_own else ""
     for phases, when in zip(phases_of_compute_set(graph, table), ("before", "after"), strict=True):
@@ -575,7 +575,7 @@ def findings_json(findings: Sequence[Finding]) -> str:
 
 
 def check_graph(graph: object, call: str) -> None:
-    """Refuse a value that is not a graph; `call` is the user's call, for the message."""
+    """Reject a value that is not a graph; `call` is the user's call, for the message."""
     if not isinstance(graph, Graph):
         raise ControlProgramError(
             f"{call.partition('(')[0]}: {clipped(graph)} is not a graph",

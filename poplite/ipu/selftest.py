@@ -1,9 +1,9 @@
 """Self-test of an SDK: compare its results for random data with the simulator's.
 
 Each row of the first program tests a kind of program step, or a vertex class, with data that
-include NaN, infinities, zeros of both signs and the smallest numbers; each row of the second tests
-a part of the library. The authors do not have an IPU: the rows for division, square roots and the
-smallest numbers answer questions that docs/ipu.md cannot.
+include NaN, infinities, zeros of both signs and the smallest numbers; each row of the second
+program tests a part of the library. The authors do not have an IPU: the rows for division, square
+roots and the smallest numbers answer questions that docs/ipu.md cannot.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Exponential(_OfFloats):
 
 
 class Compare(_OfFloats):
-    """A comparison of two numbers: which one is less, if any."""
+    """A comparison of two numbers: which of them is smaller, if any."""
 
     def compute(self) -> None:
         """Write each element."""
@@ -188,7 +188,7 @@ class SelftestOutcome:
     Attributes:
         kind: "model" or "hardware".
         faults: errors of programs that did not run; empty if all ran.
-        differ: for each row that ran, the number of differing elements, and of all elements.
+        differ: for each row that ran, the number of elements that differ, and of all elements.
     """
 
     kind: str
@@ -213,7 +213,7 @@ def selftest(
     device_of: Callable[[str], Device],
     parts: Sequence[Callable[[], Built]] | None = None,
 ) -> list[SelftestOutcome]:
-    """Run all rows on the devices of these kinds, and compare with the simulator.
+    """Run all rows on devices of the given kinds, and compare with the simulator.
 
     Args:
         kinds: "model" or "hardware".
@@ -322,7 +322,7 @@ def _reverse(inputs: Any, outputs: Any) -> None:
 
 
 def _drawn(dtype: Any, rng: np.random.Generator) -> Array:
-    """Return numbers of usual magnitude, mixed with special numbers."""
+    """Return numbers of ordinary magnitude, mixed with special numbers."""
     if dtype.kind == "i":
         ends = np.iinfo(dtype)
         usual = rng.integers(-1000, 1000, ELEMENTS).astype(dtype)
@@ -337,7 +337,7 @@ def _drawn(dtype: Any, rng: np.random.Generator) -> Array:
 
 
 def _different(got: Sequence[Array], want: Sequence[Array]) -> tuple[int, int]:
-    """Return the number of elements that differ in a bit, and of all; NaNs count as equal."""
+    """Return the number of elements that differ in any bit, and of all; NaNs count as equal."""
     count = 0
     for found, wanted in zip(got, want, strict=True):
         bits = f"u{found.dtype.itemsize}"
@@ -379,14 +379,14 @@ class Inputs:
         return self.tensor(self._random.standard_normal(shape).astype(dtype))
 
     def special(self, *shape: int) -> Tensor:
-        """Return such numbers, mixed with infinities, NaN, zeros and the smallest numbers."""
+        """Return the numbers of `usual`, mixed with infinities, NaN, zeros and tiny numbers."""
         values = self._random.standard_normal(shape).astype(np.float32)
         chosen = self._random.random(shape) < 0.2
         values[chosen] = self._random.choice(SPECIAL_FLOATS, int(chosen.sum()))
         return self.tensor(values)
 
     def indices(self, count: int, end: int) -> Tensor:
-        """Return whole numbers from 0 up to, but without, `end`."""
+        """Return integers from 0 up to, but not including, `end`."""
         return self.tensor(self._random.integers(0, end, count).astype(np.uint32))
 
 
@@ -515,11 +515,11 @@ def _elements(x: Inputs) -> list[Tensor]:
 _ONE_BY_ONE = """Dot Negative Absolute Square Sqrt Exp Log Tanh Sigmoid Relu Subtract Multiply
 Divide Maximum Minimum Scale ScaledAdd Clamp Select Fill Iota Copy Cast CastToInteger Sort
 ArgSort"""
-"""Classes that no operation uses."""
+"""The classes that no operation uses."""
 
 
 def _one_by_one(x: Inputs) -> list[Tensor]:
-    """Add a vertex of each class, with operands for its fields."""
+    """Add a vertex of each class in `ONE_BY_ONE`, with operands for its fields."""
     steps, written = x.graph.add_compute_set("one by one"), []
     for number, name in enumerate(_ONE_BY_ONE.split()):
         cls = getattr(vertices, name)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     Argument: TypeAlias = int | npt.NDArray[Any]
 
 
-# -- jobs, which any process can do ----------------------------------------------------------------
+# -- jobs, which any process can run ---------------------------------------------------------------
 
 Made = tuple[bytes, list[str], Mapping[str, Any]]
 """An object file, the symbols that it needs from the process, and facts to store with it, as JSON
@@ -148,7 +148,7 @@ class Builds:
         self._contents: dict[str, Callable[[], bytes]] = {}
 
     def add(self, name: str, job: Callable[[], Job]) -> None:
-        """Have code compiled unless it exists; `job` is called only to compile it."""
+        """Compile code unless it exists; `job` is called only if it must be compiled."""
         if name in self._contents or _is_found(name):
             return
         if self._pool is None:

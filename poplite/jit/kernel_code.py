@@ -2,20 +2,19 @@
 
     text of a function  ->  syntax tree  ->  LLVM instructions  ->  `poplite.jit.native_code`
 
-With Numba, the first use on each machine would wait a second to import it and compile a kernel.
+With Numba, the first use on each machine would take a second to import it and compile a kernel.
 Kernels are simpler than the code that Numba is designed for (`poplite.jit.kernels` describes their
 language): numbers are int64 and wrap around, pointers have one of three types, and functions are
 inlined.
 
     statement    the instructions emitted
     name = ...   a store to the stack, which LLVM turns into a register; the first one sets the type
-    for          a loop whose end and step are known before it begins
+    for          a loop whose end and step are known before it starts
     a and b      branches: b is not evaluated if a is false; as a value, 1 or 0
     //, %        rounded down, as in Python; the divisor is not 0
     module.NAME  a constant integer of an imported module
-    f(...)       a call of an internal function, inlined unless it is `not_inlined`, or the code
-    that
-                 a `Primitive` emits
+    f(...)       a call to an internal function, inlined unless it is `not_inlined`, or the code
+                 that a `Primitive` emits
 
 Drivers, which have no Python text, use some helpers of this module: loops, stack slots, calls by
 name, statuses.
@@ -490,8 +489,8 @@ class _Body:
 # -- instructions shared by all emitted code -------------------------------------------------------
 
 OUTSIDE_STATUS, RAISED_STATUS, TRAPPED_STATUS = (ir.IntType(32)(each) for each in (-1, 1, 2))
-"""Statuses of a compiled function that stops: an access was outside a field, which is recorded; it
-raised an exception; a trap.  A function that reaches its end returns 0.
+"""Statuses of a compiled function that stops: an access outside a field, which is recorded; an
+exception that it raised; a trap.  A function that reaches its end returns 0.
 
 The first two are Numba's, and its own code returns them.
 """
@@ -501,7 +500,7 @@ The first two are Numba's, and its own code returns them.
 def count_up(builder: ir.IRBuilder, end: Any, begin: Any = None) -> Iterator[Any]:
     """Emit a loop from `begin` (0 if None) to `end`; code emitted inside is its body.
 
-    Yields the number of the iteration.
+    Yields the index of the iteration.
     """
     before, head, body, after = builder.block, *(builder.append_basic_block() for _ in range(3))
     builder.branch(head)
@@ -525,7 +524,7 @@ def on_stack(builder: ir.IRBuilder, kind: ir.Type, count: int = 1) -> Any:
 
 
 def call_named(builder: ir.IRBuilder, name: str, result: ir.Type, arguments: Sequence[Any]) -> Any:
-    """Emit the call of a function that is defined elsewhere."""
+    """Emit a call to a function that is defined elsewhere."""
     kind = ir.FunctionType(result, [argument.type for argument in arguments])
     function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
     return builder.call(function, arguments)

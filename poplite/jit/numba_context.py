@@ -1,6 +1,6 @@
 """A private Numba target: typing, registries, code generation for vertices.
 
-It differs from the Numba that users call in two ways; users' code is not affected, because the
+It differs from the Numba that users call in two respects; users' code is not affected, because the
 contexts here are private:
 
 * **Weak numbers.** With Numba's rules `(i + 0.5) * self.step` is computed in double, since an
@@ -129,7 +129,7 @@ class Watch(Protocol):
     """Adds code to operations, casts and returns."""
 
     def concerns(self, key: object, kinds: Sequence[Any]) -> bool:
-        """Return whether to inspect an operation, given by `key`, on operands of some types."""
+        """Return whether to inspect an operation, given by `key`, on operands of types `kinds`."""
 
     def operation(
         self, code: Emission, key: object, operands: Sequence[Any], emit: Callable[[], Any]
@@ -137,7 +137,7 @@ class Watch(Protocol):
         """Emit an operation and the code that inspects it; return its result."""
 
     def cast(self, code: Emission, value: Any, result: Any) -> None:
-        """Inspect a double that became a float32."""
+        """Inspect a double that was converted to float32."""
 
     def stored(self, code: Emission, found: Any) -> None:
         """Inspect a store that reports whether its value was too large."""
@@ -173,7 +173,7 @@ class WeakNumberContext(typing.Context):
             self.inlined, self.forms, self.harmless, self.watch = {}, {}, frozenset(), None
 
     def init(self) -> None:
-        """Begin without typed operations."""
+        """Start without typed operations."""
         self._typed: dict[Any, Any] = {}
 
     def load_additional_registries(self) -> None:
@@ -345,7 +345,7 @@ class TargetContext(cpu.CPUContext):
         """Link nothing: without reference counts, vertices do not need Numba's library for them."""
 
     def refresh(self) -> None:
-        """Install all registrations so far; of equal signatures the last one is used."""
+        """Install all registrations so far; among equal signatures, the last one is used."""
         super().refresh()
         self.install_registry(overrides)
 
@@ -404,7 +404,7 @@ def codegen() -> TextCodegen:
 
 
 def common_type(kinds: Sequence[Any]) -> Any:
-    """Return the type that can hold values of all these types; None if there is none."""
+    """Return the type that can hold values of all the given types; None if there is none."""
     return _made_once()[0].unify_types(*kinds)
 
 
@@ -482,7 +482,7 @@ class TextCodegen(JITCPUCodegen):
 
 @frozen
 class Emission:
-    """The place where code is emitted, in a call with operands of types `kinds` if it is one.
+    """The place where code is emitted; for a call, `kinds` are the types of its operands.
 
     code.builder                     llvmlite's builder, where the next instruction goes
     code.kinds, code.result          types of the operands and result of the emitted call
@@ -516,7 +516,7 @@ class Emission:
         return cgutils.create_struct_proxy(kind)(self.context, self.builder, value=value)
 
     def value_of(self, parts: Any) -> Any:
-        """Emit the value with these `parts`."""
+        """Emit the value that consists of `parts`."""
         return parts._getvalue()
 
     def cast(self, value: Any, kind: Any, to: Any) -> Any:
@@ -524,16 +524,16 @@ class Emission:
         return self.context.cast(self.builder, value, kind, to)
 
     def constant(self, kind: Any, value: float) -> Any:
-        """Return a number as a value of a type."""
+        """Return a number as a constant of a type."""
         return self.context.get_constant(kind, value)
 
     def operation(self, key: object, result: Any, *kinds: Any) -> Callable[..., Any]:
-        """Return a function that emits an operation, given by `key`, on operands of these types."""
+        """Return a function that emits an operation, given by `key`, on operands of `kinds`."""
         emit = self.context.get_function(key, signature(result, *kinds))
         return lambda *operands: emit(self.builder, operands)
 
     def function(self, kind: Any, given: Sequence[Any]) -> tuple[Callable[..., Any], Any]:
-        """Return an emitter of calls of a function with `given` types, and the type of its result.
+        """Return an emitter of calls to a function with `given` types, and the type of its result.
 
         Values are cast to the types of its arguments; omitted arguments have their defaults.
         """

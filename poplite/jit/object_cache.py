@@ -58,7 +58,7 @@ def cache_folder() -> Path:
 
 
 def digest(makers: Sequence[str], *parts: object) -> str:
-    """Return a name for code made from these parts on this machine with these versions.
+    """Return a name for code made from the given parts, on this machine with these versions.
 
     `makers` are the modules that make the code; the name depends on their text, and on that of all
     modules of poplite that they import, directly or indirectly.  Each part has the same `repr`
@@ -112,7 +112,7 @@ def _choices() -> tuple[object, ...]:
 
 
 def find(name: str) -> bytes | None:
-    """Return the content of a cache file; None if there is no undamaged file.
+    """Return the content of a cache file; None if there is no intact file.
 
     A file that is damaged, has the wrong name, or cannot be read by this user counts as missing:
     its code is compiled again, and `store` replaces the file or warns that it cannot.
@@ -157,7 +157,7 @@ def _checksum(name: str, content: bytes) -> bytes:
 
 
 def danger(folder: Path) -> tuple[str, str] | None:
-    """Return a reason why code in a folder may be another user's, and a remedy; None if it cannot.
+    """Return why code in a folder may be another user's, and a remedy; None if it cannot be.
 
     Owners of the parent folders, and users who may write to those, can replace the folder; if the
     sticky bit is set, only owners can. A group that shares a folder is trusted, and so is the owner
@@ -323,7 +323,7 @@ def load(content: bytes) -> int:
 
     import llvmlite.binding as llvm
 
-    engine = _engine()  # once it exists, symbols of the process are found
+    engine = _engine()  # symbols of the process are found only once it exists
     head, _, code = content.partition(b"\n")
     described = json.loads(head)
     missing = [name for name in described["needed"] if not llvm.address_of_symbol(name)]
@@ -362,7 +362,7 @@ _COMMENT = re.compile(rb"#[^\n]*")
 
 @cache
 def digest_of_sources(*roots: str) -> str:
-    """Return a digest of the sources of some modules and of the modules they import."""
+    """Return a digest of the sources of the given modules and of all modules they import."""
     import hashlib
 
     sources = hashlib.sha256()
@@ -373,7 +373,9 @@ def digest_of_sources(*roots: str) -> str:
 
 
 def modules_behind(*roots: str) -> list[str]:
-    """Return modules and all modules of their package that they import, even indirectly, by name.
+    """Return the names of modules and of all modules of their package that they import.
+
+    Indirect imports are included.
 
     Raises `ModuleNotFoundError` if one of them is missing.
 

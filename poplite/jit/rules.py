@@ -65,9 +65,9 @@ Emit = TypeVar("Emit", bound=Callable[..., Any])
 
 
 def rule_for(*functions: object, sees_numbers: bool = False) -> Callable[[Rule], Rule]:
-    """Register the rule for calls of some functions without keywords.
+    """Register the rule for calls to the given functions without keyword arguments.
 
-    With `sees_numbers` an int literal has a literal type, which includes the number.
+    With `sees_numbers`, an int literal has a literal type, which includes its value.
     """
 
     def register(rule: Rule) -> Rule:
@@ -96,7 +96,7 @@ def _template(name: object, rule: Rule, sees_numbers: bool) -> type[AbstractTemp
 def rule_for_method(
     owner: type[Any], name: str, *, sees_numbers: bool = False
 ) -> Callable[[Rule], Rule]:
-    """Register the rule for calls of a method; its first argument is the type of the owner."""
+    """Register the rule for calls to a method; its first argument is the type of the owner."""
 
     def register(rule: Rule) -> Rule:
         template = _template(_method(owner, name), rule, sees_numbers)
@@ -134,7 +134,7 @@ def rule_for_attributes(owner: type[Any]) -> Callable[[Rule], Rule]:
 
 
 def code_for(key: object, *kinds: Any) -> Callable[[Emit], Emit]:
-    """Register an emitter of calls of a function with operands of these types, or of any types."""
+    """Register an emitter of calls to a function with operands of the given, or of any, types."""
     return _to(lowerings.lower(key, *(kinds or [types.VarArg(types.Any)])))
 
 
@@ -156,7 +156,7 @@ def _to(register: Callable[[Callable[..., Any]], Any]) -> Callable[[Emit], Emit]
 
 
 def code_for_method(owner: type[Any], name: str, *kinds: Any) -> Callable[[Emit], Emit]:
-    """Register an emitter of calls of a method with operands of these types."""
+    """Register an emitter of calls to a method with operands of the given types."""
     return code_for(_method(owner, name), owner, *kinds)
 
 
@@ -168,7 +168,7 @@ def code_for_walk(owner: type[Any]) -> Callable[[Emit], Emit]:
 def code_for_next(walk: type[Any]) -> Callable[[Emit], Emit]:
     """Register an emitter of the next step of an iteration.
 
-    It gets the iterator and a pair to set: `second` is whether there is an element, `first` is it.
+    It gets the iterator and a pair to set: `first` to the element, `second` to whether it exists.
     """
 
     def register(emit: Emit) -> Emit:
@@ -288,7 +288,7 @@ class _FunctionType(types.Function):
         return (self.typing_key,)
 
 
-# If an argument of the call branches, a variable has such a value: f(a if b else c).
+# If an argument of a call branches, as in f(a if b else c), a variable holds the function.
 register_default(_FunctionType)(models.OpaqueModel)
 
 
@@ -317,9 +317,9 @@ def call_compiled(
     values: Sequence[Any],
     result: Any,
 ) -> tuple[Any, Any]:
-    """Compile a function and emit its call; return its status, an i32, and its result.
+    """Compile a function and emit a call to it; return its status, an i32, and its result.
 
-    `kinds` are the types of its arguments, `result` the type of its result.
+    `kinds` are the types of the arguments, `result` is the type of the result.
     """
     context = code.context
     compiled = compile_library(context, function, kinds, result)

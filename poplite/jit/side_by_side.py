@@ -61,7 +61,7 @@ class SideBySide:
         return lambda: self._content(made)
 
     def end(self) -> None:
-        """Let helpers end after their current jobs."""
+        """Make helpers end after their current jobs."""
         with suppress(Empty):  # after an error, jobs remain
             while True:
                 self._waiting.get_nowait()
@@ -80,12 +80,12 @@ class SideBySide:
         while not made.done.is_set():
             try:
                 other = self._waiting.get_nowait()
-            except Empty:  # a helper does the job
+            except Empty:  # a helper runs the job
                 made.done.wait()
                 break
             assert other is not None, "only `end` adds None"
             try:
-                # An error is raised when the caller needs that job, which is then done again.
+                # An error is raised when the caller needs that job, which is then run again.
                 with suppress(Exception):
                     other.content = other.job.content()
             finally:
@@ -178,10 +178,10 @@ def _is_python() -> bool:
 
 
 def main() -> None:
-    """Do jobs until standard input ends.
+    """Run jobs until standard input ends.
 
     The arguments of the process are the file descriptor of the pipe, and the path of poplite, since
-    a different poplite would make different code.
+    a different version of poplite would make different code.
     """
     pipe, place = sys.argv[1:]
     if str(Path(__file__).parents[2]) != place:
@@ -191,7 +191,7 @@ def main() -> None:
             name, maker, arguments = json.loads(line)
             try:
                 content = Job(name, maker, tuple(arguments)).content()
-            except Exception:  # the parent process does the job again, and reports the fault
+            except Exception:  # the parent process runs the job again, and reports the fault
                 answers.write(b"-1\n")
             else:
                 answers.write(b"%d\n%b" % (len(content), content))

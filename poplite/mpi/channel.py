@@ -1,12 +1,12 @@
 """The channel that all devices of one communicator share; initialization of MPI.
 
-    the user's            used only to make the other two, and to find missing ranks on a timeout
+    the user's            used only to make the two others, and to find missing ranks on a timeout
     words                 messages about calls; the tag is the number of the device
     data                  data of programs; the tag is a number that no other device has
 
 MPI allows about two thousand communicators, and a device may be freed on one rank earlier than on
-another, so these two are made once, with the first device of a communicator, and exist as long as
-the communicator.
+another. `words` and `data` are therefore made once, with the first device of the user's
+communicator, and exist as long as that communicator.
 
 A rank that never arrives, or has ended, is reported::
 
@@ -218,7 +218,7 @@ class Channel:
         words: the communicator for messages about calls.
         data: the communicator for data of programs.
         ended: when this rank learned that another one has ended, by rank.
-        called_in: the run in which rank 0 is in a user's callback; empty otherwise.
+        called_in: the run during which rank 0 executes a user's callback; empty if it does not.
     """
 
     def __init__(self, words: Comm, data: Comm) -> None:
@@ -302,7 +302,7 @@ def _greatest_tag(comm: Comm) -> int:
 
 
 def _copied(comm: Comm, timeout_s: float) -> Comm:
-    """Return a copy of a communicator; a collective call."""
+    """Return a copy of a communicator; the call is collective."""
     copied, request = comm.Idup()
     begin, roll = time.monotonic(), _RollCall(comm)
     while not request.Test():
@@ -320,7 +320,7 @@ def _copied(comm: Comm, timeout_s: float) -> Comm:
 
 
 class _RollCall:
-    """Finds the ranks that wait at the same point before a job ends, with the two last tags."""
+    """Finds the ranks that wait at the same point before a job ends; uses the two largest tags."""
 
     def __init__(self, comm: Comm) -> None:
         self._comm, self._ask = comm, _greatest_tag(comm)

@@ -88,8 +88,8 @@ if TYPE_CHECKING:
 class Device(PoplarDevice):
     """The ranks of an MPI job, which run the programs of an engine together.
 
-    All ranks make the same graph, or load the same executable, and make the same calls of the
-    engine. Each owns the elements and runs the vertices of some of the tiles. Results are
+    All ranks make the same graph, or load the same executable, and make the same calls to the
+    engine. Each rank owns the elements and runs the vertices of its own tiles. Results are
     bit-identical on any number of ranks, and modelled cycles are equal.
 
     Args:
@@ -103,7 +103,7 @@ class Device(PoplarDevice):
 
     Raises:
         DeviceRuntimeError: if mpi4py or an MPI library is missing.
-        InvalidOption: for a `cut` that does not fit the number of ranks, or a negative `timeout`;
+        InvalidOption: for a `cut` that does not match the number of ranks, or a negative `timeout`;
             an engine raises it for a `cut` at tiles that its graph does not have.
         InvalidMachineModel: for an invalid `target`.
 
@@ -195,7 +195,7 @@ def _checked_cut(cut: Sequence[int], count: int) -> tuple[int, ...]:
 
 
 def _share_processors(ranks: int) -> None:
-    """Let the ranks of a node share its processors; threads start with the first large launch."""
+    """Divide a node's processors among its ranks; threads start with the first large launch."""
     if ranks > 1 and "numba" not in sys.modules and hasattr(os, "sched_getaffinity"):
         threads = max(1, len(os.sched_getaffinity(0)) // ranks)
         os.environ.setdefault("NUMBA_NUM_THREADS", str(threads))
@@ -306,7 +306,7 @@ class OnRank:
             self._peers.move(found, [parts[replica] for replica in access.replicas], access.call)
 
     def _runs_of(self, access: HostAccess, *, with_metadata: bool = True) -> tuple[Int64, Int64]:
-        """Return begins and ends of the runs of bytes of a tensor."""
+        """Return the starts and ends of the runs of bytes of a tensor."""
         place = access.place
         if isinstance(place, ByView):
             first, count = runs(place.tensor.view)
@@ -319,7 +319,7 @@ class OnRank:
         return (begin, end) if byte is None else (np.append(begin, byte), np.append(end, byte + 1))
 
     def _metadata_of(self, access: HostAccess) -> int | None:
-        """Return the byte position of a tensor's QUARTER metadata, if it has some."""
+        """Return the byte position of a tensor's QUARTER metadata, or None if it has none."""
         place = access.place
         if isinstance(place, ByMoves):
             return place.tensor.metadata
@@ -334,15 +334,15 @@ class OnRank:
         return self._peers.sent_bytes
 
     def save_state(self, path: object) -> None:
-        """Let rank 0 write the state of the programs to a file."""
+        """Write the state of the programs to a file, on rank 0."""
         self._states.save(path)
 
     def load_state(self, path: object) -> None:
-        """Let rank 0 read a file, and continue from its state."""
+        """Read a file on rank 0, and continue from its state on all ranks."""
         self._states.load(path)
 
     def forget_sent(self) -> None:
-        """Reset the counts of messages: earlier executions were those of another engine."""
+        """Exclude earlier executions, which were those of another engine, from message counts."""
         self._unsent = {name: counts.copy() for name, counts in self._counts.items()}
 
     def continue_from(self, other: LoadedPrograms) -> None:
@@ -361,7 +361,7 @@ class OnRank:
         self.links.continue_from(other.links)
 
     def _check_state_of(self, ranks: Ranks, call: str) -> None:
-        """Refuse to take memory from different ranks, undefined memory, or memory during a run."""
+        """Reject memory on different ranks, undefined memory, and memory during a run."""
         self.check_idle(call)
         self._peers.check_sound(call)
         if not ranks.are_those_of(self._ranks):
@@ -399,7 +399,7 @@ class OnRank:
 
 
 def _cut(executable: Executable, cut: tuple[int, ...] | None, ranks: Ranks) -> list[int]:
-    """Return the first tile of each rank except rank 0, which has the costs of classes."""
+    """Return the first tile of each rank except rank 0; only rank 0 computes the default."""
     if cut is not None:
         tiles = executable.target.tiles
         if cut and cut[-1] >= tiles:
@@ -462,7 +462,7 @@ Planned = Callable[[int, Int64, Int64, Owners], Messages]
 """Returns the messages that send runs of bytes to a rank, or from it."""
 
 Which = tuple[int, int, int, int]
-"""A chunk: 0 for memory or 1 for its shadow, the replica, begin and end."""
+"""A chunk: 0 for memory or 1 for its shadow, the replica, the start and the end."""
 
 _SAVE, _LOAD = "engine.save_state", "engine.load_state"
 
@@ -653,7 +653,7 @@ def _sent(
     counts: Int64,
     amounts: Sequence[tuple[int, int]],
 ) -> dict[int, tuple[int, int]]:
-    """Return messages and bytes by row; those of a step are in the row that does its work."""
+    """Return messages and bytes by row; a step's messages are in the row that does its work."""
     numbers = code.first_numbers.tolist()
     works = {(int(code.ops[row, 1]), numbers[row]): row for row in code.step_rows.tolist()}
     sent: dict[int, tuple[int, int]] = {}

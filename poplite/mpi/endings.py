@@ -1,7 +1,7 @@
 """The end of a rank, which the other ranks learn about at once.
 
     an uncaught exception                prints its traceback, and ends the job
-    the end of the script, sys.exit      tells the others: a rank that waits for this one ends the
+    the end of the script, sys.exit      tell the others: a rank that waits for this one ends the
                                          job
     os._exit, os.execv and the like      print a message, and end the job
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 PATIENCE_S = 2.0
-"""Seconds that the rank that knows the reason has to end the job."""
+"""Seconds within which the rank that knows the reason must end the job."""
 
 SAID_S = 0.1
 """Seconds within which `mpiexec` forwards the output of a rank before it ends the job."""
@@ -118,7 +118,7 @@ def _leave_loudly(name: str, say_how: Callable[[str, int], None]) -> None:
 #
 #     0     8122 engine.run('main') at step 2 of 7
 #     1     8123 engine.run('main') at step 3 of 7
-# As soon as one is killed, `mpiexec` kills the others, and may name any of them. So each rank
+# As soon as one rank is killed, `mpiexec` kills the others, and may name any of them. So each rank
 # keeps a pipe open, and on Linux, which reports closed pipes in order, a watcher notes the first.
 # Pipes are used since a process closes its files at the same time as the socket by which `mpiexec`
 # notices its end, whereas the end itself is visible only once all its threads have ended, possibly
@@ -175,7 +175,7 @@ class FirstEnd:
     `count` is the number of ranks, and `output` the pipe that `mpiexec` prints to.
 
     Attributes:
-        rank: the number of that rank, as text; empty while all run, or if it is unknown.
+        rank: the number of the first rank that ended, as text; empty while all run, or if unknown.
     """
 
     def __init__(self, folder: Path, count: int, output: int) -> None:
@@ -189,7 +189,7 @@ class FirstEnd:
             os.mkfifo(pipe := _pipe(folder, rank))
             number = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
             self._ranks[number] = str(rank)
-            self._epoll.register(number, 0)  # for the end of its writer
+            self._epoll.register(number, 0)  # reports when its writer ends
 
     def wait(self) -> None:
         """Wait until there is output to read, or the output ends."""
@@ -213,7 +213,7 @@ class FirstEnd:
 
 
 def left(folder: Path, count: int, first: str = "") -> str:
-    """Return which rank ended before it had run everything; empty if none did.
+    """Return text that names a rank that ended before it had run everything; empty if none did.
 
     `mpiexec` then ends the others, and reports nothing if the rank had exit status 0. `first` is
     the rank that ended first, if known.

@@ -5,7 +5,7 @@
     1     0    8192     8192          512
 
 The rows are in the same order on all ranks, so that sender and receiver agree without
-communication. Pieces are cut at the begins and ends of runs::
+communication. Pieces are cut where runs start and end::
 
     pieces      [--------)     [---)           0: 0-9     1: 15-19
     runs        [---)[-----------)             0: 0-4     1: 4-17
@@ -17,7 +17,7 @@ Each byte of the arena has an owner, whose arena contains the authoritative valu
     ranks        0                  1                  2
     variables    by the tiles of their elements
     blocks       0: the data that the host reads and writes
-    constants    owned by all, as they never change; so is the state of vertices
+    constants    owned by all, since they never change; so is the state of vertices
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def crossings(begin: Int64, end: Int64, starts: Int64, stops: Int64) -> RunOverl
 
 
 def united(key: Int64, begin: Int64, end: Int64) -> tuple[Int64, Int64, Int64]:
-    """Return pieces by ascending key and begin; overlapping or adjacent ones of a key are merged.
+    """Return pieces in ascending order of key and begin, merged if they overlap or are adjacent.
 
     >>> begin, end = np.array([4, 0, 0]), np.array([9, 5, 2])
     >>> [each.tolist() for each in united(np.array([1, 1, 0]), begin, end)]
@@ -85,7 +85,7 @@ def united(key: Int64, begin: Int64, end: Int64) -> tuple[Int64, Int64, Int64]:
     key, begin, end = key[order], begin[order], end[order]
     if not len(key):
         return key, begin, end
-    room = int(end.max()) + 1  # so that pieces of two keys are never adjacent
+    room = int(end.max()) + 1  # keeps pieces of different keys from being adjacent
     reached = np.maximum.accumulate(end + key * room)
     is_first = np.append(True, begin[1:] + key[1:] * room > reached[:-1])
     first = np.flatnonzero(is_first)
@@ -109,9 +109,9 @@ class Owners:
 
     Attributes:
         begin: int64[runs], first byte of each run; all bytes up to the next run have one owner.
-        rank: int64[runs], their owner.
+        rank: int64[runs], the owner of each run.
         end: the byte after all runs.
-        cut: the first tile of each rank but the first, ascending.
+        cut: the first tile of each rank except rank 0, ascending.
     """
 
     begin: Int64
@@ -130,7 +130,7 @@ class Owners:
         return len(self.cut) + 1
 
     def runs_of(self, rank: int) -> tuple[Int64, Int64]:
-        """Return begins and ends of the runs that a rank owns, or has a copy of."""
+        """Return the starts and ends of the runs that a rank owns, or has a copy of."""
         own = (self.rank == rank) | (self.rank == EVERYONE)
         return self.begin[own], self.stops[own]
 
@@ -199,7 +199,7 @@ class CopiedPieces:
     Attributes:
         to: int64[pieces], first byte of each destination.
         start: int64[pieces], first byte of each source.
-        size: int64[pieces], bytes.
+        size: int64[pieces], number of bytes of each piece.
     """
 
     to: Int64
@@ -210,18 +210,18 @@ class CopiedPieces:
         return len(self.size)
 
     def chosen(self, which: npt.NDArray[np.bool_] | Int64) -> CopiedPieces:
-        """Return some of the pieces."""
+        """Return the selected pieces."""
         return CopiedPieces(self.to[which], self.start[which], self.size[which])
 
     def cut_at_sources(self, starts: Int64, stops: Int64) -> tuple[CopiedPieces, Int64]:
-        """Return the pieces that come from some runs, each with the number of its run."""
+        """Return the pieces that come from the given runs, each with the number of its run."""
         found = crossings(self.start, self.start + self.size, starts, stops)
         before = found.begin - self.start[found.piece]
         to = self.to[found.piece] + before
         return CopiedPieces(to, found.begin, found.end - found.begin), found.run
 
     def cut_at_destinations(self, starts: Int64, stops: Int64) -> tuple[CopiedPieces, Int64]:
-        """Return the pieces that go to some runs, each with the number of its run."""
+        """Return the pieces that go to the given runs, each with the number of its run."""
         there, run = CopiedPieces(self.start, self.to, self.size).cut_at_sources(starts, stops)
         return CopiedPieces(there.start, there.to, there.size), run
 
@@ -231,7 +231,7 @@ class CopiedPieces:
 
 
 def reach(moves: Moves) -> tuple[Int64, Int64, Int64, Int64]:
-    """Return the first byte of each record and the byte after its last: destination, source."""
+    """Return, for each record, the first byte and one past the last: of destination, of source."""
     records = moves.records
     if not len(records):
         nothing = np.zeros(0, np.int64)
@@ -259,8 +259,8 @@ class Messages:
         sender: int64[pieces], the rank that sends.
         receiver: int64[pieces], the rank that receives.
         pieces: sources and destinations.
-        replica_map: for each replica the one that receives its pieces; None if each sends to
-            itself.
+        replica_map: for each replica, the one that receives its pieces; None if each replica sends
+            to itself.
     """
 
     sender: Int64
@@ -283,7 +283,7 @@ def messages(
     pieces: CopiedPieces,
     replica_map: tuple[int, ...] | None = None,
 ) -> Messages:
-    """Return messages in order, without pieces that stay on their rank."""
+    """Return messages in order; pieces that stay on their rank are omitted."""
     leaves = np.flatnonzero((sender != receiver) & (sender != EVERYONE))
     order = leaves[np.lexsort((pieces.to[leaves], receiver[leaves], sender[leaves]))]
     return Messages(sender[order], receiver[order], pieces.chosen(order), replica_map)
@@ -304,7 +304,7 @@ def return_messages(rank: Int64, begin: Int64, end: Int64, owners: Owners) -> Me
 def _with_owners(
     rank: Int64, begin: Int64, end: Int64, owners: Owners
 ) -> tuple[Int64, Int64, Int64, Int64]:
-    """Return owner, rank, begin and end of the bytes that ranks access on other ranks."""
+    """Return owner, rank, start and end of each run of bytes that a rank accesses on another."""
     found = crossings(begin, end, owners.begin, owners.stops)
     owner, other = owners.rank[found.run], rank[found.piece]
     leaves = np.flatnonzero((owner != other) & (owner != EVERYONE))

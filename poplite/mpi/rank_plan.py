@@ -70,7 +70,7 @@ from poplite.simulator.run.slot_counts import known_slots
 from poplite.simulator.run.touched import numbers_and_rows, numbers_within, vertex_numbers
 
 # -- tiles of each rank ----------------------------------------------------------------------------
-# Each rank gets a contiguous share of tiles, of about equal work.
+# Each rank gets a contiguous range of tiles, all with about equal work.
 #     work of tiles    5 5 5 5 20 5 5 10        60, or 20 per rank
 #     3 ranks          [5 5 5 5][20][5 5 10]    cut at 4 and 5
 # Work is the modelled cycles of vertices, times the counts of Repeats; for classes whose cycles
@@ -99,7 +99,7 @@ def cut_of_work(work: npt.NDArray[np.float64], count: int, tiles_per_ipu: int) -
     total = np.append(0, np.cumsum(work))
     goals = total[-1] * np.arange(1, count) / count
     cut = np.searchsorted(total, goals)
-    # The tile that contains a target sum goes to the nearer side.
+    # The tile in which a target sum is reached goes to the side that is nearer to the target.
     cut -= total[cut] - goals > goals - total[np.maximum(cut - 1, 0)]
     of_ipu = np.round(cut / tiles_per_ipu).astype(np.int64) * tiles_per_ipu
     of_ipu = np.clip(of_ipu, 0, len(work))
@@ -149,7 +149,7 @@ def _executions(ops: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     function = np.searchsorted(begins, rows, "right")  # 0 for the program
     called = 1 + np.searchsorted(begins, ops[calls, 1])
     entered = np.append(1.0, np.zeros(len(begins)))
-    for _ in begins:  # calls are nested no deeper than the number of functions
+    for _ in begins:  # calls are nested at most as deep as there are functions
         before = entered.copy()
         entered[1:] = 0
         np.add.at(entered, called, (within * before[function])[calls])
@@ -251,7 +251,7 @@ def _touched(
 ) -> tuple[list[Int64], _Touched]:
     """Return the numbers of each group's vertices, and the runs that they access.
 
-    Runs on a vertex's own rank are left out, unless they are saved before they are written.
+    Runs on a vertex's own rank are omitted, unless they are saved before they are written.
     """
     numbers, ranks, begins, ends, writes = [], [], [], [], []
     for group in step.groups:
@@ -280,7 +280,7 @@ def _touched(
 def _by_rank(
     touched: _Touched, which: npt.NDArray[np.bool_], count: int
 ) -> list[tuple[Int64, Int64]]:
-    """Return begins and ends of some of the runs of each rank, ascending and disjoint."""
+    """Return starts and ends of the selected runs of each rank, ascending and disjoint."""
     rank, begin, end = united(touched.rank[which], touched.begin[which], touched.end[which])
     bounds = np.searchsorted(rank, np.arange(count + 1))
     spans = [slice(bounds[number], bounds[number + 1]) for number in range(count)]
@@ -288,7 +288,7 @@ def _by_rank(
 
 
 def _cut(moves: Moves, runs: tuple[Int64, Int64], *, at_source: bool) -> CopiedPieces:
-    """Return the pieces that copies move from some runs, or to them."""
+    """Return the pieces that copies move from the given runs, or to them."""
     pieces = CopiedPieces(*moves.blocks())
     found = pieces.cut_at_sources(*runs) if at_source else pieces.cut_at_destinations(*runs)
     return found[0]
@@ -341,7 +341,7 @@ def _only_owner(begin: Int64, end: Int64, owners: Owners) -> Int64:
 #
 #     row        6 vertices from number 10, x.start 0, +64      ranks 0 0 0 1 1 1
 #     rank 1     3 vertices from number 13, x.start 192, +64
-# Affine columns get later starts, flat ones later positions in their table; tables are unchanged.
+# Starts of affine columns and table positions of flat columns advance; tables are unchanged.
 
 
 def subset(group: Vertices, is_taken: npt.NDArray[np.bool_]) -> Vertices:
@@ -371,7 +371,7 @@ def subset(group: Vertices, is_taken: npt.NDArray[np.bool_]) -> Vertices:
 # -- executable of one rank ------------------------------------------------------------------------
 
 _SHADOW = object()
-"""Suffix of the key of an exchange in the shadow."""
+"""Suffix of the key of an exchange that moves shadow bytes."""
 
 _Ops = defaultdict[int, list[tuple[int, int, int, int]]]
 
@@ -490,7 +490,7 @@ class _Planner:
         self.first_flag = executable.layout.size_bytes
 
     def rows(self, code: Code) -> tuple[_Ops, _Ops, dict[int, tuple[int, int, int, int]]]:
-        """Return the rows to insert before others, those to insert after, and changed rows."""
+        """Return the rows to insert before each row, the rows to insert after, and changed rows."""
         before: _Ops = defaultdict(list)
         after: _Ops = defaultdict(list)
         changed: dict[int, tuple[int, int, int, int]] = {}
@@ -578,7 +578,7 @@ class _Planner:
         return messages(ranks[first[run]], receiver, CopiedPieces(place, place, size[run]))
 
     def _action(self, action: Action) -> Messages:
-        """Return the messages that send the data an action reads to the ranks that do it."""
+        """Return the messages that send the data an action reads to the ranks that perform it."""
         tensors: list[HostTensor | None] = []
         bytes_read: list[int | None] = []
         match action:
@@ -627,8 +627,8 @@ class RankCode:
 
     Attributes:
         code: the program.
-        row: int64[rows], the new position of each row of the original program.
-        of: int64[rows of the program], the row of the original to which each row belongs.
+        row: int64[original rows], the new position of each row of the original program.
+        of: int64[new rows], the row of the original to which each row belongs.
     """
 
     code: Code

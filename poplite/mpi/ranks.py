@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 EAGER_S, SLEEP_S = 2e-3, 50e-6
-"""Seconds for which waiting ranks only yield the processor; seconds between later polls."""
+"""Seconds for which a waiting rank only yields the processor; seconds between later polls."""
 
 END_S = 1.0
-"""Seconds to wait for a rank that has ended: its last messages may be on their way."""
+"""Seconds to wait for a rank that has ended, since its last messages may still arrive."""
 
 
 @frozen
@@ -44,7 +44,7 @@ class Word:
         value: the content.
         failed: why the rank cannot continue; empty if it can.
         is_last: whether the rank has ended the call.
-        is_stop: whether the rank asks to stop the run.
+        is_stop: whether the rank requests to stop the run.
     """
 
     call: str
@@ -66,7 +66,7 @@ class Ranks:
         count: the number of ranks.
         data: the communicator for data.
         series: the number of the messages of programs, unique to this device.
-        stops: messages of ranks that ask to stop the run in progress.
+        stops: messages of ranks that request to stop the run in progress.
         on_machine: how many of the ranks are on this machine.
     """
 
@@ -87,7 +87,7 @@ class Ranks:
         self.on_machine = [each.value for each in self.share(Word(CALL, machine))].count(machine)
 
     def renew(self) -> None:
-        """Take a new number for messages; messages with the old number are never received."""
+        """Take a new series number for messages; messages with the old one are never received."""
         self.series = self._channel.new_number()
 
     def are_those_of(self, other: Ranks) -> bool:
@@ -148,8 +148,8 @@ class Ranks:
         """Exchange words about the same call; return them by rank.
 
         Raises:
-            ControlProgramError: when the user made a different call on another rank, or this one in
-                a callback.
+            ControlProgramError: if the user made a different call on another rank, or made this
+                call in a callback.
         """
         self.check_host_is_free(word.call)
         self.tell(word)
@@ -165,7 +165,7 @@ class Ranks:
         return word
 
     def next_word(self, rank: int, call: str) -> Word:
-        """Return the next word of a rank, about this call."""
+        """Return the next word of a rank about the given call."""
         self.wait(lambda: self.has_said(rank), call, lambda: [rank])
         word = self._inbox[rank].popleft()
         if word.call != call:
@@ -240,7 +240,7 @@ class Ranks:
 
     @contextmanager
     def calling_back(self, call: str) -> Iterator[None]:
-        """Reject collective calls in a `with` statement, while only the host is in `call`."""
+        """Reject collective calls in a `with` statement, in which only the host executes `call`."""
         before, self._channel.called_in = self._channel.called_in, call
         try:
             yield
@@ -260,7 +260,7 @@ class Ranks:
     def wait(
         self, is_done: Callable[[], bool], call: str, whom: Callable[[], Sequence[int]]
     ) -> None:
-        """Wait until `is_done` returns true; end the job if the ranks `whom` never get there."""
+        """Wait until `is_done` returns true; end the job if the ranks `whom` never respond."""
         begin = time.monotonic()
         while not is_done():
             waited = time.monotonic() - begin
@@ -316,7 +316,7 @@ def stopped_by(rank: int, why: str, call: str) -> DeviceRuntimeError:
 
 
 def as_others_raise(error: BaseException, call: str) -> Exception:
-    """Return the exception that other ranks raise for rank 0's: the same, if it can be sent."""
+    """Return the exception that other ranks raise for rank 0's exception: the same if sendable."""
     if isinstance(error, Exception):
         with suppress(Exception):
             copied = pickle.loads(pickle.dumps(error))
@@ -326,7 +326,7 @@ def as_others_raise(error: BaseException, call: str) -> Exception:
 
 
 def text_of(error: BaseException) -> str:
-    """Return an exception as other ranks show it."""
+    """Return the text with which other ranks show an exception."""
     try:
         text = str(error)
     except Exception as fault:  # raised by the user's class; the original error matters more

@@ -6,7 +6,7 @@ the address of the tensor's element at that index. On that array every query is 
     x of shape (2, 3) at address 7      tensor  x.T        addresses  7 10
                                                                       8 11
                                                                       9 12
-    x.T.contiguous_regions()            where do the flattened addresses not rise by one?
+    x.T.contiguous_regions()            where do the flattened addresses not increase by one?
 
 The same calls make the tensor and the array, and are recorded as Python lines that reproduce the
 tensor.
@@ -69,7 +69,8 @@ class AddressedTensor:
     Attributes:
         tensor: a view of some variables.
         addresses: int64[shape], the address of the element at each index; element `i` of a variable
-            has the address `variable.storage.base + i`. lines: statements that precede `text`.
+            has the address `variable.storage.base + i`.
+        lines: statements that precede `text`.
         text: an expression for the tensor.
 
     >>> x = variables({"x": (2, 3)})[0]
@@ -122,7 +123,7 @@ class AddressedTensor:
         """Concatenate slices along the dimension that is sliced.
 
         Args:
-            intervals: begin and end of each slice; at least one.
+            intervals: start and end of each slice; at least one.
             dim: the dimension.
         """
         fix = "pass the begin and end of each slice, such as [(0, 2), (3, 4)]"
@@ -197,7 +198,7 @@ def checked(function: F) -> F:
 
 
 def _written(values: Iterable[object]) -> str:
-    """Return arguments as Python source text; no method takes arguments that have none."""
+    """Return arguments as Python source text, which all valid arguments have."""
     try:
         return ", ".join(map(repr, values))
     except (RecursionError, ValueError):
@@ -343,8 +344,8 @@ _METHODS: dict[str, Callable[..., Addresses]] = {
 
 
 # -- queries of a tensor, compared with the addresses of its elements ------------------------------
-# Each check computes the answer as plainly as NumPy allows, from every element. On a difference it
-# # raises an `AssertionError` with the query, the answer, and the answer from the addresses.
+# Each check computes the answer as plainly as NumPy allows, from every element. If it differs, the
+# check raises an `AssertionError` with the query, the answer, and the answer from the addresses.
 
 
 SHOWN = 300
@@ -533,7 +534,7 @@ def check_sorted_regions(tensor: Tensor, addresses: Int64, tiles: Int64) -> None
 
 
 def _groups(flat: Int64, tiles: Int64) -> tuple[Int64, Int64, Int64]:
-    """Group positions by tile and address; return offsets of groups, interval begins and ends."""
+    """Group positions by tile and address; return group offsets, interval starts and ends."""
     new = np.append(True, (np.diff(flat) != 1) | (np.diff(tiles) != 0))[: len(flat)]
     begin = np.flatnonzero(new)
     end = np.append(begin[1:], len(flat))[: len(begin)]
@@ -584,7 +585,7 @@ def _positions(begin: Int64, length: Int64) -> Int64:
 
 
 def _tiles_at(flat: Int64, tiles: Int64, call: str) -> Int64:
-    """Return the tile of each element; refuse tiles unless there is one for each address."""
+    """Return the tile of each element; reject `tiles` unless it has one for each address."""
     if tiles.ndim != 1 or (len(flat) and not 0 <= flat.min() <= flat.max() < len(tiles)):
         raise TensorCreationError(
             f"testing.{call}: `tiles` must have a tile for each address; found shape {tiles.shape}",

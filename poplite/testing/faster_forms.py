@@ -3,7 +3,7 @@
 By default fields are random::
 
     check_faster(Total)                                          any lengths, any values
-    check_faster(Product, lambda n: {"a": (3, n), ...})          lengths that fit each other
+    check_faster(Product, lambda n: {"a": (3, n), ...})          lengths that match
     check_faster(Shift, values={"places": range(8)})             meaningful values
 """
 
@@ -47,25 +47,25 @@ def check_faster(
     examples: int = 150,
     seed: int = 0,
 ) -> None:
-    """Check that the faster form of a vertex class does what its `compute` does.
+    """Check that the faster form of a vertex class has the same results as its `compute`.
 
-    Both run compiled, on the same random fields: with no, one, few and many elements, among them
+    Both run compiled, on the same random fields: with no, one, few and many elements, including
     NaN, infinities, the smallest numbers, zeros of both signs and the limits of integer types.
     Fields for which `compute` indexes out of range are skipped. A template is checked for all
     element types that its `compute` supports.
 
     Args:
         vertex: the class.
-        shapes: returns for a size the length of each vector, and rows and columns of each list of
-            vectors, by field; by default they are random.
+        shapes: returns, for a size, the length of each vector, and the rows and columns of each
+            list of vectors, by field; by default they are random.
         values: the values that fields are drawn from, by name. By default integer State fields
             are small.
         examples: number of vertices to try, for each element type.
         seed: seed of the random fields; the same seed gives the same fields.
 
     Raises:
-        AssertionError: if results differ in a bit, or by more than the form's `rtol`, with
-            the smallest such fields found; and if `compute` stops for all random fields.
+        AssertionError: if results differ in any bit, or by more than the form's `rtol`, with the
+            smallest fields found for which they do; and if `compute` stops for all random fields.
         VertexDefinitionError: if the class has no faster form.
         VertexCompileError: if one of the forms cannot be compiled.
 
@@ -191,7 +191,7 @@ def _difference(
     defined: dict[str, Rows] | PopliteError,
     faster: dict[str, Rows] | PopliteError,
 ) -> str:
-    """Return how results differ; empty if they do not."""
+    """Return text for the difference between results; empty if they are equal."""
     if isinstance(defined, PopliteError) or isinstance(faster, PopliteError):
         if isinstance(defined, PopliteError) and isinstance(faster, PopliteError):
             return ""  # an error of compute is raised for both
@@ -222,7 +222,7 @@ Shapes = Callable[[int], Mapping[str, int | tuple[int, ...]]]
 """Returns shapes for a size: lengths of vectors, and rows and columns of lists, by field."""
 
 SIZES = (0, 1, 2, 3, 7, 8, 9, 31, 32, 33, 63, 64, 65)
-"""Lengths of vectors: zero, and numbers just below and above the lane counts of machines."""
+"""Lengths of vectors: zero, and lengths equal to or near the lane counts of machines."""
 
 MOST_SHOWN = 70
 """Maximum number of elements of a field that a message shows."""

@@ -6,7 +6,7 @@ operation is a *state*, whose queries are all compared with dense arrays::
     regions, contiguity, counts, aliases        the addresses of the elements
     intersection with earlier states            the addresses of the elements
     tile mapping, after random overlapping edits   one tile number for every address
-    groups in the order of memory, and by tile     a sort of the addresses
+    groups in memory order, and by tile            a sort of the addresses
 
 The first difference ends the run with a report: the Python lines that lead to it.
 """
@@ -49,12 +49,12 @@ GRAPHS_AT_ONCE = 50
 
 
 class FuzzResult(NamedTuple):
-    """The results of checking some graphs.
+    """The results of checking graphs.
 
     Attributes:
         states: number of tensors checked.
-        on_cat: number of those that view a concatenation.
-        multi_digit: number of those with a dimension that needs more than one stride.
+        on_cat: number of checked tensors that view a concatenation.
+        multi_digit: number of checked tensors with a dimension that needs more than one stride.
         failure: the report of the first difference, or empty.
     """
 
@@ -143,7 +143,7 @@ class Episode:
 
 
 def run(seed: int, graphs: Sequence[int], states: int) -> FuzzResult:
-    """Check the states of some graphs, up to the first difference.
+    """Check the states of the given graphs, up to the first difference.
 
     Args:
         seed: seed of the whole run.

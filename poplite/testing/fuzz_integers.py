@@ -50,7 +50,7 @@ ALONG: dict[str, Callable[[Any], Any]] = {
 """Operations along the last dimension; their operand is stored before they run."""
 
 COMPILED = 10
-"""One in this many graphs is compiled."""
+"""One in `COMPILED` graphs is compiled."""
 
 EXPRESSIONS_OF_A_GRAPH = 6
 
@@ -82,7 +82,7 @@ class DrawnNode:
 
 
 class IntegerFuzzResult(NamedTuple):
-    """The number of operations checked in some graphs, and the report of the first difference."""
+    """The number of operations checked, and the report of the first difference."""
 
     operations: int = 0
     compiled: int = 0
@@ -155,7 +155,7 @@ class Drawing:
         self.random.shuffle(operands)
         last = operands[-1]
         if name == "power" and last.is_number and int(last.values) < 0:
-            operands[-1] = operand  # a negative number is refused as the second operand
+            operands[-1] = operand  # a negative number is rejected as the second operand
         values = elementwise(functools.partial(ELEMENTWISE[name], element), *operands)
         return _node(name, operands, BOOL if operation.gives == "bool" else element, values)
 

@@ -36,7 +36,7 @@ Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 
 CHUNK = 1 << 22
-"""Numbers per run."""
+"""Number of operands per run."""
 
 LIMITS = {
     **{"exp": 1.0, "atan": 0.51, "atan2": 0.51, "expm1": 0.51},
@@ -183,9 +183,9 @@ def worst(name: str, step: int) -> Worst:
 
 
 # -- functions of doubles --------------------------------------------------------------------------
-# There are too many doubles to try all, and the C library's functions are no more accurate than #
-# poplite's own, so true values are computed by mpmath with 40 digits. Some numbers are random bit #
-# patterns, which cover all exponents equally; others are within `DOMAINS`, near 1, and near #
+# There are too many doubles to try all, and the C library's functions are no more accurate than
+# poplite's own, so true values are computed by mpmath with 40 digits. Some numbers are random bit
+# patterns, which cover all exponents equally; others are within `DOMAINS`, near 1, and near
 # multiples of pi/2, where functions are used.
 
 
@@ -241,7 +241,7 @@ def drawn_doubles(name: str, count: int, seed: int) -> tuple[Doubles, ...]:
     x[outside] = random.uniform(max(least, -1e3), min(most, 1e3), outside.sum())
     if name == "atan2":
         return x, random.permutation(x)
-    if name == "pow":  # an exponent for which the power is within range
+    if name == "pow":  # choose exponents for which the power is within range
         return x, random.uniform(-744, 709, len(x)) / np.where(x == 1, 1, np.log(x))
     return (x,)
 

@@ -1,7 +1,7 @@
 """Compare C++ codelets, compiled for this machine, with their vertex classes on random fields.
 
     check_codelet(Axpy)                                            any lengths, any values
-    check_codelet(Product, lambda n: {"a": (3, n), ...})           lengths that fit each other
+    check_codelet(Product, lambda n: {"a": (3, n), ...})           lengths that match
 
 The headers in `native` replace Poplar's; every index is checked.
 """
@@ -36,7 +36,7 @@ from poplite.vertex.compute import InterpretedSelf, interpreted
 from poplite.vertex.vertex import MultiVertex, Vertex
 
 EXACT = ("-ffp-contract=off",)
-"""Flags with which results are bit-identical to the simulator's."""
+"""Compiler flags that make results bit-identical to the simulator's."""
 
 Fields = Mapping[str, Any]
 """The fields of a vertex: an array for an edge, a list of arrays for a list, or a number."""
@@ -54,7 +54,7 @@ def check_codelet(
     examples: int = 150,
     seed: int = 0,
 ) -> None:
-    """Check that the C++ codelet of a vertex class does what its `compute` does.
+    """Check that the C++ codelet of a vertex class has the same results as its `compute`.
 
     It is compiled by the C++ compiler of this machine, run on random fields, and compared with the
     interpreted form; see `check_faster` for the fields. This is most useful for a class with its
@@ -62,16 +62,16 @@ def check_codelet(
 
     Args:
         vertex: the class.
-        shapes: returns for a size the length of each vector, and rows and columns of each list of
-            vectors, by field; by default they are random.
+        shapes: returns, for a size, the length of each vector, and the rows and columns of each
+            list of vectors, by field; by default they are random.
         values: the values that fields are drawn from, by name.
         examples: number of vertices to try, for each element type.
         seed: seed of the random fields; the same seed gives the same fields.
 
     Raises:
-        AssertionError: if results differ in a bit, with the smallest such fields found; and
-            if `compute` indexes out of range for all random fields.
-        VertexCompileError: if the class has no codelet, or the compiler refuses it.
+        AssertionError: if results differ in any bit, with the smallest fields found for which they
+            do; and if `compute` indexes out of range for all random fields.
+        VertexCompileError: if the class has no codelet, or the compiler rejects it.
         FileLoadError: if there is no C++ compiler.
 
     >>> import poplite as pl
@@ -209,9 +209,9 @@ def copied(fields: Fields) -> dict[str, Any]:
 
 
 def difference(cls: type[Vertex], native: CompiledCodelets, fields: Fields) -> str | None:
-    """Return how the native codelet differs from the simulator; empty if it does not.
+    """Return text for a difference between codelet and simulator; empty if there is none.
 
-    None if the simulator finds an out-of-range index; such fields are not run natively.
+    Returns None if the simulator finds an out-of-range index; the codelet is then not run.
     """
     defined, made = copied(fields), copied(fields)
     expected = run_interpreted(cls, defined)
@@ -242,7 +242,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def equal_elements(got: npt.NDArray[Any], want: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Return which elements have equal bits; all NaNs count as equal."""
+    """Return which elements are bit-identical; all NaNs count as equal."""
     if got.dtype.kind != "f":
         return np.asarray(got == want)
     bits = f"u{got.dtype.itemsize}"

@@ -141,7 +141,7 @@ def random_mapping(random: Random, size: int, num_tiles: int) -> list[list[tuple
     [[], [(0, 1), (1, 8)]]
     """
     _check_size("testing.random_mapping: size", size)
-    Target(tiles=num_tiles)  # refuses too many tiles
+    Target(tiles=num_tiles)  # rejects too many tiles
     cuts = sorted({0, size, *(random.randint(0, size) for _ in range(random.randint(0, 6)))})
     mapping: list[list[tuple[int, int]]] = [[] for _ in range(num_tiles)]
     for begin, end in pairwise(cuts):

@@ -88,8 +88,8 @@ def assert_vertex(
     """Check what one vertex writes: compiled and interpreted, in random memory layouts.
 
     Indices are checked (strict mode). Elements that the vertex must write are first filled with
-    other values, so that elements it does not write are detected; writes to elements that belong to
-    none of its fields are detected as well.
+    wrong values, so that elements that it does not write are detected; writes to elements that
+    belong to none of its fields are detected as well.
 
     Args:
         vertex: the class; the element type of a template is given, or deduced from NumPy arrays.
@@ -99,7 +99,7 @@ def assert_vertex(
             takes `inputs` by keyword and returns this dictionary, or the array if there is only
             one. An InOut field that is omitted, or None, or that the function does not take, is
             working memory: its final contents are not compared.
-        rtol: relative tolerance, as in `numpy.testing.assert_allclose`; 0 requires equal bits.
+        rtol: relative tolerance, as in `numpy.testing.assert_allclose`; 0 requires identical bits.
         atol: absolute tolerance.
         metadata: format and scale of QUARTER fields.
         layouts: number of layouts to try; the first is contiguous.
@@ -218,7 +218,7 @@ def _is_needed(parameter: inspect.Parameter) -> bool:
 def _with_memory(
     vertex: type[Vertex], inputs: Mapping[str, Any], memory: Sequence[str]
 ) -> dict[str, Any]:
-    """Return inputs with initial contents for working memory given by its size; refuse None."""
+    """Return inputs with initial contents for working memory given by its size; reject None."""
     given = dict(inputs)
     for name, value in inputs.items():
         field, size = vertex.fields[name], integer_or_none(value)

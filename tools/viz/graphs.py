@@ -268,7 +268,7 @@ def _flow(arguments: argparse.Namespace) -> Dataflow:
 
 
 def _check_layout(layout: str, form: str) -> None:
-    """Refuse an unavailable layout before the user's program runs."""
+    """Reject an unavailable layout before the user's program runs."""
     from poplite.viz.draw.graphviz_layout import graphviz_links
 
     if layout == "builtin" and form == "pdf":

@@ -6,7 +6,7 @@
                              control flow
     run.json             a report that `Report.save` wrote    the saved report
     program.poplite      a saved executable                   the report as compiled; never run
-    heat.graph           a saved graph                        the same
+    heat.graph           a saved graph                        the report as compiled; never run
 
 Nothing in a saved file is executed. Its vertex classes are looked up among those of poplite, and
 in modules that the user names.
@@ -129,7 +129,7 @@ def load_variables(arguments: argparse.Namespace, names: Iterable[str]) -> Graph
     """Return the graph that a target builds, or one with the variables of a saved file.
 
     Raises FileLoadError if the file or target cannot be read, and UnknownName if a file does not
-    have the mapping of a variable of these names.
+    have the mapping of one of the named variables.
     """
     saved = load_saved(arguments)
     if saved is None:
@@ -172,7 +172,7 @@ def load(
 ) -> LoadedReport:
     """Return the report of a TARGET or of a saved file.
 
-    `run` says whether the program runs once; if None, it runs unless it needs data from the host.
+    `run` is whether the program runs once; if None, it runs unless it needs data from the host.
     `vertices` are Python files or modules with the vertex classes of a saved file.  `tracing` is
     the number of steps whose order is recorded.
 
@@ -254,7 +254,7 @@ def _refuse_flags(path: str, flags: Iterable[tuple[str, object]]) -> None:
 
 
 def _check_program(path: str, name: str | None, report: Report) -> None:
-    """Refuse to select one of several programs of a file, whose numbers are for all programs."""
+    """Reject `--program` for a file with several programs, whose numbers are for all programs."""
     names = report.compilation.program_names
     if name is not None and names != [name]:
         raise FileLoadError(

@@ -47,7 +47,7 @@ exit codes: 0 success, 1 an error with a message, 2 a wrong command line,
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command with these arguments, or with those of the process.
+    """Run the command with the given arguments, or with those of the process.
 
     The exit code is 0 on success, 1 after a user's error, 130 after an interrupt from the keyboard.
     SystemExit is raised with 2 for a wrong command line, with 0 after `--help` and `--version`.

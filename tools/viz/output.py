@@ -94,7 +94,7 @@ class Destination:
         return replace(self.style, width=drawn_width(arguments))
 
     def draw(self, forms: Forms, arguments: argparse.Namespace, *words: str) -> None:
-        """Draw a picture in its format and write it; a page shows the command with these words.
+        """Draw a picture in its format and write it; a page shows the command with `words`.
 
         A subcommand offers only formats that its pictures have.
         """
@@ -151,7 +151,7 @@ INPUTS = ("target", "later", "before", "after")
 
 
 def _check_inputs(path: Path, arguments: argparse.Namespace) -> None:
-    """Refuse to overwrite an input."""
+    """Reject a destination that is also an input, which would be overwritten."""
     for name in INPUTS:
         place = getattr(arguments, name, None) or ""
         for read in (place, place.rpartition(":")[0], *getattr(arguments, "vertices", ())):

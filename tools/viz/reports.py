@@ -111,7 +111,7 @@ def _destination(arguments: argparse.Namespace) -> Destination:
 
 
 def _check(arguments: argparse.Namespace, out: Destination) -> None:
-    """Refuse incompatible flags, before the user's program runs."""
+    """Reject incompatible flags, before the user's program runs."""
     from poplite.errors import InvalidOption
 
     page = f"poplite-viz report {arguments.target} -o report.html"
@@ -133,7 +133,7 @@ def _check(arguments: argparse.Namespace, out: Destination) -> None:
 
 
 def _check_trace(arguments: argparse.Namespace) -> None:
-    """Refuse to record the order of steps if nothing runs."""
+    """Reject `--trace` if nothing runs."""
     from poplite.errors import InvalidOption
 
     places = [each for each in (arguments.target, arguments.later) if each is not None]

@@ -135,7 +135,7 @@ def _chosen(arguments: argparse.Namespace) -> list[str]:
 
 
 def _refuse(arguments: argparse.Namespace, names: tuple[str, ...], fix: str) -> None:
-    """Refuse flags that have no effect here."""
+    """Reject flags that have no effect here."""
     from poplite.errors import InvalidOption
 
     flags = {"scale": "--from", "execute": "--run" if arguments.execute else "--no-run"}
@@ -263,7 +263,7 @@ def _nothing_named(arguments: argparse.Namespace, found: str) -> InvalidOption:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Refuse missing or conflicting arguments, before the user's program runs."""
+    """Reject missing or conflicting arguments, before the user's program runs."""
     from poplite.errors import InvalidOption
     from poplite.tools.viz.load_report import is_report_file
     from poplite.tools.viz.load_target import is_graph_file

@@ -198,7 +198,7 @@ class ExpressionWriter:
     # -- conditions --------------------------------------------------------------------------------
 
     def test(self, node: ast.expr) -> Term:
-        """Return a condition, whose parts are tested one by one, not combined into a number."""
+        """Return a condition whose parts are tested one by one, not combined into a number."""
         if node in self.facts.constants:
             return truth_term(self.term(node))
         has_effect = self.function.has_effect
@@ -306,7 +306,7 @@ _STORED = {f"as_{element.__name__}": element for element in STORED}
 
 
 class CallWriter:
-    """Writes the calls of one function."""
+    """Writes the calls that one function makes."""
 
     def __init__(self, function: CodeletFunction, expressions: ExpressionWriter) -> None:
         self.function, self.facts = function, function.facts
@@ -328,7 +328,7 @@ class CallWriter:
         return function_term(name, self.expressions.terms(*node.args), self.function)
 
     def helper(self, node: ast.Call) -> str:
-        """Return a call of a user's method or function."""
+        """Return a call to a user's method or function."""
         callee, scope = self.facts.helpers[node], self.function.checked.scope
         helper = helper_of(scope, node)
         assert helper is not None
@@ -367,7 +367,7 @@ class CallWriter:
 
 
 def function_term(name: str, terms: list[Term], function: CodeletFunction) -> Term:
-    """Return a call of a function of the arithmetic, by its name there."""
+    """Return a call to a function of the arithmetic, by its name there."""
     first, kinds = terms[0], [term.kind for term in terms]
     if name in _WIDEST_OF_TWO:
         kind = max(Kind.INT, *kinds)

@@ -170,7 +170,7 @@ def class_text(
     checked = check(vertex)
     own = own_text(vertex)
     is_multi = issubclass(vertex, MultiVertex)
-    code_identity(vertex)  # refuses a class that prints
+    code_identity(vertex)  # rejects a class that prints
     completely = set() if own is not None else written_completely(checked)
     if own is None:
         functions = _functions(checked, mathematics, is_multi=is_multi, stops_outside=stops_outside)
@@ -211,7 +211,7 @@ def own_text(vertex: type[Vertex]) -> str | None:
 
 
 def declared_fields(vertex: type[Vertex]) -> list[Field]:
-    """Return the fields of a class that its codelet has."""
+    """Return the fields of a class that are in its codelet."""
     is_multi = issubclass(vertex, MultiVertex)
     return [
         field
@@ -305,7 +305,7 @@ def _summary(vertex: type[Vertex]) -> list[str]:
 # elements are exported as `InOut`. Only the source text is considered::
 #
 #     self.y = ...                                        outside of branches and loops
-#     for i in range(len(self.out)): self.out[i] = ...    the same, in every iteration
+#     for i in range(len(self.out)): self.out[i] = ...    unconditionally, in every iteration
 
 
 def written_completely(checked: Checked) -> set[str]:
@@ -355,7 +355,7 @@ def _is_of(checked: Checked, node: ast.expr, name: str, depth: int) -> bool:
 
 
 def _each_turn(checked: Checked, loop: ast.For, name: str, depth: int) -> bool:
-    """Return whether each iteration writes its element, or all of its row."""
+    """Return whether each iteration writes the element with its index, or all of that row."""
     target = loop.target
     if not isinstance(target, ast.Name) or any(_leaves(loop.body)) or _assigns(loop, target.id):
         return False
@@ -415,7 +415,7 @@ def _assigns(loop: ast.For, name: str) -> bool:
 #
 #     x * 0.5 + 1.0       const float v1 = x * 0.5f;
 #                         const float v2 = v1 + 1.0f;
-# So `exp` and other functions are bit-identical to those in both forms of `compute`.
+# So `exp` and other functions have the same bits as in the compiled and interpreted `compute`.
 
 _INTEGERS = {"float": "int", "double": "long long"}
 _FLOATS = {integer: real for real, integer in _INTEGERS.items()}

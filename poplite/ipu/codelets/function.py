@@ -1,7 +1,7 @@
 """State that the writers of one function share: its facts, its variables, its lines so far.
 
 The lines of a block are collected in `lines`; an expression that needs a temporary variable adds a
-line before the line of its statement. Some calls of helpers have effects: they store, or may stop
+line before the line of its statement. Some calls to helpers have effects: they store, or may stop
 the vertex. C++ does not specify the order in which the operands of `+` are evaluated, while Python
 evaluates them from left to right. So the operands of an expression with such a call are stored in
 temporary variables, one after the other.
@@ -109,7 +109,7 @@ class Variables:
         return sorted(self._versions.get(name, ()), key=lambda each: (str(type(each)), str(each)))
 
     def at_least(self, name: str, kind: Kind) -> list[Kind]:
-        """Return the kinds of a local that an assigned number sets, from narrow to wide."""
+        """Return the kinds of a local that an assignment of `kind` sets, from narrow to wide."""
         kinds = (each for each in self._versions.get(name, ()) if isinstance(each, Kind))
         return sorted(each for each in kinds if each >= kind)
 

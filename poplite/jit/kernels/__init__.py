@@ -12,7 +12,7 @@ and returns a number; the caller allocates its outputs. Its annotations are its 
 The same function also runs uncompiled, on NumPy arrays. Functions that kernels call are
 inlined, and must also be in this package: the cache of compiled code depends on its sources.
 
-Arrays of a kernel have one number for each of `count` items unless its docstring says otherwise.
+Arrays of a kernel have one element for each of `count` items unless its docstring says otherwise.
 """
 
 from collections.abc import Callable, MutableSequence
@@ -33,7 +33,7 @@ simple_kernels: set[Callable[..., Any]] = set()
 
 
 def simple(function: Kernel) -> Kernel:
-    """Mark a kernel for less optimization: one with only branches or loops that do not vectorize.
+    """Mark a kernel for less optimization, since its loops do not vectorize.
 
     It compiles in a third of the time, and is about as fast.
     """

@@ -39,8 +39,8 @@ def topmost(
 ) -> int:  # fmt: skip
     """Lay non-empty intervals over each other, and return the number of visible stretches.
 
-    Begins ascend; where intervals overlap, the one with the highest `rank` is on top. `heap` has
-    room for every interval; it contains those that have begun and are not known to have ended, the
+    Starts ascend; if intervals overlap, the one with the highest `rank` is on top. `heap` has room
+    for every interval; it contains those that have started and are not known to have ended, the
     topmost first. The results have room for two stretches per interval.
     """
     size = at = done = i = 0
@@ -56,7 +56,7 @@ def topmost(
         if stop <= at:
             size = pop(heap, size, rank)
             continue
-        # The stretch ends at the end of the topmost interval, or at the begin of a higher one.
+        # The stretch ends at the end of the topmost interval, or at the start of a higher one.
         if i < count and begin[i] < stop:
             if rank[i] < rank[top]:
                 if end[i] > stop:
@@ -157,7 +157,7 @@ def repeat_joining(
     """Write a block of runs at every base; its first run may join the block before.
 
     `begin` and `length` of the block are int64[size], `size` at least two; `base` is int64[blocks],
-    and `joins` uint8[blocks], whether the first run of a block continues the block before.  The
+    and `joins` is uint8[blocks]: whether the first run of a block continues the block before.  The
     last block has `last_size` runs, at least two, and its last run is the same as in every block.
     The results have room for size * blocks runs; the number of runs is returned.
     """
@@ -182,7 +182,7 @@ def repeat_joining(
 
 
 def alike(columns: Int64s, words: int, count: int, row: int, other: int) -> int:
-    """Return 1 if two rows have equal numbers, else 0."""
+    """Return 1 if two rows are equal, else 0."""
     for word in range(words):
         if columns[word * count + row] != columns[word * count + other]:
             return 0
@@ -238,11 +238,11 @@ def meet_writes(
     met: Int64s,
     first: Int64s,
 ) -> int:
-    """Find the reads that overlap some write, and return their count.
+    """Find the reads that overlap any write, and return their count.
 
-    Ends are one past the last address; begins ascend, and writes do not overlap each other.
-    The results are `met`, the numbers of these reads, and `first`, the first write that each
-    overlaps.
+    Ends are one past the last address; starts ascend, and writes do not overlap each other. The
+    results are `met`, the numbers of the reads found, and `first`, the first write that each of
+    them overlaps.
     """
     done = write = 0
     for read in range(reads):
@@ -267,8 +267,8 @@ def foreign_writes(
 ) -> int:
     """Find the first write by another vertex that each read overlaps; return the number of finds.
 
-    The begins of writes ascend, and writes do not overlap each other; `first` is the first write
-    that each read overlaps; `found` is, for each read, the number of a write, or OWN.
+    The starts of writes ascend, and writes do not overlap each other. `first` has the first write
+    that each read overlaps; the result `found` has, for each read, the number of a write, or OWN.
     """
     done = 0
     for read in range(reads):
@@ -287,8 +287,8 @@ def foreign_writes(
 def go_on(joins: Bytes, alike: Bytes, rows: int, first: Int64s, last: Int64s) -> int:
     """Cut rows, at least one, into runs, greedily from the first row, and return their count.
 
-    `joins` says whether a row and the next may be in one run, `alike` whether the step after a row
-    equals the step after the next. The results are the `first` and `last` row of each run.
+    `joins` has whether a row and the next one may be in one run, `alike` whether the step after a
+    row equals the step after the next row. The results are the `first` and `last` row of each run.
     """
     count = row = 0
     while row < rows:

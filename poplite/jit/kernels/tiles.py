@@ -61,8 +61,8 @@ def cut_strided(
     """Cut a strided view, and return the number of its pieces.
 
     Levels are the digits, innermost first, then one for the complete view.  A block of a level
-    covers all elements of its inner levels; one of level 0 is a run. At each place, as many
-    blocks as fit in one segment are taken at once, from the highest level that can begin there.
+    covers all elements of its inner levels; a block of level 0 is a run. At each place, as many
+    blocks as fit in one segment are taken at once, from the highest level that can start there.
     """
     position = begin = piece = 0
     k = segment_at(breaks, buckets, shift, at)
@@ -148,10 +148,10 @@ def cut_runs(
 
 
 def by_tile(tile: Int32s, end: Int64s, count: int, cursors: Int64s, out: Int64s) -> int:
-    """Put pieces, as pairs of begin and end, into rows by tile.
+    """Put pieces, as pairs of start and end, into rows by tile.
 
-    `cursors` has the position of the next piece of each row. Begin and end are written as pairs,
-    since every row is written at a different place, and fewer places are better for the cache.
+    `cursors` has the position of the next piece of each row. Start and end are adjacent, since
+    every row is written at a different place, and fewer places are better for the cache.
     """
     begin = 0
     for i in range(count):
@@ -168,7 +168,7 @@ def by_tile(tile: Int32s, end: Int64s, count: int, cursors: Int64s, out: Int64s)
 
 
 SUM_BITS = 31
-"""Bits of each of the two sums that identify edges; their products fit in 64 bits."""
+"""Number of bits of each of the two sums that identify edges; their products fit in 64 bits."""
 
 MODULUS = (1 << SUM_BITS) - 1
 """The modulus of these sums, a prime."""
@@ -188,20 +188,20 @@ def away(
     Its own arguments:
         tile: the tile of each run.
         held: number of pieces on each tile; increased if `room` is 0.
-        least: the least of these tiles, by the tile of the run; lowered if `room` is 0.
-        low: least tile of the pieces that are written.
-        high: one past the greatest tile.
+        least: the lowest tile that has pieces, by the tile of the run; lowered if `room` is 0.
+        low: the lowest tile of the pieces that are written.
+        high: one past the highest tile of the pieces that are written.
         source: the tile that each piece is on.
-        to: the tile of its run.
-        at: its first place.
-        size: its number of elements.
+        to: the tile of the piece's run.
+        at: the first place of each piece.
+        size: the number of elements of each piece.
         jumps: 1 if the element before or after it is on the tile of the run, not in an adjacent
             piece.
     """
     piece = k = 0
     for i in range(count):
         start, stop, own = begin[i], end[i], tile[i]
-        # Whether the previous segment is on the run's own tile; whether it has just been written.
+        # Whether the previous segment is on the run's own tile, and whether it was just written.
         is_behind = was_written = 0
         while start < stop:
             if start < breaks[k] or start >= breaks[k + 1]:
@@ -237,19 +237,20 @@ def stretches(
 ) -> int:  # fmt: skip
     """Find the elements of edges on the tile of their vertex; return the number of rows.
 
-    Consecutive elements on one tile are a row, wherever they are in a variable. Edges that are one
-    row as a whole have none.
+    Consecutive elements on one tile are a row, wherever they are in a variable. An edge that is a
+    single row is left out: its count is 0.
 
     Its own arguments:
         first: the first run of each edge, and one past the last run of all.
         tile: the tile of each edge.
         count: the number of edges.
-        counts: for each edge the number of its rows.
-        sums: for each edge with rows, a checksum of its places; other edges seldom have the same.
+        counts: the number of rows of each edge.
+        sums: for each edge with rows, a checksum of its places; different edges seldom have equal
+            checksums.
         edge: the edge of each row.
-        at: its first place.
-        within: its first position in the edge.
-        length: its number of elements.
+        at: the first place of each row.
+        within: the first position of each row in its edge.
+        length: the number of elements of each row.
     """
     row = k = 0
     for e in range(count):
@@ -287,7 +288,7 @@ def stretches(
 
 
 def mixed(total: int, place: int, position: int, factor: int) -> int:
-    """Return a checksum extended by one place; numbers below `MODULUS` are equally likely."""
+    """Return a checksum extended by one place; all values below `MODULUS` are equally likely."""
     total = (total + place) % MODULUS * factor % MODULUS
     return (total + position) % MODULUS * factor % MODULUS
 
