@@ -110,7 +110,7 @@ def _globals_of(module: str) -> dict[str, Any]:
 def _names_of_classes(code: CodeType) -> Iterator[str]:
     """Yield the globals that class statements in a function name, also in strings."""
     for each in nested(code):
-        if each.co_flags & CO_OPTIMIZED:  # code of a function, in which cloudpickle finds them
+        if each.co_flags & CO_OPTIMIZED:  # code of a function, whose globals cloudpickle finds
             continue
         for step in dis.get_instructions(each):
             if step.opname in _LOADS:
@@ -244,7 +244,7 @@ def _made(kind: type[type], name: str, bases: tuple[type, ...], base: type) -> t
     A stand-in is made first and then gets its bases, which Python allows if the stand-in has the
     memory layout of `base`, the base that determines the layout.
     """
-    while base.__base__ and _places(base) == _places(base.__base__):  # to one with a place more
+    while base.__base__ and _places(base) == _places(base.__base__):  # the base that added a slot
         base = base.__base__
     offsets = {"__dict__": base.__dictoffset__, "__weakref__": base.__weakrefoffset__}
     slots = tuple(each for each, offset in offsets.items() if offset)

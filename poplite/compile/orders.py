@@ -35,7 +35,7 @@ MOST_ELEMENTS = 1 << 24
 """Maximum number of elements of a variable, or of a tensor connected to it, that are checked."""
 
 Region = tuple[Int64, Int64]
-"""Sorted, disjoint intervals of addresses: begins and ends."""
+"""Sorted, disjoint intervals of addresses: their starts and ends."""
 
 
 @dataclass(slots=True, eq=False)

@@ -160,9 +160,9 @@ class Locations:
         return own is not None and own[1] == [tile] and end <= own[0][1]
 
     def many(self, begin: Int64) -> Segments:
-        """Return the segments of all variables in which int64[n] runs begin, as arrays; n > 0."""
+        """Return, as arrays, the segments of all variables in which int64[n] runs start; n > 0."""
         if not self._has_whole:
-            # Make tables of a few variables until they have cost as much as a table of all
+            # Tables of a few variables are made until their total cost is that of a table of all
             # variables.
             self._spent += len(begin)
             if self._spent < self._num_pieces:
@@ -244,7 +244,7 @@ def places_of(breaks: Int64, tiles: Int32) -> Int64:
     size, group = np.where(has_none, 0, np.diff(breaks)), np.cumsum(has_none)
     order = sorted_order(group * (int(tiles.max()) + 2) + tiles.astype(np.int64) + 1)
     before = np.cumsum(size[order]) - size[order]
-    # The begin of the elements after the same gap; the gap itself comes first.
+    # The start of the elements after the same gap; the gap itself comes first.
     first = np.flatnonzero(np.diff(group, prepend=-1))
     begin = np.where(has_none[first], breaks[first + 1], breaks[first])
     place = np.empty_like(size)
@@ -264,7 +264,7 @@ def _segments(table: TileTable, places: Int64) -> Segments:
 
 
 def walk(segments: Segments, kernel: Callable[..., int], *given: Any) -> int:
-    """Run a kernel of `poplite.jit.kernels.tiles`: interpreted on lists, else compiled.
+    """Run a kernel of `poplite.jit.kernels.tiles`: interpreted on lists, otherwise compiled.
 
     The kernel gets the segments, then the other arguments: numbers, and lists or contiguous arrays.
     """

@@ -408,7 +408,7 @@ def _steps(
 
 
 def _raise(peak: Int64, live: Int64, begun: Iterable[PerTile]) -> None:
-    """Update the peak with the live bytes of a step, on tiles where a lifetime begins in it."""
+    """Update the peak with the live bytes of a step, on tiles where a lifetime starts in it."""
     for spread in begun:
         some = few(spread)
         if some is None:
@@ -474,8 +474,8 @@ def _described(held: Held, line: SourceLocation | None) -> str:
 # -- bytes of code ---------------------------------------------------------------------------------
 # These are estimates, since poplite compiles no programs for the machine. Vertex code is estimated
 # from the operations in the source of `compute` and of the functions that it calls; control and
-# exchange code from the work of the tile in each step. The number of instructions for each is an
-# assumption (`poplite.machine.facts`), the same for all.
+# exchange code from the work of the tile in each step. The numbers of instructions are assumptions
+# (`poplite.machine.facts`), which do not depend on the program.
 
 OPERATIONS = (
     *(ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call, ast.Subscript),
@@ -505,7 +505,7 @@ def vertex_code_bytes(cls: type[Vertex], target: Target) -> int:
     try:
         functions = list(check(cls).functions())
     except VertexCompileError:
-        functions = []  # the engine rejects the class, and says why
+        functions = []  # the engine rejects the class with an error that says why
     operations = sum(
         isinstance(node, OPERATIONS)
         for function in functions

@@ -253,7 +253,7 @@ def _copied(
 # copied back after it has run. A contiguous vector costs nothing, and neither does a vector that
 # comes entirely from other tiles.
 #
-#     cycles of a tile = call of its workers + cycles per row + bytes / 8
+#     cycles of a tile = call to its workers + cycles per row + bytes / 8
 # Evenly spaced single elements are one strided copy. With one fitted constant, the cycles per row,
 # the model is within 6 % of the four copies on the largest tile of a Gaussian blur
 # (thorbenlouw/lbm-graphcore, experiments: 282 rows of up to 10 pixels gathered for six workers that

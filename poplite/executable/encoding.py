@@ -1,6 +1,6 @@
 """The encoding of programs as numbers for compiled code: ops, rows of vertices, copies.
 
-`poplite.compile.compiler` writes ops, and engines run them. They are an int64 array, a row each::
+`poplite.compile.compiler` writes ops, and engines run them. An int64 array has a row for each op::
 
     op               a              b            c
     LAUNCH           step           phase                         run a table of driver calls
@@ -22,7 +22,7 @@
     SAME             row            scalar       its bytes        jump if equal in all replicas
     FLOATS           bits to clear  bits to set  compute sets     change floating-point mode
     EXCHANGE         number                                       exchange data with other ranks
-    ALL              scalar         first byte   bytes            whether all these bytes are true
+    ALL              scalar         first byte   bytes            store whether all bytes are true
     LOOK             goes on        rows         address          strict checks, and launches
     END
 

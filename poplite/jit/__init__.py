@@ -8,7 +8,7 @@ use the following modules instead, and from Numba itself only `types` and `Typin
 public:
 
     rules           registrations of types and functions: storage, typing, emitted code;
-                    calls of Python functions, compiled with their callers
+                    calls to Python functions, compiled with their callers
     numba_context   common types, types of calls, functions that are replaced by others; the
                     interface of emitters; modules made from Python functions; the target processor
     build           the threads that share a loop

@@ -229,13 +229,13 @@ def _kinds(function: Callable[..., int]) -> list[type[ctypes.c_int64 | ctypes.c_
 FEW = 512
 """Maximum size that `run_kernel` interprets: about a millisecond, less than loading code takes.
 
-It is needed by benchmarks/startup.py: without it, the first programs on a machine would compile two
-more kernels.
+Justified by benchmarks/startup.py: otherwise the first programs on a machine would compile two more
+kernels.
 """
 
 
 def run_kernel(kernel: Callable[..., int], size: int, *arguments: Argument) -> int:
-    """Call a kernel with numbers and contiguous arrays; `size` is the count of numbers it visits.
+    """Call a kernel with numbers and contiguous arrays; `size` is the number of items it visits.
 
     >>> import numpy as np
     >>> from poplite.jit.kernels.intervals import sort_by_digit
@@ -259,7 +259,7 @@ def address_of(function: Callable[..., int]) -> int:
 
 
 class BoundKernel:
-    """A kernel with some first arguments; it is compiled when it is first called.
+    """A kernel with its first arguments bound; it is compiled when it is first called.
 
     Attributes:
         kernel: a function from `poplite.jit.kernels`.
@@ -273,13 +273,13 @@ class BoundKernel:
         self._bound: Callable[..., int] | None = None
 
     def places(self) -> tuple[int, ...]:
-        """Return the first arguments in the form that compiled code takes."""
+        """Return the bound arguments in the form that compiled code takes."""
         return _places(self.arguments)
 
     def __call__(self, *others: Argument) -> int:
         """Call the kernel with its remaining arguments."""
         if self._bound is None:
-            # With first arguments converted in advance, a call takes 0.9 us instead of 1.3.
+            # With the bound arguments converted in advance, a call takes 0.9 us instead of 1.3.
             bound = zip(_kinds(self.kernel), self.places(), strict=False)
             self._bound = partial(native(self.kernel), *[kind(place) for kind, place in bound])
         return self._bound(*_places(others)) if others else self._bound()
@@ -312,7 +312,8 @@ class ThreadLayer(NamedTuple):
 
     Attributes:
         parallel_for: address of the C function that shares a loop.
-        thread_count: address of the C function that returns the number of threads that share it.
+        thread_count: address of the C function that returns the number of threads that share a
+            loop.
         is_reentrant: whether two Python threads may call it at once.
     """
 

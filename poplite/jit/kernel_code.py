@@ -16,8 +16,8 @@ inlined.
     f(...)       a call to an internal function, inlined unless it is `not_inlined`, or the code
                  that a `Primitive` emits
 
-Drivers, which have no Python text, use some helpers of this module: loops, stack slots, calls by
-name, statuses.
+Drivers, which have no Python text, use the helpers of this module for loops, stack slots, calls by
+name, and statuses.
 
 Importing this module imports llvmlite.
 """

@@ -303,7 +303,7 @@ def method_type(function: Callable[..., Any], owner: Any) -> Any:
 
 
 def is_harmless(code: Emission, kind: Any) -> bool:
-    """Return whether a needless call of a function is harmless: it terminates without a fault."""
+    """Return whether a needless call to a function is harmless: it terminates without a fault."""
     typing, key = code.context.typing_context, kind.typing_key
     if typing.watch is not None:
         return False

@@ -242,7 +242,8 @@ def left(folder: Path, count: int, first: str = "") -> str:
 def lost(said: str, folder: Path, first: str = "") -> str:
     """Return which rank was lost, with its last step, from the output of `mpiexec`, or "".
 
-    `first` is the rank that ended first, if known; else it is the one that `mpiexec` names.
+    `first` is the rank that ended first, if known; otherwise the lost rank is the one that
+    `mpiexec` names.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

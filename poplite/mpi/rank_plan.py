@@ -139,7 +139,7 @@ def _times(executable: Executable) -> npt.NDArray[np.float64]:
 
 
 def _executions(ops: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Return how often each row runs, from the counts of Repeats and the calls of functions."""
+    """Return how often each row runs, from the counts of Repeats and the calls to functions."""
     kinds, rows = ops[:, 0], np.arange(len(ops))
     within = np.ones(len(ops))
     for row in np.flatnonzero(kinds == op.REPEAT).tolist():

@@ -352,7 +352,7 @@ def bits(element: ElementClass) -> int:
 
 
 def wrapped(element: ElementClass, value: int) -> int | bool:
-    """Return an integer wrapped to the range of an element type; for BOOL, whether it is not 0.
+    """Return an integer wrapped to the range of an element type; for BOOL, whether it is nonzero.
 
     >>> from poplite.types import SHORT, UNSIGNED_CHAR
     >>> wrapped(SHORT, 40_000), wrapped(UNSIGNED_CHAR, -1)

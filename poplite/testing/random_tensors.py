@@ -54,7 +54,7 @@ def random_variables(random: Random, num_tiles: int = 4) -> tuple[AddressedTenso
 def random_tensor(
     random: Random, sources: Sequence[AddressedTensor], max_steps: int = 8
 ) -> AddressedTensor:
-    """Draw a tensor that is the result of some operations.
+    """Draw a tensor that is the result of random operations.
 
     Args:
         random: source of all choices.

@@ -62,7 +62,7 @@ Take = Callable[[Array], object]
 """Fills or reads a block."""
 
 MOST_LOOKS = 1_000
-"""Number of blocks that are checked, so that a long loop does not stay slow."""
+"""Maximum number of blocks that are checked, so that checks do not slow down a long loop."""
 
 DOUBT = 24
 """At most one in 2**24 blocks of random values is reported by mistake."""

@@ -148,12 +148,12 @@ class HostTensors:
         self._writes: dict[int, HostAccess] = {}
 
     def to_read(self, tensor: object, replica: int | None) -> HostAccess:
-        """Return the access for a call of `Engine.read`, or reject it; None means all replicas."""
+        """Return the access for a call to `Engine.read`, or reject it; None means all replicas."""
         found = None if replica is not None else self._reads.get(id(tensor))
         return found or _kept(self._reads, self._to_read(tensor, replica), replica)
 
     def to_write(self, tensor: object, replica: int | None) -> HostAccess:
-        """Return the access for a call of `Engine.write`, or reject it; None means all replicas."""
+        """Return the access for a call to `Engine.write`, or reject it; None means all replicas."""
         found = None if replica is not None else self._writes.get(id(tensor))
         return found or _kept(self._writes, self._to_write(tensor, replica), replica)
 

@@ -109,7 +109,7 @@ class AccessLog:
 class WorkerAccesses:
     """Records the accesses of a worker, numbered from 1, to the elements of a vector.
 
-    Compiled code does the same (`poplite.simulator.codegen.accessors`).
+    Compiled code records accesses in the same way (`poplite.simulator.codegen.accessors`).
     """
 
     __slots__ = ("_worker", "_words")

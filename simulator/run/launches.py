@@ -371,7 +371,7 @@ MOST_SAMPLES, SAMPLE_S = 50, 0.03
 
 
 class _Threads:
-    """The threads of this process."""
+    """The threads of this process, which share launches."""
 
     def __init__(self) -> None:
         self.entries = np.zeros(op.ENTRIES, np.int64)

@@ -129,7 +129,7 @@ def _has_half() -> bool:
 def _is_counted_separately(executable: Executable, cls: type[Vertex]) -> bool:
     """Return whether a separate driver counts a class, since the code that runs does more.
 
-    A function of `math` is priced as a call of the C library, whose results have different bits.
+    A function of `math` is priced as a call to the C library, whose results have different bits.
     """
     checked = check(cls)
     calls = {name for each in checked.functions() for name in each.facts.calls.values()}

@@ -33,7 +33,7 @@ from poplite.vertex.vertex import Vertex
 
 @frozen(eq=False)
 class FieldRows:
-    """The edges of one field of some vertices of a class, in elements of its type.
+    """The edges of one field in vertices of one class, in elements of the field's type.
 
     Attributes:
         vertex: int64[edges], position of each edge's vertex in its compute set.
@@ -51,7 +51,7 @@ class FieldRows:
 
 @frozen(eq=False)
 class FieldElements:
-    """The elements of one field of some vertices of a class.
+    """The elements of one field in vertices of one class.
 
     Attributes:
         vertex: int64[edges], position of each edge's vertex in its compute set.

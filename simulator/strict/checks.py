@@ -66,7 +66,7 @@ LOOKED_AT = (op.LAUNCH, *DECIDING, op.COLLECT, op.ALL, op.CALLBACK)
 """Ops that are checked, except for the sums of slots."""
 
 MOST_LOOKS = 1_000
-"""Number of checked executions of a step, so that a long loop does not stay slow."""
+"""Maximum number of checked executions of a step, so that checks do not slow down a long loop."""
 
 LOOKS_IN_PYTHON = 2
 """Number of executions of a step that Python checks before compiled code does, if possible."""

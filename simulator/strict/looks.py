@@ -189,7 +189,7 @@ def _as_bits(numbers: Numbers, element: type[ElementType[Any]]) -> Values:
 
 
 class ElementTable:
-    """The elements of some fields, in every replica.
+    """The elements of the given fields, in every replica.
 
     Attributes:
         parts: the elements of each field.
@@ -345,7 +345,7 @@ class LookPlan:
         begins: the work that changes only temporaries, and so is never undone.
         runs: the launches of the vertices; a Copy, which does not fault, is one of `marks`.
         marks: the work after a step without faults.
-        undoes: the work that restores memory to its state before `runs`, if `begins` was completed.
+        undoes: the work that restores memory to its state before `runs`, once `begins` is done.
         has_workers: whether it also checks a step whose elements are all written.
         trusts: whether it makes no checks; the step runs unchanged after `marks`.
     """

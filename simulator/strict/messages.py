@@ -57,7 +57,7 @@ class ProgramRow:
         return self.code.end_of_launches(self.row)
 
     def launches(self, *phases: int) -> Code:
-        """Return some phases of the step as a program, in this order."""
+        """Return the given phases of the step as a program, in the given order."""
         if phases not in self._launches:
             ops = [*([op.LAUNCH, self.step, phase, 0] for phase in phases), [op.END, 0, 0, 0]]
             self._launches[phases] = replace(

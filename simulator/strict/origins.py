@@ -85,7 +85,7 @@ class PassedOn:
     holes: Int64
 
     def taken(self, positions: Int64) -> tuple[Int64, Int64]:
-        """Return the vertices of some results, and all elements that they may have passed on.
+        """Return the vertices of the given results, and all elements that they may have passed on.
 
         The vertex is -1 for results that were not passed on. Elements are given as [vertex, first
         byte]; elements that vertices only read are first.
@@ -206,7 +206,7 @@ class UnwrittenCopies:
     def __init__(self, executable: Executable, shadow: Arena) -> None:
         self._executable, self._shadow = executable, shadow
         self._begins: dict[str, int] = {}  # of remote buffers, after the arena
-        self._buffers: dict[int, Remote] = {}  # by their begins
+        self._buffers: dict[int, Remote] = {}  # by the start of their places
         self._end = executable.layout.size_bytes
         self.forget()
 

@@ -6,15 +6,14 @@
 
 A loop over a `range` evaluates its bounds once and has a separate counter, as in Python. If this
 makes no difference, as above, the counter is a native C++ integer, which a tile counts in hardware.
-
-These loops are:
+The following loops have native counters:
 
     for i in range(len(self.x))                   for (unsigned i = 0; i < x.size(); ++i)
     for i in range(worker, len(self.x), 6)        for (unsigned i = worker; i < x.size(); i += 6)
     for i in range(self.n)    (n State[INT])      for (int i = 0; i < n; ++i)
 
-This requires that only the loop assigns the variable, nothing after the loop reads it, and neither
-it nor its bounds can exceed 32 bits.
+A native counter requires that only the loop assigns the variable, nothing after the loop reads it,
+and neither the variable nor its bounds can exceed 32 bits.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ from poplite.vertex.compute.typing.facts import ElementsValue, LanesOf
 from poplite.vertex.fields import Field
 
 Assigned = Term | tuple[Version, str] | None
-"""A number; the C++ of lanes or of a row; None for a field."""
+"""A number, or the C++ text of lanes or of a row; None for a field."""
 
 
 class StatementWriter:
@@ -92,7 +91,7 @@ class StatementWriter:
                     self.function.add(f"{NUMBERS[wider]} {variables.name(name, wider)} = {code};")
 
     def block(self, statements: Sequence[ast.stmt], first: int = 0) -> bool:
-        """Write statements, until the rest is unreachable."""
+        """Write statements, up to the first one that is unreachable."""
         for number, statement in enumerate(statements):
             if number < first:
                 continue
@@ -325,7 +324,7 @@ class StatementWriter:
         return self._loop(node, "while (true) {", first)
 
     def _loop(self, node: ast.While | ast.For, head: str, first: Callable[[], None]) -> bool:
-        """Write a loop; `first` writes the beginning of its body."""
+        """Write a loop; `first` writes the start of its body."""
         flag = None
         if node.orelse and any(_breaks_of(node.body)):
             flag = self.function.variables.temporary("stopped")
@@ -482,7 +481,7 @@ def _are_apart(target: ast.expr, values: Sequence[ast.expr]) -> bool:
 
 
 def _breaks_of(statements: Sequence[ast.stmt]) -> list[ast.Break]:
-    """Return the breaks that leave the loop with this body."""
+    """Return the breaks that leave the loop whose body is `statements`."""
     found: list[ast.Break] = []
     for statement in statements:
         if isinstance(statement, ast.Break):
@@ -498,7 +497,7 @@ def _breaks_of(statements: Sequence[ast.stmt]) -> list[ast.Break]:
 
 
 _SIGNED = INT, SHORT, SIGNED_CHAR, UNSIGNED_SHORT, UNSIGNED_CHAR
-"""Element types all of whose values fit an int."""
+"""Element types all of whose values fit into an int."""
 
 _LARGEST = 2**31 - 1
 
@@ -556,7 +555,7 @@ def _step(node: ast.expr, term: Term) -> str | None:
 
 
 def _of_state(function: CodeletFunction, node: ast.expr) -> str | None:
-    """Return the counter type for a State bound that is never changed and fits 32 bits."""
+    """Return the counter type for a State bound that is never changed and fits into 32 bits."""
     if not (isinstance(node, ast.Attribute) and is_self(node.value)):
         return None
     field = function.checked.vertex.fields.get(node.attr)

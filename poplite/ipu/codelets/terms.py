@@ -5,9 +5,9 @@
     0.1 with a float32      0.1f                        rounded when the text is written
 
 A name that is reserved in C++ gets an underscore: the field `float` becomes `float_`. So does a
-name that a header may define as a macro. Macros are spelled in capitals, so every name that begins
-with a capital, followed by a capital, a digit or an underscore, gets one, independently of a
-compiler's headers; the few macros in lower case are listed. Ordinary names stay readable.
+name that a header may define as a macro. Macros are spelled in capitals, so every name that starts
+with a capital, followed by a capital, a digit or an underscore, gets an underscore, independently
+of a compiler's headers; the few macros in lower case are listed. Ordinary names remain unchanged.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def identifier(name: str) -> str:
 
 
 def unused(name: str, names: Iterable[str]) -> str:
-    """Return the name itself, or with the least number appended that makes it unique.
+    """Return the name itself, or with the smallest number appended that makes it unique.
 
     >>> unused("row", {"row", "row_2"})
     'row_3'
@@ -147,11 +147,11 @@ class Term(NamedTuple):
     number: bool | int | float | None = None
 
     def within(self, level: int) -> str:
-        """Return its text as an operand of an operator of this level."""
+        """Return its text as an operand of an operator of the given level."""
         return self.code if self.level <= level else f"({self.code})"
 
     def to(self, kind: Kind) -> Term:
-        """Return the number widened to a kind, unless it has this kind."""
+        """Return the number widened to a kind; unchanged if it has that kind."""
         if self.number is not None:
             return literal_term(self.number, kind)
         if self.kind is kind:
@@ -181,7 +181,7 @@ def literal_term(value: bool | int | float, kind: Kind) -> Term:
 # -- operators, comparisons, choices ---------------------------------------------------------------
 #
 # Ints are `pl::Int`, whose operators wrap around; one operand of that class suffices, since the
-# other is converted. If neither has it, the left one is converted explicitly.
+# other is converted. If neither operand is a `pl::Int`, the left one is converted explicitly.
 
 
 _LEVELS = {"+": ADDITION, "-": ADDITION, "*": PRODUCT, "/": PRODUCT}
@@ -275,7 +275,7 @@ def compared_terms(symbol: str, left: Term, right: Term) -> Term:
 
 
 def truth_term(term: Term) -> Term:
-    """Return the test whether a number differs from zero; NaN does.
+    """Return the test for a number that differs from zero, as NaN does.
 
     >>> truth_term(Term("x", Kind.F32)).code
     'x != 0.0f'
@@ -296,7 +296,7 @@ def joined_tests(symbol: str, tests: list[Term]) -> Term:
 
 
 def choice_term(test: Term, one: Term, other: Term, kind: Kind) -> Term:
-    """Return `test ? one : other`, with both results of a kind.
+    """Return `test ? one : other`, with both results widened to a kind.
 
     >>> one, other = literal_term(1, Kind.INT), Term("x", Kind.F32)
     >>> choice_term(Term("b", Kind.BOOL), one, other, Kind.F32).code

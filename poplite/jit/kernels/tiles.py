@@ -359,9 +359,9 @@ LOAD_WORDS = 8
 def route(places: Int64s, cycles: Int64s, source: int, to: int) -> int:
     """Return the time from issuing a word at one tile to selecting its sender at another.
 
-    `places` are PLACE_WORDS for each tile. `cycles` are: between columns; entering the near pair;
-    entering the far pair; a column's place left of the middle; right of it; a turn; between rows;
-    the release by sync.
+    `places` are PLACE_WORDS for each tile. `cycles` are those: from one column to the next; to
+    enter the near pair; to enter the far pair; for a column left of the middle; for a column right
+    of it; for a turn; from one row to the next; for the release by the sync.
     """
     a, b = source * PLACE_WORDS, to * PLACE_WORDS
     if places[b + 2] == places[b + 3]:
@@ -391,15 +391,15 @@ def fragments(
     source: Int64s, to: Int64s, at: Int64s, size: Int64s, width: Int64s, jumps: Bytes, count: int,
     out: Int64s,
 ) -> int:  # fmt: skip
-    """Join pieces that continue where the one before ends, and return the number of fragments.
+    """Join pieces that start where the previous piece ends, and return the number of fragments.
 
     Args:
         source: the tile that each piece leaves; pieces that stay on their tile are skipped.
-        to: the tile that it reaches; pieces are ordered by this tile, and by place there.
-        at: its first place.
-        size: its number of elements.
-        width: size of an element in bytes.
-        jumps: whether it does not land directly after the previous piece.
+        to: the tile that each piece reaches; pieces are ordered by this tile, and by place there.
+        at: the first place of each piece.
+        size: the number of elements of each piece.
+        width: the size of an element of each piece, in bytes.
+        jumps: whether each piece does not land directly after the previous one.
         count: the number of pieces.
         out: PIECE_WORDS for each fragment; words and route are found later.
     """
@@ -428,8 +428,8 @@ def receive(pieces: Int64s, count: int, costs: Int64s, load: Int64s) -> int:
 
     `pieces` are those from `fragments`, ordered by receiver and place there; their words are
     written. `costs` are: size of a word in bytes; words of the longest send; controls of a receiver
-    that switches to a source; to a place; controls of a send. `load`, LOAD_WORDS for each tile, is
-    increased.
+    for switching to another source, and to another place; controls of a send. `load`, LOAD_WORDS
+    for each tile, is increased.
     """
     for i in range(count):
         piece = i * PIECE_WORDS
@@ -481,7 +481,7 @@ def send(
         at = pieces[piece + 2]
         if once > 0 or pieces[piece] != tile:
             tile, sent, apart = pieces[piece], at, at
-        # All pieces that begin here leave at once, when the last receiver listens.
+        # All pieces that start here leave at the same time, when the last receiver listens.
         end, least, most = begin, 0, 0
         while end < count:
             piece = order[end] * PIECE_WORDS
@@ -540,7 +540,7 @@ def pack(tiles: Int32s, slots: Int64s, count: int, workers: int, busy: Int64s) -
     """Assign every vertex to the first free worker of its tile, and return the number of vertices.
 
     Vertices are in the order in which they start; `slots` are the worker slots of each. `busy`,
-    [tiles, workers], is the slots assigned to each worker so far; it is increased.
+    [tiles, workers], has the slots assigned to each worker so far; it is increased.
     """
     for vertex in range(count):
         begin = tiles[vertex] * workers
@@ -555,8 +555,8 @@ def pack(tiles: Int32s, slots: Int64s, count: int, workers: int, busy: Int64s) -
 def finish(busy: Int64s, tiles: int, workers: int, cycles: Int64s) -> int:
     """Add the time of each tile's slowest worker, reset workers, and return the maximum time.
 
-    `busy`, [tiles, workers], is the slots assigned to each worker; 0 afterwards. Workers alternate,
-    so each slot takes `workers` cycles. The time is added to the `cycles` of each tile.
+    `busy`, [tiles, workers], has the slots assigned to each worker; it is 0 afterwards. Workers
+    take turns, so each slot takes `workers` cycles. The time is added to the `cycles` of each tile.
     """
     most = 0
     for tile in range(tiles):
@@ -601,7 +601,7 @@ def first_fit(
         count: the number of things.
         border: the first address of the upper part, if there are things for it.
         limit: the end of memory.
-        active: room for all things; it contains those live in the current step, by address.
+        active: room for all things; it contains the things live in the current step, by address.
         out: the addresses.
     """
     split = 0
@@ -613,7 +613,7 @@ def first_fit(
     for i in range(count):
         if size[i] == 0:
             continue
-        # Things that have ended make room: no later thing begins before this one.
+        # Things that have ended make room: no later thing starts before this one.
         kept = 0
         for k in range(live):
             if last[active[k]] >= first[i]:

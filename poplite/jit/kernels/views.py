@@ -4,12 +4,12 @@
 by a row of `extent` and of `stride`, outermost digit first, padded with digits (1, 0); the first
 `outer_columns` digits count the repetitions of the space, the others the elements of one chunk.
 
-Each kernel tracks `end`, the address after the last run: a run that begins there is joined to it.
+Each kernel tracks `end`, the address after the last run: a run that starts there is joined to it.
 
 A transposed concatenation is read one tile of rows and columns at a time.  Where the innermost step
 of a view jumps from leaf to leaf, a look-up per element would cost ten times as much as the store.
-Elements adjacent in a leaf are adjacent in the digit outside the innermost one, so one look-up
-serves `ABREAST` of them::
+Adjacent elements of a leaf are adjacent in the digit outside the innermost one, so one look-up
+serves `ABREAST` elements::
 
     rows of the space      a0 a1 b0 b1          look up a0: a0, a1 go to columns 0, 1
                            c0 c1 d0 d1          look up c0: c0, c1 go to columns 0, 1
@@ -19,14 +19,14 @@ serves `ABREAST` of them::
 A tile is written column by column from a scratch copy: columns of the result are often a power of
 two apart, so writes to many columns at once would share a few cache lines.
 
-Groups are contiguous ranges of memory on one tile, found in one pass over memory.  Rows are in the
-order of memory.  A row is `count` runs of consecutive elements; from one run to the next the
-address moves by `step` and the position in the tensor by `stride`::
+Groups are contiguous ranges of memory on one tile, found in one pass over memory.  Rows are in
+memory order.  A row is `count` runs of consecutive elements; from one run to the next, the address
+moves by `step` and the position in the tensor by `stride`::
 
     4 x 3, transposed      row 0: addresses 0 1 2 3 ... (step 1), positions 0 4 8 1 ... (stride 4)
 
-Complete runs of a row before the next change of tile are written by one loop without a
-test; in a row of consecutive addresses they are members of one group; otherwise each is a group.
+Complete runs of a row before the next change of tile are written by one loop without a test. In a
+row of consecutive addresses they are members of one group; otherwise each run is a group.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from __future__ import annotations
 from poplite.jit.kernels import Bytes, Int32s, Int64s
 
 NO_END = -1
-"""An `end` at which no run begins, since addresses are positive."""
+"""An `end` at which no run starts, since addresses are not negative."""
 
 
 def leaf_runs(
@@ -139,18 +139,18 @@ def through(
         tops: number of digits, at least one.
         counter: room for `tops` numbers.
         position: the position of the first element.
-        breaks: int64[leaves + 1], positions at which the leaves begin in a period.
+        breaks: int64[leaves + 1], positions at which the leaves start in a period.
         leaves: number of leaves.
         directory: int32, a leaf at or before that of position `i << shift` of a period.
         shift: the shift of the directory.
         base: int64[leaves], the first address of each leaf.
         extent: int64[leaves, columns], extents of its digits.
         stride: int64[leaves, columns], strides of its digits.
-        outer_columns: digits that count repetitions.
-        columns: digits of every leaf.
+        outer_columns: number of digits that count repetitions.
+        columns: number of digits of every leaf.
         one_digit: uint8[leaves], whether one digit counts the elements of a chunk.
-        begin: room for the begins of all runs, used only with `keep`.
-        length: room for their lengths.
+        begin: room for the starts of all runs, used only with `keep`.
+        length: room for the lengths of all runs, used only with `keep`.
         keep: whether to write the runs.
         most: the count at which to give up.
     """
@@ -290,7 +290,7 @@ def transposed(
     """Write the address of every element of a view of contiguous leaves.
 
     The arrays are those of `through`, but there are at least two digits, and `top_stride` of the
-    last but one is 1; `distance` is int64[leaves], from one repetition of a leaf to the next;
+    last digit but one is 1; `distance` is int64[leaves], from one repetition of a leaf to the next;
     `tile` has room for ABREAST * TALL numbers, and `out` for all elements. Returns the number of
     elements of a column that follow the previous one in memory.
     """
@@ -348,7 +348,7 @@ def transposed(
     return joins
 
 
-# -- groups, in the order of memory ----------------------------------------------------------------
+# -- groups, in memory order -----------------------------------------------------------------------
 
 
 MEMBERS, GROUPS, ADDRESS, POSITION, SEGMENT, TILE = range(6)
@@ -386,12 +386,12 @@ def form_groups(
         uniform: number of elements of every run.
         count: number of runs of each row; 1 if `uniform` is 0.
         step: distance of runs in addresses; at least `uniform`.
-        stride: distance of runs in positions; not `uniform` if `step` is.
+        stride: distance of runs in positions; differs from `uniform` if `step` equals `uniform`.
         breaks: ascending addresses where the tile changes; they enclose all rows.
         tiles: the tile between consecutive breaks.
         tiled: whether to write `tile_of`.
         sized: whether to write `size`; otherwise all members have `uniform` elements.
-        drop: whether to omit memory of earlier rows; `count` is 1 for a row that repeats any.
+        drop: whether to omit memory of earlier rows; `count` is 1 for a row that repeats memory.
         begin: positions of the members.
         size: numbers of elements of the members.
         first: first member of each group.
@@ -476,7 +476,7 @@ STRIDE, EXTENT, REACH, COMMON, DENSE, PERIOD, INVERSE, STEP, LAST, REST, PLACE_W
 FOUND, NOWHERE_FOUND, GAVE_UP = 1, 0, -1
 
 TEST, MARK = 1, 2
-"""What to do with a set: find a marked element, mark all elements, or both in this order."""
+"""Flags for the work on a set: find a marked element; mark all elements, after the search."""
 
 
 def reaches(places: Int64s, count: int, target: int, nodes: int) -> int:
@@ -503,7 +503,7 @@ def reaches(places: Int64s, count: int, target: int, nodes: int) -> int:
             stride = places[at + STRIDE]
             finer = reach - (places[at + EXTENT] - 1) * stride
             first = (rest - finer + stride - 1) // stride if rest > finer else 0
-            # The rest must equal value * stride modulo the divisor of the finer digits.
+            # The remainder must equal value * stride modulo the divisor of the finer digits.
             period = places[at + PERIOD]
             residue = _product(rest // common % period, places[at + INVERSE], period)
             places[at + STEP] = first + (residue - first) % period

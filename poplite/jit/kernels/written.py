@@ -4,10 +4,10 @@ Elements are listed field by field in one table, for the memory of every replica
 their first bytes. Values are the bits of an element of any size, all of which fit in int64.
 A shadow records for each byte whether it is written: 1 or 0.
 
-These arguments have the same meaning in all kernels: `memory` or `shadow` of all replicas, `stride`
-bytes from one replica to the next; `fields`, FIELD_WORDS for each of `count` fields; `places`, one
-for each of `total` elements.  Arrays about elements are [replicas, elements], int64 or, as flags,
-uint8.
+These arguments have the same meaning in all kernels: `memory` or `shadow` of all replicas, with
+`stride` bytes from one replica to the next; `fields`, FIELD_WORDS for each of `count` fields;
+`places`, one for each of `total` elements.  Arrays about elements are [replicas, elements], int64
+or, for flags, uint8.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from __future__ import annotations
 from poplite.jit.kernels import Bytes, Int32s, Int64s, simple
 
 FIELD_END, FIELD_SIZE, FIELD_READS, FIELD_WRITES, FIELD_HOLES, FIELD_PASSES, FIELD_WORDS = range(7)
-"""Words of each field: elements up to its last; element size; whether vertices read and write it;
-how many of its elements are unwritten, in all replicas; whether vertices may copy elements to it
-from elsewhere."""
+"""Words of each field: number of elements up to and including the field; element size; whether
+vertices read it; whether they write it; number of its unwritten elements in all replicas; whether
+vertices may copy elements to it from elsewhere."""
 
 FILL_WORDS = 6
 """Words of each way of filling an element: two values for the first extra run, two for the
 second, and two for Outputs."""
 
 VARIANTS = 16
-"""The first ways of each field are variants: an element is filled in one of them, and two
-elements usually in different ones."""
+"""Number of variants, which are the first ways of each field: an element is filled in one of them,
+and two elements usually in different ones."""
 
 SPREAD, SPREAD_SHIFT, SPREAD_NUMBERS = 2654435769, 28, (1 << 31) - 1
-"""The variant is a few bits of the product of the golden ratio and the number of an element."""
+"""The variant is a few bits of the product of an element's number and the golden ratio (scaled)."""
 
 HOLE, WRITTEN, DEPENDENT, PASSED = range(4)
-"""The verdict on an element: it is still unwritten; its value is the same in all runs; it
-depends on unwritten elements; or it is a copy of one."""
+"""The verdict on an element: it is still unwritten; its value is the same in all runs; it depends
+on unwritten elements; or it is a copy of an unwritten element."""
 
 INCOMPLETE, LOSSY, GAINED = 1, 2, 4
-"""Results of moving or marking: some bytes are not written; some that were written no longer
-are. For moving also: some that were not written are."""
+"""Results of moving or marking: some bytes are unwritten; some bytes became unwritten. Only for
+moving: some bytes became written."""
 
 MOVED = -1
-"""The states of bytes are copied from those of the source."""
+"""In place of a state to record: the states of the source bytes are copied."""
 
 ALL_WRITTEN = 0x0101010101010101
 """The shadow of a written element, of up to eight bytes."""
@@ -141,7 +141,7 @@ def variant_of(place: int, size: int) -> int:
 
 
 def filled_with(fills: Int64s, first: int, fill: int, place: int, size: int, value: int) -> int:
-    """Return what `put_other` writes in place of `value`; `first` is the field's first way."""
+    """Return the value that `put_other` writes for `value`; `first` is the field's first way."""
     way = first + variant_of(place, size)
     return other_than(fills, way * FILL_WORDS + 2 * fill, value)
 
@@ -153,9 +153,9 @@ def put_other(
 ) -> int:  # fmt: skip
     """Write different values to the elements that are `chosen`, and return their count.
 
-    `fills` are FILL_WORDS for each of the `ways` of each field; `old` is the elements' contents;
-    `fill` selects one of the three pairs. Without `is_put` nothing is written, and the number of
-    elements that have these values is returned.
+    `fills` are FILL_WORDS for each of the `ways` of each field; `old` has the elements' contents;
+    `fill` selects one of the three pairs. Without `is_put`, nothing is written, and the number of
+    elements that already have the different values is returned.
     """
     done = 0
     for replica in range(replicas):
@@ -189,7 +189,7 @@ def is_among(value: int, values: Int64s, count: int) -> int:
 
 @simple
 def gather_held(holes: Bytes, old: Int64s, count: int, held: Int64s) -> int:
-    """List the values in holes, equal adjacent ones once, and return their count.
+    """List the values in holes, each run of equal values once, and return their count.
 
     `count` is the number of elements in all replicas; `held` has room for all of them.
     """
@@ -209,8 +209,8 @@ def judge(
 ) -> int:  # fmt: skip
     """Judge results from runs with different values in the holes; return how many are DEPENDENT.
 
-    An element is still a hole if each run leaves its fill, that of its own variant; the fill of
-    another hole was copied to it, if vertices may copy elements to the field.
+    An element is still a hole if it retains the fill of its own variant in each run. If it has the
+    fill of another hole, and vertices may copy elements to the field, that hole was copied to it.
 
     Its own arguments:
         fills: FILL_WORDS for each way of each field.
@@ -220,7 +220,7 @@ def judge(
         old: the elements before the step.
         result: the elements after the real run, for fields that vertices write.
         first: the elements after the first extra run.
-        second: the elements after the second one.
+        second: the elements after the second extra run.
         held: the values in holes before the step, ascending.
         num_held: the number of these values.
         runs: the number of extra runs: 1 if no hole is read.
@@ -318,7 +318,7 @@ def flag_of(bits: int, flag: int) -> int:
 
 
 def carry_bytes(there: Bytes, to: int, here: Bytes, start: int, count: int, known: int) -> int:
-    """Move the states of some bytes, for `carry`."""
+    """Move the states of `count` bytes, for `carry`."""
     lacking = lost = gained = 0
     for byte in range(count):
         written = here[start + byte] if known == MOVED else known
@@ -330,7 +330,7 @@ def carry_bytes(there: Bytes, to: int, here: Bytes, start: int, count: int, know
 
 
 def carry_words(there: Int64s, to: int, here: Int64s, start: int, count: int) -> int:
-    """Move the states of some bytes, eight at a time."""
+    """Move the states of `count` words of eight bytes each."""
     lacking = lost = gained = 0
     for word in range(count):
         written = here[start + word]
@@ -356,11 +356,11 @@ def carry(
 ) -> int:  # fmt: skip
     """Move the states of bytes as copies move the bytes.
 
-    `pieces` are three numbers for each listed piece. `known` is MOVED, or 1 or 0 to record for all
-    destination bytes. `there` is the shadow of the replica that is written, `here` of the one that
-    is read; the last two arguments are the same shadows as words. Returns INCOMPLETE if a moved
-    byte is unwritten, with LOSSY if it overwrote a written one, and GAINED if a written byte
-    overwrote an unwritten one.
+    `pieces` are three numbers for each listed piece. `known` is MOVED, or the state, 1 or 0, to
+    record for all destination bytes. `there` is the shadow of the replica that is written, `here`
+    that of the replica that is read; the last two arguments are the same shadows as words. Returns
+    INCOMPLETE if a moved byte is unwritten, with LOSSY if it overwrote a written byte, and GAINED
+    if a written byte overwrote an unwritten one.
     """
     flags = 0
     for record in range(count):
@@ -411,12 +411,12 @@ def moved_are_written(records: Int64s, count: int, pieces: Int32s, here: Bytes) 
 ) = range(9)  # fmt: skip
 """Words of a lookup: first byte of the index, of the row outside the table, and of the table;
 bytes from one row of the table to the next; its number of rows; number of its first row; bytes of
-a row; where the row that is written is saved."""
+a row; position at which the row that is written is saved."""
 
 READS_NEAR, READS_TABLE = 1, 2
-"""Which of the two rows vertices read: the row outside the table, the row of the table. They write
-the other one; if they read both, they write the row of the table. A row outside the table that is
-only written is always written."""
+"""Flags for the rows that vertices read: the row outside the table, the row of the table. They
+write the other row or, if they read both, the row of the table. A row outside the table that is
+only written is written for any index."""
 
 
 def number_at(memory: Bytes, at: int) -> int:
@@ -475,7 +475,7 @@ def rows_are_written(
 
 
 def mark_rows(shadow: Bytes, lookups: Int64s, rows: Int64s) -> int:
-    """Record in the shadow that listed rows are written; return how many bytes were not."""
+    """Record in the shadow that listed rows are written; return how many bytes were unwritten."""
     gained = 0
     for number in range(rows[0]):
         lookup, at = rows[1 + 2 * number], rows[2 + 2 * number]
@@ -507,7 +507,7 @@ CONFLICT_SHIFT, CONFLICT_MASK = 20, (1 << 12) - 1
 
 @simple
 def clear_log(log: Int32s, places: Int64s, count: int) -> int:
-    """Clear the log of some elements, given their first bytes; return their count."""
+    """Clear the log of elements, given by their first bytes; return their count."""
     for i in range(count):
         log[places[i]] = 0
     return count
@@ -515,7 +515,7 @@ def clear_log(log: Int32s, places: Int64s, count: int) -> int:
 
 @simple
 def count_conflicts(log: Int32s, places: Int64s, count: int) -> int:
-    """Return how many elements a worker accessed in conflict with another one."""
+    """Return the number of elements that a worker accessed in conflict with another worker."""
     found = 0
     for i in range(count):
         if (log[places[i]] >> CONFLICT_SHIFT) & CONFLICT_MASK != 0:
