@@ -203,12 +203,12 @@ class CompiledProgram:
     # -- other ranks -------------------------------------------------------------------------------
 
     def _has_begun(self) -> bool:
-        """Return whether the next row has begun."""
+        """Return whether the next row has started."""
         is_waiting = self._state[op.STATE_REASON] == op.WAITING
         return bool(self._state[op.STATE_CUT] or is_waiting or self._is_looking)
 
     def _begun_rows(self) -> int:
-        """Return the number of rows that have begun, in all runs."""
+        """Return the number of rows that have started, in all runs."""
         return int(self._counts.sum()) + self._has_begun()
 
     def _step(self) -> str:

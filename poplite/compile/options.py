@@ -350,7 +350,7 @@ def _option(name: object, value: object, source: str) -> Option | None:
         if value is False or value == "false":
             return None
         raise InvalidOption(
-            f"{before}option '{name}' is {clipped(value)}, and no option here has its effect",
+            f"{before}option '{name}' is {clipped(value)}, but poplite has no equivalent option",
             at=None if source else here(),
             fix=instead,
         )

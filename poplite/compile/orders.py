@@ -1,15 +1,15 @@
 """Strict checks for the order of the steps that an operation recorded.
 
-    Copy(grad/partials -> grad), Execute 'grad/tiles'     refused: the copy runs before the step
+    Copy(grad/partials -> grad), Execute 'grad/tiles'     rejected: the copy runs before the step
                                                           that writes grad/partials, which in a
                                                           second run still holds old values
-    Execute 'grad/tiles', Copy(grad/partials -> grad)     right
+    Execute 'grad/tiles', Copy(grad/partials -> grad)     accepted
 
-While a program runs, an element counts as written from its first write on, so only the first run
-would show such a read. This module checks the variables that an operation made, in each recording
-separately: no step may read elements that only later steps, or the step itself, write. Elements
-that other steps or the host also write, or that have initial values, may hold values of an
-earlier run.
+While a program runs, an element counts as written from its first write on, so that only the first
+run would detect a read of old values. This module checks the variables that an operation made, in
+each recording separately: no step may read elements that only later steps, or the step itself,
+write. Elements that other steps or the host also write, or that have initial values, may hold
+values of an earlier run.
 
 A loop or a branch is one step, which may read everything that it writes: an earlier iteration may
 have written it. An InOut field does not count as a read, since a vertex may write it first; if it
@@ -207,7 +207,7 @@ def _of_nobody_else(
     programs: Iterable[Program],
     edges_of: EdgeTables,
 ) -> Region:
-    """Return the elements of a region that only a recording gives values to."""
+    """Return the elements of a region that get values only from the recording."""
     own = {id(program) for program in children_first(recorded)}
     others = [
         each for program in programs for each in children_first(program) if id(each) not in own

@@ -213,7 +213,7 @@ class Swaps:
     def add_runs(self, here: Int64, there: Int64, size: Int64, *, back: bool) -> None:
         """Add runs that are copied from `there` to `here`, and with `back` also from here to there.
 
-        All are int64[runs]: first bytes, and sizes in bytes.
+        All arrays are int64[runs]: first bytes, and sizes in bytes.
         """
         self._runs[0].append((here, there, size))
         if back:

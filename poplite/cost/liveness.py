@@ -467,8 +467,8 @@ def placing_of(held: Sequence[Held], target: Target) -> Placing:
 def _listed(spreads: Sequence[PerTile], which: Int64, row: Int64) -> tuple[Int64, Int64, Int64]:
     """Return the numbers of many things on the tiles that have a row.
 
-    `which`, int64[things], is the spread of each thing. Returns the row, the thing and the number
-    of each nonzero number, sorted by row, then by thing.
+    `which`, int64[things], is the spread of each thing. Returns, for each nonzero number, its row,
+    its thing and its value, sorted by row, then by thing.
     """
     found_few: list[int] = []  # row, number and value of each, concatenated
     many = [np.zeros((3, 0), np.int64)]

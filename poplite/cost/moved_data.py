@@ -139,7 +139,7 @@ def pieces_between(
 
 
 def _cut(homes: Locations, both: Sequence[Int64]) -> Int64:
-    """Cut two lists of runs where the run or tile changes; return `_CUT_COLUMNS`, int64[5, n]."""
+    """Cut two lists of runs where a run ends or its tile changes; return `_CUT_COLUMNS`."""
     begin, _, others, _ = both
     room = len(begin) + len(others)
     segments = homes.many(np.concatenate([begin, others]))

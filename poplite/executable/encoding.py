@@ -158,8 +158,8 @@ arguments; for a launch, 0 and its number."""
 LOOK_ITEM_WORDS = ITEM_ARGUMENTS + 13
 
 RULE_NONE, RULE_NEEDED, RULE_REFUSED, RULE_HOLES = range(4)
-"""The meaning of a kernel's result: none; Python looks if it is 0, or if it is not 0; or as for
-`find_holes`: Python looks if holes are read, and without holes there is nothing to check."""
+"""The meaning of a kernel's result: none; Python makes the check if it is 0, or if it is not 0; or
+as for `find_holes`: Python makes it if holes are read, and without holes nothing is checked."""
 
 DONE, PAUSED, CALLED, FAULTED, WAITING = range(5)
 """Reasons why the interpreter returned; WAITING is for data from other ranks."""

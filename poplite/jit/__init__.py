@@ -1,7 +1,7 @@
 """Compilation to native code, once per machine.
 
-`poplite.jit.build` is the entry point: it finds code in the cache folder, or has it compiled and
-stores it there. Numba is imported only to compile.
+`poplite.jit.build` is the entry point: it finds code in the cache folder, or compiles it and stores
+it there. Numba is imported only to compile.
 
 Only this package uses private parts of Numba (`tests/packaging/test_layers.py`); all other packages
 use the following modules instead, and from Numba itself only `types` and `TypingError`, which are
@@ -13,8 +13,8 @@ public:
                     interface of emitters; modules made from Python functions; the target processor
     build           the threads that share a loop
 
-Check them before you raise the bound in `pyproject.toml`. These are the private parts, with the
-reason for their use or what breaks if they change:
+Check these modules before you raise the bound in `pyproject.toml`. The private parts that they use
+are listed here, with the reason for their use or the effect of a change:
 
     typing.Context, cpu.CPUContext   subclassed for weak numbers and watched operations: if Numba
                                      renames a method, it is silently not called, and numbers are
@@ -27,8 +27,8 @@ reason for their use or what breaks if they change:
     templates, datamodel, imputils   rules, code and members of poplite's types
     Conversion, BoundFunction        lanes of two widths in one variable; methods
     cgutils.create_struct_proxy      members on the stack, since any other code for them is longer
-    codegen, _final_module, config   text before LLVM optimizes it; the processor from NUMBA_OPT
-                                     and the like: code for another one is slower, or stops
+    codegen, _final_module, config   text before LLVM optimizes it; the processor from NUMBA_OPT and
+                                     related variables: code for another one is slower, or crashes
     compiler_lock                    Numba compiles in one thread at a time
     np.ufunc.parallel                starts threads; native code calls `numba_parallel_for` and
                                      `get_num_threads`

@@ -268,7 +268,7 @@ def check(seed: int, number: int, *, compiled: int = COMPILED) -> IntegerFuzzRes
 
 
 def run(seed: int, numbers: Sequence[int], compiled: int) -> list[IntegerFuzzResult]:
-    """Check some graphs.
+    """Check the graphs with the given numbers.
 
     >>> [each.failure for each in run(0, [1, 2], 0)]
     ['', '']

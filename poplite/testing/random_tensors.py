@@ -1,7 +1,7 @@
 """Random tensors for tests.
 
 All choices are drawn from a `random.Random`, so that a seed determines a tensor::
-    variables and a constant of a few sizes that have many divisors
+    variables and a constant, of a few sizes that have many divisors
     up to n steps, each a random operation with random valid arguments, such as
     slice, reverse, dim_shuffle, reshape, broadcast; concatenation with itself, with slices,
     with shifted windows as in a convolution, with other variables
@@ -135,7 +135,7 @@ def random_shape(random: Random, size: int) -> tuple[int, ...]:
 
 @checked
 def random_mapping(random: Random, size: int, num_tiles: int) -> list[list[tuple[int, int]]]:
-    """Draw, for each tile, disjoint intervals of a flattened tensor; some elements are in none.
+    """Draw, for each tile, disjoint intervals of a flattened tensor; some elements get no tile.
 
     >>> random_mapping(Random(1), 8, 2)
     [[], [(0, 1), (1, 8)]]
@@ -213,7 +213,7 @@ def _expand(random: Random, one: AddressedTensor, dim: int) -> AddressedTensor:
 
 
 def _pieces(random: Random, one: AddressedTensor, dim: int) -> AddressedTensor:
-    """Cut the tensor, and concatenate all pieces in order, or some in any order."""
+    """Cut the tensor, and concatenate all pieces in order, or a selection in any order."""
     size = one.tensor.shape[dim]
     cuts = sorted({0, size, *(random.randint(0, size) for _ in range(random.randint(0, 5)))})
     ranges = list(pairwise(cuts)) or [(0, 0)]

@@ -365,7 +365,7 @@ def _other(row: Array) -> Array:
 
 
 def _fill(engine: Engine, place: LaidOut, row: Array) -> Array:
-    """Write an edge, and other values to the rest of its variable; return the whole variable."""
+    """Write an edge, and different values to the other elements of its variable; return all."""
     whole = _codes(place.variable)
     size = whole.element_type.size_bytes
     noise = np.arange(1, whole.num_elements * size + 1).astype(np.uint8)
@@ -417,7 +417,7 @@ def _difference(what: str, got: Array, want: Array, wrong: npt.NDArray[np.int64]
 
 
 def _least_tolerance(got: Array, want: Array) -> float:
-    """Return the power of ten that makes nearly equal floats pass; 0.0 for other values."""
+    """Return the smallest power of ten that suffices as tolerance; 0.0 if values differ much."""
     if got.dtype.kind != "f" or not (np.isfinite(got).all() and np.isfinite(want).all()):
         return 0.0
     size = np.abs(want.astype(np.float64))
@@ -432,7 +432,7 @@ def _least_tolerance(got: Array, want: Array) -> float:
 
 
 MOST_GAP = 3
-"""Maximum number of elements between two adjacent ones."""
+"""Maximum number of foreign elements between two consecutive elements of a vector."""
 
 MOST_PIECES = 4
 """Maximum number of pieces in a vector; maximum number of tiles of a variable."""

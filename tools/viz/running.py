@@ -1,8 +1,8 @@
 """Run each program of a target once.
 
-Data that a script provides with `engine.write` are unwritten here. Vertices may read them if their
-costs do not depend on values. If control flow in a program or in a vertex depends on them, the
-run is unknown.
+Data that a script would provide with `engine.write` are unwritten here. Vertices may read them if
+their costs do not depend on values. If control flow in a program or in a vertex depends on such
+data, the run is unknown.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Once:
     Attributes:
         engine: the engine, which has run them unless their control flow is unknown.
         unknown: unwritten data that control flow depends on; None if there are none.
-        invented: data that control flow depends on and that depend on the zeros from streams and
-            host functions; None if there are none.
+        invented: data that control flow depends on, and that are computed from the zeros of
+            streams and host functions; None if there are none.
 
     With `may_overflow`, programs run even if tiles have too little memory for them; with
     `only_looks`, each Loop ends once further iterations cannot find new data.
@@ -49,14 +49,14 @@ class Once:
         self._graph, self._programs = graph, programs
         self._may_overflow, self._only_looks = may_overflow, only_looks
         self._device = Decided(ends_loops=only_looks)
-        # Strict checks refuse to read data that the host would have written.
+        # Strict checks would reject reads of data that the host would have written.
         self.engine = self._engine("fast", self._device)
         self.unknown: Unknown | None = None
         self.invented: Unknown | None = None
 
     @property
     def note(self) -> str:
-        """The unknown data that a run with zeros depends on, as text; empty if there are none."""
+        """The data on which a run with zeros depends, as text; empty if there are none."""
         if self.unknown is not None:
             return f"with zeros: {self.unknown.why}"
         if self.invented is not None:

@@ -147,7 +147,7 @@ def _refuse(arguments: argparse.Namespace, names: tuple[str, ...], fix: str) -> 
 
 
 def _range(text: str) -> range:
-    """Return the tiles A to B of A:B, or a single one.
+    """Return the tiles from A up to and including B for A:B, or a single tile.
 
     >>> _range("3:7"), _range("5")
     (range(3, 8), range(5, 6))

@@ -551,7 +551,7 @@ class LanesWriter:
         return f"pl::store<{ELEMENTS[owner.field.element]}>({vector}, {first}, {value});"
 
     def _mapped(self, node: ast.Call, kind: Kind) -> str:
-        """Return the call of a function for each lane; number arguments are evaluated once."""
+        """Return a call to a function for each lane; number arguments are evaluated once."""
         called, facts = self.facts.mapped[node], self.facts
         lanes, parameters, terms = [], [], []
         for each in called.args:
@@ -574,7 +574,7 @@ class LanesWriter:
         return f"pl::each<{NUMBERS[kind]}>({body}, {', '.join(lanes)})"
 
     def fold(self, node: ast.Call) -> Term:
-        """Return the number to which all lanes are reduced."""
+        """Return the result of reducing all lanes to one number."""
         assert isinstance(node.func, ast.Attribute)
         name, kind = self.facts.folds[node], self.facts.kinds[node]
         number, function = NUMBERS[kind], _FUNCTIONS[JOINS[name]]

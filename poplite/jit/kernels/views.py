@@ -542,7 +542,7 @@ def add_multiples(bits: Int64s, words: int, extent: int, stride: int) -> int:
     """
     done = 1
     while done < extent:
-        # Shift by as many steps as the set has already, from the top down since it is in place.
+        # Shift by the number of steps that the set already has, from the top down, in place.
         step = done if done < extent - done else extent - done
         far = step * stride >> 6
         part = step * stride & 63
@@ -573,7 +573,7 @@ def visit(
 ) -> int:
     """Test and mark the members of strided sets in a bitmap; return 1 if one was marked, else 0.
 
-    Address low + j is bit j % 8 of byte j // 8. `first` has the least address of each set;
+    Address low + j is bit j % 8 of byte j // 8. `first` has the lowest address of each set;
     `extent` and `stride` are [sets, places], `places` at least 1; a stride is 0 only if the extent
     is 1; `index` is scratch, a word for each digit.
     """
