@@ -256,4 +256,4 @@ def test_rows_of_time_are_as_long_as_what_tiles_do(
     rows = re.findall(r"^ *\d+ │(.*)│$", said, re.MULTILINE)
     assert len(rows) == 32
     for row, cycles in zip(rows, waited.tolist(), strict=True):
-        assert row.count(" ") / len(row) == pytest.approx(cycles / cycles_of(report), abs=0.03)
+        assert row.count(":") / len(row) == pytest.approx(cycles / cycles_of(report), abs=0.03)

@@ -107,7 +107,7 @@ def test_each_question_has_its_picture(root: Path, answers: tuple[Path, str]) ->
 def test_a_picture_of_text_shows_its_first_lines(answers: tuple[Path, str]) -> None:
     shown = ET.parse(answers[0] / "checks.svg").getroot()
     lines = [each.text or "" for each in shown if each.tag.endswith("text")]
-    assert lines[0].split() == ["base.json", "later.json", "change"]
+    assert lines[0] == "what changed from base.json to later.json"
     assert lines[-1].startswith("FAILED  cycles>+5%")
 
 
