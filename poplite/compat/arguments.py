@@ -192,7 +192,7 @@ def sizes_of(what: str, name: str, value: object) -> tuple[int, ...]:
 
 
 def channels_of(what: str, name: str, x: Tensor) -> int:
-    """Return the number of channels, or refuse a tensor that has none."""
+    """Return the number of channels, or raise for a tensor without a channel dimension."""
     if x.rank < 2:
         raise TensorCreationError(
             f"{what}: {name} '{x.name}' has shape {x.shape}",
@@ -282,7 +282,7 @@ def check_params(what: str, params: object, kind: type, name: str = "params") ->
 #     popops::cast(graph, src, dst, cs)                    adds vertices to those that cs has
 #     popops::reduce(graph, in, {0}, params, css)          each step in its own set of a list
 #
-# Other functions refuse compute sets, since their steps are not only vertices.
+# Other functions reject compute sets, since their steps are not only vertices.
 
 
 Place: TypeAlias = Steps | ComputeSet | None

@@ -265,7 +265,7 @@ def _type_of(what: str, params: ConvParams) -> ElementClass:
 
 
 def _one_type(of_input: ElementTypeLike, of_output: ElementTypeLike) -> ElementClass:
-    """Return the type of input and output, or refuse two different ones."""
+    """Return the type of input and output, or raise if they differ."""
     one, other = element_type(of_input), element_type(of_output)
     if one is not other:
         raise ElementTypeError(
@@ -418,7 +418,7 @@ def resolved(what: str, params: ConvParams) -> Resolved:
 
 
 def _along(what: str, d: int, size: int, taps: int, own: Sides, kernel: Sides, out: Sides) -> Along:
-    """Return what a convolution does along a dimension; refuse what PopLibs' formula rejects."""
+    """Return the parameters of a convolution along one dimension; reject what PopLibs rejects."""
     size = _left(what, d, "inputTransform", size, own)
     taps = _left(what, d, "kernelTransform", taps, kernel)
     room = dilated(size, own.distance[d]) + sum(own.padding[d])
@@ -493,7 +493,7 @@ def _flips(what: str, value: object, rank: int) -> list[bool]:
 
 
 def _complete(what: str, name: str, given: list[Any], left_out: Any, rank: int) -> list[Any]:
-    """Return one item for each dimension; refuse a list of the wrong length."""
+    """Return one item for each dimension; reject a list of the wrong length."""
     found = given or [left_out] * rank
     if len(found) != rank:
         raise TensorCreationError(

@@ -179,7 +179,7 @@ def createWeights(
 
 
 def _cut(x: Tensor, dim: int, sides: tuple[int, int], *, flip: bool) -> Tensor:
-    """Return a tensor without some elements at its ends, perhaps reversed."""
+    """Return a tensor truncated at its ends, and perhaps reversed."""
     x = x.slice(sides[0], x.shape[dim] - sides[1], dim)
     return x.reverse(dim) if flip else x
 
@@ -205,7 +205,7 @@ def _planned(graph: Graph, asked: Resolved, memory: float) -> ops.ConvolutionPla
 
 
 def _whole(asked: Resolved, d: int, each: Along) -> tuple[int, int]:
-    """Return the padding that gives as many outputs for operands that are not truncated."""
+    """Return the padding that gives the same number of outputs for operands without truncation."""
     lower, upper = (
         each.padding[side]
         - asked.own.truncation[d][side] * each.between
@@ -234,7 +234,7 @@ def check_like_params(
 
 
 def check_options(what: str, options: Options) -> float:
-    """Return the share of memory given in options; refuse unknown options."""
+    """Return the fraction of memory given in options; reject unknown options."""
     check_known(f"poplin.{what}", options, _KNOWN)
     return memory_share(f"poplin.{what}", options)
 
@@ -508,7 +508,7 @@ def _check_biases(what: str, x: Tensor, biases: Tensor) -> None:
 
 
 def _scalar(what: str, scale: object, like: Tensor) -> Tensor | float:
-    """Return a scale as an operand that broadcasts to any shape; refuse all but one number."""
+    """Return a scale as an operand that broadcasts to any shape; reject all but one number."""
     if isinstance(scale, Tensor):
         if scale.num_elements != 1 or scale.element_type is not like.element_type:
             raise TensorCreationError(

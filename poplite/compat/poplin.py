@@ -322,7 +322,7 @@ def matMulReportPlan(
 def _fitting(
     form: _Form, graph: Graph, operands: tuple[Tensor, Tensor], options: Options, out: Tensor
 ) -> Expr:
-    """Return a product, or refuse an output that cannot take it."""
+    """Return a product, or raise for an output that cannot hold it."""
     expr = _matmul(form, graph, operands, options, out.element_type)
     check_own(graph, out, form.called)
     if out.shape != expr.shape:

@@ -190,7 +190,7 @@ def uniform(
 
 
 def _whole_range(element: ElementClass, min_val: float, max_val: float) -> tuple[int, int]:
-    """Return the least and the greatest whole number of a range, or refuse it."""
+    """Return the smallest and the largest integer of a range, or raise."""
     low = _whole(element, "min_val", min_val, math.ceil)
     last = _whole(element, "max_val", max_val, math.floor)
     if not low <= last < low + TWO_32:
@@ -301,7 +301,7 @@ def dropout(
     prog: Steps,
     debug_context: str = "",
 ) -> Tensor:
-    """Record a tensor with some elements set to 0 and the others scaled, `poprand::dropout`.
+    """Record a dropout: a tensor with random elements set to 0 and the others scaled, `poprand::dropout`.
 
     The result is mapped like the reference, which has the shape of the input. If all elements are
     kept, they are copied and not scaled, as in PopLibs.

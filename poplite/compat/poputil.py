@@ -43,7 +43,7 @@ addCodelets = _library_codelets("poputil")
 
 
 _LEAST_BYTES = 128
-"""Bytes of a small tensor that each of its tiles has at least."""
+"""Minimum number of bytes of a small tensor on each of its tiles."""
 
 
 @checked("poputil")
@@ -60,7 +60,7 @@ def mapTensorLinearly(
     Args:
         graph: the graph of the tensor, or a virtual graph of it.
         t: any view.
-        min_elements_per_tile: by default as many as fill 128 bytes.
+        min_elements_per_tile: by default, the number of elements that fill 128 bytes.
         grain_size: number of elements that stay together; by default as many as a tile loads at
             once.
 
@@ -128,7 +128,7 @@ def splitRegions(
 
     Args:
         regions: intervals of elements, `(begin, end)`.
-        grain_size: number of elements that stay together, counted along all intervals.
+        grain_size: parts are cut at multiples of this number of elements, counted along all intervals.
         max_partitions: the largest number of parts.
         min_elements_per_partition: minimum number of elements of a part, if there are enough; 0
             for no minimum.

@@ -396,7 +396,7 @@ def make_axis(
 
 # -- the axes of a tensor --------------------------------------------------------------------------
 #
-#     (H, W) + (N,)    concatenated; a repeated axis is refused
+#     (H, W) + (N,)    concatenated; a repeated axis is rejected
 #     (H, W) | (W, N)  (H, W, N)
 #     (H, W) & (W, N)  (W,)
 #     (H, W) - (W, N)  (H,)
@@ -493,14 +493,14 @@ class Axes:
         return isinstance(axis, Axis) and axis.root in self.root_set
 
     def index(self, axis: Axis) -> int:
-        """Return the position of an axis; raises MissingAxisError if it is not among these."""
+        """Return the position of an axis; raises MissingAxisError if it is not in the list."""
         try:
             return self.roots.index(axis.root)
         except (AttributeError, ValueError):
             raise missing("axes", axis, self) from None
 
     def own(self, axis: Axis) -> Axis:
-        """Return the axis among these that pairs with the given one."""
+        """Return the axis in this list that pairs with the given one."""
         return self.items[self.index(axis)]
 
     # -- algebra -----------------------------------------------------------------------------------
@@ -543,19 +543,19 @@ class Axes:
         return hash(self.roots)
 
     def is_sub_set(self, other: AxesLike) -> bool:
-        """Return whether all of these are among `other`."""
+        """Return whether all axes of this list are in `other`."""
         return self.root_set <= axes_of(other).root_set
 
     def is_super_set(self, other: AxesLike) -> bool:
-        """Return whether all axes of `other` are among these."""
+        """Return whether all axes of `other` are in this list."""
         return self.root_set >= axes_of(other).root_set
 
     def is_equal_set(self, other: AxesLike) -> bool:
-        """Return whether these and `other` are the same axes, in any order."""
+        """Return whether this list and `other` have the same axes, in any order."""
         return self.root_set == axes_of(other).root_set
 
     def is_not_equal_set(self, other: AxesLike) -> bool:
-        """Return whether these and `other` are different sets of axes."""
+        """Return whether this list and `other` have different sets of axes."""
         return self.root_set != axes_of(other).root_set
 
     # -- properties ----------------------------------------------------------------------------
@@ -932,7 +932,7 @@ class FlattenedAxis(Axis):
 
 
 def leaves(axes: Axes) -> list[Axis]:
-    """Return the axes of which these consist, in order: for a flattened one, its parts."""
+    """Return the axes in order, with each flattened axis replaced by its parts."""
     found: list[Axis] = []
     for axis in axes:
         found += leaves(axis.axes) if isinstance(axis, FlattenedAxis) else [axis]

@@ -2,8 +2,8 @@
 
     dw, db = deriv(loss, [w, b])
 
-Reverse mode: from the result to its operands, each operation converts its adjoint into those of
-its operands. Forward and backward parts are one graph, so that storage is decided jointly.
+Reverse mode: from the result to its operands, each operation converts its adjoint into adjoints of
+its operands. Forward and backward parts form one graph, so that storage is decided jointly.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Adjoints = list[tuple[Op, Op]]
 """Operands with the terms of their adjoints from an operation; terms may have additional axes."""
 
 LAST = 2**31 - 1
-"""A position after all others."""
+"""A position after all other positions."""
 
 
 def deriv(y: Any, x: Any, error: Any = None) -> Any:
@@ -56,13 +56,13 @@ def deriv(y: Any, x: Any, error: Any = None) -> Any:
     Args:
         y: a single number, or any tensor with an `error`.
         x: an operation, or a list of several.
-        error: factors for the elements of y before they are summed, on the axes of y.
+        error: factors for the elements of y before they are summed, with the axes of y.
 
     Returns:
-        An operation for each x; zeros where y does not depend on it.
+        An operation for each x; it is zero where y does not depend on x.
 
     Raises:
-        AxisError: for a y with axes but no error, or an error with other axes.
+        AxisError: if y has axes and no `error` is given, or if `error` has different axes.
 
     >>> import poplite.named as ng
     >>> H = ng.make_axis(3, "H")
@@ -114,7 +114,7 @@ def _adjoints(y: Op, error: Op | None) -> dict[Op, Op]:
 
 
 def _reverse(y: Op, error: Op | None) -> dict[Op, Op]:
-    # The first adjoint has all axes of y: where an operand lacks one, its adjoint is summed.
+    # The first adjoint has all axes of y; axes that an operand lacks are summed in its adjoint.
     made: dict[Op, Op] = {y: NumberOp(1.0) if error is None else _complete(error, y)}
     shares: dict[Op, list[Op]] = {}
     for op in reversed(nodes_below([y])):
@@ -232,7 +232,7 @@ def _divide(op: Elementwise, d: Op) -> Adjoints:
 
 
 def _root(x: Op, y: Op, slope: Op) -> Op:
-    """Return the adjoint of a root's operand; 0 if that is a sum of squares equal to 0.
+    """Return the adjoint of a root's operand; 0 if the operand is a sum of squares equal to 0.
 
     There 0 is a subgradient, as for `absolute`, and the chain rule would multiply an infinite slope
     by 0.
@@ -303,7 +303,7 @@ def _reduced(op: Reduce, d: Op) -> Adjoints:
 
 
 def _others(x: Op, reduced: Axes) -> Op:
-    """Return for each element the product of the others, correct even if some are 0."""
+    """Return for each element the product of all others, which is correct even if some are 0."""
     is_zero = apply("equal", x, 0.0)
     zeros = sum_of(_select(is_zero, 1.0, x * 0.0), reduced)
     rest = _select(is_zero, 1.0, x)
@@ -330,7 +330,7 @@ def _place(axes: Axes, op: Op) -> Op:
 
 
 def _kept_length(axis: Axis, op: Op) -> int:
-    """Return a length on which the derivative of an operation depends, and which is then fixed."""
+    """Fix and return a length on which the derivative of an operation depends."""
     length = axis.known_length("deriv")
     axis.keep_length(op.text)
     return length

@@ -88,18 +88,18 @@ class TensorDescription:
     Args:
         axes: the axes of the tensor.
         dtype: the element type.
-        layout: the order and room in which it is stored; None as long as that is not fixed.
-        name: the name in messages.
-        read_only: whether it cannot be assigned to, as a constant or a result.
+        layout: the order of its axes in storage and the room for each; None while it is not fixed.
+        name: the name used in messages.
+        read_only: whether it cannot be assigned to, such as a constant or a result.
 
     Attributes:
         axes: its axes, in its order.
         dtype: the element type.
         sources: the descriptions of which it is a view, in order; none for an allocation, which
             has storage of its own.
-        step: the step that makes it from these; None for an allocation.
-        name: the name in messages.
-        line: the user's line that made it.
+        step: the step that makes it from `sources`; None for an allocation.
+        name: the name used in messages.
+        line: the user's line that created it.
 
     Source: "Tensor descriptions" and "Views" of seeds 000, 001 and 003.
 
@@ -225,8 +225,9 @@ class TensorDescription:
     def strides(self) -> tuple[int | None, ...]:
         """The signed distance between the elements of neighbouring indices, in elements.
 
-        None for an axis whose elements no single stride reaches, and for all axes while the layout
-        is not fixed, or if a view shows several allocations. For lengths 0 and 1 it is meaningless.
+        None for an axis whose elements are not at a single stride, and for all axes while the
+        layout is not fixed or if a view shows several allocations. It is meaningless for lengths 0
+        and 1.
         """
         where = self._strided
         return (None,) * len(self.axes) if where is None else where.strides
@@ -254,15 +255,15 @@ class TensorDescription:
 
     @cached_property
     def _example(self) -> Tensor:
-        """The view of variables in a graph that is made only for queries."""
+        """The view of variables in a separate graph that is used only for queries."""
         graph = Graph(Target(tiles=1))
         return self.view(*(each.allocated(graph) for each in self.bases))
 
     def at(self, index: Sequence[int]) -> Element:
-        """Return where an element is stored.
+        """Return the position at which an element is stored.
 
         Args:
-            index: one for each axis; negative ones count from the end.
+            index: an index for each axis; negative indices count from the end.
 
         Raises:
             TensorIndexError: for an index out of range, or the wrong number of indices.
@@ -286,10 +287,10 @@ class TensorDescription:
         return self.seen(some(reversed(self.axes.items)), _TRANSPOSE)
 
     def reorder(self, axes: AxesLike) -> TensorDescription:
-        """Return a description with the axes in another order; `...` means the unlisted ones.
+        """Return a description with the axes in the given order; `...` means the unlisted axes.
 
         Raises:
-            MissingAxisError: for an axis that it lacks, or one that is not listed.
+            MissingAxisError: for a listed axis that it lacks, or an axis that is not listed.
         """
         return self.seen(changed_axes.ordered_axes(self.axes, axes, self, "reorder"), _REORDER)
 
@@ -297,7 +298,7 @@ class TensorDescription:
         """Return a description with more axes, along which the elements are repeated.
 
         Args:
-            axes: all of its axes, in any order, and others.
+            axes: all of its axes and the additional ones, in any order.
 
         Raises:
             MissingAxisError: if one of its own axes is not listed.
@@ -306,7 +307,7 @@ class TensorDescription:
         return self.seen(changed_axes.broader(self.axes, axes, self), _BROADCAST)
 
     def cast(self, axes: AxesLike) -> TensorDescription:
-        """Return a description with other axes, one for one, of equal lengths.
+        """Return a description with its axes replaced, one for one, by axes of equal lengths.
 
         Raises:
             AxisLengthError: for a length that differs.
@@ -315,7 +316,7 @@ class TensorDescription:
         return self.seen(changed_axes.relabelled(self.axes, axes, self, "cast"), _CAST)
 
     def slice(self, parts: Mapping[Axis, Any]) -> TensorDescription:
-        """Return a description of some of its indices.
+        """Return a description of the selected indices.
 
         Args:
             parts: a slice for an axis, with a step of any sign, or an index, which drops the axis.
@@ -343,12 +344,12 @@ class TensorDescription:
 
         Args:
             axes: the axes, in their order; by default, all of them.
-            copy: "never" to refuse a flat axis that needs more than one stride, so that reading it
+            copy: "never" to reject a flat axis that needs more than one stride, so that reading it
                 never needs a copy; "view" to make it a view of several pieces. By default, "never"
                 if the layout is known, "view" while it is not fixed.
 
         Raises:
-            NeedsCopyError: if no single stride reaches all elements.
+            NeedsCopyError: if the elements are not at a single stride.
             AxisError: for axes that are not adjacent.
 
         Source: seed 003, "flattening"; the condition is `stride == inner length * inner stride`
@@ -415,11 +416,11 @@ class TensorDescription:
         """Return a description with a border of constants: a view of several allocations.
 
         Args:
-            widths: for each axis the numbers of elements before and after, from 0.
+            widths: for each axis the numbers of elements before and after, 0 or more.
 
         Raises:
             MissingAxisError: for an axis that it lacks.
-            AxisLengthError: if a width is not a whole number from 0.
+            AxisLengthError: if a width is not a non-negative integer.
         """
         made = self
         for axis, pair in listed_parts(widths, "pad: widths", "pad({H: (1, 2)})"):
@@ -438,7 +439,7 @@ class TensorDescription:
     # -- storage -----------------------------------------------------------------------------------
 
     def with_layout(self, layout: Layout) -> TensorDescription:
-        """Return the same view of storage with a layout: all steps are replayed.
+        """Return the same view of storage with the given layout, by replaying all steps.
 
         Args:
             layout: the layout of the storage.
@@ -466,7 +467,7 @@ class TensorDescription:
         return self.on({id(base): stored})
 
     def on(self, bases: Mapping[int, TensorDescription]) -> TensorDescription:
-        """Return the same view of other allocations, by the `id` of those that they replace."""
+        """Return the same view of new allocations, given by the `id` of the replaced ones."""
         if not self.sources:
             return bases.get(id(self), self)
         assert self.step is not None
@@ -493,7 +494,7 @@ class TensorDescription:
         """Return the elements as a `pl.Tensor`, with a dimension for each axis.
 
         Args:
-            storage: for each of `bases` a tensor of its stored shape; in the order of the axes
+            storage: for each of `bases`, a tensor of its stored shape, or in the order of its axes
                 while its layout is not fixed.
 
         Raises:
@@ -538,7 +539,7 @@ class TensorDescription:
         return tensor.dim_shuffle([layout.order.roots.index(root) for root in self.axes.roots])
 
     def _check_stride(self, axis: Axis, first: int) -> None:
-        """Raise NeedsCopyError if no single stride reaches all elements of a joined axis."""
+        """Raise NeedsCopyError if the elements of a joined axis are not at a single stride."""
         where = self._strided
         if where is None or not isinstance(axis, FlattenedAxis):
             return
@@ -551,7 +552,7 @@ class TensorDescription:
 
     @property
     def text(self) -> str:
-        """Its text in messages."""
+        """Its description in messages."""
         what = f"view by {self.step.what}" if self.step is not None else "description"
         name = f"'{self.name}' " if self.name else ""
         return f"{name}{self.axes}, {what} made at {self.line}"
@@ -648,7 +649,7 @@ def _quoted(name: str) -> str:
 def needs_copy(
     text: str, axis: Axis, parts: Axes, digits: Sequence[Digits | None]
 ) -> NeedsCopyError:
-    """Return the error for the first two parts of an axis that no single stride joins."""
+    """Return the error for the first two parts of an axis that have no common stride."""
     fix = 'pass copy="view" for a view of several pieces, or use another layout'
     long = [(p, own) for p, own in zip(parts, digits, strict=True) if p.length != 1]
     for (outer, left), (inner, right) in zip(long, long[1:], strict=False):

@@ -3,7 +3,7 @@
 For example:
 
     assign(l, r)        r in the current state, written to l
-    sequential(items)   one after the other; the value is that of the last
+    sequential(items)   one after another; the value is that of the last
     parallel(items)     all right sides in the initial state, then all writes
     repeat(n, item)     n times
 
@@ -36,7 +36,7 @@ class Effect:
     """A side effect of a computation; it cannot be an operand.
 
     Attributes:
-        line: the user's line that made it.
+        line: the user's line that created it.
     """
 
     line: SourceLocation = field(init=False, default_factory=here)
@@ -77,7 +77,7 @@ class Assign(Effect):
 
 @dataclass(eq=False, repr=False, slots=True)
 class Sequential(Effect):
-    """Items one after the other."""
+    """Items that are executed one after another."""
 
     items: tuple[Item, ...]
 
@@ -198,7 +198,7 @@ def base_of(target: Op) -> TensorOp | None:
 
 
 def sequential(items: Sequence[Any]) -> Sequential:
-    """Return the effect of executing items in order; its value is that of the last.
+    """Return the effect of executing items in order; its value is that of the last item.
 
     Args:
         items: tensors and effects. A tensor is computed where it first occurs, and keeps that
@@ -236,7 +236,7 @@ def repeat(n: int, item: Any) -> RepeatEffect:
     """Return the effect of executing an item n times.
 
     Args:
-        n: the number of times, from 0.
+        n: the number of times, 0 or more.
         item: an effect, or a list of several.
     """
     count = integer_or_none(n)
@@ -272,11 +272,11 @@ def _list(items: Any, what: str) -> Sequence[Any]:
 
 @contextmanager
 def steps() -> Iterator[Sequential]:
-    """Record the effects that are created in a block, one after the other.
+    """Record the effects that are created in a block, one after another.
 
     These are `x[...] = value`, augmented assignments (`x -= 1`, for a tensor that can be
     assigned to), and the results of `ng.assign`, `ng.sequential`, `ng.parallel` and `ng.repeat`; an
-    effect that is part of another one is executed as that part. A nested block is an item of the
+    effect that is part of another effect is executed only there. A nested block is an item of the
     outer one. Outside of a block, `x -= 1` is Python's `x = x - 1`: an expression.
 
     Raises:
@@ -317,7 +317,7 @@ def record_assignment(target: Op, key: Any, value: Any) -> None:
             found=target.text,
             fix=f"with ng.steps() as update: {name}[...] = value, or ng.assign({name}, value)",
         )
-    is_part = isinstance(key, tuple | dict)  # these contain axes, whose `==` means pairing
+    is_part = isinstance(key, tuple | dict)  # keys contain axes, whose `==` means pairing
     is_whole = not is_part and (isinstance(key, EllipsisType) or key == slice(None))
     part = target if is_whole else by_key(target, key)
     if not _is_done(part, value):
@@ -326,7 +326,7 @@ def record_assignment(target: Op, key: Any, value: Any) -> None:
 
 @makes("assign in place")
 def assigned_in_place(name: str, target: Op, value: Any) -> bool:
-    """Record `target -= value`; return False if the target is read-only, for an expression."""
+    """Record `target -= value`; if the target is read-only, return False to use an expression."""
     base = base_of(target) if OPEN else None
     if base is None or base.read_only:
         return False
@@ -335,7 +335,7 @@ def assigned_in_place(name: str, target: Op, value: Any) -> bool:
 
 
 def _is_done(part: Op, value: Any) -> bool:
-    """Return whether this is the assignment with which Python completes `x[H, 0] -= 1`."""
+    """Return whether an assignment is the one with which Python completes `x[H, 0] -= 1`."""
     last = next(reversed(OPEN[-1].values()), None)
     if not isinstance(last, Assign) or last.target is not value:
         return False

@@ -1,10 +1,10 @@
 """Elementwise operations, whose operands pair axes by identity.
 
-All operands have the same element type, and Python numbers take it if it can hold them. Operands
+All operands have the same element type; Python numbers take it if it can hold them. Operands
 are checked when an operation is created.
 
     x + 1        the type of x            where(p, 1, 0)     INT, as `ng.constant` for 1 and 0
-    x < 1        BOOL                     x (INT) + 0.5      refused: INT holds whole numbers
+    x < 1        BOOL                     x (INT) + 0.5      rejected: INT holds only integers
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from poplite.text import clipped, of_type
 from poplite.types import BOOL, FLOAT, INT, ElementTypeLike, element_type
 
 _NAMES = {"select": "where", "floor_divide": "floordivide", "remainder": "mod"}
-"""Operations with other names in `poplite.ops`."""
+"""Operations that have different names in `poplite.ops`."""
 
 
 @makes("number")
 class NumberOp(Op):
-    """A Python number as an operand: it takes the element type of the tensors."""
+    """A Python number as an operand, which takes the element type of the tensors."""
 
     __slots__ = ("value",)
     what = "number"
@@ -162,8 +162,8 @@ def is_held(number: Op, element: ElementClass | None) -> bool:
 def check_number(what: str, number: NumberOp, other: Op, element: ElementClass) -> None:
     """Raise if the element type of the other operand cannot hold a number.
 
-    ElementTypeError is raised for a number of another kind, such as 0.5 for INT, and
-    SizeOverflowError for one out of range.
+    ElementTypeError is raised for a number of the wrong kind, such as 0.5 for INT, and
+    SizeOverflowError for a number out of range.
     """
     value, kind = number.value, kind_of(element)
     is_bool = isinstance(value, bool)
@@ -207,7 +207,7 @@ def _width(op: Op) -> tuple[int, int]:
 
 
 def _other_than(operation: str, element: ElementClass, x: str, y: str = "y") -> str:
-    """Return the remedy for operands whose elements an operation does not support."""
+    """Return the suggested fix for operands whose element type an operation does not support."""
     if operation.startswith("logical"):
         return f"compare first: ng.not_equal({x}, 0)"
     if element is BOOL:
@@ -228,7 +228,7 @@ class Elementwise(Op):
     """An elementwise operation of `poplite.ops`.
 
     Attributes:
-        operation: its name there; "cast" for a conversion.
+        operation: the name in `poplite.ops`; "cast" for a conversion.
     """
 
     __slots__ = ("operation",)
@@ -253,10 +253,10 @@ _STRICT: list[bool] = []
 
 @contextmanager
 def strict(is_strict: bool = True) -> Iterator[None]:
-    """Refuse operations inside a block whose operands each have an axis that the other lacks.
+    """Reject operations inside a block whose operands each have an axis that the other lacks.
 
-    Such an operation makes an outer product, usually by mistake. An intended one is written with
-    `ng.broadcast`.
+    Such an operation makes an outer product, usually by mistake. Write an intended outer product
+    with `ng.broadcast`.
 
     >>> import poplite.named as ng
     >>> x, y = (ng.placeholder([ng.make_axis(3, name)], name=name.lower()) for name in "HW")
@@ -273,7 +273,7 @@ def strict(is_strict: bool = True) -> Iterator[None]:
 
 
 def is_strict_block() -> bool:
-    """Return whether the innermost block of `strict` refuses outer products."""
+    """Return whether the innermost block of `strict` rejects outer products."""
     return bool(_STRICT) and _STRICT[-1]
 
 
@@ -330,7 +330,7 @@ _TYPES: dict[tuple[str, ElementClass | None, ElementClass | None], ElementClass]
 
 
 def _joint_axes(operation: str, args: Sequence[Op], axes: Axes, other: Op) -> Axes:
-    """Return the combined axes of the operands so far and another one."""
+    """Return the axes of the operands so far, combined with those of another operand."""
     if same_lengths(axes, other.axes) is not None:
         one = next(each for each in args if same_lengths(each.axes, other.axes) is not None)
         check_lengths(public_name(operation), one.axes, other.axes, (one, other))
@@ -340,7 +340,7 @@ def _joint_axes(operation: str, args: Sequence[Op], axes: Axes, other: Op) -> Ax
 
 
 def check_no_outer(operation: str, one: Op, axes: Axes, other: Op) -> None:
-    """Raise ImplicitOuterProductError if axes and an operand each have one that the other lacks."""
+    """Raise ImplicitOuterProductError if axes and an operand each have an axis the other lacks."""
     if axes.root_set >= other.axes.root_set or axes.root_set <= other.axes.root_set:
         return
     mine, its = (axes - other.axes)[0], (other.axes - axes)[0]

@@ -50,7 +50,7 @@ def tensor_lines(
     storages: Mapping[TensorOp, Variable],
     why: Callable[[TensorOp], str],
 ) -> list[str]:
-    """Return two lines for each tensor: its kind and axes, and how and why it is stored so."""
+    """Return two lines for each tensor: its kind and axes, and its layout with the reason."""
     lines = []
     for each in listed:
         size = (each.axes.size or 0) * each.element_type.size_bytes
@@ -64,12 +64,12 @@ def tensor_lines(
 
 @frozen
 class Copied:
-    """Elements that are gathered or scattered, since a step needs them in another order.
+    """Elements that are gathered or scattered because a step needs them in a different order.
 
     Attributes:
         variable: the variable that holds them.
         op: the operation whose value it holds; None for a part of an operation.
-        reader: the operation that reads (or is) them; None for a part of one.
+        reader: the operation that reads or makes them; None for a part of an operation.
         step: the compute set.
         size: their size in bytes.
     """
@@ -81,7 +81,7 @@ class Copied:
     size: int
 
     def concerns(self, view: Op) -> bool:
-        """Return whether these are elements of a view."""
+        """Return whether the copied elements are those of a view."""
         below_reader = self.reader is None or view in nodes_below([self.reader])
         return self.op is not view and self.op in nodes_below([view]) and below_reader
 
@@ -104,7 +104,7 @@ def views(
 
 
 def copies(graph: Graph, sets: Iterable[ComputeSet], owners: Mapping[Variable, Op]) -> list[Copied]:
-    """Return the elements that a step reads or writes in another order, separately for each reader.
+    """Return the elements that steps read or write in a different order, one item per reader.
 
     Args:
         graph: the graph of the steps.
@@ -170,7 +170,7 @@ def _reason(copied: Copied, why: Mapping[Op, Mapping[Op, str]]) -> str:
 def readers(
     roots: list[Op], description: Callable[[Op], TensorDescription], tensors: Iterable[TensorOp]
 ) -> dict[Op, dict[Op, str]]:
-    """Return which operations read rows that are not contiguous, and their distance."""
+    """Return the operations that read rows which are not contiguous, with the distances."""
     owners = {id(description(each)): each for each in tensors}
     found: dict[Op, dict[Op, str]] = {}
     for node in nodes_below(roots):
@@ -203,7 +203,7 @@ def decisions(notes: Iterable[Note]) -> list[str]:
 
 
 def _decision(note: Note) -> str:
-    """Return the line for a note: the operation by its axes, with its size, reason and line."""
+    """Return the line for a note: the operation with its axes, size, reason and source line."""
     shown, where = note.formula, ""
     if isinstance(note.origin, Op):
         shown = f"{formula_text(note.origin)} {note.origin.axes}"

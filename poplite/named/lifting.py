@@ -1,4 +1,4 @@
-"""`nmap`: plain functions or vertex classes applied along all axes that they do not name.
+"""`nmap`: functions or vertex classes applied along all axes that they do not name.
 
 For example:
 
@@ -36,7 +36,7 @@ from poplite.vertex.vertex import Vertex
 
 
 class Seen(Op):
-    """The operand that a function receives: only its listed axes."""
+    """The operand that a function receives, which has only the listed axes."""
 
     __slots__ = ()
     what = "argument of nmap"
@@ -72,7 +72,7 @@ class VertexMap(Op):
 
 
 def nmap(function: Any, *xs: Any, axes: AxesLike, out_axes: AxesLike = None) -> Op:
-    """Return the result of a function of tensors with few axes, for each index of all other axes.
+    """Apply a function of tensors with the listed axes to each index of all other axes.
 
     Args:
         function: takes a tensor for each of xs, which has only its listed axes, and returns one.
@@ -87,8 +87,8 @@ def nmap(function: Any, *xs: Any, axes: AxesLike, out_axes: AxesLike = None) -> 
         A tensor with the unlisted axes, in the order of xs, then those of the function's result.
 
     Raises:
-        AxisError: for a function that does not return a tensor, or returns one with axes of xs
-            that it did not see; for a vertex class with other fields.
+        AxisError: for a function that does not return a tensor, or returns a tensor with axes of xs
+            that it did not receive; for a vertex class with other fields.
         MissingAxisError: for a listed axis that no tensor has.
 
     >>> import poplite.named as ng
@@ -119,7 +119,7 @@ def nmap(function: Any, *xs: Any, axes: AxesLike, out_axes: AxesLike = None) -> 
 
 
 def _call_of(args: tuple[Op, ...], seen: Axes) -> str:
-    """Return the call, as text for remedies, of a function that takes all tensors."""
+    """Return the text of a call with all tensors, for suggested fixes."""
     names = [spelled(each, f"x{n}") for n, each in enumerate(args, 1)]
     rows = ", ".join(f"{name}_row" for name in names)
     return f"ng.nmap(lambda {rows}: ..., {', '.join(names)}, axes=[{', '.join(seen.names)}])"

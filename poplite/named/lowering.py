@@ -1,9 +1,9 @@
 """Named operations as expressions of `poplite.ops`, whose leaves are views of tensors.
 
-Each is requested by *slots*: its dimensions come in the order of the slots, so that axes are paired
-here and nothing depends on positions afterwards. Order, parts and broadcasts are passed down to the
-leaves, where they are views; above a result that has to be stored (a sum, a product) they are views
-of its variable.
+Each expression is requested by *slots*: its dimensions are in the order of the slots, so axes are
+paired here and not by later positions. Order, parts and broadcasts are passed down to the leaves,
+where they are views; above a result that has to be stored (a sum, a product), they are views of its
+variable.
 
     x (N, H) - m (H)     slots (N, H)     Leaf(x) - Leaf(m[None, :])
     sum(x, [N]) * y (W, H)                View(Reduction(x in (H, N)), [1, H]) * Leaf(y)
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 Slots = tuple[AxisRoot | None, ...]
 
 Parts = dict[AxisRoot, range | int]
-"""The indices taken from axes, unless all are: a range, or a single index."""
+"""The indices taken from axes, each a range or a single index; axes taken whole are not listed."""
 
 
 @frozen
@@ -113,7 +113,7 @@ class JoinedFrames:
 
 
 @frozen
-class Stretched:
+class BroadcastFrame:
     """A tensor repeated along dimensions of size 1.
 
     Attributes:
@@ -163,7 +163,7 @@ def frame(
 
 
 def _ends(taken: range) -> tuple[int | None, int | None, int]:
-    """Return a range as the ends of a slice, which may not be below 0."""
+    """Return a range as the bounds of a slice, which may not be negative."""
     if not len(taken):
         return 0, 0, 1
     stop = taken[-1] + (1 if taken.step > 0 else -1)
@@ -192,7 +192,7 @@ def _of(whole: range, taken: range) -> range:
 
 
 Asked = Generator[tuple[Op, Slots, Parts, bool], Expr, Expr]
-"""A generator that requests operands, by slots and parts, stretched or not, and returns."""
+"""A generator that requests operands, by slots and parts, broadcast or not."""
 
 
 _FOLDED: dict[str, Callable[..., Any]] = {
@@ -224,11 +224,11 @@ class LoweredExpressions:
         self._first: dict[Op, tuple[Slots, object]] = {}  # slots of the first expression, its key
 
     def forget(self) -> None:
-        """Discard all expressions except the remembered ones, since a tensor changes."""
+        """Discard all expressions except the remembered ones, because a tensor changes."""
         self._known, self._now, self._first = {}, {}, {}
 
     def all_of(self, op: Op, axes: Axes | None = None) -> Expr:
-        """Return an operation in the order of its axes, or of others, with all its elements."""
+        """Return an operation with all elements, in the order of its axes or of the given ones."""
         listed = op.axes if axes is None else axes
         if axes is not None and not op.axes.root_set >= axes.root_set:
             line = op.line
@@ -269,7 +269,7 @@ class LoweredExpressions:
         own = {root: part for root, part in parts.items() if root in op.axes.root_set}
         if is_full:
             made = yield op, slots, own, False
-            return self._stretched(made, op.axes, slots, own)
+            return self._broadcast(made, op.axes, slots, own)
         stored = self.remembered.get(op, self._now.get(op))
         if stored is not None:
             return self._framed(Leaf(stored), op.axes, slots, own)
@@ -319,7 +319,7 @@ class LoweredExpressions:
         raise AssertionError(type(op))
 
     def _turned(self, op: Op, key: object, slots: Slots, parts: Parts) -> Expr | None:
-        """Return a view of an expression in another order, if recomputing it would take longer."""
+        """Return a view of an expression in a new order, if recomputing it would take longer."""
         if op not in self._first:
             if not parts:
                 self._first[op] = slots, key
@@ -335,7 +335,7 @@ class LoweredExpressions:
     def _turned_view(
         self, made: Expr, axes: Axes, first: Slots, slots: Slots, parts: Parts
     ) -> Expr:
-        """Return an expression with other slots; dimensions of size 1 are not stretched."""
+        """Return an expression with the given slots; dimensions of size 1 are not broadcast."""
         shape = made.shape or (1,) * len(first)  # an expression of numbers has no dimensions
         sizes = {root: size for root, size in zip(first, shape, strict=True) if root}
         roots = tuple(root for root in first if root in axes.root_set)
@@ -469,7 +469,7 @@ class LoweredExpressions:
             seen = tuple(root for root in op.seen.roots if root in x.axes.root_set)
             part = yield x, (*others, *seen), {}, True
             part = self._storable(self._leaf(part))
-            wide = self._stretched_to(part, (*sizes, *part.shape[len(sizes) :]))
+            wide = self._broadcast_to(part, (*sizes, *part.shape[len(sizes) :]))
             length = part.shape[len(sizes) :]
             flat = (math.prod(sizes), *([math.prod(length)] if seen else []))
             rows.append(self._reshaped(wide, flat))
@@ -524,7 +524,7 @@ class LoweredExpressions:
             inner = (*kept, *summed)
             one = yield x, inner, parts, False
             other = yield y, inner, parts, False
-            wide = self._stretched_to(
+            wide = self._broadcast_to(
                 apply("multiply", one, other), tuple(lengths[root] for root in inner)
             )
             dims = tuple(range(len(kept), len(inner)))
@@ -586,7 +586,7 @@ class LoweredExpressions:
             [made], TensorFrame(None, _all(shape), _same(shape), shape), shape, made.element_type
         )
 
-    def _stretched(self, made: Expr, axes: Axes, slots: Slots, parts: Parts) -> Expr:
+    def _broadcast(self, made: Expr, axes: Axes, slots: Slots, parts: Parts) -> Expr:
         """Return an expression with all elements along its axes."""
         gone = _dropped(parts)
         sizes = tuple(
@@ -595,9 +595,9 @@ class LoweredExpressions:
             else 1
             for root in slots
         )
-        return self._stretched_to(made, sizes)
+        return self._broadcast_to(made, sizes)
 
-    def _stretched_to(self, made: Expr, sizes: tuple[int, ...]) -> Expr:
+    def _broadcast_to(self, made: Expr, sizes: tuple[int, ...]) -> Expr:
         if isinstance(made, Weak | Number):
             if not sizes:
                 return made
@@ -605,7 +605,7 @@ class LoweredExpressions:
         if made.shape == sizes:
             return made
         made = self._reshaped(made, (1,) * (len(sizes) - made.rank) + made.shape)
-        return viewed([made], Stretched(sizes), sizes, made.element_type)
+        return viewed([made], BroadcastFrame(sizes), sizes, made.element_type)
 
     def _leaf(self, made: Expr, element: ElementClass = FLOAT) -> Expr:
         """Return a number as a constant tensor; anything else unchanged."""
@@ -634,7 +634,7 @@ def _made_for(op: Op, made: Expr) -> None:
 
 
 def _dropped(parts: Parts) -> set[AxisRoot]:
-    """Return the axes of which a single index is taken."""
+    """Return the axes from which a single index is taken."""
     return {root for root, part in parts.items() if isinstance(part, int)}
 
 

@@ -44,7 +44,7 @@ Operator = Callable[["Op", Any], "Op"]
 
 
 MAKERS: dict[str, Callable[..., Any]] = {}
-"""Functions that make the results of operators; other modules add them, as they import this one."""
+"""Functions that make the results of operators; added by modules that import this one."""
 
 
 def makes(name: str) -> Callable[[F], F]:
@@ -135,7 +135,7 @@ class Op:
 
     @property
     def called(self) -> str:
-        """Its name in messages and pictures: the function that made it, or its operation."""
+        """The name in messages and pictures: the function that made it, or its operation."""
         return self.written or self.what
 
     @property
@@ -160,7 +160,7 @@ class Op:
 
     @property
     def read_only(self) -> bool:
-        """Whether it cannot be assigned to, as a constant, a result, or a view of these.
+        """Whether it cannot be assigned to, such as a constant, a result, or a view of one.
 
         This also holds for a view that repeats an element; other views are like their tensors.
         """
@@ -174,7 +174,7 @@ class Op:
 
     @property
     def text(self) -> str:
-        """Its text in messages: `'x' (N:8, H:3), placeholder made at model.py:8`."""
+        """The description in messages: `'x' (N:8, H:3), placeholder made at model.py:8`."""
         name = f"'{self.name}' " if self.name else ""
         return f"{name}{self.axes}, {self.called} made at {self.line}"
 
@@ -268,7 +268,7 @@ class Op:
 
     # -- unsupported operators ---------------------------------------------------------------------
 
-    if not TYPE_CHECKING:  # type checkers refuse undeclared names
+    if not TYPE_CHECKING:  # type checkers reject undeclared names
 
         def __getattr__(self, name: str) -> NoReturn:
             if name.startswith("_") or name in Op.__slots__:
@@ -339,7 +339,7 @@ class Op:
         raise self._refused("a named tensor has no values while a graph is built", self._values)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
-        """Accept the operators of NumPy numbers, and refuse NumPy functions and arrays."""
+        """Accept the operators of NumPy numbers, and reject NumPy functions and arrays."""
         name = "divide" if ufunc.__name__ == "true_divide" else ufunc.__name__
         if method == "__call__" and len(inputs) == 2 and name in _OPERATORS:
             return _apply(name, *inputs)
@@ -355,7 +355,7 @@ class Op:
         raise self._refused(f"np.{called} needs values, which a named tensor does not have", fix)
 
     def __array_function__(self, function: Any, *_: object) -> NoReturn:
-        """Refuse NumPy functions, proposing the function of the same name, if there is one."""
+        """Reject NumPy functions, and suggest the function of the same name if there is one."""
         name = function.__name__
         fix = _JOINED.get(name, self._values)
         if name in FUNCTIONS:
@@ -397,7 +397,7 @@ def _apply(name: str, *operands: Any) -> Op:
 
 
 def _operand_text(value: object) -> str:
-    """Return an operand as remedies write it."""
+    """Return the text of an operand for suggested fixes."""
     return spelled(value, "y") if isinstance(value, Op) else clipped(value)
 
 
@@ -480,7 +480,7 @@ def metadata(**labels: str) -> Iterator[None]:
 
 
 VALUES = "read its values with ng.make_transformer().computation({x})()"
-"""The remedy for attributes that hold the values of a tensor."""
+"""The suggested fix for attributes that hold the values of a tensor."""
 
 _ORDER = "ng.axes_with_order({x}, [{back}]), if the order matters: axes pair in any order"
 _RESHAPED = "ng.flatten({x}, [{axes}]) and ng.unflatten, or ng.cast_axes({x}, axes)"
@@ -581,7 +581,7 @@ def unfit_call(
     arguments: tuple[Any, ...],
     options: Mapping[str, Any],
 ) -> ElementTypeError | None:
-    """Return the error for arguments that do not fit a function; its remedy names the user's axes.
+    """Return the error for invalid arguments of a function; the suggested fix has the user's axes.
 
     >>> from poplite.named.axes import make_axis
     >>> from poplite.named.reducing import sum

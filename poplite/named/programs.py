@@ -71,7 +71,7 @@ class ItemRecorder:
 
     def values(self, items: Sequence[Item]) -> list[Tensor | None]:
         """Record items, and return the tensors for their values; None for items without a value."""
-        # A tensor that is an item is read in place, unless it changes later.
+        # A tensor given as an item is read in place, unless it changes later.
         found: list[Callable[[], Tensor] | None] = []
         before, had = len(self._graph.compute_sets), len(self._graph.variables)
         last = max([n for n, each in enumerate(items) if isinstance(each, Effect)], default=0)
@@ -275,7 +275,7 @@ class ItemRecorder:
 
 
 def as_axes(tensor: Tensor, order: Axes, axes: Axes) -> Tensor:
-    """Return a tensor, whose dimensions are axes in one order, with them in another order."""
+    """Return a tensor whose dimensions are axes, permuted from one order of axes to another."""
     if order == axes:
         return tensor
     return tensor.dim_shuffle([order.roots.index(root) for root in axes.roots])

@@ -119,7 +119,7 @@ def _reduce(how: str, value: Any, reduction_axes: Any, out_axes: Any, what: str)
 
 
 def check_not_empty(what: str, x: Op, reduced: Axes) -> None:
-    """Refuse axes without elements, for which there is no maximum and no mean."""
+    """Reject axes of length 0, along which there is no maximum and no mean."""
     for axis in reduced:
         if axis.length == 0:
             raise TensorCreationError(
@@ -235,7 +235,7 @@ def L1_norm(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) 
 
 
 def _written(name: str, made: Op, out: Axes | None) -> Op:
-    """Return a new operation under the name of the function, with its axes in an order."""
+    """Return a new operation, named like the function, with its axes in the given order."""
     written_as(name, made)
     return made if out is None else written_as(name, axes_with_order(made, out))
 
@@ -363,11 +363,11 @@ class Softmax(Op):
 
 
 def softmax(x: Any, axes: AxesLike) -> Op:
-    """Return `exp(x) / sum(exp(x))`, with the sum along some axes.
+    """Return `exp(x) / sum(exp(x))`, with the sum along the given axes.
 
     Args:
         x: FLOAT or HALF.
-        axes: the axes along which results add up to 1.
+        axes: the axes along which the results sum to 1.
 
     >>> import poplite.named as ng
     >>> K, N = ng.make_axis(10, "K"), ng.make_axis(8, "N")

@@ -88,7 +88,7 @@ def by_roles(axes: Axes, roles: Iterable[AxisRole]) -> Axes:
 
 
 class AxesMap:
-    """A renaming of axes; axes that it does not name stay.
+    """A renaming of axes; axes that it does not name are kept.
 
     Args:
         mapping: axes, or names of axes, and their replacements: an axis of equal length, or a

@@ -144,7 +144,7 @@ def cast_axes(x: Any, axes: AxesLike) -> Op:
 
     Args:
         x: a tensor.
-        axes: as many as x has, of equal lengths.
+        axes: the new axes, one for each axis of x, of equal lengths.
 
     Raises:
         AxisLengthError: for a length that differs.
@@ -307,7 +307,7 @@ def tensor_slice(x: Any, slices: Sequence[Part], axes: AxesLike = None) -> Op:
 
     Raises:
         TensorIndexError: for an index out of range of an axis.
-        AxisError: if there are not as many slices as axes.
+        AxisError: if the number of slices differs from that of axes.
 
     >>> import poplite.named as ng
     >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
@@ -451,7 +451,8 @@ def concat(xs: Sequence[Any], axis: Axis) -> Op:
         axis: the axis along which they are concatenated.
 
     Returns:
-        A tensor in the order of the first one. Its axis pairs with `axis` if lengths are equal.
+        A tensor with the axes in the order of the first tensor. Its axis pairs with `axis` if
+        the lengths are equal.
 
     Raises:
         MissingAxisError: for a tensor without an axis that others have.
@@ -508,7 +509,7 @@ def stack(xs: Sequence[Any], axis: Axis, pos: int = 0) -> Op:
     """Return tensors with the same axes stacked along a new axis.
 
     Args:
-        xs: as many tensors as the axis is long; their axes may be in any order.
+        xs: one tensor for each index of the axis; their axes may be in any order.
         axis: the new axis.
         pos: its position in the result.
 

@@ -174,7 +174,7 @@ def placeholder(
     map: Any = None,  # noqa: A002
     layout: Layout | None = None,
 ) -> TensorOp:
-    """Return a tensor whose value is given in each call of a computation.
+    """Return a tensor whose value is passed in each call of a computation.
 
     Args:
         axes: the axes of the tensor; none for a single number.
@@ -315,7 +315,7 @@ def filled_array(value: Any, shape: tuple[int, ...], tensor: TensorOp) -> npt.ND
 
 
 def _array_of(value: Any, what: str, axes: Axes) -> npt.NDArray[Any]:
-    """Return a user's numbers as an array; named dimensions are put in the order of the axes."""
+    """Return a user's values as an array; named dimensions are put in the order of the axes."""
     if isinstance(value, Op):
         raise AxisError(
             f"{what}: expected values; found a named tensor",

@@ -362,7 +362,7 @@ class Transformer:
     # -- computations ------------------------------------------------------------------------------
 
     def computation(self, results: Any, *params: Any, name: str | None = None) -> Computation:
-        """Return a function of some tensors that computes results, and has effects.
+        """Return a function of the given parameters that computes results and performs effects.
 
         Args:
             results: an operation or effect, or several as a list, tuple, set or dictionary; None
@@ -580,7 +580,7 @@ def make_transformer(
         tiles: the number of tiles, if no target is given.
         map: tiles for tensors with one of these axes, as in `map=` of `ng.variable`:
             `{N: "tiles"}`.
-        strict: whether implicit outer products are refused, as in a block of `ng.strict`.
+        strict: whether implicit outer products are rejected, as in a block of `ng.strict`.
         fuse: "cost" to store values where that is cheaper; "none" to store every operation.
         checks: the checks of the engine, see `pl.Engine`.
 
@@ -635,7 +635,7 @@ def _check_stored(op: object, method: str) -> None:
 
 
 def _in_order(value: npt.NDArray[Any], axes: Axes, layout: Layout) -> npt.NDArray[Any]:
-    """Return a value with some axes as it is stored, padded with zeros."""
+    """Return a value with the given axes in the order of storage, padded with zeros."""
     ordered = value.transpose([axes.index(axis) for axis in layout.order])
     if ordered.shape == layout.stored_shape:
         return ordered

@@ -23,7 +23,7 @@ MASKED_LABEL_CODE = 0xFFFFFFFF
 """The label of rows that do not count; -1 for INT labels."""
 
 _LEAST = {FLOAT: 1.17549435e-38, HALF: 5.9604644775390625e-08}
-"""Added to probabilities before their logarithm: the least positive number of their type."""
+"""Added to probabilities before their logarithm: the smallest positive number of their type."""
 
 
 class LossType(Enumeration):
@@ -136,7 +136,7 @@ def calcAccuracy(
 ) -> Steps:
     """Return a program that counts correctly classified rows, `popnn::calcAccuracy`.
 
-    The count is added to what `num_correct` holds, so that it adds up over several batches. Rows
+    The count is added to `num_correct`, so that it accumulates over several batches. Rows
     with the label `MASKED_LABEL_CODE` do not count.
 
     Args:

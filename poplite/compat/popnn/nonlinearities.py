@@ -86,7 +86,7 @@ def nonLinearityInPlace(
 ) -> None:
     """Record a non-linearity in place, `popnn::nonLinearityInPlace`; see `nonLinearity`.
 
-    `prog` may be a compute set that the vertices are added to; softmax is refused there.
+    `prog` may be a compute set to which the vertices are added; softmax is rejected there.
     """
     made = _functions(non_linearity_type, "nonLinearityInPlace")[0](t)
     steps = _in_one_step("popnn.nonLinearityInPlace", graph, non_linearity_type, prog)

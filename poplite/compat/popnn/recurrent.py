@@ -161,7 +161,7 @@ def create_state(
 
 
 class RecurrentCall:
-    """A call of a function of a cell, with its options and parameters checked.
+    """A call to a function of a cell, with its options and parameters checked.
 
     Attributes:
         what: the function, for messages.
@@ -242,7 +242,7 @@ class RecurrentCall:
         return [gates.index(each) for each in units]
 
     def weights(self, weights: object) -> nn.RecurrentWeights:
-        """Return weights with their gates in the default order; refuse other values."""
+        """Return weights with their gates in the default order; reject other values."""
         return _reordered(self.tensors("weights", weights, Weights), self.places)
 
     def by_weights(self, gradients: nn.RecurrentWeights) -> Weights:
@@ -279,7 +279,7 @@ class RecurrentCall:
 
 
 def _type_and_sizes(what: str, params: Any) -> tuple[ElementClass, tuple[int, int, int, int]]:
-    """Return the type, and steps, batch, inputs and units; refuse parameters of other cells."""
+    """Return the type, steps, batch, inputs and units; reject parameters of other cells."""
     layers = params.layerSizes
     if not isinstance(layers, Sequence) or len(layers) != 2:
         raise InvalidOption(

@@ -248,7 +248,7 @@ class PlaceHolder(Any):
         return f"_{self.index}" if self.index <= 20 else f"PlaceHolder({self.index})"
 
     def of(self, tensors: Sequence[Operand]) -> typing.Any:
-        """Return the tensor at that position; refuse a list that is too short."""
+        """Return the tensor at this placeholder's position; reject a list that is too short."""
         if not isinstance(tensors, Sequence):
             raise ElementTypeError(
                 f"popops.expr: tensors is {clipped(tensors)}",

@@ -234,7 +234,7 @@ def fill(
     Args:
         graph: the graph of the tensor.
         t: the tensor to fill.
-        prog: where the steps go. Or in its place `tile_regions, tile, cs`, `tile, cs` or
+        prog: where to add the steps. Or in its place `tile_regions, tile, cs`, `tile, cs` or
             `mapping, cs`, which add vertices to the compute set `cs`: for intervals of the
             flattened tensor on a tile, for all elements on a tile, and for the intervals of each
             tile.

@@ -65,7 +65,7 @@ class ReduceParams:
 
     Attributes:
         op: the operation.
-        update: whether the result is combined with what the output holds: ADD, SQUARE_ADD, LOG_ADD.
+        update: whether the result is combined with the output's old value: ADD, SQUARE_ADD, LOG_ADD.
         scale: a FLOAT tensor of one element that multiplies the result, or for LOG_ADD is added.
     """
 
