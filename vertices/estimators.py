@@ -471,7 +471,7 @@ def dynamic_slice(element: Element, region: int, slices: int, target: Target) ->
     Args:
         element: the element type.
         region: number of elements of a slice.
-        slices: number of slices, taken one after the other.
+        slices: number of slices, taken one after another.
         target: the machine.
 
     >>> dynamic_slice(FLOAT, 600, 4, Target())

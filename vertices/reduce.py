@@ -107,7 +107,7 @@ class SumRows(Vertex, Generic[T, U]):
     """`out[i]` is the sum of the i-th of equally long parts of x, of at least one element each."""
 
     x: Input[Vector[T]]
-    """the parts, one after the other"""
+    """the parts, one after another"""
     out: Output[Vector[U]]
     """one element for each part"""
     UFUNC: ClassVar[Any] = np.add
@@ -153,7 +153,7 @@ class SumColumns(Vertex, Generic[T, U]):
     """`out[i]` is the sum of `x[i], x[i + stride], x[i + 2 * stride], ...`."""
 
     x: Input[Vector[T]]
-    """the rows, one after the other; the last may end with its last column"""
+    """the rows, one after another; the last may end with its last column"""
     out: Output[Vector[U]]
     """one element for each column"""
     stride: State[UNSIGNED_INT]
@@ -588,7 +588,7 @@ class FirstGreatestRows(_Greatest, Generic[F]):
     """The largest elements of equally long, non-empty parts of x, and their positions."""
 
     x: Input[Vector[F]]
-    """the parts, one after the other"""
+    """the parts, one after another"""
     value: Output[Vector[F]]
     """one element for each part"""
     position: Output[Vector[UNSIGNED_INT]]

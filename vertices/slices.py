@@ -6,7 +6,7 @@
     ListRows          a part of the indices, sorted by the vertex that updates the row
     SetListed ...     as MultiUpdate, for the rows that the list holds for the vertex
 
-A vertex holds the rows from `first` on, `width` elements each, one after the other. With many
+A vertex holds the rows from `first` on, `width` elements each, one after another. With many
 indices it would take each vertex long to find its own. Then `ListRows` sorts them once, and each
 vertex reads its part of that list. Equal rows stay in the order of the indices, so the results are
 bit-identical both ways::
@@ -66,7 +66,7 @@ class MultiSlice(Vertex, Generic[T]):
     """`out[k]` is row `index[k] - first` of x, or 0 where x has no such row."""
 
     x: Input[Vector[T]]
-    """rows of the table, one after the other, at least one"""
+    """rows of the table, one after another, at least one"""
     index: Input[Vector[UNSIGNED_INT]]
     """row numbers"""
     out: Output[Vector[T]]
@@ -114,7 +114,7 @@ class MultiUpdate(Vertex, Generic[T]):
     """`x[index[k] - first] = s[k]`, where x has such a row, in the order of k."""
 
     x: InOut[Vector[T]]
-    """rows of the table, one after the other, at least one"""
+    """rows of the table, one after another, at least one"""
     index: Input[Vector[UNSIGNED_INT]]
     """row numbers"""
     s: Input[Vector[T]]

@@ -70,7 +70,7 @@ HAVE_OUTPUTS = frozenset(
 
 
 def checked(library: str, method: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Refuse arguments that do not match their annotations, before anything else.
+    """Reject arguments that do not match their annotations, before anything else.
 
     The graph among them determines the tiles of everything that the function makes; the function
     receives it in the form that operations take.
@@ -157,7 +157,7 @@ def over_graph(what: str, graph: Graph) -> AbstractContextManager[None]:
 
 
 def check_tensors(what: str, **tensors: object) -> None:
-    """Refuse arguments that are not tensors, by name."""
+    """Reject arguments that are not tensors, by name."""
     for name, value in tensors.items():
         _check(what, name, value, "Tensor")
 
@@ -216,7 +216,7 @@ def check_name(what: str, name: object) -> str:
 
 
 def _check(what: str, name: str, value: object, text: str) -> None:
-    """Refuse an argument that does not match its annotation."""
+    """Reject an argument that does not match its annotation."""
     if text == "bool":
         checked_truth(value, f"{what}: {name}")
         return
@@ -242,7 +242,7 @@ Options = Mapping[str, str] | None
 
 
 def check_known(what: str, options: Options, known: Collection[str]) -> None:
-    """Refuse options that are not a mapping, and, as PopLibs does, unknown ones."""
+    """Reject options that are not a mapping, and, as PopLibs does, unknown ones."""
     names = ", ".join(known) or "none"
     if not isinstance(options, Mapping | None):
         raise invalid_value(what, "options", options, f"None, or a mapping with the keys {names}")
@@ -255,7 +255,7 @@ def check_known(what: str, options: Options, known: Collection[str]) -> None:
 
 
 def check_options(what: str, options: Options, known: Collection[str]) -> None:
-    """Refuse options that PopLibs does not know, as PopLibs does."""
+    """Reject options that PopLibs does not know, as PopLibs does."""
     check_known(f"popops.{what}", options, known)
 
 
@@ -273,7 +273,7 @@ def memory_share(what: str, options: Options, default: float = 0.6) -> float:
 
 
 def check_params(what: str, params: object, kind: type, name: str = "params") -> None:
-    """Refuse parameters that are not of this class."""
+    """Reject parameters that are not of this class."""
     checked_kind(params, kind, f"{what}: {name}", f"{name}={kind.__name__}(...)")
 
 

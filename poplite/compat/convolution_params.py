@@ -37,8 +37,8 @@ class InputTransform:
     as in C++.
 
     Attributes:
-        truncationLower: number of elements left out at the start.
-        truncationUpper: number of elements left out at the end.
+        truncationLower: number of elements omitted at the start.
+        truncationUpper: number of elements omitted at the end.
         dilation: distance between elements.
         paddingLower: number of zeros added at the start.
         paddingUpper: number of zeros added at the end.
@@ -61,8 +61,8 @@ class OutputTransform:
     """Transforms of an output, applied in this order.
 
     Attributes:
-        truncationLower: number of elements left out at the start.
-        truncationUpper: number of elements left out at the end.
+        truncationLower: number of elements omitted at the start.
+        truncationUpper: number of elements omitted at the end.
         stride: distance between the elements that remain.
         paddingLower: number of zeros added at the start.
         paddingUpper: number of zeros added at the end.
@@ -105,7 +105,7 @@ class ConvParams:
     Attributes:
         inputType: element type of the input; None until it is assigned, as are all others but the
             transforms.
-        outputType: element type of the output, equal to it.
+        outputType: element type of the output, equal to `inputType`.
 
     Raises:
         ElementTypeError: if input and output types differ, or arguments are missing or too many.
@@ -179,7 +179,7 @@ class ConvParams:
 
         Raises:
             TensorCreationError: if the transformed kernel is larger than the transformed input, a
-                truncation leaves out more than there is, or a list does not have one item for each
+                truncation omits more elements than exist, or a list does not have one item for each
                 dimension of the field.
             InvalidOption: for negative truncations and paddings, and invalid distances.
             ElementTypeError: for transforms of the wrong class, and flips that are not bool.
@@ -229,7 +229,7 @@ def _fields_of(arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str
 
 
 def _bound(arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments by field name; they may give one type, or two equal ones."""
+    """Return arguments by field name; they may have one type or two equal types."""
     has_two = len(arguments) > 1 and isinstance(arguments[1], str | type | np.dtype)
     types = ("inputType", "outputType") if has_two or "outputType" in named else ("dataType",)
     either = Parameter.POSITIONAL_OR_KEYWORD
@@ -307,13 +307,13 @@ class Sides:
 
 @frozen
 class Along:
-    """What a convolution does along one dimension.
+    """The parameters of a convolution along one dimension.
 
     Attributes:
         size: number of input elements after truncation.
         taps: number of kernel elements after truncation.
         stride: distance between outputs.
-        padding: zeros before and after the input; negative numbers leave elements out.
+        padding: zeros before and after the input; negative numbers omit elements.
         dilation: distance between taps.
         between: distance between elements of the input.
         flip: whether the kernel is reversed.
@@ -368,7 +368,7 @@ class Resolved:
 
     @property
     def is_empty(self) -> bool:
-        """Whether all outputs are 0, because none reads an element with a weight."""
+        """Whether all outputs are 0 because no output reads an element with a weight."""
         return any(each.is_empty for each in self.dimensions)
 
     @property
@@ -449,7 +449,7 @@ def _along(what: str, d: int, size: int, taps: int, own: Sides, kernel: Sides, o
 
 
 def _left(what: str, d: int, name: str, size: int, given: Sides) -> int:
-    """Return how many elements a truncation leaves, or raise if it leaves out more than exist."""
+    """Return how many elements a truncation keeps, or raise if it omits more than exist."""
     lower, upper = given.truncation[d]
     if lower + upper > size:
         raise TensorCreationError(

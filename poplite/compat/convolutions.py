@@ -77,7 +77,7 @@ def convolution(
             reversed.
         prog: where the steps go.
         debug_context: name of the result.
-        options: those of PopLibs; `availableMemoryProportion` is used, the others change nothing.
+        options: those of PopLibs; `availableMemoryProportion` is used, the others have no effect.
         cache: PopLibs' cache of plans; not used, since poplite has its own.
 
     Returns:
@@ -185,7 +185,7 @@ def _cut(x: Tensor, dim: int, sides: tuple[int, int], *, flip: bool) -> Tensor:
 
 
 def _planned(graph: Graph, asked: Resolved, memory: float) -> ops.ConvolutionPlan:
-    """Return a plan for the whole operands, although the convolution may leave parts out."""
+    """Return a plan for the whole operands, although the convolution may omit parts of them."""
     spacing = asked.spacing
     del spacing["flip"]
     spacing["padding"] = [_whole(asked, d, each) for d, each in enumerate(asked.dimensions)]
@@ -218,7 +218,7 @@ def _whole(asked: Resolved, d: int, each: Along) -> tuple[int, int]:
 def check_like_params(
     what: str, role: str, x: Tensor, shape: Sequence[int], element: ElementClass
 ) -> None:
-    """Refuse a tensor that does not match the parameters."""
+    """Reject a tensor that does not match the parameters."""
     if x.shape != tuple(shape):
         raise TensorCreationError(
             f"poplin.{what}: '{x.name}' has shape {x.shape}, but the parameters say {tuple(shape)}",
@@ -498,7 +498,7 @@ def weightsTransposeChansFlipXY(
 
 
 def _check_biases(what: str, x: Tensor, biases: Tensor) -> None:
-    """Refuse biases unless there is one for each channel."""
+    """Reject biases unless there is one for each channel."""
     if biases.shape != (channels := channels_of(f"poplin.{what}", "x", x),):
         raise TensorCreationError(
             f"poplin.{what}: biases '{biases.name}' have shape {biases.shape}, but '{x.name}' has "

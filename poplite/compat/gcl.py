@@ -1,4 +1,4 @@
-"""gcl, which is not implemented: each name raises an error that says what to use instead.
+"""gcl, which is not implemented: each name raises an error that suggests a replacement.
 
 Data moves between replicas with `poplite.program.CrossReplicaCopy`.
 """

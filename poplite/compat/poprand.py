@@ -94,13 +94,13 @@ class _Draw(NamedTuple):
         return {"element_type": element, "mapping": mapping, **steps}
 
     def key(self) -> Tensor:
-        """Record the key to draw from, and return it; call this after checking all arguments."""
+        """Record the key for the draw, and return it; call this after checking all arguments."""
         if self.seed is None:
             return _state(self.graph)
         return self.seeded(ops.random.key(self.graph, 0, "poprand/key"))
 
     def seeded(self, key: Tensor) -> Tensor:
-        """Record that a key is set from the seed and the modifier, and return it."""
+        """Record the computation of a key from the seed and the modifier, and return it."""
         assert self.seed is not None
         words = np.array([0, self.modifier % 2**32], np.uint32)
         (tile, *_) = self.graph.tile_mapping(key).tiles.tolist()
@@ -135,7 +135,7 @@ def _mapping_of(what: str, graph: Graph, reference: Tensor) -> TileMapping:
 def setSeed(
     graph: Graph, master_seed: Tensor, seed_modifier: int, prog: Steps, debug_context: str = ""
 ) -> None:
-    """Record that the state for draws without a seed is set, `poprand::setSeed`.
+    """Record the setting of the state for draws without a seed, `poprand::setSeed`.
 
     Args:
         graph: the graph of the seed.
@@ -204,7 +204,7 @@ def _whole_range(element: ElementClass, min_val: float, max_val: float) -> tuple
 
 
 def _whole(element: ElementClass, name: str, value: float, toward: Callable[[float], int]) -> int:
-    """Return the whole number nearest to a limit, within the range."""
+    """Return the integer nearest to a limit, within the range."""
     what, limits = "poprand.uniform", np.iinfo(element.dtype.name)
     number = integer_or_none(value)
     if number is None:
@@ -232,7 +232,7 @@ def bernoulli(
     prog: Steps,
     debug_context: str = "",
 ) -> Tensor:
-    """Record 1 with a probability, and 0 otherwise, `poprand::bernoulli`."""
+    """Record elements that are 1 with a probability and otherwise 0, `poprand::bernoulli`."""
     draw = _draw("bernoulli", graph, seed, seed_modifier, prog, debug_context)
     mapping = _mapping_of("bernoulli", graph, reference)
     element = drawn_type("poprand.bernoulli", reference.shape, out_type, CHOSEN, None)
@@ -301,7 +301,7 @@ def dropout(
     prog: Steps,
     debug_context: str = "",
 ) -> Tensor:
-    """Record a dropout: a tensor with random elements set to 0 and the others scaled, `poprand::dropout`.
+    """Record a dropout, `poprand::dropout`: random elements are set to 0 and the others scaled.
 
     The result is mapped like the reference, which has the shape of the input. If all elements are
     kept, they are copied and not scaled, as in PopLibs.

@@ -1,4 +1,4 @@
-"""popsparse, of which only `addCodelets` is implemented; other names say what to use instead.
+"""popsparse, of which only `addCodelets` is implemented; other names raise an error.
 
 For products with a sparsity pattern known at build time, use `poplite.ops.sparse_matmul`.
 """

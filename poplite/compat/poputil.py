@@ -61,8 +61,8 @@ def mapTensorLinearly(
         graph: the graph of the tensor, or a virtual graph of it.
         t: any view.
         min_elements_per_tile: by default, the number of elements that fill 128 bytes.
-        grain_size: number of elements that stay together; by default as many as a tile loads at
-            once.
+        grain_size: parts are cut at multiples of this number; by default, the number of elements
+            that a tile loads at once.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=8))
@@ -93,11 +93,11 @@ def mapTensorLinearlyWithOffset(
         graph: the graph of the tensor, or a virtual graph of it.
         t: any view.
         offset: the tile of the first elements, counted from the last tile if not ascending.
-        ascending: whether tile numbers rise.
-        min_elements_per_tile: by default as many as fill 128 bytes; as positional arguments,
+        ascending: whether tile numbers ascend.
+        min_elements_per_tile: by default, the number that fills 128 bytes; as positional arguments,
             this and the grain size come before the offset, as in C++.
-        grain_size: number of elements that stay together; by default as many as a tile loads at
-            once.
+        grain_size: parts are cut at multiples of this number; by default, the number of elements
+            that a tile loads at once.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=8))
@@ -128,7 +128,7 @@ def splitRegions(
 
     Args:
         regions: intervals of elements, `(begin, end)`.
-        grain_size: parts are cut at multiples of this number of elements, counted along all intervals.
+        grain_size: parts are cut at multiples of this number, counted along all intervals.
         max_partitions: the largest number of parts.
         min_elements_per_partition: minimum number of elements of a part, if there are enough; 0
             for no minimum.
@@ -176,7 +176,7 @@ def createBroadcastOperand(
 ) -> Tensor:
     """Return a new vector, to be broadcast along all dimensions of a tensor except `dim`.
 
-    Elements are shared evenly among the tiles that use them, `poputil::createBroadcastOperand`;
+    Elements are divided evenly among the tiles that use them, `poputil::createBroadcastOperand`;
     with `dither_mapping` all tiles are shifted by a number derived from the shape.
 
     Raises:
@@ -305,8 +305,8 @@ def output_mapping(graph: Graph, inputs: Iterable[object], result: Tensor | Expr
     """Return the mapping of the result of an elementwise function, a tensor or an expression.
 
     It is the mapping of the input whose fullest tile has the fewest elements; ties go to the input
-    on the most tiles, then to that with the fewest pieces. Inputs that are broadcast, or contain an
-    element twice, are not considered.
+    on the most tiles, then to the one with the fewest pieces. Inputs that are broadcast, or contain
+    an element twice, are not considered.
     """
     tensors = [each for each in inputs if isinstance(each, Tensor)]
     sized = [each for each in tensors if each.shape == result.shape]
@@ -330,8 +330,8 @@ def output_mapping(graph: Graph, inputs: Iterable[object], result: Tensor | Expr
 def mapping_by_use(graph: Graph, full: Tensor, dim: int, element: ElementClass) -> TileMapping:
     """Return the mapping of a vector that is broadcast along all dimensions of a tensor but one.
 
-    Elements are shared among the tiles that use them; adjacent ranges with a tile in common are
-    shared among the tiles of both.
+    Elements are divided among the tiles that use them; adjacent ranges with a tile in common are
+    divided among the tiles of both.
     """
     size = full.shape[dim]
     mapping = graph.tile_mapping(full.dim_roll(dim, full.rank - 1))

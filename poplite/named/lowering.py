@@ -269,7 +269,7 @@ class LoweredExpressions:
         own = {root: part for root, part in parts.items() if root in op.axes.root_set}
         if is_full:
             made = yield op, slots, own, False
-            return self._broadcast(made, op.axes, slots, own)
+            return self._broadcast_slots(made, op.axes, slots, own)
         stored = self.remembered.get(op, self._now.get(op))
         if stored is not None:
             return self._framed(Leaf(stored), op.axes, slots, own)
@@ -586,7 +586,7 @@ class LoweredExpressions:
             [made], TensorFrame(None, _all(shape), _same(shape), shape), shape, made.element_type
         )
 
-    def _broadcast(self, made: Expr, axes: Axes, slots: Slots, parts: Parts) -> Expr:
+    def _broadcast_slots(self, made: Expr, axes: Axes, slots: Slots, parts: Parts) -> Expr:
         """Return an expression with all elements along its axes."""
         gone = _dropped(parts)
         sizes = tuple(

@@ -341,5 +341,5 @@ def _overlapping(one: Assign, other: Assign) -> AxisError:
     return AxisError(
         f"parallel: two assignments write the same elements of '{base.name}'",
         found=f"{base.text}\none was made at {one.line}, the other at {other.line}",
-        fix="use ng.sequential([...]) to execute one after the other",
+        fix="use ng.sequential([...]) to execute one after another",
     )

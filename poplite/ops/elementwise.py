@@ -67,7 +67,7 @@ def multiply(a: Operand | float, b: Operand | float) -> Expr:
 def divide(a: Operand | float, b: Operand | float) -> Expr:
     """Return `a / b` for floats; division by 0 gives an infinity or NaN.
 
-    Integers are refused: `//` rounds down, `divide_trunc` towards zero.
+    Integers are rejected: `//` rounds down, `divide_trunc` towards zero.
 
     PopLibs: `Divide, of floats`.
 
@@ -132,7 +132,7 @@ def power(a: Operand | float, b: Operand | float) -> Expr:
 
     A square or cube is computed by products, as are powers of integers up to 64; for 0.5 it is
     `sqrt`, for -1 `reciprocal`, and for other exponents the power kernel, within 1.5 ulp. For
-    integers, a negative exponent gives 0, and is refused if it is a Python number.
+    integers, a negative exponent gives 0, and is rejected if it is a Python number.
 
     PopLibs: `Power`.
 

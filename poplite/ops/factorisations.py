@@ -47,7 +47,7 @@ from poplite.vertices.linear import (
 
 
 def check_matrices(what: str, x: Given, role: str, *, square: bool = True) -> None:
-    """Refuse an operand whose last two dimensions are not those of matrices."""
+    """Reject an operand whose last two dimensions are not those of matrices."""
     if x.rank < 2 or (square and x.shape[-1] != x.shape[-2]):
         kind = "square matrices" if square else "matrices"
         raise TensorCreationError(
@@ -58,7 +58,7 @@ def check_matrices(what: str, x: Given, role: str, *, square: bool = True) -> No
 
 
 def check_one_matrix(what: str, x: Given) -> None:
-    """Refuse anything but one matrix."""
+    """Reject anything but one matrix."""
     if x.rank != 2:
         raise TensorCreationError(
             f"{what}: {called(x)} has shape {x.shape}", found=described(x), fix="pass one matrix"

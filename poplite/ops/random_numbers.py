@@ -247,7 +247,7 @@ class RandomDraw:
         return out
 
     def check_out(self, out: Tensor | None, mapping: Any) -> None:
-        """Refuse an `out` that cannot take the numbers."""
+        """Reject an `out` that cannot take the numbers."""
         if out is None:
             return
         check_own(self.graph, out, f"{self._what}, out")
@@ -437,7 +437,7 @@ def integers(
 
 
 def integer_fields(what: str, element_type: ElementClass, low: int, high: int) -> dict[str, object]:
-    """Return the fields of vertices that draw whole numbers from a range, or refuse it."""
+    """Return the fields of vertices that draw whole numbers from a range, or raise."""
     limits = np.iinfo(element_type.dtype.name)
     least = count_of(what, "low", low, int(limits.min), int(limits.max) + 1)
     most = count_of(what, "high", high, int(limits.min), int(limits.max) + 2)
@@ -605,7 +605,7 @@ def truncated_fields(
     bound: float,
     names: tuple[str, str] = ("deviation", "bound"),
 ) -> dict[str, float]:
-    """Return the fields of vertices that draw normal numbers within a bound, or refuse them."""
+    """Return the fields of vertices that draw normal numbers within a bound, or raise."""
     numbers = normal_fields(what, mean, deviation, names[0])
     most = float(rounded(what, names[1], bound, np.dtype(np.float32)))
     if not most > 0:
@@ -617,7 +617,7 @@ def truncated_fields(
 def normal_fields(
     what: str, mean: float, deviation: float, name: str = "deviation"
 ) -> dict[str, float]:
-    """Return the fields of vertices that draw normal numbers, or refuse them."""
+    """Return the fields of vertices that draw normal numbers, or raise."""
     single = np.dtype(np.float32)
     numbers = {
         "mean": float(rounded(what, "mean", mean, single)),

@@ -66,7 +66,7 @@ class GruParams(RecurrentParams):
     Attributes specific to this cell, after those common to all cells:
         cellOrder: the order of the gates in weights.
         resetAfter: whether the reset gate comes after the product, with two biases.
-        varTimeSteps: how many of the steps each sequence has, UNSIGNED_INT [batchSize] or [1];
+        varTimeSteps: the number of steps of each sequence, UNSIGNED_INT [batchSize] or [1];
             None if all sequences have all steps. Outputs after the end of a sequence are 0.
     """
 

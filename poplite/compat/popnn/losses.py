@@ -1,4 +1,4 @@
-"""Losses of popnn with their gradients; the largest elements of rows.
+"""Losses of popnn with their gradients, and the largest elements of rows.
 
 Source: PopLibs, `popnn/Loss.hpp`.
 """
@@ -20,14 +20,14 @@ from poplite.program import Sequence as Steps
 from poplite.types import FLOAT, HALF, INT, UNSIGNED_INT
 
 MASKED_LABEL_CODE = 0xFFFFFFFF
-"""The label of rows that do not count; -1 for INT labels."""
+"""The label of rows that are not counted; -1 for INT labels."""
 
 _LEAST = {FLOAT: 1.17549435e-38, HALF: 5.9604644775390625e-08}
 """Added to probabilities before their logarithm: the smallest positive number of their type."""
 
 
 class LossType(Enumeration):
-    """How a loss is measured."""
+    """The kind of a loss."""
 
     SUM_SQUARED_LOSS = "sum_squared"
     CROSS_ENTROPY_LOSS = "cross_entropy"
@@ -60,14 +60,14 @@ def calcLoss(
         graph: the graph of the tensors.
         model_outputs: [batch, classes] of FLOAT or HALF; probabilities for cross entropy.
         expected: [batch] of INT or UNSIGNED_INT: the label of each row.
-        loss: [batch], receives the loss of each row.
-        deltas: [batch, classes], receives the gradient.
-        loss_type: which loss.
+        loss: receives the loss of each row, [batch].
+        deltas: receives the gradient, [batch, classes].
+        loss_type: the kind of loss.
         debug_context: name of the steps.
-        deltas_scale: s; as positional arguments, this and the next ones come before the type, as
+        deltas_scale: s; as positional arguments, this and the following come before the type, as
             in C++.
         model_output_scaling: m.
-        num_correct: the number of correct rows is added to it.
+        num_correct: a tensor to which the number of correct rows is added.
 
     Raises:
         TensorCreationError: if the shapes do not match.
@@ -137,7 +137,7 @@ def calcAccuracy(
     """Return a program that counts correctly classified rows, `popnn::calcAccuracy`.
 
     The count is added to `num_correct`, so that it accumulates over several batches. Rows
-    with the label `MASKED_LABEL_CODE` do not count.
+    with the label `MASKED_LABEL_CODE` are not counted.
 
     Args:
         graph: the graph of the tensors.
@@ -235,7 +235,7 @@ def _column(expected: Tensor) -> Tensor:
 
 
 def _masked(expected: Tensor) -> int:
-    """Return the label of rows that do not count."""
+    """Return the label of rows that are not counted."""
     return -1 if expected.element_type is INT else MASKED_LABEL_CODE
 
 

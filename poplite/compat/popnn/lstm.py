@@ -76,7 +76,7 @@ class LstmParams(RecurrentParams):
 
     Attributes specific to this cell, after those common to all cells:
         cellOrder: the order of the gates in weights.
-        varTimeSteps: how many of the steps each sequence has, UNSIGNED_INT [batchSize] or [1];
+        varTimeSteps: the number of steps of each sequence, UNSIGNED_INT [batchSize] or [1];
             None if all sequences have all steps. Outputs after the end of a sequence are 0.
         preserveFinalState: no effect: the last state is always that after the last step of each
             sequence, which PopLibs guarantees only if this is set.
@@ -188,8 +188,8 @@ def lstmBwdWithWU(
         cache: not used.
 
     Returns:
-        The gradients with respect to the initial state, the inputs (None if the parameters ask for
-        none), and the weights. C++ returns the first, and stores the others in arguments.
+        The gradients with respect to the initial state, the inputs (None if the parameters request
+        none), and the weights. C++ returns the first and stores the others in arguments.
 
     Raises:
         the errors of `poplite.ops.nn.lstm_gradient`, and of `lstmFwd`.

@@ -32,7 +32,7 @@ Forward = Callable[[Tensor], Expr]
 Backward = Callable[[Tensor, Tensor], Expr]
 
 SOFTMAX_SCALING = 62000.0
-"""The factor of results of SOFTMAX_SCALED, so that HALF can hold small ones."""
+"""The scale of results of SOFTMAX_SCALED, so that HALF can hold small results."""
 
 
 class NonLinearityType(Enumeration):
@@ -62,13 +62,13 @@ def nonLinearity(
 
     Args:
         graph: the graph of the tensor.
-        non_linearity_type: which non-linearity.
+        non_linearity_type: the non-linearity.
         t: FLOAT or HALF.
         prog: where the steps go.
         debug_context: name of the result.
 
     Raises:
-        ElementTypeError: for an unknown type, and elements that are not floats.
+        ElementTypeError: for an unknown type or elements that are not floats.
     """
     made = _functions(non_linearity_type, "nonLinearity")[0](t)
     name = debug_context or NonLinearityType(non_linearity_type).value
@@ -108,10 +108,10 @@ def nonLinearityInputGradient(
 
     Args:
         graph: the graph of the tensors.
-        non_linearity_type: which non-linearity.
+        non_linearity_type: the non-linearity.
         act: the input of GELU, GELU_ERF, SWISH and HARD_SIGMOID; the output of all others.
         out_gradient: the gradient with respect to the output.
-        prog: where the steps go; or a compute set that the vertices are added to.
+        prog: where the steps go; or a compute set to which the vertices are added.
         debug_context: name of the result.
 
     Returns:
@@ -203,7 +203,7 @@ _FORWARD_AND_BACKWARD: dict[NonLinearityType, tuple[Forward, Backward]] = {
 def _in_one_step(
     what: str, graph: Graph, kind: NonLinearityType | str, place: Place
 ) -> Steps | None:
-    """Return where the steps go; softmax needs a program, as its sums are separate steps."""
+    """Return the place for the steps; softmax needs a program, as its sums are separate steps."""
     member = NonLinearityType(kind)
     if isinstance(place, ComputeSet) and member in _SOFTMAX:
         raise ControlProgramError(

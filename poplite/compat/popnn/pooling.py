@@ -48,8 +48,7 @@ class PoolParams:
         inputFieldShape: sizes of the input.
         kernelShape: sizes of the window.
         stride: distances between windows.
-        inputTruncationOrPaddingLower: padding before the input; negative numbers leave elements
-            out.
+        inputTruncationOrPaddingLower: padding before the input; negative numbers omit elements.
         inputTruncationOrPaddingUpper: padding after the input, with the same rule.
         numChannels: number of channels of the input.
         batchSize: number of inputs.
@@ -131,7 +130,7 @@ _FUNCTIONS: dict[PoolingType, tuple[Callable[..., Tensor], Callable[..., Tensor]
     PoolingType.AVG: (nn.average_pool, nn.average_pool_gradient),
     PoolingType.SUM: (nn.sum_pool, nn.sum_pool_gradient),
 }
-"""Each kind with its gradient."""
+"""The operation of each kind of pooling, and its gradient."""
 
 
 @checked("popnn")
@@ -184,10 +183,10 @@ def poolInputGradient(
         graph: the graph of the tensors.
         params: as in `pool`.
         in_: the input of `pool`.
-        pooled: what `pool` returned.
+        pooled: the result of `pool`.
         pooled_gradient: the gradient with respect to `pooled`, of its shape.
         use_scaled_gradient: for MAX, whether equal largest elements of a window share its
-            gradient; must be false, since here each gets all of it.
+            gradient; must be false, since in poplite each gets all of it.
         prog: where the steps go.
         debug_context: name of the result.
         options: PopLibs' options, which have no effect here.

@@ -44,7 +44,7 @@ _KNOWN = {
     "recomputationMode": ("none", "cellAndTanh", "full"),
     "weightAccumulatorsType": _TYPES,
 }
-"""Options of both layers, and their values; empty for an option that is a number."""
+"""Options of both layers, and their values; empty for options that are numbers."""
 
 _FLAGS = ("outputFullSequence", "calcInputGradients", "resetAfter", "preserveFinalState")
 
@@ -191,7 +191,7 @@ class RecurrentCall:
         return self.cell.plan(graph, self.params, **how, type=self.element)
 
     def check(self, role: str, x: object, shape: Sequence[int]) -> None:
-        """Refuse a value that is not a tensor, or does not fit the parameters."""
+        """Reject a value that is not a tensor, or does not fit the parameters."""
         made = the_tensor(self.what, role, x)
         if made.shape != tuple(shape) or made.element_type is not self.element:
             raise TensorCreationError(
@@ -201,7 +201,7 @@ class RecurrentCall:
             )
 
     def check_results(self, output: object, gradient: object) -> None:
-        """Refuse an output and a gradient that do not match those of a forward pass."""
+        """Reject an output and a gradient that do not match those of a forward pass."""
         shape = self.outputs if self.params.outputFullSequence else self.of_step
         self.check("output", output, shape)
         self.check("outputGrad", gradient, shape)
@@ -251,7 +251,7 @@ class RecurrentCall:
         return Weights(*_reordered(gradients, undone))
 
     def lengths(self) -> Tensor | None:
-        """Return the length of each sequence, or one for all; None if all have all steps."""
+        """Return the length of each sequence, or one length for all; None if all have all steps."""
         if self.params.varTimeSteps is None:
             return None
         steps = the_tensor(self.what, "varTimeSteps", self.params.varTimeSteps)
@@ -314,7 +314,7 @@ def _type_and_sizes(what: str, params: Any) -> tuple[ElementClass, tuple[int, in
 
 
 def _check_options(what: str, options: Options) -> None:
-    """Refuse options and values that popnn does not know; the others do not change results."""
+    """Reject options and values that popnn does not know; the others do not change results."""
     check_known(what, options, _KNOWN)
     memory_share(what, options)
     for name, value in (options or {}).items():

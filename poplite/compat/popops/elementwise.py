@@ -235,7 +235,7 @@ def _mapped(
     named: Mapping[str, Any],
     *out: str,
 ) -> tuple[Any, ...]:
-    """Return an expression, made from an operation if needed, its tensors, and the other arguments."""
+    """Return an expression (made from an operation if needed), its tensors, and the rest."""
     if isinstance(expr, str):
         expr = next((kind[expr] for kind in _KINDS if expr in kind.__members__), expr)
     if not isinstance(expr, OpType):

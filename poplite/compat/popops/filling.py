@@ -307,7 +307,7 @@ def zero(
 
 
 def _check_form(what: str, cs: object, where: Mapping[str, Any], **steps: Any) -> None:
-    """Refuse arguments that only another form takes, and elements that are given twice."""
+    """Reject arguments that only another form takes, and elements that are given twice."""
     given = [name for name, value in where.items() if value is not None]
     unwanted = given if cs is None else [name for name, value in steps.items() if value]
     if unwanted:

@@ -65,7 +65,7 @@ class ReduceParams:
 
     Attributes:
         op: the operation.
-        update: whether the result is combined with the output's old value: ADD, SQUARE_ADD, LOG_ADD.
+        update: whether to combine the result with the output's old value: ADD, SQUARE_ADD, LOG_ADD.
         scale: a FLOAT tensor of one element that multiplies the result, or for LOG_ADD is added.
     """
 
@@ -77,7 +77,7 @@ class ReduceParams:
         self._check()
 
     def _check(self) -> None:
-        """Refuse members that do not fit together, since they may be assigned, as in C++."""
+        """Reject members that do not fit together, since they may be assigned, as in C++."""
         self.op = checked_member(self.op, Operation, "popops.ReduceParams: op")
         checked_truth(self.update, "popops.ReduceParams: update")
         if self.scale is not None:

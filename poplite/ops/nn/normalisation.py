@@ -327,7 +327,7 @@ def running_statistics(
 
 
 def _check_apart(what: str, x: Expr, mean: Tensor, variance: Tensor) -> None:
-    """Refuse statistics that share elements with each other or x: they change one by one."""
+    """Reject statistics that share elements with each other or x: they change one by one."""
     others = [("x", each) for each in x.leaves if isinstance(each, Tensor)]
     for role, changed in (("mean", mean), ("variance", variance)):
         for other, tensor in others:
