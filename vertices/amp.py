@@ -12,7 +12,7 @@ next outputs, then the next inputs::
     [ a ][ b ]   [ . . . . . . . . . . . . ]   outputs 0 to 15
     [ c ][ d ]   [ . . . . . . . . . . . . ]   outputs 16 to 31     a, c, then b, d
 
-So few columns, or few outputs, leave it partly idle: it takes as long for 1 output as for 16.
+So with few columns or few outputs, the unit is partly idle: 1 output takes as long as 16.
 
 The cycles are PopLibs' estimate (lib/poplin/PerformanceEstimation.hpp, the supervisor vertex of
 1 x 1 convolutions) plus a launch that the estimate omits.  Measured on a Bow (tessellate-ipu,
@@ -51,11 +51,11 @@ GROUP = 16
 """Inputs whose products are summed before a store: a HALF output is rounded once per group."""
 
 ROWS = 4
-"""Outputs that a worker computes at a time on the simulator, if the columns are long."""
+"""Number of outputs that a worker computes at a time on the simulator, if the columns are long."""
 
 
 def first_of(total: float, _: float) -> float:
-    """Return the first of two numbers; mapped over lanes, it drops those that only one has."""
+    """Return the first of two numbers; mapped over lanes, drops lanes that only one has."""
     return total
 
 
@@ -76,7 +76,7 @@ class AmpMatMul(MultiVertex, Generic[T]):
     LANES = 16
 
     def compute(self, worker: int) -> None:
-        """Compute some rows of the output."""
+        """Compute the worker's rows of the output."""
         columns = self.columns
         outputs, inputs = len(self.out) // columns, len(self.x) // columns
         strips = (outputs + ROWS - 1) // ROWS
@@ -92,13 +92,14 @@ class AmpMatMul(MultiVertex, Generic[T]):
 
     @faster(bits="equal", wide={"LANES": 32})
     def in_registers(self, worker: int) -> None:
-        """Let one worker compute columns of four rows at a time: each sum in a lane, in order.
+        """One worker computes columns of four rows at a time: each sum in a lane, in order.
 
         The sums of 16 columns fill 8 of 16 registers of eight floats, in addition to two for x and
-        one for a weight; those of 32 columns fill as many registers of 16 floats, of which two are
-        updated at once, with a latency of four steps each. The weights of four rows stay in a cache
-        while all columns pass them. The last columns and rows are computed again together with some
-        before them, with the same result; a single row that is left is computed alone.
+        one for a weight; the sums of 32 columns fill the same number of registers of 16 floats, two
+        of which are updated at once, with a latency of four steps each. The weights of four rows
+        stay in a cache while all columns pass them. The last columns and rows are computed again
+        together with some before them, with the same result; a single remaining row is computed
+        alone.
 
         Rows 13 and 14 of `benchmarks/ops.py` measure this form.
         """
@@ -223,7 +224,7 @@ class AmpMatMulInHalf(MultiVertex):
     """columns of x and of out"""
 
     def compute(self, worker: int) -> None:
-        """Compute some rows of the output."""
+        """Compute the worker's rows of the output."""
         columns = self.columns
         outputs, inputs = len(self.out) // columns, len(self.x) // columns
         rest = inputs % GROUP
@@ -262,7 +263,7 @@ def _estimate(
 
 
 def vertex_of(partials: type[ElementType[Any]]) -> type[MultiVertex]:
-    """Return the vertex whose sums have a type."""
+    """Return the vertex whose sums have the given type."""
     return AmpMatMul if partials is FLOAT else AmpMatMulInHalf
 
 
@@ -276,8 +277,8 @@ def amp_cycles(
 ) -> Int64:
     """Return the tile cycles of a product on one tile; for several products, as arrays.
 
-    There is at least one output; the workers share the columns; weights and x are of `element`,
-    HALF or FLOAT, and the unit accumulates in `partials`.
+    There is at least one output, and columns are divided among the workers. Weights and x are of
+    `element`, HALF or FLOAT, and the unit accumulates in `partials`.
 
     >>> amp_cycles(np.array([1, 16, 17]), 64, 100, FLOAT, FLOAT, Target(tiles=1)).tolist()
     [9900, 9900, 19584]

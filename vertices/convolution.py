@@ -8,7 +8,7 @@ places that the tap covers. So x is stored once, and read at shifted places::
     tap 1      ^ ^ ^ ^         out[p] += weights[1] @ x[p + 1]
     tap 2        ^ ^ ^ ^       out[p] += weights[2] @ x[p + 2]
 
-Positions form rows: those of a row are `step` places apart, and rows may begin anywhere, depending
+Positions form rows: those of a row are `step` places apart, and rows may start anywhere, depending
 on strides and the ends of rows of x. A dilated kernel has its taps further apart.
 
 The cycles are PopLibs' estimate (lib/poplin/PerformanceEstimation.hpp, the supervisor vertex of
@@ -104,7 +104,7 @@ class AmpConvolution(MultiVertex, Generic[T]):
                         self.six_positions(min(6 * six, positions - 6), output)
 
     def place(self, position: int) -> int:
-        """Return where a position begins in x."""
+        """Return the place in x at which a position starts."""
         return self.rows[position // self.columns] + position % self.columns * self.step
 
     def six_positions(self, position: int, output: int) -> None:
@@ -320,7 +320,7 @@ def convolution_reference(
     """Compute in NumPy, bit for bit, what a vertex writes: dtype[positions, outputs].
 
     `weights` is [taps, inputs, outputs] and `x` [places, inputs], both float32 or float16; `places`
-    gives the place in x where each position begins.
+    has the place in x at which each position starts.
 
     >>> weights = np.float32([[[1]], [[10]]])
     >>> convolution_reference(weights, np.float32([[1], [2], [3]]), [0, 1], [0, 1], np.float32)
@@ -353,7 +353,7 @@ How = Literal["max", "sum", "backward"]
 
 
 class PoolMax(MultiVertex, Generic[T, U]):
-    """`out[p]` is the greatest `x[place of p + taps[t]]` of at least one tap, for each channel."""
+    """`out[p]` is the largest `x[place of p + taps[t]]` over at least one tap, for each channel."""
 
     x: Input[Vector[T]]
     out: Output[Vector[U]]
@@ -401,7 +401,7 @@ class PoolSum(PoolMax[T, U]):
 
 
 class PoolMaxGradient(MultiVertex, Generic[T]):
-    """The gradient of `PoolMax`: each element gets those of the windows whose greatest it equals.
+    """The gradient of `PoolMax`: each element gets those of the windows whose maximum it equals.
 
     `x` is [positions, channels] for elements, `pooled` and `gradient` are [places, channels] for
     the windows that may contain them.
@@ -418,7 +418,7 @@ class PoolMaxGradient(MultiVertex, Generic[T]):
     channels: State[UNSIGNED_INT]
 
     def compute(self, worker: int) -> None:
-        """Compute the gradients of some elements."""
+        """Compute the gradients of the worker's elements."""
         channels = self.channels
         positions = len(self.out) // channels
         first = positions * worker // self.num_workers
@@ -442,7 +442,7 @@ class PoolMaxGradient(MultiVertex, Generic[T]):
 
     @staticmethod
     def passed(gradient: float, pooled: float, x: float) -> float:
-        """Return the gradient if an element equals the greatest of its window, else 0."""
+        """Return the gradient if an element equals the maximum of its window, else 0."""
         return gradient if pooled == x else 0.0
 
     def cycles(self, target: Target) -> int:
@@ -501,7 +501,7 @@ def pooling_cycles(
 def pooling_reference(how: How, x: Array, taps: Array, places: Array) -> Array:
     """Compute in NumPy what `PoolMax` or `PoolSum` writes, before rounding.
 
-    `x` is [places, channels]; `places` gives the place where each position begins.
+    `x` is [places, channels]; `places` has the place at which each position starts.
 
     >>> pooling_reference("sum", np.float32([[1], [2], [4]]), [0, 1], [0, 1])
     array([[3.],

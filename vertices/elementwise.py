@@ -310,12 +310,12 @@ class Divide(Binary[F]):
 
 
 class Maximum(Binary[N]):
-    """`out[i]` is the greater of `a[i]` and `b[i]`; NaN if one is."""
+    """`out[i]` is the larger of `a[i]` and `b[i]`; NaN if one is."""
 
     cycles = binary_cycles("maximum")
 
     def join(self, a: Any, b: Any) -> Any:
-        """Return the greater element."""
+        """Return the larger element."""
         return np.maximum(a, b)
 
     @classmethod
@@ -325,12 +325,12 @@ class Maximum(Binary[N]):
 
 
 class Minimum(Binary[N]):
-    """`out[i]` is the lesser of `a[i]` and `b[i]`; NaN if one is."""
+    """`out[i]` is the smaller of `a[i]` and `b[i]`; NaN if one is."""
 
     cycles = binary_cycles("minimum")
 
     def join(self, a: Any, b: Any) -> Any:
-        """Return the lesser element."""
+        """Return the smaller element."""
         return np.minimum(a, b)
 
     @classmethod
@@ -372,7 +372,7 @@ class Scale(Vertex, Generic[N]):
 
 
 class ScaledAdd(MultiVertex, Generic[F]):
-    """`y[i] += factor * x[i]`, shared among the workers of the tile."""
+    """`y[i] += factor * x[i]`, divided among the workers of the tile."""
 
     factor: Input[F]
     """one number"""

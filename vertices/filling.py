@@ -185,7 +185,7 @@ class Copy(Vertex, Generic[T]):
 
 
 class Cast(MultiVertex, Generic[W, F]):
-    """`out[i] = x[i]` as FLOAT or HALF, shared among the workers of the tile."""
+    """`out[i] = x[i]` as FLOAT or HALF, divided among the workers of the tile."""
 
     x: Input[Vector[W]]
     """as many elements as out"""
@@ -209,7 +209,7 @@ class Cast(MultiVertex, Generic[W, F]):
 
 
 class CastToInteger(MultiVertex, Generic[W, I]):
-    """`out[i]` is `x[i]` rounded towards 0, shared among the workers of the tile."""
+    """`out[i]` is `x[i]` rounded towards 0, divided among the workers of the tile."""
 
     x: Input[Vector[W]]
     """as many elements as out"""

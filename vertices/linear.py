@@ -1,12 +1,12 @@
 """Blocks of linear algebra: factorisations, triangular systems, Householder reflectors.
 
 `CholeskyBlock`, `LuBlock` and `SolveColumn` run on one worker, and take rows of FLOAT matrices.
-Larger matrices are cut into such blocks by `poplite.ops.linalg`, which does the rest by products.
+Larger matrices are cut into such blocks by `poplite.ops.linalg`, which combines them by products.
 Cholesky blocks and triangular systems cost as much as PopLibs' vertices `Cholesky` and
 `TriangularSolve`, whose diagonal is 1; a block of LU, which has no counterpart in PopLibs, is
 priced by its code.
 
-Several workers compute the Householder reflectors of some columns of FLOAT::
+Several workers compute the Householder reflectors of FLOAT columns::
 
     worker 0    a a a      each holds some rows of all columns, as a vector for each column
     worker 1    a a a
@@ -71,7 +71,7 @@ class LuBlock(Vertex):
 class SolveColumn(Vertex):
     """Replaces a column x by the solution y of `a y = x`, where a is triangular.
 
-    Only that triangle of a is read, without its diagonal if that is `unit`.
+    Only the triangle is read, without the diagonal if `unit` is true.
     """
 
     a: Input[Vector[Vector[FLOAT]]]
@@ -80,7 +80,7 @@ class SolveColumn(Vertex):
     unit: State[BOOL]
 
     def compute(self) -> None:
-        """Solve row after row: from the first one for a lower triangle, else from the last."""
+        """Solve row after row: from the first row for a lower triangle, else from the last."""
         rows = len(self.x)
         for step in range(rows):
             i = step if self.lower else rows - 1 - step
@@ -99,7 +99,7 @@ class SolveColumn(Vertex):
 # -- reflectors ------------------------------------------------------------------------------------
 
 SMALL, LARGE = 2.0**-40, 2.0**40
-"""Between these, squares of FLOAT and sums of many squares neither underflow nor overflow."""
+"""Limits between which squares of FLOAT and sums of many squares do not underflow or overflow."""
 
 UP, DOWN = 2.0**86, 2.0**-86
 """Factors that bring smaller and larger numbers into that range; powers of two, so exact."""
@@ -159,7 +159,7 @@ class ReflectColumn(Vertex):
     """Computes a column of V, its tau and its diagonal element of R; products with later columns.
 
     `found` holds what each worker found in `UpdateColumns`, which describes the other fields.
-    Elements below the diagonal of `a` are not changed, and count as 0. At the end `column` is
+    Elements below the diagonal of `a` are not changed, and are taken as 0. At the end, `column` is
     incremented.
     """
 

@@ -3,9 +3,9 @@
     word     key (upper half, signed) | position (31 bits) | 1 for -0.0
 
 Keys are integers in the order of the elements: a NaN is above all numbers, as in NumPy, and -0.0
-equals 0.0. No two words of a row are equal, and among equal keys the word with the smaller position
-is less. So sorting is stable and has one result, wherever and in whatever order words are compared.
-For descending order, keys are inverted, and positions are not.
+equals 0.0. No two words of a row are equal; among equal keys, the word with the smaller position is
+smaller. So sorting is stable, and its result does not depend on where and in which order words are
+compared. For descending order, keys are inverted, but positions are not.
 
     keys of FLOAT -2.0, -0.0, 0.0, 1.0, nan        -0x40000001 0 0 0x3f800000 0x7fc00000
 
@@ -33,7 +33,7 @@ U = TypeVar("U", bound=ElementType[Any])
 Words = npt.NDArray[np.int64]
 
 LAST_WORD = 0x7FFFFFFFFFFFFFFF
-"""The word of a place without an element; it is greater than all other words."""
+"""The word of a position without an element; it is larger than all other words."""
 
 POSITIONS = 0x7FFFFFFF
 """The mask of a position within a word, and the number of positions."""
@@ -102,10 +102,10 @@ class Keys:
 
 
 class Least(Vertex):
-    """The least of some words, at least as many as `words` holds.
+    """The smallest of several words, of which there are at least as many as `words` holds.
 
-    They are stored in a heap with the largest at the root, which every smaller word replaces, and
-    sorted at the end if `in_order` is true.
+    The smallest words are kept in a heap with the largest at the root, which every smaller word
+    replaces. They are sorted at the end if `in_order` is true.
     """
 
     words: InOut[Vector[LONGLONG]]
@@ -159,7 +159,7 @@ class LeastElements(Least, Keys, Generic[T, U]):
         return self.x[((self.words[0] >> 1) & POSITIONS) - self.first]
 
     def next_below(self, begin: int, sign: int, limit: Any) -> int:
-        """Return the first element from `begin` on that is not at least the limit, or the end."""
+        """Return the first position from `begin` on whose element is below the limit, or the end."""
         found = len(self.x)
         for i in range(max(0, begin), len(self.x)):  # indices that need no check
             if not self.x[i] * sign >= limit:  # also true for NaN
@@ -168,7 +168,7 @@ class LeastElements(Least, Keys, Generic[T, U]):
         return found
 
     def compute(self) -> None:
-        """Keep the least."""
+        """Keep the smallest words."""
         size = len(self.words)
         for i in range(size):
             self.words[i] = self.word_of(self.bits[i], self.first + i)
@@ -186,12 +186,12 @@ class LeastElements(Least, Keys, Generic[T, U]):
 
 
 class LeastWords(Least):
-    """The least of some words."""
+    """The smallest of several words."""
 
     x: Input[Vector[LONGLONG]]
 
     def compute(self) -> None:
-        """Keep the least."""
+        """Keep the smallest words."""
         size = len(self.words)
         for i in range(size):
             self.words[i] = self.x[i]
@@ -325,7 +325,7 @@ def merge_slots(words: int, length: int) -> int:
 
 
 def least_slots(count: Any, kept: Any, *, makes: bool = False) -> npt.NDArray[np.float64]:
-    """Return the approximate slots to find the least of words in random order.
+    """Return the approximate slots to find the smallest of words in random order.
 
     Args:
         count: number of words, at least one.
@@ -441,12 +441,12 @@ Array = npt.NDArray[Any]
 
 
 def is_before(a: Any, b: Any) -> Any:
-    """Return whether a is less than b; a NaN is greater than all numbers."""
+    """Return whether a is less than b; a NaN is larger than all numbers."""
     return a < b or (b != b and a == a)  # noqa: PLR0124  (only a NaN differs from itself)
 
 
 class Sort(Vertex, Generic[T]):
-    """Sorts `x` in place, the least first and NaN last; equal elements in any order."""
+    """Sorts `x` in place, in ascending order with NaN last; equal elements are in any order."""
 
     x: InOut[Vector[T]]
     """any number of elements"""

@@ -9,7 +9,7 @@ The elements of an output are stored in the memory of a tile in one of two ways:
 pairwise, and `fold`, which reduces lanes to a number.  Inputs and outputs may have different types:
 HALF is summed in FLOAT.
 
-`SumColumnsOfTile` and similar classes share columns among the workers of a tile, and may begin in
+`SumColumnsOfTile` and similar classes divide columns among the workers of a tile, and may start in
 the middle of a row::
 
     ColumnsOfTile  x   2 0 1 2 0 1 2 0           `first` 2, outputs 0 to 2
@@ -17,18 +17,18 @@ the middle of a row::
 Order matters to float sums. `Columns` and `ColumnsOfTile` combine an output's elements from the
 first to the last, as NumPy does along axis 0. `Rows` keeps 64 running results in lanes
 (`poplite.vertex.compute.lanes`), lane k for elements k, k + 64, ... of the row, and then repeatedly
-combines the second half of the lanes with the first half: 32, 16, ... 1. NaN is both the least and
-the largest number, as in NumPy.
+combines the second half of the lanes with the first half: 32, 16, ... 1. NaN counts both as the
+smallest and as the largest number, as in NumPy.
 
 `Dot` sums products in the same order as `Rows` sums elements. `FirstGreatestRows` and similar
-classes find an extreme and its position: those of rows search whole rows, `FirstGreatest` and
-`FirstLeast` the results of several vertices for one row, in any order. Among several NaNs the first
-counts::
+classes find an extreme and its position: those for rows search whole rows, `FirstGreatest` and
+`FirstLeast` search the results of several vertices for one row, in any order. Among several NaNs,
+the first is the result::
 
-    x   3 9 2 9 | 1 1 0 5      two rows of four, of which the first elements are 8 in their rows
-        9 9     | 5 11         the greatest of each, and its position
+    x   3 9 2 9 | 1 1 0 5      parts of two rows, both starting at position 8 of their row
+        9 9     | 5 11         the largest element of each, and its position
 
-They take the time of PopLibs' `ReduceMaxClassGather` and `ReduceMaxClassSparse`, whose loop takes
+They take as long as PopLibs' `ReduceMaxClassGather` and `ReduceMaxClassSparse`, whose loop takes
 three instructions per element of FLOAT and HALF; other types are priced by the compiled code.
 
 `AddPartials` sums partial results, those of the tile itself and those received from other tiles::
@@ -95,12 +95,12 @@ V = TypeVar(
 )
 
 TYPES_OF_TILE: tuple[type[ElementType[Any]], ...] = V.__constraints__
-"""Types whose columns all workers of a tile share; for others each worker has its own rows."""
+"""Types whose columns are divided among all workers of a tile; for others each has its own rows."""
 
 Array = npt.NDArray[Any]
 
 FEW = 3
-"""Up to this many columns, lanes do not pay: a partial load takes as long as a full one."""
+"""Maximum number of columns without lanes: a partial load takes as long as a full load."""
 
 
 class SumRows(Vertex, Generic[T, U]):
@@ -157,7 +157,7 @@ class SumColumns(Vertex, Generic[T, U]):
     out: Output[Vector[U]]
     """one element for each column"""
     stride: State[UNSIGNED_INT]
-    """elements from one row to the next"""
+    """distance in elements between rows"""
     ADDS = True
     UFUNC: ClassVar[Any] = np.add
     strided_rows = StridedRows("x", "stride", columns="out")
@@ -259,7 +259,7 @@ class SumColumnsOfTile(MultiVertex, Generic[V]):
 
     @faster(bits="equal")
     def in_order(self, worker: int) -> None:
-        """Let worker 0 do all the work where it can: add rows to `out`, or reduce few columns.
+        """Worker 0 does all the work if it can: it adds rows to `out`, or reduces few columns.
 
         Sums of columns in `benchmarks/ops.py` measure this form.
         """
@@ -296,7 +296,7 @@ class SumColumnsOfTile(MultiVertex, Generic[V]):
     def reduce_rows(self) -> None:
         """Combine `out` with row after row, in memory order, since a single stream is fastest."""
         columns, stride, first = len(self.out), self.stride, self.first
-        second = stride - first  # where row 1 begins
+        second = stride - first  # the start of row 1
         for i in range(first, columns):
             self.out[i] = self.x[i - first]
         for i in range(first):
@@ -354,7 +354,7 @@ class _Product(Vertex):
 
 
 class _Min(Vertex):
-    """Finds the least; NaN if one is."""
+    """Finds the smallest element; NaN if one is."""
 
     UFUNC: ClassVar[Any] = np.minimum
     ADDS = False
@@ -369,7 +369,7 @@ class _Min(Vertex):
 
 
 class _Max(Vertex):
-    """Finds the greatest; NaN if one is."""
+    """Finds the largest element; NaN if one is."""
 
     UFUNC: ClassVar[Any] = np.maximum
     ADDS = False
@@ -432,7 +432,7 @@ class MinRows(_Min, SumRows[T, U]):
 
 
 class MinColumns(_Min, SumColumns[T, U]):
-    """`out[i]` is the least of `x[i], x[i + stride], x[i + 2 * stride], ...`; NaN if one is."""
+    """`out[i]` is the smallest of `x[i], x[i + stride], x[i + 2 * stride], ...`; NaN if one is."""
 
 
 class MinColumnsOfTile(_Min, SumColumnsOfTile[V]):
@@ -446,7 +446,7 @@ class MaxRows(_Max, SumRows[T, U]):
 
 
 class MaxColumns(_Max, SumColumns[T, U]):
-    """`out[i]` is the greatest of `x[i], x[i + stride], ...`; NaN if one is."""
+    """`out[i]` is the largest of `x[i], x[i + stride], ...`; NaN if one is."""
 
 
 class MaxColumnsOfTile(_Max, SumColumnsOfTile[V]):
@@ -490,7 +490,7 @@ def _wide(x: Array) -> Array:
 
 
 Join = Callable[[Array, Array], Array]
-"""Makes one array from two, element by element."""
+"""Combines two arrays element by element."""
 
 
 def columns_reference(join: Join, x: Array) -> Array:
@@ -565,7 +565,7 @@ class Dot(Vertex, Generic[F, G]):
 
 
 class _Greatest(Vertex):
-    """Looks for the greatest."""
+    """Finds the largest element."""
 
     FIND: ClassVar[Any] = np.argmax
 
@@ -575,7 +575,7 @@ class _Greatest(Vertex):
 
 
 class _Least(Vertex):
-    """Looks for the least."""
+    """Finds the smallest element."""
 
     FIND: ClassVar[Any] = np.argmin
 
@@ -597,7 +597,7 @@ class FirstGreatestRows(_Greatest, Generic[F]):
     """position of the first element of each part"""
 
     def compute(self) -> None:
-        """Go through part by part."""
+        """Search part after part."""
         length = len(self.x) // len(self.value)
         for row in range(len(self.value)):
             begin = row * length
@@ -634,7 +634,7 @@ class FirstLeastRows(_Least, FirstGreatestRows[F]):
 
 
 class FirstGreatest(_Greatest, Generic[F]):
-    """The greatest of some elements of a row, whose positions are known, and its position."""
+    """The largest of several elements of a row with known positions, and its position."""
 
     values: Input[Vector[F]]
     """at least one element"""
@@ -643,10 +643,10 @@ class FirstGreatest(_Greatest, Generic[F]):
     value: Output[Vector[F]]
     """one element"""
     position: Output[Vector[UNSIGNED_INT]]
-    """its position, the least among equals"""
+    """its position, the smallest among equals"""
 
     def compute(self) -> None:
-        """Go through them."""
+        """Search all elements."""
         best = self.values[0]
         place = self.positions[0]
         for i in range(1, len(self.values)):
@@ -675,7 +675,7 @@ class FirstGreatest(_Greatest, Generic[F]):
 
 
 class FirstLeast(_Least, FirstGreatest[F]):
-    """The least of some elements of a row, whose positions are known, and its position."""
+    """The smallest of several elements of a row with known positions, and its position."""
 
 
 # -- partial results: those of the tile itself and those from other tiles --------------------------
@@ -702,7 +702,7 @@ class AddPartials(MultiVertex, Generic[F, G]):
 
     @faster(bits="equal")
     def by_one_worker(self, worker: int) -> None:
-        """Let one worker sum 64 outputs at a time; the last block overlaps the one before.
+        """One worker sums 64 outputs at a time; the last block overlaps the previous one.
 
         For up to 300 outputs that takes half to two thirds of the time of six workers.
         """
@@ -742,8 +742,8 @@ def partials_cycles(
 ) -> Int64:
     """Return the tile cycles of summing partials; for several sums, as arrays.
 
-    `outputs` is the number of results of the tile, `others` that of partials per result besides the
-    tile's own; `partials` and `result` are element types, HALF or FLOAT.
+    `outputs` is the number of results of the tile, `others` the number of partials per result
+    besides the tile's own; `partials` and `result` are element types, HALF or FLOAT.
     """
     cost = target.cost
     at_once = cost("add_partials_bytes")

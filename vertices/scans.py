@@ -36,7 +36,7 @@ class TotalSum(Vertex, Generic[T, U]):
         return a + b
 
     def compute(self) -> None:
-        """Add up."""
+        """Sum all elements."""
         total = self.x[0]
         for i in range(1, len(self.x)):
             total = self.join(total, self.x[i])
@@ -52,7 +52,7 @@ class TotalProduct(TotalSum[T, U]):
 
 
 class CumulativeSum(Vertex, Generic[T, U]):
-    """Running sums of at least one element, added to `before`, which is one number or none.
+    """Running sums of at least one element, added to `before`, which has one element or none.
 
     With `excludes`, each is the sum of the elements before it: the first is `before`, or 0.
     """
@@ -73,7 +73,7 @@ class CumulativeSum(Vertex, Generic[T, U]):
         return a + b
 
     def compute(self) -> None:
-        """Add up, and store each running sum."""
+        """Compute and store each running sum."""
         shift = 0
         if self.excludes:
             shift = 1
@@ -107,7 +107,7 @@ class CumulativeSum(Vertex, Generic[T, U]):
 
 
 class CumulativeProduct(CumulativeSum[T, U]):
-    """Running products of at least one element, times `before`, which is one number or none.
+    """Running products of at least one element, times `before`, which has one element or none.
 
     With `excludes`, each is the product of the elements before it: the first is `before`, or 1.
     """
@@ -151,7 +151,7 @@ def running_reference(
     Args:
         join: `np.add` or `np.multiply`.
         x: array of any shape and any type of numbers.
-        exclusive: whether each excludes its own element.
+        exclusive: whether each result excludes its own element.
         none: the value before the first.
 
     >>> running_reference(np.add, np.float32([1, 2, 3]))

@@ -1,14 +1,14 @@
 """Access to rows of a table by index, to read or update them.
 
     MultiSlice        out[k] = x[index[k] - first]           0 where the vertex has no such row
-    MultiUpdate       x[index[k] - first] = s[k]             in the order of k: the last one wins
+    MultiUpdate       x[index[k] - first] = s[k]             in the order of k: the last k wins
     MultiUpdateAdd    x[index[k] - first] += scale * s[k]    also MultiUpdateMax, MultiUpdateMul
     ListRows          a part of the indices, sorted by the vertex that updates the row
-    SetListed ...     as MultiUpdate, for the rows that the list holds for the vertex
+    SetListed ...     like MultiUpdate, for the rows that the list has for the vertex
 
 A vertex holds the rows from `first` on, `width` elements each, one after another. With many
 indices it would take each vertex long to find its own. Then `ListRows` sorts them once, and each
-vertex reads its part of that list. Equal rows stay in the order of the indices, so the results are
+vertex reads its part of that list. Equal rows remain in the order of the indices, so results are
 bit-identical both ways::
 
     index 7 0 2 5 1    share 3     owner 0: rows 0 2 1    owner 1: row 5    owner 2: row 7
@@ -17,7 +17,7 @@ bit-identical both ways::
                                    ends  3 4 5
 
 `TakePart` and similar classes take elements of one row at positions that are known at run time.
-If that row is too long for a tile, vertices see one part of it after the other, and take the
+If that row is too long for a tile, vertices read one part of it after another, and take the
 elements that each part contains.
 """
 
@@ -46,7 +46,7 @@ Array = npt.NDArray[Any]
 
 
 class CheckIndices(Vertex, Generic[T]):
-    """Stops the program if an index is not that of one of `size` rows; writes nothing."""
+    """Stops the program if an index is out of range for `size` rows; writes nothing."""
 
     index: Input[Vector[T]]
     size: State[UNSIGNED_INT]
@@ -68,13 +68,13 @@ class MultiSlice(Vertex, Generic[T]):
     x: Input[Vector[T]]
     """rows of the table, one after another, at least one"""
     index: Input[Vector[UNSIGNED_INT]]
-    """row numbers"""
+    """row indices"""
     out: Output[Vector[T]]
     """one row for each index"""
     first: State[UNSIGNED_INT]
-    """the number of the first row of x"""
+    """the index of the first row of x"""
     width: State[UNSIGNED_INT]
-    """elements of a row"""
+    """number of elements in a row"""
 
     def compute(self) -> None:
         """Copy row by row; all reads are within x for any index."""
@@ -116,13 +116,13 @@ class MultiUpdate(Vertex, Generic[T]):
     x: InOut[Vector[T]]
     """rows of the table, one after another, at least one"""
     index: Input[Vector[UNSIGNED_INT]]
-    """row numbers"""
+    """row indices"""
     s: Input[Vector[T]]
     """one row for each index"""
     first: State[UNSIGNED_INT]
-    """the number of the first row of x"""
+    """the index of the first row of x"""
     width: State[UNSIGNED_INT]
-    """elements of a row"""
+    """number of elements in a row"""
 
     def join(self, old: Any, new: Any) -> Any:
         """Return the new value of an element."""
@@ -183,7 +183,7 @@ class MultiUpdateAdd(MultiUpdate[T]):
 
 
 class MultiUpdateMax(MultiUpdate[T]):
-    """`x[index[k] - first]` becomes the greater of itself and `s[k]`, where x has such a row."""
+    """`x[index[k] - first]` becomes the larger of itself and `s[k]`, where x has such a row."""
 
     def join(self, old: Any, new: Any) -> Any:
         """Return the new value of an element."""
@@ -213,8 +213,8 @@ class ListRows(Vertex):
 
     There are `size` rows, so the last owner may have fewer; out-of-range indices are skipped. The
     indices of owner b are `row[k]` and `place[k]` for k from `ends[b - 1]` to before `ends[b]`; for
-    owner 0, from `begin`, where the part begins in the list. Rows are counted from the first row of
-    their owner, and places from the beginning of the part.
+    owner 0, from `begin`, the start of the part in the list. Rows are counted from the first row of
+    their owner, and places from the start of the part.
     """
 
     index: Input[Vector[UNSIGNED_INT]]
@@ -226,7 +226,7 @@ class ListRows(Vertex):
     size: State[UNSIGNED_INT]
 
     def compute(self) -> None:
-        """Count the rows of each owner, then put each row at its place."""
+        """Count the rows of each owner, then put each row into its position."""
         owners, begin = len(self.ends), self.begin
         size = min(self.size, owners * self.share)
         for b in range(owners):
@@ -319,7 +319,7 @@ class AddListed(SetListed[T]):
 
 
 class MaxListed(SetListed[T]):
-    """`SetListed` with the greater of the old and the new element; NaN if one is."""
+    """`SetListed` with the larger of the old and the new element; NaN if one is."""
 
     def join(self, old: Any, new: Any) -> Any:
         """Return the new value of an element."""

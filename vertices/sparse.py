@@ -1,4 +1,4 @@
-"""Products of sparse matrices with dense ones.
+"""Products of sparse matrices with dense matrices.
 
     row   0        1  2              starts   0 2 3 ...      non-zeros starts[r] to starts[r + 1]
     k     5 9      5  -              places   0 1 0 ...      belong to row r; non-zero i is
@@ -31,13 +31,13 @@ Count = int | Int64
 
 
 FOUR, EIGHT = 4, 8
-"""Columns per step of the inner loops, of FLOAT and of HALF."""
+"""Columns per step of the inner loops, for FLOAT and for HALF."""
 
 
 def sparse_rows(
     element: Element, rows: Count, values: Count, columns: int, target: Target
 ) -> Int64:
-    """Return the tile cycles of summing rows of a dense matrix, for each row of a sparse one.
+    """Return the tile cycles of summing rows of a dense matrix for each row of a sparse matrix.
 
     Args:
         element: element type of both matrices, FLOAT or HALF.
@@ -181,7 +181,7 @@ class SparseRows(MultiVertex, Generic[T, U]):
         self.out.set_lanes(row * self.columns + column, total)
 
     def short(self, row: int, column: int) -> None:
-        """Compute the elements from a column on: fewer than 16, or those of an empty row."""
+        """Compute the elements from a column on: fewer than 16, or all elements of an empty row."""
         first, end, columns = self.starts[row], self.starts[row + 1], self.columns
         if columns - column == 1 or first >= end:
             for j in range(column, columns):
