@@ -71,7 +71,7 @@ class LuBlock(Vertex):
 class SolveColumn(Vertex):
     """Replaces a column x by the solution y of `a y = x`, where a is triangular.
 
-    Only the triangle is read, without the diagonal if `unit` is true.
+    Only that triangle of `a` is read, without its diagonal if `unit` is true.
     """
 
     a: Input[Vector[Vector[FLOAT]]]

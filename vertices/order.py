@@ -159,7 +159,7 @@ class LeastElements(Least, Keys, Generic[T, U]):
         return self.x[((self.words[0] >> 1) & POSITIONS) - self.first]
 
     def next_below(self, begin: int, sign: int, limit: Any) -> int:
-        """Return the first position from `begin` on whose element is below the limit, or the end."""
+        """Return the first position from `begin` of one below the limit or NaN, or the end."""
         found = len(self.x)
         for i in range(max(0, begin), len(self.x)):  # indices that need no check
             if not self.x[i] * sign >= limit:  # also true for NaN

@@ -46,7 +46,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Predicate = Operand | Callable[[], Operand]
-"""A scalar condition, or a function that records the steps that compute one, and returns it."""
+"""A scalar condition, or a function that records the steps that compute it and returns it."""
 
 
 class _Repetition(_GeneratorContextManager[T]):
@@ -72,7 +72,7 @@ def _repetition(function: Callable[P, Iterator[T]]) -> Callable[P, _Repetition[T
 
 @_repetition
 def repeat(count: int) -> Iterator[LoopIndex]:
-    """Record steps that run a number of times.
+    """Record steps that run `count` times.
 
     Args:
         count: number of iterations, 0 or more.
@@ -84,7 +84,7 @@ def repeat(count: int) -> Iterator[LoopIndex]:
 
     Raises:
         ControlProgramError: outside of all blocks of `graph.steps()`, or for a count that is not a
-            whole number, 0 or more.
+            non-negative integer.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=1))
@@ -110,7 +110,7 @@ def while_(condition: Predicate) -> Iterator[None]:
 
     Args:
         condition: an expression or a tensor of one element of BOOL, or a function that records
-            steps and returns one.
+            steps and returns such a condition.
 
     Raises:
         ControlProgramError: outside of all blocks of `graph.steps()`, or for more than one element.
@@ -176,10 +176,10 @@ def if_(predicate: Predicate) -> Iterator[Branch]:
     """Record steps that run if a predicate is true.
 
     Args:
-        predicate: as the condition of `while_`.
+        predicate: like the condition of `while_`.
 
     Yields:
-        The branch: `with branch.else_():`, directly after this block, records the other side.
+        The branch: `with branch.else_():`, directly after this block, records the other branch.
 
     Raises:
         the errors of `while_`.
@@ -220,7 +220,7 @@ class Cases:
         """Record the steps that run for a value.
 
         Raises:
-            ControlProgramError: for a value that is not a whole number or already has a case, or
+            ControlProgramError: for a value that is not an integer or already has a case, or
                 outside of the switch's own block.
         """
         self._check_place(f"cases.case({clipped(value)})")
@@ -320,7 +320,7 @@ def together() -> Iterator[None]:
     Raises:
         ControlProgramError: outside of all blocks of `graph.steps()`.
         GraphCycleError: in the block, for an operation that reads or writes elements that another
-            one writes, or writes elements that another one reads.
+            writes, or writes elements that another one reads.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2))
@@ -396,7 +396,7 @@ def counted_loop(
             when the loop begins.
         end: one past the last possible index: a number, or one element of UNSIGNED_INT that is
             read before each iteration. If `begin` is at or beyond it, nothing runs.
-        step: the increment of the index, above 0.
+        step: the increment of the index, positive.
         body: the program that runs, or a function that returns it, given the index: a scalar of
             UNSIGNED_INT that vertices and copies in the body may read, but must not write.
         name: for the variables and compute sets.
@@ -406,7 +406,7 @@ def counted_loop(
         tensor, and on tile 0 otherwise.
 
     Raises:
-        ControlProgramError: if the step is not a whole number above 0, a bound does not have
+        ControlProgramError: if the step is not a positive integer, a bound does not have
             exactly one element, the body is not a program and does not return one, or the graph
             is invalid.
         ElementTypeError: if a bound is neither a number nor a tensor of UNSIGNED_INT.

@@ -4,8 +4,8 @@ Operands are tensors and expressions of the same element type, and Python number
 type; shapes are broadcast as in NumPy. Many of these functions are also Python operators. They
 behave as in NumPy; where PopLibs behaves differently, there is a separate function.
 
-All raise ElementTypeError for operands of different types or of a type that the operation does not
-support, SizeOverflowError for a number that the type cannot hold, and TensorCreationError for
+All functions raise ElementTypeError for operands of different types or of a type that the
+operation does not support, SizeOverflowError for a number that the type cannot hold, and TensorCreationError for
 shapes that cannot be broadcast.
 
 Source: NumPy's functions of these names; PopLibs, `popops/ElementWise.hpp`.
@@ -115,7 +115,7 @@ def divide_trunc(a: Operand | float, b: Operand | float) -> Expr:
 
 
 def remainder_trunc(a: Operand | float, b: Operand | float) -> Expr:
-    """Return the remainder of `a` divided by `b`, with the sign of `a`, as C's `%` and `fmod`.
+    """Return the remainder of `a` divided by `b`, with the sign of `a`, like C's `%` and `fmod`.
 
     PopLibs: `Remainder`.
 
@@ -171,7 +171,7 @@ def negative(a: Operand) -> Expr:
 
 
 def absolute(a: Operand) -> Expr:
-    """Return `abs(a)`; the least integer is unchanged.
+    """Return `abs(a)`; the smallest integer is unchanged.
 
     PopLibs: `Absolute`.
 
@@ -694,7 +694,7 @@ def iota(
 
     Raises:
         SizeOverflowError: if the last number does not fit the type.
-        TensorCreationError: for a size or a start that is not a whole number, or for QUARTER.
+        TensorCreationError: for a size or a start that is not an integer, or for QUARTER.
 
     >>> iota((2, 3))
     <Expr iota([2, 3]) int32[2, 3]>
@@ -709,7 +709,7 @@ def arg(index: int) -> Expr:
         index: 0 for the first of the tensors that are passed to `ops.map`.
 
     Raises:
-        TensorIndexError: if it is not a whole number from 0.
+        TensorIndexError: if it is not a non-negative integer.
 
     >>> 0.9 * arg(0) + 0.1 * arg(1)
     <Expr 0.9 * arg(0) + 0.1 * arg(1)>
@@ -719,7 +719,7 @@ def arg(index: int) -> Expr:
 
 # -- mathematical functions ------------------------------------------------------------------------
 # HALF is computed in float32 and rounded once. Results are those of `compute`
-# (docs/arithmetic.md), with the same bits on every processor: `sqrt` and the rounding functions are
+# (docs/arithmetic.md), bit-identical on every processor: `sqrt` and the rounding functions are
 # exact, `exp` is within 1 unit in the last place of float32, and the others within 0.51.
 
 
@@ -1010,7 +1010,7 @@ def erfc(x: Operand) -> Expr:
 
 
 def floor(x: Operand) -> Expr:
-    """Return the greatest whole number that is at most x, as a float.
+    """Return the largest integer that is at most x, as a float.
 
     PopLibs: `Floor`.
 
@@ -1023,7 +1023,7 @@ def floor(x: Operand) -> Expr:
 
 
 def ceil(x: Operand) -> Expr:
-    """Return the least whole number that is at least x, as a float.
+    """Return the smallest integer that is at least x, as a float.
 
     PopLibs: `Ceil`.
 
@@ -1049,7 +1049,7 @@ def trunc(x: Operand) -> Expr:
 
 
 def round(x: Operand) -> Expr:  # noqa: A001  (NumPy's name)
-    """Return the nearest whole number as a float; ties go to the even one.
+    """Return the nearest integer as a float; ties go to the even integer.
 
     PopLibs: `NearbyInt`.
 
@@ -1062,7 +1062,7 @@ def round(x: Operand) -> Expr:  # noqa: A001  (NumPy's name)
 
 
 def round_half_away(x: Operand) -> Expr:
-    """Return the nearest whole number as a float; ties go away from zero.
+    """Return the nearest integer as a float; ties go away from zero.
 
     PopLibs: `Round`.
 

@@ -1,6 +1,6 @@
-"""Blocked factorisations of matrices, with products that all tiles share.
+"""Blocked factorisations of matrices, with products divided among all tiles.
 
-    a          cut into halves, down to blocks            products, which all tiles share
+    a          cut into halves, down to blocks            products, divided among all tiles
 
     A11 .      solve A11 with the upper half of B         B2 -= A21 B1
     A21 A22    solve A22 with the lower half
@@ -80,7 +80,7 @@ class LinalgSteps:
     """The steps of one call.
 
     Args:
-        call: with the checked operands.
+        call: the call with its checked operands.
         block: rows of the largest block that one worker handles.
     """
 
@@ -164,7 +164,7 @@ class LinalgSteps:
         record.finish(self.call.steps, f"{self.name}/{role}")
 
     def tiles(self, count: int) -> Iterable[int]:
-        """Return tiles for some blocks, round robin over all calls."""
+        """Return tiles for the given number of blocks, round robin over all calls."""
         first, self._turn = self._turn, self._turn + count
         return (number % self.graph.target.tiles for number in range(first, first + count))
 
@@ -172,7 +172,7 @@ class LinalgSteps:
         """Return `a @ b` with a plan that is made quickly.
 
         Each step of a factorisation has products of different sizes, and operands that are not
-        where plans want them: planning with exact costs would take ten times as long for no gain.
+        mapped as plans expect: planning with exact costs would take ten times as long for no gain.
         """
         return product(a, b, Options(is_estimated=True, what=self.call.what))
 
@@ -216,9 +216,9 @@ def triangular_solve(
     Args:
         a: [..., n, n] of FLOAT or HALF. Only one triangle is read.
         b: [..., n, k], or [..., k, n] where a is on the right; of the same type.
-        left: solve `a x = b`; else `x a = b`.
-        lower: whether the lower triangle of a is read; else the upper one.
-        unit_diagonal: assume ones on the diagonal of a, which is not read.
+        left: whether to solve `a x = b` rather than `x a = b`.
+        lower: whether the lower triangle of a is read rather than the upper.
+        unit_diagonal: whether to assume ones on the diagonal of a, which is then not read.
         block: rows of the blocks that one worker solves.
         name: name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.

@@ -75,7 +75,7 @@ class GraphFunction(Generic[P, R]):
 
         Raises:
             ControlProgramError: outside of any steps, if no argument is a tensor, if an argument is
-                not hashable, if something other than tensors is returned, or if two arguments that
+                not hashable, if the body returns anything but tensors, or if two arguments that
                 are copied back share elements.
             ElementTypeError: if an argument or a result is an expression, or arguments do not match
                 the function's parameters.
@@ -137,7 +137,7 @@ class GraphFunction(Generic[P, R]):
         self, graph: Graph, bound: inspect.BoundArguments, tensors: dict[str, Tensor]
     ) -> _Recorded:
         key = self, graph, tuple(self._keys(bound.arguments))
-        functions = graph._parts.recorded_functions  # stored there, they live as long as the graph
+        functions = graph._parts.recorded_functions  # kept there to live as long as the graph
         known = functions.get(key)
         if known is None:
             known = functions[key] = self._record(graph, bound, tensors)
@@ -161,7 +161,7 @@ class GraphFunction(Generic[P, R]):
                     found=of_type(value),
                     fix="pass each tensor as a separate argument, and a tuple instead of a list",
                 ) from None
-            # 1, 1.0 and True are equal, and so are 0.0 and -0.0: the key must tell them apart.
+            # 1, 1.0 and True are equal, and so are 0.0 and -0.0: the key must distinguish them.
             yield name, type(value), value, repr(value) if isinstance(value, float) else ""
 
     def _record(
@@ -219,7 +219,7 @@ def graph_function(body: Any = None, *, inout: tuple[str, ...] = ()) -> Any:
     """Turn a Python function of tensors into a graph function.
 
     The body is recorded once for each signature: the shapes, element types and tile mappings of
-    the tensors among the arguments, the values of the other arguments, and the virtual graph on
+    the tensor arguments, the values of the other arguments, and the virtual graph on
     whose tiles it works. A call within `graph.steps` copies the tensors to the function's
     parameters, runs it, and copies its results to new tensors. Values that the body writes to a
     parameter are not copied back, unless `inout` names it.

@@ -2,12 +2,12 @@
 
 The stages in order:
 
-    elements    LeastElements, one vertex for each piece of a row that a worker has
+    elements    LeastElements, one vertex for each piece of a row on a worker
     tiles       LeastWords, on the pieces of a row on one tile
-    across 0    LeastWords, on some tiles' words, until each row has one list
+    across 0    LeastWords, on the words of groups of tiles, until each row has one list
     values      Values and Positions, on the tile of the row's list
 
-Rows are sorted instead where that takes fewer modelled cycles. How rows are cut does not change
+Rows are sorted instead if that takes fewer modelled cycles. The division of rows does not change
 any bits: see `vertices/order.py`.
 """
 
@@ -52,10 +52,10 @@ from poplite.vertices.order import (
 )
 
 MOST_KEPT = 512
-"""Maximum number of words that a vertex keeps; for more, rows are sorted."""
+"""Maximum number of words that a vertex keeps; to keep more, rows are sorted."""
 
 MOST_MERGED = 4096
-"""Words that a vertex takes at once, if all lists of a row become one."""
+"""Maximum number of words per vertex if all lists of a row are merged at once."""
 
 MOST_STAGES = 4
 """Maximum number of stages across tiles to try."""
@@ -66,7 +66,7 @@ class Top(NamedTuple):
 
     Attributes:
         values: the k largest or smallest elements.
-        indices: their positions along the dimension, UNSIGNED_INT.
+        indices: the positions of the values along the dimension, UNSIGNED_INT.
     """
 
     values: Tensor
@@ -88,7 +88,7 @@ class Lists(NamedTuple):
 
 
 Cut = tuple[Lists, Int64, Int64]
-"""The first lists, and the ranges of elements that they are made from, within their rows."""
+"""The first lists, and the ranges of elements, within their rows, from which they are made."""
 
 
 def top_k(
@@ -103,21 +103,21 @@ def top_k(
 ) -> Top:
     """Record steps that find the k largest elements along a dimension, and their positions.
 
-    Among equal elements, the first ones are taken, and come first. A NaN is larger than all
+    Among equal elements, the first ones are taken and come first. A NaN is larger than all
     numbers, as in NumPy's sort, and -0.0 as large as 0.0.
 
     Args:
         x: FLOAT, HALF, or integers of up to 32 bits; any shape. An expression is stored first.
         k: the number of elements, from 0 to the size of the dimension.
         dim: the dimension; negative ones count from the last.
-        largest: whether to find the largest elements, or the least.
-        sorted: whether they are in order, the best first; otherwise in any order.
+        largest: whether to find the largest elements rather than the smallest.
+        sorted: whether the results are sorted, the best first; otherwise they are in any order.
         name: the name of the new variables and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        Values and indices, with the shape of x except for k in the dimension. Those of a row are on
-        one tile, or in blocks if the row is sorted. All NaNs are returned with the same bits.
+        Values and indices, with the shape of x but size k along the dimension. Those of a row are
+        on one tile, or in blocks if the row is sorted. All NaNs are returned with the same bits.
 
     Raises:
         ElementTypeError: for an x of any other element type.
@@ -176,7 +176,7 @@ class TopStage(NamedTuple):
     Attributes:
         level: the name of the stage.
         lists: the lists before the stage.
-        group: int64[n], where groups begin.
+        group: int64[n], the first list of each group.
         made: the resulting lists.
     """
 
@@ -268,7 +268,7 @@ def _merge(rows: Rows, stage: TopStage, words: Tensor, *, in_order: bool) -> Ten
 
 
 def _pieces(rows: Rows, k: int) -> Cut:
-    """Cut rows among workers: in place if that makes few pieces; return ranges within rows."""
+    """Divide rows among workers, in place if that makes few pieces; return ranges within rows."""
     target = rows.graph.target
     workers = target.tiles * target.workers
     if not (rows.count and k):
@@ -288,13 +288,13 @@ def _pieces(rows: Rows, k: int) -> Cut:
 
 
 def _starts(row: Int64, other: Int64) -> Int64:
-    """Return where a row or another number differs from the one before."""
+    """Return the positions at which a row or another number differs from the previous one."""
     begins = (np.diff(row, prepend=-1) != 0) | (np.diff(other, prepend=-1) != 0)
     return np.flatnonzero(begins)
 
 
 def _rank(row: Int64) -> Int64:
-    """Return the number of each list within its row."""
+    """Return the index of each list within its row."""
     first = np.flatnonzero(np.diff(row, prepend=-1))
     count = np.diff(np.append(first, len(row)))
     rank: Int64 = np.arange(len(row)) - np.repeat(first, count)

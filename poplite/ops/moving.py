@@ -44,17 +44,17 @@ concatenate = concat  # NumPy's name
 
 
 def roll(x: Tensor, shift: int | List[int], dim: int | List[int] | None = None) -> Tensor:
-    """Return a view whose elements are shifted along dimensions; the last ones wrap to the front.
+    """Return a view with elements shifted along dimensions; the last elements wrap to the front.
 
     Args:
         x: a tensor.
-        shift: the number of places; negative ones shift back. A list for a list of dimensions.
+        shift: the number of positions, negative to shift back; a list for a list of dimensions.
         dim: one or several dimensions; None means all elements in row-major order.
 
     Raises:
         ElementTypeError: for an x that is not a tensor.
         TensorIndexError: for a dimension that x does not have.
-        InvalidOption: for shifts that are not whole numbers, or not one for each dimension.
+        InvalidOption: for shifts that are not integers, or not one for each dimension.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (5,), "x")
@@ -87,8 +87,8 @@ def pad(
 ) -> Tensor:
     """Return a view with elements added before and after each dimension: `numpy.pad`.
 
-    Nothing is computed or copied: the padding is a constant on tile 0, or repeats elements of the
-    tensor. A negative width removes elements.
+    No element is computed or copied: the padding is a constant on tile 0, or repeats elements of
+    the tensor. A negative width removes elements.
 
     Args:
         x: a tensor.
@@ -99,8 +99,8 @@ def pad(
         value: the value of the constant.
 
     Raises:
-        ElementTypeError: for an x that is not a tensor, or a value of another type.
-        InvalidOption: for an unknown mode, or widths that are not pairs of whole numbers.
+        ElementTypeError: for an x that is not a tensor, or a value that its type cannot hold.
+        InvalidOption: for an unknown mode, or widths that are not pairs of integers.
         TensorCreationError: if there are too few elements to reflect, repeat, or remove.
 
     >>> import poplite as pl
@@ -139,7 +139,7 @@ def tile(x: Tensor, repeats: int | List[int]) -> Tensor:
 
     Raises:
         ElementTypeError: for an x that is not a tensor.
-        InvalidOption: for repeats that are not whole numbers.
+        InvalidOption: for repeats that are not integers.
         SizeOverflowError: for negative repeats.
 
     >>> import poplite as pl
@@ -188,7 +188,7 @@ def tril(x: Operand, k: int = 0) -> Expr:
 
     Raises:
         TensorCreationError: for a lower rank.
-        InvalidOption: for a k that is not a whole number.
+        InvalidOption: for a k that is not an integer.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -225,7 +225,7 @@ def transpose(
 ) -> Tensor:
     """Record a copy with permuted dimensions, mapped linearly over all tiles in its own order.
 
-    `x.T` and `x.dim_shuffle(...)` are views, and cost nothing; but their consecutive elements may
+    `x.T` and `x.dim_shuffle(...)` are views and cost nothing, but their consecutive elements may
     be on different tiles, and are gathered whenever they are read.
 
     Args:
@@ -268,7 +268,7 @@ def _check_tensor(what: str, x: object) -> None:
 
 
 def _numbers(what: str, name: str, value: Any) -> list[int]:
-    """Return the whole numbers in a number or a list."""
+    """Return the integers in a number or a list."""
     try:
         parts = [value] if hasattr(value, "__index__") else list(value)
         return [whole_number(each) for each in parts]
@@ -305,7 +305,7 @@ def _widths(x: Tensor, widths: Any) -> list[tuple[int, int]]:
 
 
 def _added(x: Tensor, dim: int, count: int, mode: str, value: Any, side: int, of: str) -> Tensor:
-    """Return the padding on one side of a dimension: `side` 0 at the beginning, -1 at the end.
+    """Return the padding on one side of a dimension: `side` is 0 at the start, -1 at the end.
 
     `of` is the name of the padded tensor, for the names of constants.
     """
@@ -337,7 +337,7 @@ def _too_many(x: Tensor, dim: int, what: str, size: int) -> TensorCreationError:
 
 
 def _triangle(what: str, x: Operand, k: int) -> tuple[Expr, Expr, int]:
-    """Return the row numbers, the column numbers, and the number of the diagonal."""
+    """Return the row indices, the column indices, and the index of the diagonal."""
     expr = as_expr(x, what)
     check_closed(what, expr)
     shape, by = expr.shape, integer_or_none(k)

@@ -8,7 +8,7 @@ For example:
     place = steps_for("ops.sort", graph_of("ops.sort", x, program), name, program)
     x = stored(x, ...)                          only now does the graph change
 
-A refused call leaves the graph and the program unchanged.
+A call that raises leaves the graph and the program unchanged.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def check_like(
 
 
 def unfit(what: str, role: str, x: Given, asked: str, found: str = "") -> TensorCreationError:
-    """Return the error for an operand of the wrong type or shape; `asked` is a valid one."""
+    """Return the error for an operand of the wrong type or shape; `asked` describes a valid one."""
     return TensorCreationError(
         f"{what}: {role} {called(x)} is {described(x)}", found=found, fix=f"pass {asked}"
     )
@@ -146,7 +146,7 @@ def the_tensor(what: str, role: str, x: object) -> Tensor:
 def graph_of(what: str, x: Operand, program: Steps | None, *others: object) -> Graph:
     """Return the graph on whose tiles an operation works; `others` are its other operands.
 
-    It is that of the first operand; for an expression without tensors, that of the open block.
+    It is the graph of the first operand, or of the open block for an expression without tensors.
     """
     tensors = [*tensors_of(x, *others)]
     if tensors:
@@ -162,7 +162,7 @@ def graph_of(what: str, x: Operand, program: Steps | None, *others: object) -> G
 
 
 def tensors_of(*operands: object) -> Iterator[Tensor]:
-    """Yield the tensors that operands are or read; other objects have none."""
+    """Yield the tensors among operands, and those that expressions read."""
     seen: set[Expr] = set()  # operands may share their parts
     for each in operands:
         if isinstance(each, Expr):
@@ -179,7 +179,7 @@ def steps_for(what: str, graph: Graph, name: object, program: Steps | None) -> S
 
 
 def check_name(what: str, name: object) -> None:
-    """Raise for the name of an operation that is not text."""
+    """Raise for a name of an operation that is not text."""
     checked_name(name, "step", f'{what.partition("(")[0]}(..., name="first")')
 
 
@@ -253,7 +253,7 @@ def writeable(what: str, x: object) -> Tensor:
 def dimension(what: str, x: Given, dim: object) -> int:
     """Return a dimension of an operand; negative ones count from the last."""
     try:
-        number = whole_number(dim)  # type: ignore[arg-type]  # checked by this very call
+        number = whole_number(dim)  # type: ignore[arg-type]  # checked by this call
     except TypeError:
         raise TensorIndexError(
             f"{what}: dim={clipped(dim)} is not a dimension",
@@ -272,7 +272,7 @@ def dimension(what: str, x: Given, dim: object) -> int:
 
 
 def count_of(what: str, name: str, value: object, least: int = 0, end: int | None = None) -> int:
-    """Return a whole number of at least `least`, and less than `end`."""
+    """Return an integer that is at least `least` and less than `end`."""
     number = integer_or_none(value)
     if number is None:
         raise invalid_value(what, name, value, f"a whole number, such as {name}=1")
@@ -285,7 +285,7 @@ def count_of(what: str, name: str, value: object, least: int = 0, end: int | Non
 
 
 def counts_of(what: str, name: str, values: object) -> tuple[int, ...]:
-    """Return the sizes in a list, which must be whole numbers from 0."""
+    """Return the sizes in a list, which must be non-negative integers."""
     if not isinstance(values, Sequence) or isinstance(values, str):
         raise invalid_value(
             what, name, values, f"a size for each dimension, such as {name}=(28, 28)"
@@ -309,7 +309,7 @@ def check_parts(
 
 
 def bits_of(tensor: Tensor) -> Tensor:
-    """Return a tensor as unsigned integers with the same bits, to move elements only."""
+    """Return a tensor as unsigned integers with the same bits, only for moving elements."""
     element: Any = BITS[tensor.element_type.size_bytes]
     return tensor if tensor.element_type is element else tensor.reinterpret(element)
 
@@ -375,6 +375,6 @@ def _open_operands(node: Expr) -> Sequence[Expr]:
 
 
 def number_of_arguments(expr: Expr) -> int:
-    """Return how many tensors the arguments of an expression need."""
+    """Return the number of tensors that the arguments of an expression need."""
     nodes = top_down([expr], _open_operands)
     return max((node.number + 1 for node in nodes if isinstance(node, Argument)), default=0)

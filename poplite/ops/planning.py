@@ -1,15 +1,16 @@
-"""How a plan is chosen: formulas price many ways, and the cheapest few may be priced exactly.
+"""The choice of plans: formulas price many ways, and the cheapest few may be priced exactly.
 
 The steps:
 
-    candidates    sizes of the blocks of tiles        an array for each dimension
+    candidates    sizes of the blocks on tiles        an array for each dimension
     rank          excess bytes, cycles, ...           an array for each, the first counts most
     cheapest      the layouts of the first few        those that fit the memory of a tile
     best_priced   the cheapest of these by the        in the order of lower bounds, until no
-                  cost model                          other one can be cheaper
+                  cost model                          other layout can be cheaper
 
-An operation defines its candidates and their rank, and makes the layout of a way. What vertices
-read is priced by the cost model without a graph: the mapping of operands follows from the layout.
+An operation defines its candidates and their rank, and makes the layout of a way. The data
+that vertices read is priced by the cost model without a graph: the mapping of operands follows from
+the layout.
 """
 
 from __future__ import annotations
@@ -89,10 +90,10 @@ class EqualParts:
     """Parts of equal size in a dimension.
 
     Attributes:
-        begin: the begin of the first part.
+        begin: the start of the first part.
         end: the end of the last part.
         part: the size of each part.
-        first: the number of the first part.
+        first: the index of the first part.
     """
 
     begin: int
@@ -112,7 +113,7 @@ class EqualParts:
 
 
 def segments(size: int, part: int) -> tuple[EqualParts, ...]:
-    """Return the complete parts of a dimension, and the rest.
+    """Return the parts of full size of a dimension, and the smaller last part.
 
     >>> segments(7, 3)
     (EqualParts(begin=0, end=6, part=3, first=0), EqualParts(begin=6, end=7, part=1, first=2))
@@ -129,16 +130,16 @@ def segments(size: int, part: int) -> tuple[EqualParts, ...]:
 
 
 KEPT = 8
-"""Number of the best ways that are returned."""
+"""Maximum number of ways that are returned, the best ones."""
 
 
 @frozen
 class PricedWays(Generic[Layout]):
-    """Ways to share an operation among tiles, priced by formulas.
+    """Ways to divide an operation among tiles, priced by formulas.
 
     Attributes:
-        rank: the numbers by which they are compared, int64[ways] each: the first is the excess of a
-            tile's memory in bytes, else 0.
+        rank: the arrays by which ways are compared, int64[ways] each: the first is the excess of a
+            tile's memory in bytes, or 0.
         layout: makes the layout of a way.
     """
 
@@ -147,7 +148,7 @@ class PricedWays(Generic[Layout]):
 
 
 class Ranked(NamedTuple):
-    """A way, and its rank: the lower the better."""
+    """A way and its rank; the lowest rank is the best."""
 
     rank: tuple[int, ...]
     layout: Any
@@ -226,7 +227,7 @@ def received_cycles(target: Target, received: Any, times: Any = 1) -> Any:
 
 
 def exchanged(target: Target, received: Any, times: Any = 1) -> Int64:
-    """Return the cycles of exchanges, rounded up; 0 where nothing is received."""
+    """Return the cycles of exchanges, rounded up; 0 if no bytes are received."""
     cycles = np.ceil(received_cycles(target, received, times))
     moved: Int64 = np.where(received > 0, cycles, 0).astype(np.int64)
     return moved
@@ -236,12 +237,12 @@ def exchanged(target: Target, received: Any, times: Any = 1) -> Int64:
 
 
 class Reads(NamedTuple):
-    """A range of elements of a variable for each of some vertices.
+    """A range of elements of a variable for each vertex.
 
     Attributes:
         mapping: the mapping of the variable.
         size_bytes: the size of an element.
-        tile: int64[n], the tile of the vertex.
+        tile: int64[n], the tile of each vertex.
         begin: int64[n], the first element.
         end: int64[n], one past the last.
     """
@@ -256,8 +257,8 @@ class Reads(NamedTuple):
 def cycles_of_reads(target: Target, several: Sequence[Reads], *, once: bool = False) -> int:
     """Return the cycles by the cost model until all vertices have received their inputs.
 
-    Each of `several` is for a different variable, and the ranges of a tile do not overlap; with
-    `once`, the ranges of different tiles do not overlap either.
+    Each item of `several` is for a different variable, and the ranges of a tile do not overlap;
+    with `once`, the ranges of different tiles do not overlap either.
     """
     found, base = [], 0
     for reads in several:
@@ -303,7 +304,7 @@ def _moved(reads: Reads, base: int) -> tuple[cost.MovedPieces, cost.CopiedRows]:
 
 
 def _next_to_own(own: Int64, to: Int64, low: Int64, high: Int64) -> npt.NDArray[np.bool_]:
-    """Return which pieces are next to one of the tile's own, by number.
+    """Return the indices of pieces that are next to one of the tile's own.
 
     Such a piece is not contiguous with the piece before.
     """
@@ -317,7 +318,7 @@ def _next_to_own(own: Int64, to: Int64, low: Int64, high: Int64) -> npt.NDArray[
 
 
 def _places(owner: Int64, size: Int64) -> Int64:
-    """Return where pieces begin in memory: those of a tile are contiguous, in their order."""
+    """Return the starts of pieces in memory, where those of a tile are contiguous, in order."""
     order = np.argsort(owner, kind="stable")
     places = np.empty_like(size)
     places[order] = np.cumsum(size[order]) - size[order]
@@ -361,7 +362,7 @@ def too_large(
     terms: Sequence[str],
     tries: Sequence[str],
 ) -> GraphMemoryAllocationError:
-    """Return the error for exceeding the share of a tile's memory, with each term."""
+    """Return the error for exceeding the limit on a tile's memory, with each term."""
     whole, least = target.tile_memory_bytes, sum(held)
     parts = [(name, size) for name, size in zip(terms, held, strict=True) if size]
     largest, most = max(parts, key=lambda part: part[1])
@@ -386,7 +387,7 @@ def cycles_text(cycles: tuple[int, int, int], *, has_partials: bool) -> str:
 
 
 def others_text(others: Sequence[tuple[str, str, int]]) -> list[str]:
-    """Return lines for the alternatives: how tiles share them, cycles, and bytes."""
+    """Return lines for the alternatives: their division among tiles, cycles, and bytes."""
     starts = ["or", *("  " for _ in others)]
     return [
         f"  {start}       {shared}: {cycles}, {held:,} B"

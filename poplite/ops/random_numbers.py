@@ -3,7 +3,7 @@
     key         words 0 and 1: seed, 2 and 3: number of the next draw
 
     counter     AdvanceKey, on the tile of the key        counter = key, then the key advances
-    draw        one vertex for each range of elements     each takes the counter, 16 bytes
+    draw        one vertex for each range of elements     each reads the counter, 16 bytes
 
 The counter is a copy of the key, from which a gradient can repeat the draw.
 """
@@ -72,7 +72,7 @@ from poplite.vertices.random import (
 
 
 TWO_32 = 1 << 32
-"""Number of different words."""
+"""Number of distinct words."""
 
 WORDS = 4
 """Words of a key, and of a block of Philox output."""
@@ -135,7 +135,7 @@ def threshold(what: str, name: str, value: object) -> int:
 
 
 def key(graph: Graph, seed: int, name: str = "key", *, tile: int = 0) -> Tensor:
-    """Make a key: a variable that random numbers are drawn from.
+    """Create a key: a variable from which random numbers are drawn.
 
     Args:
         graph: the graph of the variable.
@@ -173,12 +173,12 @@ class RandomDraw:
         key: the key, which advances; or the counter of an earlier draw.
         name: name of the steps and of a new variable.
         program: where the steps go; None for the open block.
-        operands: the other operands that it reads.
-        is_placed: whether the user placed the result.
+        operands: the other operands of the draw.
+        is_placed: whether the user gave a mapping for the result.
         again: whether to repeat the numbers of an earlier draw, from its counter.
 
     Attributes:
-        counter: the copy of the key that the numbers are drawn from.
+        counter: the copy of the key from which the numbers are drawn.
     """
 
     def __init__(
@@ -229,7 +229,7 @@ class RandomDraw:
             element_type: element type of a new variable.
             out: the tensor that takes the numbers; None for a new variable.
             mapping: mapping of a new variable.
-            operands: fields that are cut in the same way as the result.
+            operands: fields that are divided like the result.
         """
         self.check_out(out, mapping)
         operands = operands or {}
@@ -343,7 +343,7 @@ def uniform(
         The numbers: `out`, or the new variable.
 
     Raises:
-        ElementTypeError: for an invalid key, and an element type that is not listed above.
+        ElementTypeError: for an invalid key, or an element type that is not listed above.
         InvalidOption: if `low` is not below `high`, both rounded to the element type, or if not
             exactly one of `shape` and `out` is given.
         GraphConnectionError: for an `out` that cannot be written.
@@ -397,7 +397,7 @@ def integers(
     name: str = "integers",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record a draw of whole numbers from `low` up to, not including, `high`.
+    """Record a draw of integers from `low` up to, not including, `high`.
 
     They are equally likely to within 2^-32: each is `low` plus the upper half of the product of a
     word of 32 bits and `high - low`.
@@ -406,7 +406,7 @@ def integers(
         key: the key to draw from; see `ops.random.key`.
         shape: shape of the new variable; omitted if `out` is given.
         low: the smallest number.
-        high: one past the greatest; at most 2^32 above `low`.
+        high: one past the largest number; at most 2^32 above `low`.
         element_type: an integer type.
         out: a tensor that takes the numbers, of one of these types.
         mapping: mapping of the new variable, as in `graph.add_variable`; linear by default.
@@ -418,7 +418,7 @@ def integers(
 
     Raises:
         SizeOverflowError: for numbers that do not fit the type.
-        InvalidOption: if `low` is not below `high`, or too far below.
+        InvalidOption: if `low` is not below `high`, or more than 2^32 below.
         the errors of `ops.random.uniform`.
 
     >>> import poplite as pl
@@ -437,7 +437,7 @@ def integers(
 
 
 def integer_fields(what: str, element_type: ElementClass, low: int, high: int) -> dict[str, object]:
-    """Return the fields of vertices that draw whole numbers from a range, or raise."""
+    """Return the fields of vertices that draw integers from a range, or raise."""
     limits = np.iinfo(element_type.dtype.name)
     least = count_of(what, "low", low, int(limits.min), int(limits.max) + 1)
     most = count_of(what, "high", high, int(limits.min), int(limits.max) + 2)
@@ -517,7 +517,7 @@ def normal(
         key: the key to draw from; see `ops.random.key`.
         shape: shape of the new variable; omitted if `out` is given.
         mean: mean of the numbers.
-        deviation: their standard deviation, 0 or more.
+        deviation: standard deviation of the numbers, 0 or more.
         element_type: FLOAT or HALF.
         out: a tensor that takes the numbers, of one of these types.
         mapping: mapping of the new variable, as in `graph.add_variable`; linear by default.
@@ -567,7 +567,7 @@ def truncated_normal(
         shape: shape of the new variable; omitted if `out` is given.
         mean: mean of the numbers.
         deviation: standard deviation of the distribution before it is cut off, 0 or more.
-        bound: the greatest distance from the mean in standard deviations, above 0. Beyond 5.4 it
+        bound: the maximum distance from the mean in standard deviations, above 0. Beyond 5.4 it
             has no effect, as each number is made from 24 bits of a word.
         element_type: FLOAT or HALF.
         out: a tensor that takes the numbers, of one of these types.

@@ -83,25 +83,26 @@ def map(  # noqa: A001  (the name that PopLibs has)
     Args:
         expr: an expression of any shape. A tensor is copied.
         tensors: the values of `ops.arg(0)`, `ops.arg(1)`, ... in the expression.
-        out: the tensor for the result: of the same element type, and of the same shape or one to
+        out: the tensor for the result, of the same element type, and of the same shape or one to
             which it can be broadcast. It may be a tensor of the expression itself, which is then
-            changed in place, but may not share elements with one in another order or position.
+            changed in place, but may not share elements with one in a different order or position.
             Unmapped elements are mapped. By default, a new variable.
         mapping: the mapping of the new variable, as in `graph.add_variable` of the graph of the
-            open `steps()`. By default, that of the operand of the result's shape whose fullest
-            tile has the fewest elements; or linear over all tiles, if operands are broadcast or
-            use less than half of the tiles, or if the fullest tile would then have half as many and
-            that takes fewer cycles. In the block of a virtual graph, or if all operands were
-            created with one, only the tiles of that graph are used.
-        name: the name of the new variable and of the steps; by default, that of the operation.
+            open `steps()`. By default, it is the mapping of the operand of the result's shape
+            whose fullest tile has the fewest elements; or it is linear over all tiles, if operands
+            are broadcast or use fewer than half of the tiles, or if the fullest tile would then
+            have at most half as many elements and that takes fewer cycles. In the block of a
+            virtual graph, or if all operands were created with one, only the tiles of that graph
+            are used.
+        name: the name of the new variable and of the steps; by default, the name of the operation.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         The result: `out`, or the new variable.
 
     Raises:
-        ElementTypeError: for something that is not an expression, a missing argument,
-            `tensors` that are not a list, or an `out` of another type.
+        ElementTypeError: for an `expr` that is not an expression, a missing argument,
+            `tensors` that are not a list, or an `out` of a different type.
         TensorCreationError: for an `out` of an unsuitable shape, or one that shares elements with a
             tensor of the expression in another order or position.
         GraphConnectionError: for tensors of different graphs, or an `out` that cannot be
@@ -156,7 +157,7 @@ def assign(
 def store(
     target: Tensor, expr: Operand | float, name: str, program: Steps | None, what: str
 ) -> Tensor:
-    """Record an assignment; `what` is the operation, for messages."""
+    """Record an assignment; messages name the operation `what`."""
     if not isinstance(target, Tensor):
         raise ElementTypeError(
             f"{what}: {clipped(target)} is not a tensor",
@@ -186,7 +187,7 @@ def lower(
     Args:
         graph: the graph of all tensors.
         roots: expressions, or `ops.Root`s with the tensors for them. They are stored in order:
-            each sees the results of those before it.
+            each root reads the results of earlier roots.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
@@ -227,7 +228,7 @@ def explain(result: Tensor) -> str:
 
     Returns:
         A line for each part that was stored, reduced or computed again, with the reason, followed
-        by what the vertex computes for each element: from tensors `a0`, ... and numbers `k0`, ...
+        by the computation of the vertex per element, from tensors `a0`, ... and numbers `k0`, ...
 
     Raises:
         TensorCreationError: for a tensor that is not a result.
@@ -283,7 +284,7 @@ def _typed(root: Root, usage: str) -> Root:
 
 
 def _graph(roots: Sequence[Root], program: Steps | None, usage: str, graph: Graph | None) -> Graph:
-    """Return the given graph, or that of the tensors; otherwise that of the block."""
+    """Return the given graph, or the graph of the tensors, or else that of the block."""
     is_placed = any(root.mapping is not None for root in roots)
     tensors = [*tensors_of(*(root.expr for root in roots))]
     outs = [root.out for root in roots if isinstance(root.out, Tensor)]
@@ -489,7 +490,7 @@ def one_operation(graph: Graph, name: str, place: Steps) -> Iterator[None]:
 
 
 class OperationCall:
-    """A call of an operation on floats: all is checked before anything is recorded."""
+    """A call to an operation on floats, which checks all arguments before it records steps."""
 
     def __init__(self, what: str, name: str, program: Steps | None) -> None:
         self.what, self.name, self.program = what, name, program
