@@ -5,8 +5,8 @@ type; shapes are broadcast as in NumPy. Many of these functions are also Python 
 behave as in NumPy; where PopLibs behaves differently, there is a separate function.
 
 All functions raise ElementTypeError for operands of different types or of a type that the
-operation does not support, SizeOverflowError for a number that the type cannot hold, and TensorCreationError for
-shapes that cannot be broadcast.
+operation does not support, SizeOverflowError for a number that the type cannot hold, and
+TensorCreationError for shapes that cannot be broadcast.
 
 Source: NumPy's functions of these names; PopLibs, `popops/ElementWise.hpp`.
 """

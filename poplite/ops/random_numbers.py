@@ -579,7 +579,7 @@ def truncated_normal(
         The numbers: `out`, or the new variable.
 
     Raises:
-        InvalidOption: as `ops.random.normal`, and for a bound that is not above 0.
+        InvalidOption: as in `ops.random.normal`, and for a bound that is not positive.
         the errors of `ops.random.uniform`.
 
     >>> import poplite as pl
@@ -605,7 +605,7 @@ def truncated_fields(
     bound: float,
     names: tuple[str, str] = ("deviation", "bound"),
 ) -> dict[str, float]:
-    """Return the fields of vertices that draw normal numbers within a bound, or raise."""
+    """Return the fields of vertices that draw from a truncated normal distribution, or raise."""
     numbers = normal_fields(what, mean, deviation, names[0])
     most = float(rounded(what, names[1], bound, np.dtype(np.float32)))
     if not most > 0:
@@ -617,7 +617,7 @@ def truncated_fields(
 def normal_fields(
     what: str, mean: float, deviation: float, name: str = "deviation"
 ) -> dict[str, float]:
-    """Return the fields of vertices that draw normal numbers, or raise."""
+    """Return the fields of vertices that draw normally distributed numbers, or raise."""
     single = np.dtype(np.float32)
     numbers = {
         "mean": float(rounded(what, "mean", mean, single)),
@@ -629,7 +629,7 @@ def normal_fields(
 
 
 # -- dropout ---------------------------------------------------------------------------------------
-# Dropout, and its gradient, which finds the same elements without a mask.
+# Dropout, and its gradient, which drops the same elements without a stored mask.
 
 
 class Dropped(NamedTuple):
@@ -731,7 +731,7 @@ def _drop(
     name: str,
     program: Steps | None,
 ) -> Tensor:
-    """Record the dropout of a tensor by a draw."""
+    """Record a draw that drops elements of a tensor."""
     kept = TWO_32 - threshold(what, "rate", rate)
     x = own_operand(what, draw.graph, x, program)
     check_type(what, x, FLOATS)

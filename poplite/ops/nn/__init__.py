@@ -1,4 +1,4 @@
-"""Parts of networks, as functions of tensors: `poplite.ops.nn`.
+"""Building blocks of networks, as functions of tensors: `poplite.ops.nn`.
 
     logits = ops.map(hidden @ weights + bias)
     loss = ops.map(ops.mean(ops.nn.cross_entropy(logits, labels)))
@@ -7,7 +7,7 @@
 
 Functions return expressions, which fuse with those around them; `sgd`, `adam`, pooling, recurrent
 layers, attention and `running_statistics` record steps. HALF is computed in FLOAT and rounded once.
-A gradient is that of the sum of the results, each weighted by an element of `gradient`.
+A gradient function returns the gradient of the sum of the results, weighted by `gradient`.
 """
 
 from typing import TYPE_CHECKING

@@ -61,13 +61,13 @@ class AttentionWeights(NamedTuple):
 
 
 class AttentionSaved(NamedTuple):
-    """Values of an attention that its gradients are computed from.
+    """Values of an attention from which its gradients are computed.
 
     Attributes:
         query: [batch, queries, heads * depth].
         key: [batch, keys, heads * depth].
         value: [batch, keys, heads * width].
-        shares: [batch, heads, queries, keys], the softmax, which adds up to 1 along the keys.
+        shares: [batch, heads, queries, keys], the softmax, which sums to 1 along the keys.
         mixed: [batch, queries, heads * width].
     """
 
@@ -128,15 +128,15 @@ def multi_head_attention(
         key: [batch, keys, elements] of the type of the query, with at least one key.
         value: [batch, keys, elements] of the type of the query.
         weights: tensors of the type of the query; there are no biases.
-        heads: number of heads; the columns of the weights are cut into as many equal parts.
-        mask: BOOL, of a shape that is broadcast to [batch, heads, queries, keys]: which keys a
-            query sees. The result for a query that sees none is NaN.
+        heads: number of heads; the columns of the weights are divided equally among them.
+        mask: BOOL, of a shape that broadcasts to [batch, heads, queries, keys]: true for keys that
+            a query sees. The result for a query that sees no keys is NaN.
         name: name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Raises:
-        ElementTypeError: for elements that are not floats, and a mask that is not BOOL.
-        TensorCreationError: for operands whose shapes or types do not fit.
+        ElementTypeError: for elements that are not floats, or a mask that is not BOOL.
+        TensorCreationError: for operands whose shapes or types do not match.
         InvalidOption: for a number of heads that does not divide the columns of the weights.
         ControlProgramError: if `program` is omitted outside of every block of steps.
 
@@ -195,7 +195,7 @@ def multi_head_attention_gradient(
         value: as in `multi_head_attention`.
         weights: as in `multi_head_attention`.
         heads: as in `multi_head_attention`.
-        forward: the result of `multi_head_attention` for these, with or without a mask.
+        forward: the result of `multi_head_attention` for these operands, with or without a mask.
         gradient: gradient with respect to the result, of its shape and type.
         name: name of the steps, and the prefix of the names of the results.
         program: where the steps go; by default, the open block of `graph.steps()`.
@@ -243,7 +243,7 @@ def multi_head_attention_gradient(
 
 @frozen
 class _Call:
-    """A call whose operands are checked.
+    """A call with checked operands.
 
     Attributes:
         what: the call, for messages.
@@ -273,7 +273,7 @@ class _Call:
         return parted.dim_shuffle((0, 2, 1, 3))
 
     def scale(self, q: Tensor) -> float:
-        """Return the factor of the scores; with a depth of 0 all scores are 0."""
+        """Return the scale of the scores; with a depth of 0, all scores are 0."""
         return 1 / math.sqrt(max(1, q.shape[3]))
 
 

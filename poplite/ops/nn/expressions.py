@@ -1,6 +1,6 @@
 """Expressions for networks: activations, softmax, losses, with their gradients.
 
-Each is computed in FLOAT and rounded once.
+Each expression is computed in FLOAT and rounded once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from poplite.ops.reductions.expressions import float_operand, max, sum
 from poplite.types import FLOAT
 
 _FAR = 16.0
-"""Beyond this the gradients of gelu are 0 or 1 in FLOAT: 1 - erf(16 / sqrt 2) is 1e-57."""
+"""Beyond this, the gradients of gelu are 0 or 1 in FLOAT: 1 - erf(16 / sqrt 2) is 1e-57."""
 
 _FARTHER = 112.0
 """Beyond this the gradient of swish is 0 or 1: exp(-112) is 2e-49, and the smallest FLOAT 1e-45."""
@@ -241,7 +241,7 @@ def softmax(x: Operand, dim: int = -1) -> Expr:
 
     Args:
         x: FLOAT or HALF.
-        dim: the dimension along which the results add up to 1.
+        dim: the dimension along which the results sum to 1.
 
     Raises:
         ElementTypeError: for elements that are not floats.
@@ -331,7 +331,7 @@ def log_softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> E
 
 
 def _below_zero(x: Expr, dim: int) -> Expr:
-    """Return each element minus the greatest one along a dimension, in FLOAT."""
+    """Return each element minus the largest element along a dimension, in FLOAT."""
     wide = cast(x, FLOAT)
     return wide - max(wide, dim, keepdims=True)
 
@@ -340,7 +340,7 @@ def _below_zero(x: Expr, dim: int) -> Expr:
 
 
 def cross_entropy(logits: Operand, labels: Tensor, *, ignored: int | None = None) -> Expr:
-    """Return the negated logarithm of the softmax of each label: one number for each row.
+    """Return the negated logarithm of the softmax at each label, one number per row.
 
     Args:
         logits: FLOAT or HALF; classes along the last dimension.
@@ -353,7 +353,7 @@ def cross_entropy(logits: Operand, labels: Tensor, *, ignored: int | None = None
 
     Raises:
         ElementTypeError: for logits that are not floats, or labels that are not integers.
-        TensorCreationError: for labels whose shape does not fit.
+        TensorCreationError: for labels of the wrong shape.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()
@@ -419,7 +419,7 @@ def binary_cross_entropy(logits: Operand, targets: Operand) -> Expr:
 
     Raises:
         ElementTypeError: for elements that are not floats, or of different types.
-        TensorCreationError: for shapes that do not fit.
+        TensorCreationError: for shapes that do not match.
 
     >>> import poplite as pl
     >>> x, t = (pl.Graph().add_variable(pl.FLOAT, (4,), name) for name in "xt")
@@ -476,7 +476,7 @@ def squared_error_gradient(predictions: Operand, targets: Operand) -> Expr:
 
 
 def _labelled(logits: Operand, labels: Tensor, called: str) -> tuple[Expr, Tensor, Expr]:
-    """Return the logits, the labels as a column, and which logits belong to the labels."""
+    """Return the logits, the labels as a column, and a mask of the logits at the labels."""
     operand, labels = float_operand(logits, called), as_read(labels)
     if not isinstance(labels, Tensor):
         raise no_tensor(f"{called}, labels", labels, "pass a tensor, such as ops.map(labels)")

@@ -51,13 +51,13 @@ GATES = 3
 
 
 class GruSaved(NamedTuple):
-    """Values of a GRU that its gradients are computed from.
+    """Values of a GRU from which its gradients are computed.
 
     Attributes:
         gates: [steps, batch, 3 * units], before their activation; 4 * units with the reset after
             the product, as both parts of the candidate are kept.
         outputs: [steps, batch, units], before each step.
-        lengths: how many steps each sequence has, [batch]; None if all are complete.
+        lengths: the number of steps of each sequence, [batch]; None if all are complete.
     """
 
     gates: Tensor
@@ -70,7 +70,7 @@ class Gru(NamedTuple):
 
     Attributes:
         outputs: [steps, batch, units].
-        output: the last one, [batch, units].
+        output: the last output, [batch, units].
         saved: values for `gru_gradient`; None after inference.
     """
 
@@ -117,7 +117,7 @@ def gru(
         output: h before the first step; zeros by default.
         reset_after: whether the candidate is `tanh(x @ W + b0 + r * (h @ U + b1))`, with two biases
             for each gate, [3, 2, units].
-        lengths: how many steps each sequence has, UNSIGNED_INT [batch]; by default, all of them
+        lengths: the number of steps of each sequence, UNSIGNED_INT [batch]; by default, all of them
             have all steps. A sequence with fewer steps keeps the output of its last step as
             `output`; its elements of `outputs` after that are 0.
         inference: whether to keep no values for `gru_gradient`.
@@ -128,8 +128,8 @@ def gru(
         The outputs h of all steps, the last one, and values for `gru_gradient`.
 
     Raises:
-        ElementTypeError: for an x that is not of floats, and for flags that are not true or false.
-        TensorCreationError: for operands whose shapes or types do not fit.
+        ElementTypeError: for an x that is not of floats, or for flags that are not bool.
+        TensorCreationError: for operands whose shapes or types do not match.
         ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
@@ -208,8 +208,8 @@ def gru_gradient(
     Args:
         x: as in `gru`.
         weights: as in `gru`.
-        forward: the result of `gru` for these, not of inference; its outputs, and lengths of
-            sequences, must be unchanged. With lengths, x after the end of a sequence is multiplied
+        forward: the result of `gru` for these operands, not of inference; its outputs and
+            lengths of sequences must be unchanged. With lengths, x after the end of a sequence is multiplied
             by 0, and must be finite.
         gradient: gradient with respect to the outputs of all steps, of their shape and type.
         by_output: gradient with respect to the last output, in addition to its share in `gradient`;
@@ -259,7 +259,7 @@ def gru_gradient(
 
 
 def _begin(h: Tensor, begin: Given | None) -> None:
-    """Record the initial output of a loop: a given one, or zeros."""
+    """Record the initial output of a loop: the given one or zeros."""
     if begin is None:
         zero(h)
     else:
@@ -293,7 +293,7 @@ def _step_back(
     units, element = before.shape[1], z.element_type
     reset, update = _activated(z, units)
     parts = [z[:, n : n + units] for n in range(2 * units, z.shape[1], units)]
-    # Each gate is on some of the tiles only; gates that share a compute set use all of them.
+    # Each gate is on only some of the tiles; gates that share a compute set use all tiles.
     with together():
         r, u = (stored(each, name="gate") for each in (reset, update))
         a = stored(_candidate(reset, parts), name="activated")

@@ -61,13 +61,13 @@ class LstmState(NamedTuple):
 
 
 class LstmSaved(NamedTuple):
-    """Values of an LSTM that its gradients are computed from.
+    """Values of an LSTM from which its gradients are computed.
 
     Attributes:
         gates: [steps, batch, 4 * units], before their activation.
         cells: [steps, batch, units], before each step.
         outputs: [steps, batch, units], before each step.
-        lengths: how many steps each sequence has, [batch]; None if all are complete.
+        lengths: the number of steps of each sequence, [batch]; None if all are complete.
     """
 
     gates: Tensor
@@ -125,9 +125,9 @@ def lstm(
         weights: tensors of the type of x: W [4, inputs, units], U [4, units, units] and b [4,
             units].
         state: h and c before the first step; zeros by default.
-        lengths: how many steps each sequence has, UNSIGNED_INT [batch]; by default, all of them
-            have all steps. A sequence with fewer keeps its state after its last step; its outputs
-            after that are 0.
+        lengths: the number of steps of each sequence, UNSIGNED_INT [batch]; by default, all of them
+            have all steps. A sequence with fewer steps keeps the state after its last step; its
+            outputs after that are 0.
         inference: whether to keep no values for `lstm_gradient`.
         name: name of the outputs and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
@@ -136,8 +136,8 @@ def lstm(
         The outputs h of all steps, the state after them, and values for `lstm_gradient`.
 
     Raises:
-        ElementTypeError: for an x that is not of floats, and for flags that are not true or false.
-        TensorCreationError: for operands whose shapes or types do not fit.
+        ElementTypeError: for an x that is not of floats, or for flags that are not bool.
+        TensorCreationError: for operands whose shapes or types do not match.
         ControlProgramError: if `program` is omitted outside of every block of steps.
 
     >>> import poplite as pl
@@ -208,8 +208,8 @@ def lstm_gradient(
     Args:
         x: as in `lstm`.
         weights: as in `lstm`.
-        forward: the result of `lstm` for these, not of inference; its outputs, and lengths of
-            sequences, must be unchanged. With lengths, x after the end of a sequence is multiplied
+        forward: the result of `lstm` for these operands, not of inference; its outputs and
+            lengths of sequences must be unchanged. With lengths, x after the end of a sequence is multiplied
             by 0, and must be finite.
         gradient: gradient with respect to the outputs of all steps, of their shape and type.
         by_state: gradient with respect to the state after the last step, in addition to its
@@ -257,7 +257,7 @@ def lstm_gradient(
 
 
 def _begin(h: Tensor, c: Tensor, begin: LstmState | None) -> None:
-    """Record the initial state of a loop: a given one, or zeros."""
+    """Record the initial state of a loop: the given one or zeros."""
     if begin is None:
         zero(h)
         zero(c)
@@ -273,10 +273,10 @@ def _activated(z: Tensor, units: int) -> tuple[Expr, Expr, Expr, Expr]:
 
 
 def _step_back(z: Tensor, before: Tensor, by_h: Expr, by_c: Tensor, run: Tensor | None) -> Tensor:
-    """Record the gradients of a step: return that of the gates, update that of c."""
+    """Record the gradients of a step: return the one of the gates, update the one of c."""
     units, element = before.shape[1], z.element_type
     dz = mapped_like(z, "by_gate")
-    # Each gate is on some of the tiles only; gates that share a compute set use all of them.
+    # Each gate is on only some of the tiles; gates that share a compute set use all tiles.
     with together():
         f, i, a, o = (stored(each, name="gate") for each in _activated(z, units))
     t = stored(tanh(f * wide(before) + i * a), name="tanh_cell")

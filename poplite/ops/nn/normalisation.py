@@ -37,13 +37,13 @@ def layer_norm(
 
     Args:
         x: FLOAT or HALF.
-        gain: one for each element of a row, or a number.
-        bias: one for each element of a row, or a number.
+        gain: a gain for each element of a row, or a number.
+        bias: a bias for each element of a row, or a number.
         epsilon: a number added to the variance.
 
     Raises:
         ElementTypeError: for elements that are not floats.
-        TensorCreationError: for a gain or a bias whose shape does not fit.
+        TensorCreationError: for a gain or a bias of the wrong shape.
         TensorIndexError: for a scalar x.
 
     >>> import poplite as pl
@@ -114,7 +114,7 @@ def _whitened(x: Expr, dims: Dims, epsilon: float) -> tuple[Expr, Expr]:
 
 
 def _by_x(inner: Expr, whitened: Expr, inverse: Expr, dims: Dims) -> Expr:
-    """Return the gradient with respect to x from `inner`, that of the result times the gain."""
+    """Return the gradient with respect to x from `inner`, the result's gradient times the gain."""
     along = whitened * mean(inner * whitened, dims, keepdims=True)
     return inverse * (inner - mean(inner, dims, keepdims=True) - along)
 
@@ -147,7 +147,7 @@ def _wide(what: str, role: str, value: Operand | float, x: Expr) -> Expr | float
 
 
 Scale = Operand | float
-"""A number for each channel, or one for all."""
+"""A number for each channel, or one for all channels."""
 
 
 class ChannelNormGradient(NamedTuple):
@@ -181,8 +181,8 @@ def batch_norm(x: Operand, gain: Scale = 1.0, bias: Scale = 0.0, epsilon: float 
 
     Args:
         x: [batch, channels, field ...] of FLOAT or HALF, with a field of any rank.
-        gain: one for each channel, or a number.
-        bias: one for each channel, or a number.
+        gain: a gain for each channel, or a number.
+        bias: a bias for each channel, or a number.
         epsilon: a number added to the variance.
 
     Raises:
@@ -234,8 +234,8 @@ def batch_norm_inference(
 
     Args:
         x: as in `batch_norm`.
-        mean: one for each channel.
-        variance: one for each channel.
+        mean: the mean of each channel.
+        variance: the variance of each channel.
         gain: as in `batch_norm`.
         bias: as in `batch_norm`.
         epsilon: as in `batch_norm`.
@@ -327,7 +327,7 @@ def running_statistics(
 
 
 def _check_apart(what: str, x: Expr, mean: Tensor, variance: Tensor) -> None:
-    """Reject statistics that share elements with each other or x: they change one by one."""
+    """Reject statistics that share elements with each other or with x: they change one by one."""
     others = [("x", each) for each in x.leaves if isinstance(each, Tensor)]
     for role, changed in (("mean", mean), ("variance", variance)):
         for other, tensor in others:
@@ -347,7 +347,7 @@ def group_norm(
 
     Args:
         x: as in `batch_norm`.
-        groups: number of groups of consecutive channels. With one, it is layer normalisation.
+        groups: number of groups of consecutive channels. One group gives layer normalisation.
         gain: as in `batch_norm`.
         bias: as in `batch_norm`.
         epsilon: as in `batch_norm`.
@@ -394,7 +394,7 @@ def instance_norm(x: Operand, gain: Scale = 1.0, bias: Scale = 0.0, epsilon: flo
 def instance_norm_gradient(
     x: Operand, gradient: Operand, gain: Scale = 1.0, epsilon: float = 1e-5
 ) -> ChannelNormGradient:
-    """Return the gradients of `instance_norm`, as `batch_norm_gradient`.
+    """Return the gradients of `instance_norm`; see `batch_norm_gradient`.
 
     Raises:
         the errors of `batch_norm`.
@@ -412,7 +412,7 @@ class _Norm:
         given: the operand.
         x: the same in FLOAT, with groups of channels as a separate dimension.
         dims: dimensions over which the mean and the variance are taken.
-        across: dimensions over which gradients with respect to gain and bias are added up.
+        across: dimensions over which gradients with respect to gain and bias are summed.
     """
 
     what: str
@@ -423,7 +423,7 @@ class _Norm:
 
     @property
     def channels(self) -> int:
-        """How many channels there are."""
+        """The number of channels."""
         return self.given.shape[1]
 
     def wide(self, role: str, value: Scale) -> Expr | float:
