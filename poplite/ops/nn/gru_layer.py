@@ -209,8 +209,8 @@ def gru_gradient(
         x: as in `gru`.
         weights: as in `gru`.
         forward: the result of `gru` for these operands, not of inference; its outputs and
-            lengths of sequences must be unchanged. With lengths, x after the end of a sequence is multiplied
-            by 0, and must be finite.
+            lengths of sequences must be unchanged. With lengths, x after the end of a sequence is
+            multiplied by 0 and must be finite.
         gradient: gradient with respect to the outputs of all steps, of their shape and type.
         by_output: gradient with respect to the last output, in addition to its share in `gradient`;
             zeros by default.

@@ -209,8 +209,8 @@ def lstm_gradient(
         x: as in `lstm`.
         weights: as in `lstm`.
         forward: the result of `lstm` for these operands, not of inference; its outputs and
-            lengths of sequences must be unchanged. With lengths, x after the end of a sequence is multiplied
-            by 0, and must be finite.
+            lengths of sequences must be unchanged. With lengths, x after the end of a sequence is
+            multiplied by 0 and must be finite.
         gradient: gradient with respect to the outputs of all steps, of their shape and type.
         by_state: gradient with respect to the state after the last step, in addition to its
             output's share in `gradient`; zeros by default.
