@@ -148,7 +148,7 @@ def test_options_whose_effect_is_requested_otherwise_are_refused_with_the_way(
     name = pattern.replace("*", "stochasticRounding")
     assert engine_options({name: "false"}) == engine_options({name: False}) == EngineOptions()
     for value in (True, "true", 7):
-        with pytest.raises(pl.InvalidOption, match=f"option '{name}' is {value!r}, and") as caught:
+        with pytest.raises(pl.InvalidOption, match=f"option '{name}' is {value!r}, but") as caught:
             divide({name: value})
         assert caught.value.fix == REQUESTED_OTHERWISE[pattern]
     monkeypatch.setenv(ENVIRONMENT, f'{{"{name}": true}}')
