@@ -402,7 +402,9 @@ def test_ranks_are_whole_numbers_where_there_is_one() -> None:
     x = graph.add_variable(pl.INT, (2,), "x", mapping=0, initial_value=3)
     engine: Any = pl.Engine(graph, pl.Sequence(), interpret=True)
     for root, found in (("x", "it is of type str"), (True, "it is of type bool"), (1, "ranks are")):
-        with pytest.raises(pl.ControlProgramError, match=rf"root must be one of 1 rank; found {root!r}") as caught:
+        with pytest.raises(
+            pl.ControlProgramError, match=rf"root must be one of 1 rank; found {root!r}"
+        ) as caught:
             engine.read(x, root=root)
         assert found in caught.value.found
     assert engine.read(x, root=0).tolist() == [3, 3]
