@@ -1,7 +1,7 @@
 """The cycles of vertices by the estimators of PopLibs, Graphcore's library.
 
 A function returns the slots of one worker for its share of the elements; `of_tile` returns the
-cycles of a vertex that shares them among all workers of its tile, as most vertices of PopLibs do::
+cycles of a vertex that divides them among all workers of its tile, as most vertices of PopLibs do::
 
     add of 1,536 FLOAT on a tile      each worker 256 elements, 128 vectors of 64 bits
                                       29 + 128 * (1 + 2) = 413 slots
@@ -9,7 +9,7 @@ cycles of a vertex that shares them among all workers of its tile, as most verti
 
 The constants and loops, with their sources, are in `poplite.machine.library_facts`.
 
-Some vertices launch workers in their own way; for these, functions return cycles of the tile::
+Some vertices launch workers in their own way; functions for these return cycles of the tile::
 
     >>> scaled_add(FLOAT, 1536, Target())          # 57 cycles to launch, and 6 * 406
     2493
@@ -75,7 +75,7 @@ Count = TypeVar("Count", int, Int64)
 """A number, or an array with a number for each vertex."""
 
 LANES: Mapping[Element, str] = {FLOAT: "reduce_float_lanes", HALF: "reduce_half_lanes"}
-"""The cost that says how many numbers the accumulators add at once; other types go one by one."""
+"""The name of the cost for the number of elements added at once; others are added one by one."""
 
 
 def __dir__() -> list[str]:
@@ -119,7 +119,7 @@ def unary(
         in_place: whether the results replace the argument.
 
     Raises:
-        ElementTypeError: for an operation, or an element type, that is not in the table.
+        ElementTypeError: for an operation or an element type that is not in the table.
 
     >>> unary("exp", FLOAT, 256, Target())
     801
@@ -143,7 +143,7 @@ def binary(
         in_place: whether the results replace the first argument.
 
     Raises:
-        ElementTypeError: for an operation, or an element type, that is not in the table.
+        ElementTypeError: for an operation or an element type that is not in the table.
 
     >>> binary("add", FLOAT, 256, Target()), binary("divide", HALF, 256, Target())
     (413, 1370)
@@ -165,7 +165,7 @@ def broadcast(operation: str, element: Element, elements: int, target: Target) -
         target: the machine.
 
     Raises:
-        ElementTypeError: for an operation, or an element type, that is not in the table.
+        ElementTypeError: for an operation or an element type that is not in the table.
 
     >>> broadcast("multiply", HALF, 256, Target())
     148
@@ -198,7 +198,7 @@ def reduce_rows(element: Element, outputs: Count, length: Count, target: Target)
     Args:
         element: the element type.
         outputs: number of parts.
-        length: number of elements of each.
+        length: number of elements of each part.
         target: the machine.
 
     >>> reduce_rows(FLOAT, 4, 100, Target())
@@ -227,7 +227,7 @@ def reduce_columns(
         result: the element type of the results.
         outputs: number of columns.
         rows: number of rows.
-        stride: elements from one row to the next.
+        stride: distance in elements between rows.
         target: the machine.
         adds: whether the elements are summed.
 
@@ -251,7 +251,7 @@ def words(outputs: Count, loaded: int, stride: Count) -> Count:
     Args:
         outputs: number of elements of the row.
         loaded: maximum number of elements of a load.
-        stride: elements from one row to the next.
+        stride: distance in elements between rows.
 
     >>> words(5, 4, 8), words(5, 4, 6), words(5, 4, 7)
     (2, 3, 5)
@@ -358,7 +358,7 @@ def _looped(
 
 
 def loaded_at_once(element: Element, target: Target) -> int:
-    """Return how many elements one load of a reduction brings.
+    """Return the number of elements per load of a reduction.
 
     Args:
         element: the element type.

@@ -56,7 +56,7 @@ FAR = (
     *(-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773),
     *(-0.0076224613, 0.00943887047, 1.00167406, 2.83297682),
 )
-"""The same in sqrt(w) - 3, for other w."""
+"""Coefficients in sqrt(w) - 3, for w of 5 or more."""
 
 N8, N7, N6, N5, N4, N3, N2, N1, N0 = NEAR
 F8, F7, F6, F5, F4, F3, F2, F1, F0 = FAR
@@ -98,12 +98,12 @@ def words_reference(count: int, counter: npt.ArrayLike, first: int = 0) -> Words
 
 
 class Draw(Vertex, Generic[T]):
-    """Numbers of the elements from `first` on."""
+    """Random numbers for the elements from `first` on."""
 
     counter: Input[Vector[UNSIGNED_INT]]
     """four words: the seed, and the number of the draw"""
     first: State[UNSIGNED_LONGLONG]
-    """the number of the first element within its tensor"""
+    """the index of the first element within its tensor"""
     out: Output[Vector[T]]
     """any number of elements"""
 
@@ -134,7 +134,7 @@ class Draw(Vertex, Generic[T]):
             self.out[i + 3] = self.odd(i + 3, x3, x2)
 
     def compute(self) -> None:
-        """Draw the end of a block, whole blocks, and the beginning of a block."""
+        """Draw the end of a block, whole blocks, and the start of a block."""
         first, length = int(self.first), len(self.out)
         number = (first >> 2) & 0x3FFFFFFFFFFFFFFF
         skipped = first & 3
@@ -182,7 +182,7 @@ class Integers(Draw[T]):
     low: State[LONGLONG]
     """the smallest number"""
     range: State[LONGLONG]
-    """the number of different numbers, up to 2^32"""
+    """the number of distinct integers, up to 2^32"""
 
     def even(self, i: int, word: int, other: int) -> Any:
         """Return `low` plus the upper word of the product of a word and the range."""
@@ -203,7 +203,7 @@ class Bernoulli(Draw[T]):
     """2^32 times the probability"""
 
     def even(self, i: int, word: int, other: int) -> Any:
-        """Return whether a word is below."""
+        """Return whether a word is below the threshold."""
         return word < self.threshold
 
     @classmethod
@@ -214,7 +214,7 @@ class Bernoulli(Draw[T]):
 
 
 class Normal(Draw[T]):
-    """`mean + deviation * z`; z is normal, from -6.77 to 6.77, the limits for 32 bits."""
+    """`mean + deviation * z`; z is normally distributed from -6.77 to 6.77, limits of 32 bits."""
 
     mean: State[FLOAT]
     """the mean"""
@@ -222,11 +222,11 @@ class Normal(Draw[T]):
     """the standard deviation"""
 
     def even(self, i: int, word: int, other: int) -> Any:
-        """Return the first of two normal numbers from a radius and an angle."""
+        """Return the first of two normally distributed numbers, from a radius and an angle."""
         return self.mean + self.deviation * (self.radius(word) * math.cos(self.angle(other)))
 
     def odd(self, i: int, word: int, other: int) -> Any:
-        """Return the second of the two."""
+        """Return the second of the two numbers."""
         return self.mean + self.deviation * (self.radius(other) * math.sin(self.angle(word)))
 
     def radius(self, word: int) -> Any:
@@ -253,7 +253,7 @@ class Normal(Draw[T]):
 
 
 class TruncatedNormal(Draw[T]):
-    """`mean + deviation * z`; z is normal between `-bound` and `bound`.
+    """`mean + deviation * z`; z is normally distributed between `-bound` and `bound`.
 
     z is computed by inverting the distribution function: z = sqrt(2) erfinv(share * t) for t from
     -1 to 1, where the share erf(bound / sqrt(2)) of normal numbers is between the bounds.
@@ -267,9 +267,9 @@ class TruncatedNormal(Draw[T]):
     deviation: State[FLOAT]
     """the standard deviation before truncation"""
     bound: State[FLOAT]
-    """the greatest distance from the mean, in deviations"""
+    """the maximum distance from the mean, in standard deviations"""
     share: State[FLOAT]
-    """the share of normal numbers that are within the bound: erf(bound / sqrt(2))"""
+    """the fraction of normally distributed numbers within the bound: erf(bound / sqrt(2))"""
 
     def even(self, i: int, word: int, other: int) -> Any:
         """Return a number."""
@@ -356,12 +356,12 @@ class AdvanceKey(Vertex):
 
 
 def normal_reference(words: Words, others: Words, is_odd: npt.NDArray[np.bool_]) -> Singles:
-    """Return standard normal numbers, as `Normal` computes them from pairs of words.
+    """Return standard normally distributed numbers, as `Normal` computes them from pairs of words.
 
     Args:
         words: words of the elements, in any shape.
         others: the other words of the pairs.
-        is_odd: which elements are the second of a pair.
+        is_odd: a mask of the elements that are the second of a pair.
 
     >>> normal_reference(*np.array([[2**31, 0], [0, 2**31]], np.uint32), np.array([False, True]))
     array([1.17741, 0.     ], dtype=float32)
@@ -375,12 +375,12 @@ def normal_reference(words: Words, others: Words, is_odd: npt.NDArray[np.bool_])
 
 
 def truncated_reference(words: Words, bound: float, share: float) -> Singles:
-    """Return normal numbers between bounds, as `TruncatedNormal` computes them from words.
+    """Return numbers from a truncated normal distribution, as `TruncatedNormal` makes them.
 
     Args:
         words: words of the elements, in any shape.
         bound: the largest number.
-        share: the share of normal numbers that are within the bounds.
+        share: the fraction of normally distributed numbers within the bounds.
 
     >>> truncated_reference(np.array([0, 2**31], np.uint32), 2.0, 0.9545)
     array([-2.0000000e+00,  7.1304335e-08], dtype=float32)

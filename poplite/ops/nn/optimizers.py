@@ -36,7 +36,7 @@ def sgd(
 ) -> Tensor:
     """Record a step of gradient descent: `w -= rate * (g + decay * w)`.
 
-    With a velocity it is `v = momentum * v + g + decay * w`, then `w -= rate * v`.
+    With a velocity, it is `v = momentum * v + g + decay * w`, then `w -= rate * v`.
 
     Args:
         parameter: w, FLOAT or HALF.
@@ -44,7 +44,7 @@ def sgd(
         rate: a number, or a scalar of FLOAT that the program or the host may change.
         velocity: v, FLOAT of the shape of the parameter, whose initial value should be 0; by
             default, there is no momentum.
-        momentum: the factor that the velocity is multiplied by in each step.
+        momentum: the factor by which the velocity is multiplied in each step.
         decay: the multiple of the parameter that is added to its gradient.
         name: name of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
@@ -85,7 +85,7 @@ class AdamState(NamedTuple):
 
     Attributes:
         first: running mean of gradients, FLOAT of the shape of the parameter.
-        second: running mean of their squares, FLOAT of the shape of the parameter.
+        second: running mean of the squares of gradients, FLOAT of the shape of the parameter.
         shares: FLOAT[2], the weight of the gradients in each mean, as opposed to its initial 0.
     """
 
@@ -95,7 +95,7 @@ class AdamState(NamedTuple):
 
 
 def adam_state(parameter: Tensor, name: str = "") -> AdamState:
-    """Make the state of Adam for a parameter: variables with the mapping of the parameter.
+    """Create the state of Adam for a parameter: variables with the mapping of the parameter.
 
     Args:
         parameter: a tensor of floats.
@@ -147,7 +147,7 @@ def adam(
         gradient: a tensor of the shape of the parameter.
         state: the result of `adam_state` for the parameter.
         rate: a number, or a scalar of FLOAT that the program or the host may change.
-        betas: the factors that the two running means are multiplied by in each step.
+        betas: the factors by which the two running means are multiplied in each step.
         epsilon: a number added to the root.
         decay: the multiple of the parameter that is subtracted from it, times the rate.
         name: name of the steps.
@@ -157,7 +157,7 @@ def adam(
         The parameter.
 
     Raises:
-        InvalidOption: for a state that is not from `adam_state`, and betas that are not a pair.
+        InvalidOption: for a state that is not from `adam_state`, or betas that are not a pair.
         the errors of `sgd`.
 
     >>> import poplite as pl

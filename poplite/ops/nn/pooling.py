@@ -9,18 +9,18 @@ Windows are pooled in one or more stages, with the fewest modelled cycles:
     windows of 9 x 9, 1 apart    windows of 1 x 9, then of 9 x 1
     windows of 4 x 4, 4 apart    a reduction of x as [batch, channels, windows, 4, windows, 4]
 
-A stage is made by pooling vertices, which never share a window, or by a reduction, which does. It
-can be a reduction if windows are adjacent, or if there is only one window, which is then cut to the
-field.
+A stage is made by pooling vertices, each for whole windows, or by a reduction, which may divide
+windows. It can be a reduction if windows are adjacent, or if there is only one window, which is then
+cropped to the field.
 
-In a gradient, each element reads the windows that it is in. If windows do not overlap, the gradient
-is a map over a view of them: for windows a and b of 2 places, 3 apart, the elements of x read
+In a gradient, each element reads the windows that contain it. If windows do not overlap, the
+gradient is a map over a view of them: for windows a and b of 2 places, 3 apart, the elements of x read
 a a 0 b b. Otherwise it is computed like the gradient of a convolution with respect to its input
 (`Dimension.inverse`): with a stride, the position of an element within its windows depends on its
 phase, and each phase is pooled separately.
 
 Source: PopLibs, `popnn/Pooling.hpp`: padding is not part of a window, neither for the maximum nor
-for the mean; and all elements that equal the maximum get its gradient.
+for the mean; all elements that equal the maximum get its gradient.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ from poplite.vertices.convolution import How, PoolMax, PoolMaxGradient, PoolSum,
 from poplite.vertices.estimators import reduce_columns, reduce_one
 
 MEMORY = 0.6
-"""The share of a tile's memory that blocks may take."""
+"""The fraction of a tile's memory that blocks may take."""
 
 
 def max_pool(
@@ -100,21 +100,21 @@ def max_pool(
     Args:
         x: [batch, channels, size ...] of HALF or FLOAT, one to three sizes. An expression is
             stored first.
-        window: its size along all dimensions, or one for each.
+        window: the size of a window along all dimensions, or one size for each.
         stride: distance between windows, one for all dimensions, or one for each. By default,
             they are adjacent.
         padding: places before and after x that windows cover without reading: one number, one for
-            each dimension, or a pair for each. Negative numbers leave elements out.
+            each dimension, or a pair for each. Negative numbers omit elements.
         name: name of the result and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
         A new tensor of the type of x, `(size + padding - window) // stride + 1` along each
-        dimension. A window with a NaN gives NaN, and one without elements minus infinity.
+        dimension. A window with a NaN gives NaN; a window without elements gives -infinity.
 
     Raises:
         ElementTypeError: for elements that are not floats.
-        TensorCreationError: for an x of any other rank, and a window that is larger than x.
+        TensorCreationError: for an x of any other rank, or a window that is larger than x.
         InvalidOption: for an invalid parameter.
         ControlProgramError: if `program` is omitted outside of every block of steps.
 
@@ -141,10 +141,10 @@ def sum_pool(
     name: str = "sum_pool",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that add up the elements of each window; see `max_pool`.
+    """Record steps that sum the elements of each window; see `max_pool`.
 
     Sums are computed in FLOAT, and HALF is rounded once. Elements are added in the order of the
-    window if it is pooled in one stage; otherwise, parts or rows of it are added up first.
+    window if it is pooled in one stage; otherwise, parts or rows of the window are summed first.
 
     Raises:
         the errors of `max_pool`.
@@ -314,7 +314,7 @@ def _asked(
     program: Steps | None,
     field: Sequence[int] | None = None,
 ) -> tuple[OperationCall, Given, ConvolutionRequest]:
-    """Return the call of an operation on x, the checked x, and the windows as a request.
+    """Return the call to an operation on x, the checked x, and the windows as a request.
 
     If the `field` of the pooled tensor is given, x is the gradient of the result.
     """
@@ -379,13 +379,13 @@ def _of_stage(
     """Record the steps of a stage, and return its output.
 
     Args:
-        work: takes the steps.
+        work: receives the steps.
         stage: the windows, and how they are pooled.
         how: the operation on each window.
         element: type of the result.
         read: tensors whose windows vertices read, by field; all of one shape.
         name: name of the steps and of the result.
-        own: tensors of the shape of the output, by field; vertices read the places of their output.
+        own: tensors of the shape of the output, by field; vertices read the part at their output.
     """
     if stage.is_reduced:
         rows, places = as_rows(read["x"], stage.request)
@@ -433,7 +433,7 @@ def windows_by_element(windows: Tensor, request: ConvolutionRequest) -> Tensor:
 
 
 def _around(x: Tensor, dim: int, before: int, after: int) -> Tensor:
-    """Return x with zeros before and after a dimension; negative numbers leave elements out."""
+    """Return x with zeros before and after a dimension; negative numbers omit elements."""
     if not (before or after):
         return x
     none = [(0, 0)] * x.rank
@@ -448,7 +448,7 @@ VERTICES: dict[How, tuple[type[Vertex], float]] = {
     "sum": (PoolSum, 0),
     "backward": (PoolMaxGradient, 0),
 }
-"""The vertex class of each operation, and its value for places outside of the field."""
+"""The vertex class of each operation, and the value for positions outside of the field."""
 
 
 def _by_vertices(
@@ -508,7 +508,7 @@ def _output(
     element: ElementClass,
     name: str,
 ) -> Tensor:
-    """Make a variable for the output, block after block, each on the tile of its vertex."""
+    """Create a variable for the output, block after block, each on the tile of its vertex."""
     tile = np.concatenate([number // layout.turns for _, number in found])
     length = np.concatenate(
         [np.full(len(number), math.prod(kind.sizes[:-1])) for kind, number in found]
@@ -526,7 +526,7 @@ class PoolingStage:
 
     Attributes:
         request: the windows, as a convolution request.
-        is_reduced: whether by a reduction; otherwise by pooling vertices.
+        is_reduced: whether they are pooled by a reduction rather than by pooling vertices.
     """
 
     request: ConvolutionRequest
@@ -535,7 +535,7 @@ class PoolingStage:
 
 @frozen
 class Way:
-    """Successive stages, and their modelled cycles in total."""
+    """Successive stages, and their total modelled cycles."""
 
     cycles: int
     stages: tuple[PoolingStage, ...]
@@ -581,7 +581,7 @@ def cheapest_way(target: Target, request: ConvolutionRequest, how: How) -> Way:
 def reduced_cycles(target: Target, request: ConvolutionRequest, how: How) -> int:
     """Return the modelled cycles of a reduction of adjacent windows, for a linearly mapped x.
 
-    Each tile has a contiguous stretch of x, and pools its part of each window, which is copied
+    Each tile has a contiguous range of x and pools its part of each window, which is copied
     first if it is not contiguous; then partial results are sent to the tiles of the windows.
     """
     cost, element, taps = target.cost, request.element_type, request.taps
@@ -608,9 +608,9 @@ def reduced_cycles(target: Target, request: ConvolutionRequest, how: How) -> int
 
 
 def _met(request: ConvolutionRequest, held: int) -> tuple[float, int, int, float]:
-    """Return the average parts of windows in a stretch of `held` elements of x.
+    """Return the average parts of windows in a range of `held` elements of x.
 
-    These are the number of windows that it meets; the elements of each of them; how many windows
+    The results are the number of windows in the range; the elements of each; how many windows
     are interleaved as columns, 1 if none are; and the number of contiguous runs of their elements.
     """
     met, columns, rest, row, is_row = 1.0, 1, float(held), 1.0, True
@@ -629,7 +629,7 @@ def _met(request: ConvolutionRequest, held: int) -> tuple[float, int, int, float
 
 
 def as_rows(x: Tensor, request: ConvolutionRequest) -> tuple[Tensor, list[int]]:
-    """Return x with dimensions for the places in each window, and the numbers of these."""
+    """Return x with dimensions for the positions in each window, and their indices."""
     shape, places = list(x.shape[:2]), []
     for d, each in enumerate(request.dimensions, start=2):
         taps = len(each.taps)
@@ -640,7 +640,7 @@ def as_rows(x: Tensor, request: ConvolutionRequest) -> tuple[Tensor, list[int]]:
 
 
 def _inside(each: Dimension) -> Dimension:
-    """Return a dimension with a single window cut to the field; any other unchanged."""
+    """Return a dimension whose only window is cropped to the field; others are unchanged."""
     if each.count != 1 or not _is_contiguous(each):
         return each
     begin, end = max(0, each.origin), min(each.size, each.origin + len(each.taps))
@@ -681,7 +681,7 @@ Cut = tuple[Dimension, Dimension]
 
 
 def _part(each: Dimension) -> int:
-    """Return the size of equal parts that windows, strides and padding consist of; 1 for none."""
+    """Return the common divisor of windows, strides and padding as the size of parts; 1 if none."""
     if not _is_contiguous(each):
         return 1
     taps = len(each.taps)
@@ -712,11 +712,11 @@ def _two(
     )
 
 
-# -- how tiles share a stage -----------------------------------------------------------------------
-# Tiles share pooling by blocks of batch, field and channels; the cheapest blocks are used.
+# -- the division of a stage among tiles -----------------------------------------------------------
+# Pooling is divided among tiles by blocks of batch, field and channels; the cheapest are used.
 #
 # A block of channels is treated as a group of a convolution, so that the blocks of convolutions and
-# their inputs can be used for pooling too. Costs are the bytes that blocks read in addition to
+# their inputs can also be used for pooling. Costs are the bytes that blocks read in addition to
 # their own part, and PopLibs' cycle estimates of the vertices.
 
 
@@ -726,7 +726,7 @@ def pooling_layout(target: Target, request: ConvolutionRequest, how: How) -> Con
 
     Args:
         target: the target whose tiles share the work.
-        request: windows with one group of channels, and as many outputs as inputs.
+        request: windows with one group of channels, and the same number of outputs and inputs.
         how: the operation of the vertices.
     """
     channels = request.inputs

@@ -1,6 +1,6 @@
 """Common parts of recurrent layers: the loop over a sequence, weights, plans.
 
-    x [steps, ...]       each step is spread over all tiles, as `create_sliceable` makes it, so
+    x [steps, ...]       each step is spread over all tiles, as by `create_sliceable`, so
                          that a step is read and written in place
 
 The steps run in a loop, so the size of a program does not depend on their number.
@@ -55,20 +55,20 @@ from poplite.types import FLOAT, UNSIGNED_INT, ElementTypeLike, element_type
 
 @contextmanager
 def forwards(steps: int) -> Iterator[Tensor]:
-    """Record a loop over the steps; yields the number of the step, an UNSIGNED_INT tensor."""
+    """Record a loop over the steps; yields the index of the step, an UNSIGNED_INT tensor."""
     with repeat(steps) as number:
         yield number.tensor
 
 
 @contextmanager
 def backwards(steps: int) -> Iterator[Tensor]:
-    """Record a loop over the steps in reverse; yields the number of the step."""
+    """Record a loop over the steps in reverse; yields the index of the step."""
     with repeat(steps) as number:
         yield stored((steps - 1) - number.tensor, name="step")
 
 
 def sequence(graph: Graph, element: ElementClass, shape: tuple[int, ...], name: str) -> Tensor:
-    """Make a variable with an element for each step along dimension 0."""
+    """Create a variable with an element for each step along dimension 0."""
     if not math.prod(shape):
         return graph.add_variable(element, shape, name, mapping="linear")
     return create_sliceable(graph, element, shape, [0], [1], name)
@@ -78,7 +78,7 @@ def of_step(x: Tensor, step: Tensor, name: str) -> Tensor:
     """Record a read of the element of a step along dimension 0."""
     if not x.num_elements:
         return x[0]
-    # The number of a step is never out of range.
+    # The index of a step is never out of range.
     return dynamic_slice(x, step, [0], [1], out_of_range="popops", name=name)[0]
 
 
@@ -90,7 +90,7 @@ def store_step(x: Tensor, part: Tensor, step: Tensor, name: str) -> None:
 
 
 def running(lengths: Tensor | None, step: Tensor) -> Tensor | None:
-    """Record which sequences have a step, [batch, 1]; None if all of them have all steps."""
+    """Record a mask of the sequences that have a step, [batch, 1]; None if all have all steps."""
     if lengths is None:
         return None
     return stored(lengths.reshape((*lengths.shape, 1)) > step, name="running")
@@ -107,7 +107,7 @@ def masked_output(run: Tensor | None, h: Tensor) -> Tensor:
 
 
 def mapped_like(like: Tensor, name: str) -> Tensor:
-    """Make a variable with the mapping of another tensor."""
+    """Create a variable with the mapping of another tensor."""
     made = home_graph(like.graph, [like]).add_variable(like.element_type, like.shape, name)
     map_like(like.graph, made, like)
     return made
@@ -121,7 +121,7 @@ def wide(x: Operand) -> Expr:
 # -- weights and plans -----------------------------------------------------------------------------
 # Weights, plans, and the checks of a layer's operands.
 #
-# Weights have the gates along dimension 0. The product of a step is one of matrices::
+# Weights have the gates along dimension 0. The product of a step is a matrix product::
 #
 #     x [batch, inputs] | h [batch, units]    times    input weights  [inputs, gates * units]
 #                                                      output weights [units, gates * units]
@@ -143,13 +143,13 @@ class RecurrentWeights(NamedTuple):
 
 @made_by("ops.nn.plan_lstm(graph, ...), or ops.nn.plan_gru(graph, ...)")
 class RecurrentPlan:
-    """The best mapping of a recurrent layer's operands; `plan_lstm` and `plan_gru` make it.
+    """The best mapping of a recurrent layer's operands, from `plan_lstm` or `plan_gru`.
 
     Attributes:
-        graph: the graph it was made for.
+        graph: the graph for which it was made.
         gates: 4 for an LSTM, 3 for a GRU.
-        product: the plan of the product of a step; for a GRU, of that for its first two gates.
-        candidate: for a GRU, the plans of the products for its candidate: one for x and h
+        product: the plan of the product of a step; for a GRU, of the product for two gates.
+        candidate: for a GRU, the plans of the products for its candidate: one plan for x and h
             together, or one for each with the reset after the product.
     """
 
@@ -166,14 +166,14 @@ class RecurrentPlan:
         self._sizes, self._biases = sizes, biases
 
     def create_input(self, steps: int, name: str = "input") -> Tensor:
-        """Make a variable for the inputs of a sequence: [steps, batch, inputs].
+        """Create a variable for the inputs of a sequence: [steps, batch, inputs].
 
         Args:
             steps: number of steps of the sequence.
             name: name of the variable.
 
         Raises:
-            SizeOverflowError: for a number of steps that is not a whole number, 0 or more.
+            SizeOverflowError: for a number of steps that is not a non-negative integer.
             TensorCreationError: for an invalid name.
         """
         count = count_of("create_input", "steps", steps)
@@ -181,7 +181,7 @@ class RecurrentPlan:
         return sequence(self.graph, element, (count, *self._sizes[:2]), name)
 
     def create_weights(self, name: str = "weights") -> RecurrentWeights:
-        """Make the weights with the mapping that the products of a step use.
+        """Create the weights with the mapping that the products of a step use.
 
         Args:
             name: the prefix of the names of the variables.
@@ -218,16 +218,16 @@ def plan_lstm(
     """Return the best mapping of the operands of an LSTM, for the product of one step.
 
     Args:
-        graph: where it will run.
+        graph: the graph in which the layer will run.
         batch: number of sequences that run at once.
         inputs: elements of a step of a sequence.
         units: elements of an output.
-        type: element type of all of them, HALF or FLOAT.
+        type: element type of all operands, HALF or FLOAT.
 
     Raises:
         ControlProgramError: for an invalid graph.
         ElementTypeError: for types that the AMP unit does not multiply.
-        InvalidOption: for a size that is not a whole number; SizeOverflowError below 0.
+        InvalidOption: for a size that is not an integer; SizeOverflowError for a negative size.
         the errors of `ops.plan_matmul`, if no plan fits.
 
     >>> import poplite as pl
@@ -253,17 +253,17 @@ def plan_gru(
     """Return the best mapping of the operands of a GRU, for the products of one step.
 
     Args:
-        graph: where it will run.
+        graph: the graph in which the layer will run.
         batch: number of sequences that run at once.
         inputs: elements of a step of a sequence.
         units: elements of an output.
         reset_after: as in `ops.nn.gru`.
-        type: element type of all of them, HALF or FLOAT.
+        type: element type of all operands, HALF or FLOAT.
 
     Raises:
         ControlProgramError: for an invalid graph.
         ElementTypeError: for types that the AMP unit does not multiply.
-        InvalidOption: for a size that is not a whole number; SizeOverflowError below 0.
+        InvalidOption: for a size that is not an integer; SizeOverflowError for a negative size.
         the errors of `ops.plan_matmul`, if no plan fits.
 
     >>> import poplite as pl
@@ -301,7 +301,7 @@ def parted(matrix: Tensor, inputs: int, gates: int) -> tuple[Tensor, Tensor]:
 
 @frozen
 class Layer:
-    """A call of a recurrent layer, with checked arguments.
+    """A call to a recurrent layer, with checked arguments.
 
     Attributes:
         what: the call, for messages.
