@@ -10,14 +10,14 @@ Windows are pooled in one or more stages, with the fewest modelled cycles:
     windows of 4 x 4, 4 apart    a reduction of x as [batch, channels, windows, 4, windows, 4]
 
 A stage is made by pooling vertices, each for whole windows, or by a reduction, which may divide
-windows. It can be a reduction if windows are adjacent, or if there is only one window, which is then
-cropped to the field.
+windows. It can be a reduction if windows are adjacent, or if there is only one window, which is
+then cropped to the field.
 
 In a gradient, each element reads the windows that contain it. If windows do not overlap, the
-gradient is a map over a view of them: for windows a and b of 2 places, 3 apart, the elements of x read
-a a 0 b b. Otherwise it is computed like the gradient of a convolution with respect to its input
-(`Dimension.inverse`): with a stride, the position of an element within its windows depends on its
-phase, and each phase is pooled separately.
+gradient is a map over a view of them: for windows a and b of 2 places, 3 apart, the elements of x
+read a a 0 b b. Otherwise it is computed like the gradient of a convolution with respect to its
+input (`Dimension.inverse`): with a stride, the position of an element within its windows depends on
+its phase, and each phase is pooled separately.
 
 Source: PopLibs, `popnn/Pooling.hpp`: padding is not part of a window, neither for the maximum nor
 for the mean; all elements that equal the maximum get its gradient.
