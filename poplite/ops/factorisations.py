@@ -211,7 +211,7 @@ def triangular_solve(
     name: str = "triangular_solve",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that solve triangular systems, as `scipy.linalg.solve_triangular`.
+    """Record steps that solve triangular systems, like `scipy.linalg.solve_triangular`.
 
     Args:
         a: [..., n, n] of FLOAT or HALF. Only one triangle is read.
@@ -230,7 +230,7 @@ def triangular_solve(
     Raises:
         ElementTypeError: for types other than FLOAT and HALF, and for flags that are not true or
             false.
-        TensorCreationError: for shapes that do not fit.
+        TensorCreationError: for shapes that do not match.
         SizeOverflowError: for a block below 1.
         ControlProgramError: if `program` is omitted outside of every block of steps.
 
@@ -279,12 +279,12 @@ def triangular_solve(
 
 
 def triangular_mask(a: Operand, *, lower: bool = True, unit_diagonal: bool = False) -> Expr:
-    """Return a triangle of matrices, as `numpy.tril` or `triu`.
+    """Return a triangle of matrices, like `numpy.tril` or `triu`.
 
     Args:
         a: [..., n, n] of FLOAT or HALF.
-        lower: whether to keep the lower triangle; else the upper one.
-        unit_diagonal: replace the diagonal by ones.
+        lower: whether to keep the lower triangle rather than the upper.
+        unit_diagonal: whether to replace the diagonal by ones.
 
     Returns:
         An expression of the shape and type of a, with zeros in the opposite triangle.
@@ -326,7 +326,7 @@ def cholesky(
     name: str = "cholesky",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record steps that factor symmetric positive definite matrices, as `numpy.linalg.cholesky`.
+    """Record steps that factor symmetric positive definite matrices, like `numpy.linalg.cholesky`.
 
     Args:
         a: [..., n, n] of FLOAT or HALF, a tensor or an expression. Only the triangle that `lower`
@@ -338,9 +338,9 @@ def cholesky(
 
     Returns:
         A new variable of the shape and type of a: the factor, with zeros in its opposite triangle.
-        If a matrix is not positive definite, rows are correct up to the first at which this shows;
-        the diagonal there is NaN, and so is everything that depends on it. The program continues,
-        unless `SetFloatingPointBehaviour` traps invalid operations.
+        If a matrix is not positive definite, rows are correct up to the first that reveals it;
+        the diagonal of that row is NaN, and so is everything that depends on it. The program
+        continues, unless `SetFloatingPointBehaviour` traps invalid operations.
 
     Raises:
         ElementTypeError: for types other than FLOAT and HALF, and a `lower` that is not true or
@@ -438,7 +438,7 @@ def lu(
 
 
 def _eliminate(work: LinalgSteps, a: Tensor, block: int) -> None:
-    """Factor the first `block` rows and columns, and subtract their product from the rest."""
+    """Factor the first `block` rows and columns, and subtract their product from the others."""
     corner, right, below = a[:block, :block], a[:block, block:], a[block:, :block]
     (tile,) = work.tiles(1)
     with work.step("block", corner) as step:
@@ -456,7 +456,7 @@ def _eliminate(work: LinalgSteps, a: Tensor, block: int) -> None:
 # QR by Householder reflections.
 #
 #     columns 0 to b      some tiles compute V and T of the block: a = (I - V T V') R
-#     columns after       A -= V (T' (V' A)), three products that all tiles share
+#     columns after       A -= V (T' (V' A)), three products divided among all tiles
 #     Q                   from the identity, block after block from the last: Q -= V (T (V' Q))
 
 
@@ -604,18 +604,18 @@ def _reflect(work: LinalgSteps, v: Tensor, t: Tensor, x: Tensor) -> None:
 
 
 MEMORY = 0.6
-"""The share of a tile's memory that a block of columns and its V may take."""
+"""The fraction of a tile's memory that a block of columns and its V may take."""
 
 WORKERS = 1.3
-"""Workers per square root of the number of rows: by the cost model, each then takes about as long
-to add up the partial results of all workers as to process its own rows."""
+"""Workers per square root of the number of rows: by the cost model, a worker then takes about as
+long to sum the partial results of all workers as to process its own rows."""
 
 
 class Reflected(NamedTuple):
     """A block of columns that was reflected.
 
     Attributes:
-        first: its first row and column.
+        first: the first row and column of the block.
         v: [rows, columns], from row `first` on.
         t: [columns, columns].
     """
@@ -626,7 +626,7 @@ class Reflected(NamedTuple):
 
 
 def width_of(work: LinalgSteps, rows: int) -> int:
-    """Return how many columns are reflected at a time: the tiles hold them, and as many of V."""
+    """Return how many columns are reflected at a time, so that they and their V fit the tiles."""
     target = work.graph.target
     memory = target.tiles * target.tile_memory_bytes
     pair = 2 * max(1, rows) * FLOAT.size_bytes
@@ -641,7 +641,7 @@ def width_of(work: LinalgSteps, rows: int) -> int:
 
 
 def reflect_block(work: LinalgSteps, rest: Tensor, first: int, columns: int) -> Reflected:
-    """Reduce some columns of a matrix, from row `first` on, to R in its upper triangle."""
+    """Reduce a block of columns, from row `first` on, to R in its upper triangle."""
     panel = _Panel(work, rest.shape[0] - first, columns)
     x = rest[first:, first : first + columns].transpose()
     program = work.program
@@ -655,7 +655,7 @@ def reflect_block(work: LinalgSteps, rest: Tensor, first: int, columns: int) -> 
 
 
 class _Panel:
-    """A block of columns, shared among the workers of some tiles.
+    """A block of columns, divided among the workers of some of the tiles.
 
     Attributes:
         a: [columns, rows], the columns.
@@ -663,7 +663,7 @@ class _Panel:
         dots: [workers, columns], partial dot products of a reflector and the columns.
         taus: [workers, columns], the factors of the reflectors, the same for all workers.
         found: [workers, FOUND], the measurements of each worker for a column.
-        column: [workers, 1], the number of the next column.
+        column: [workers, 1], the index of the next column.
     """
 
     def __init__(self, work: LinalgSteps, rows: int, columns: int) -> None:
@@ -715,7 +715,7 @@ class _Panel:
         record.finish(work.call.steps, f"{work.name}/block")
 
     def joined(self, products: Tensor) -> Tensor:
-        """Record the computation of T, whose rows workers share, from V' V; return T."""
+        """Record the computation of T from V' V, with rows divided among workers; return T."""
         work, graph, columns = self.work, self.work.graph, len(self.a)
         t = graph.add_variable(FLOAT, (columns, columns), f"{work.name}/t")
         taus = self.taus[0]
@@ -728,7 +728,7 @@ class _Panel:
         return t
 
     def _variable(self, role: str, columns: int) -> Tensor:
-        """Make a variable with elements for each row, on the tiles of the rows' workers."""
+        """Create a variable with elements for each row, on the tiles of the rows' workers."""
         graph, name = self.work.graph, f"{self.work.name}/{role}"
         made = graph.add_variable(FLOAT, (columns, self.rows), name, initial_value=0)
         for part, tile in enumerate(self.tile):
@@ -736,7 +736,7 @@ class _Panel:
         return made
 
     def _of_workers(self, role: str, element: ElementClass, count: int) -> Tensor:
-        """Make a variable with `count` elements for each worker, on its tile."""
+        """Create a variable with `count` elements for each worker, on its tile."""
         graph, name = self.work.graph, f"{self.work.name}/{role}"
         made = graph.add_variable(element, (self.parts, count), name, initial_value=0)
         for part, tile in enumerate(self.tile):
@@ -745,7 +745,7 @@ class _Panel:
 
 
 def _tiles_of(work: LinalgSteps, rows: int, columns: int) -> int:
-    """Return how many tiles take part: the cheapest number, or as many as the memory requires."""
+    """Return the number of tiles: the cheapest, or more if the memory requires it."""
     target = work.graph.target
     held = 2 * rows * columns * FLOAT.size_bytes / (MEMORY * target.tile_memory_bytes)
     best = round(WORKERS * math.sqrt(rows) / target.workers)

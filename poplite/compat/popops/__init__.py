@@ -4,7 +4,7 @@
     popops.map(graph, expr._1 * expr.Const(2) + expr._2, [a, b], prog)
 
 Arguments have the order of the C++ functions: the graph first, then operands, the program, the
-debug name and options. No option changes a result: those that PopLibs knows are accepted and
+debug name and options. No option changes a result: options that PopLibs knows are accepted and
 ignored.
 
 Source: PopLibs, `popops/ElementWise.hpp`, `popops/Expr.hpp`, `popops/Reduce.hpp`,

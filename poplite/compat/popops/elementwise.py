@@ -9,7 +9,7 @@ scalar is rounded to HALF if its relative change is less than `tolerance`, and s
 otherwise; each product is rounded to HALF once.
 
 `debug_context` is the name of the steps, and of the new tensor. One of two or three operands may be
-a number, which takes the type of the others; for the in-place form, not the first one.
+a number, which takes the type of the others; in the in-place form, the first must be a tensor.
 
 Source: PopLibs, lib/popops/ScalarMultiply.cpp, codelets/ScalarMultiply.cpp and
 codelets/CheckAccuracyWhenCast.hpp, for that product.
@@ -121,11 +121,11 @@ def map(graph: Graph, expr: Expr | OpType | str, *arguments: Any, **named: Any) 
 
     Args:
         graph: the graph of the tensors.
-        expr: over the placeholders `expr._1`, `expr._2`, ...; or one operation, a member of
-            `expr.UnaryOpType`, `expr.BinaryOpType` or `expr.TernaryOpType`, or its name.
+        expr: an expression over the placeholders `expr._1`, `expr._2`, ...; or one operation, a
+            member of `expr.UnaryOpType`, `expr.BinaryOpType` or `expr.TernaryOpType`, or its name.
         *arguments: `tensors, prog, debug_context="", options=None`, where `tensors` is a list of
             the placeholders' tensors; for a single operation, its operands in place of the list.
-            Of PopLibs' options only `scalarMultiplyFloatToHalfTolerance` has an effect.
+            Of PopLibs' options, only `scalarMultiplyFloatToHalfTolerance` has an effect.
         **named: the same arguments, given by keyword.
 
     Returns:

@@ -199,7 +199,7 @@ class Any:
         return self._text(_LEVELS)
 
     def _text(self, levels: int) -> str:
-        """Return the calls that make it, nested at most `levels` deep; "..." for deeper ones."""
+        """Return the text of nested calls, at most `levels` deep; "..." for deeper calls."""
         raise NotImplementedError
 
     __add__, __radd__ = _operators("ADD")
@@ -239,7 +239,7 @@ class Any:
 
 
 class PlaceHolder(Any):
-    """The tensor at a position of the list that `popops.map` takes, from 1."""
+    """The tensor at a position, counted from 1, in the list that `popops.map` takes."""
 
     def __init__(self, index: int) -> None:
         self.index = checked_integer(index, "popops.expr.PlaceHolder: index", 1)
@@ -280,7 +280,7 @@ class Const(Any):
         return repr(self.value) if is_operand else f"{type(self).__name__}({self.value!r})"
 
     def of(self, tensors: Sequence[Operand]) -> float | Operand:
-        """Return the number; a bool becomes an operand, since here it is intended."""
+        """Return the number; a bool becomes an operand, since it is intended here."""
         return Weak(self.value) if isinstance(self.value, bool) else self.value
 
 

@@ -50,13 +50,13 @@ def cast(
 @overload
 def cast(graph: Graph, src: Tensor, dst: Tensor, debug_context: str = "", /) -> Steps: ...
 def cast(graph: Graph, src: Tensor, *arguments: Any, **named: Any) -> Tensor | Steps | None:
-    """Record a cast to a new tensor, or return a cast to an existing one, `popops::cast`.
+    """Record a cast to a new tensor, or return a cast to an existing tensor, `popops::cast`.
 
     Args:
         graph: the graph of the tensors.
         src: the tensor to cast.
         *arguments: `element_type, prog, debug_context=""`, where `prog` may be a compute set that
-            the vertices are added to; `dst, debug_context=""`, where `dst` is a tensor; or
+            receives the vertices; `dst, debug_context=""`, where `dst` is a tensor; or
             `dst, cs`, where `cs` is a compute set.
         **named: the same arguments, given by keyword.
 
@@ -132,7 +132,7 @@ def iota(graph: Graph, t: Tensor, start_integer: int, prog: Steps, debug_context
 
 @checked("popops")
 def allTrue(graph: Graph, a: Tensor, prog: Steps, debug_context: str = "") -> Tensor:
-    """Record whether all elements of a BOOL tensor are true, `popops::allTrue`."""
+    """Record a test whether all elements of a BOOL tensor are true, `popops::allTrue`."""
     return ops.map(ops.all(a), name=debug_context or "allTrue", program=prog)
 
 
@@ -154,11 +154,11 @@ def _scaled(  # noqa: D417  (users do not give the form)
         graph: the graph of the tensors.
         a: the tensor to change.
         b: the addend, a tensor or an expression of tensors.
-        k: its factor, a number or a tensor of one element.
+        k: the factor of `b`, a number or a tensor of one element.
         prog: where the steps go.
         debug_context: name of the steps.
         options: PopLibs' options, which have no effect here.
-        scale: the factor of `a`, also a number or a tensor of one element, as in C++ before `b`;
+        scale: the factor of `a`, also a number or a tensor of one element, before `b` as in C++;
             by default 1.
     """
     name, sign = form
@@ -229,7 +229,7 @@ def fill(
     regions: Iterable[tuple[int, int]] | None = None,
     mapping: Held | None = None,
 ) -> None:
-    """Record that elements are set to a number, `popops::fill`: all, or those of given tiles.
+    """Record a fill of all elements, or of those of given tiles, with a number, `popops::fill`.
 
     Args:
         graph: the graph of the tensor.
@@ -241,7 +241,7 @@ def fill(
         value: the number.
         debug_context: name of the steps.
         cs: the compute set, if any.
-        tile: the tile of its vertex.
+        tile: the tile of the vertex.
         regions: the intervals on that tile; by default all elements.
         mapping: the intervals of each tile, in place of `tile` and `regions`.
 
@@ -297,7 +297,7 @@ def zero(
     regions: Iterable[tuple[int, int]] | None = None,
     mapping: Held | None = None,
 ) -> None:
-    """Record that elements are set to zero, `popops::zero`; as `fill`, but without a value."""
+    """Record a fill of elements with zeros, `popops::zero`; like `fill`, but without a value."""
     where = {"tile": tile, "regions": regions, "mapping": mapping}
     _check_form("popops.zero", cs, where, prog=prog, debug_context=debug_context)
     if cs is not None:
@@ -307,7 +307,7 @@ def zero(
 
 
 def _check_form(what: str, cs: object, where: Mapping[str, Any], **steps: Any) -> None:
-    """Reject arguments that only another form takes, and elements that are given twice."""
+    """Reject arguments of a different form, and elements that are given twice."""
     given = [name for name, value in where.items() if value is not None]
     unwanted = given if cs is None else [name for name, value in steps.items() if value]
     if unwanted:

@@ -42,7 +42,7 @@ _KNOWN = ("accumType.interTile", "accumType.inVertex")
 
 
 class Operation(Enumeration):
-    """How elements are combined, `popops::Operation`."""
+    """The operation that combines elements, `popops::Operation`."""
 
     ADD = "add"
     SQUARE_ADD = "square_add"
@@ -77,7 +77,7 @@ class ReduceParams:
         self._check()
 
     def _check(self) -> None:
-        """Reject members that do not fit together, since they may be assigned, as in C++."""
+        """Reject inconsistent members, which may also have been assigned, as in C++."""
         self.op = checked_member(self.op, Operation, "popops.ReduceParams: op")
         checked_truth(self.update, "popops.ReduceParams: update")
         if self.scale is not None:
