@@ -31,7 +31,7 @@ DRIVER = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 4, c
 
 @dataclass(frozen=True, eq=False)
 class Driver:
-    """A driver of a class, for rows with these columns, in one variant.
+    """A driver of a class, for rows with the given columns, in one variant.
 
     Attributes:
         form: the faster form that it runs instead of `compute`, if any.

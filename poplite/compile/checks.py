@@ -214,7 +214,7 @@ def _quoted(tensor: Tensor) -> str:
 
 
 def _location(tensor: Tensor, step: SourceLocation) -> SourceLocation:
-    """Return the line that made the first variable of a tensor, or else the step's."""
+    """Return the line that made the first variable of a tensor, or else the step's line."""
     owners = storages(tensor.view)
     return tensor.graph.variable_of(owners[0]).location if owners else step
 
@@ -476,7 +476,7 @@ def check_in_place(
 
 
 def races(compute_set: ComputeSet, table: EdgeTable) -> Sequence[Race]:
-    """Return the races of a compute set: overlapping writes, or else reads that overlap writes.
+    """Return the races of a compute set: overlapping writes or, if none, reads that overlap writes.
 
     There is at least one race for each edge that races; an edge that overlaps several others is
     not listed with each of them.

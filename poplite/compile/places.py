@@ -531,7 +531,7 @@ FLAT_ROW = 4096
 """Number of vertices in a row with tables if their work differs; used only to balance chunks."""
 
 Values = Mapping[tuple[int, str], Series]
-"""The numbers of each column without a table, by field and part."""
+"""The values of each column without a table, by field and part."""
 
 Tables = Mapping[int, npt.NDArray[Any]]
 """The table of each list field that has one, by position of the field."""
@@ -565,7 +565,7 @@ def _count(series: Sequence[Series | None]) -> int:
 
 
 def _is_even(column: Column, series: Series | None) -> bool:
-    """Return whether one or two words suffice for the numbers of all vertices."""
+    """Return whether one or two words suffice for the values of all vertices."""
     if series is None:
         return True
     return series.step is not None and (column.kind == "affine" or series.step == 0)

@@ -172,7 +172,7 @@ BUFFERS: Mapping[PhaseKind, Category] = {
     "host exchange": "host_message",
     "compute": "rearrangement",
 }
-"""The kind of buffer that a phase needs."""
+"""The kind of buffer that each kind of phase needs."""
 
 Planned = tuple[Held, SourceLocation | None]
 """A thing in memory, and the user's line that made it."""

@@ -139,7 +139,7 @@ class JoinedCopyCost:
     cost: StepCost
 
 
-# -- numbers of tiles ------------------------------------------------------------------------------
+# -- numbers by tile -------------------------------------------------------------------------------
 # Most phases have nonzero numbers on a few tiles, or equal numbers on many tiles.
 #
 #     from a dense array     0 7 0 5

@@ -236,7 +236,7 @@ def _check_calls(
 # The minimum and maximum of a column are known without listing its numbers: for an affine column
 # from both ends of each run, for a table from its minimum and maximum. So is the end of a field,
 # `start + length`, except in one case: if both are tables, their large entries may be for
-# different vertices. Only then are the numbers of all vertices listed. The minimum and maximum
+# different vertices. Only then are the values for all vertices listed. The minimum and maximum
 # word of all rows are checked first, which usually suffices, since steps of few vertices have one
 # row.
 
@@ -246,16 +246,16 @@ MOST = 1 << 58
 
 @frozen(eq=False)
 class _Numbers:
-    """The numbers of one column.
+    """The values of one column.
 
     Attributes:
         count: int64[rows], number of vertices of each row.
-        first: int64[rows], the number of the first vertex, or the base of a table.
-        step: int64[rows], the distance to the next number; 0 with a table.
+        first: int64[rows], the value for the first vertex, or the base of a table.
+        step: int64[rows], the difference to the next value; 0 with a table.
         table: uint32[n], offsets from `first`; None without a table.
         begin: int64[rows], position in the table of the first vertex of a row.
         added: minimum and maximum of the table.
-        within: a range that contains all numbers, and possibly others.
+        within: a range that contains all values, and possibly others.
     """
 
     count: Int64
@@ -267,13 +267,13 @@ class _Numbers:
     within: tuple[int, int]
 
     def listed(self) -> Int64:
-        """Return the numbers of all vertices."""
+        """Return the values for all vertices."""
         row, within = repeated(self.count)
         numbers = self.first[row] + self.step[row] * within
         return numbers if self.table is None else numbers + self.table[self.begin[row] + within]
 
     def ends(self) -> Int64:
-        """Return the numbers of the first and the last vertex of each row, without a table."""
+        """Return the values for the first and the last vertex of each row, without a table."""
         return np.concatenate([self.first, self.first + self.step * (self.count - 1)])
 
 

@@ -1,6 +1,6 @@
 """An IPU, or the SDK's model of one, as the `device` of an engine.
 
-An engine on a device does the following::
+An engine uses a device as follows::
 
     tables and codelets, written and compiled      once, when the engine is made
     start                                          the device builds and compiles its graph

@@ -106,7 +106,7 @@ _ROUNDINGS = frozenset({math.floor, math.ceil})
 
 
 def _wider(first: Any, second: Any) -> Any:
-    """Return the common type of two different numbers, where Numba's own rules differ."""
+    """Return the common type of two different number types if Numba's own rule differs."""
     pair = {first, second}
     if len(pair) == 2 and all(isinstance(t, (types.Number, types.Boolean)) for t in pair):
         if types.float32 in pair:
@@ -487,7 +487,7 @@ class Emission:
     code.builder                     llvmlite's builder, where the next instruction goes
     code.kinds, code.result          types of the operands and result of the emitted call
     code.parts(kind, value).length   a member of a value that has several members
-    code.value_of(parts)             such a value, from its members
+    code.value_of(parts)             a value with several members, from its members
     code.cast(value, kind, to)       conversions, other operations and functions
     code.stop(status)                the function returns: its vertex stops
     """

@@ -252,7 +252,7 @@ def write_fault() -> tuple[str, str] | None:
     try:
         folder = cache_folder()
         folders = [each for each in (folder, *folder.parents) if not each.exists()]
-        with _written("check", b"poplite" * 10_000):  # an empty file would fit on a full disk
+        with _written("check", b"poplite" * 10_000):  # an empty file fits even on a full disk
             pass
     except (OSError, RuntimeError) as error:
         return _reason(error), _remedy(error)

@@ -43,8 +43,8 @@ CALL = "pl.mpi.Device()"
 # -- initialization of MPI -------------------------------------------------------------------------
 # MPI_Init waits inside the library for all ranks of the job. It runs without the interpreter lock;
 # meanwhile a thread watches the clock, and the processes that `mpiexec` has started on this
-# machine. A rank that waits here has an abstract socket with a name that the others know. This
-# needs Linux, for such sockets, and MPICH's `mpiexec`; elsewhere only the clock is watched.
+# machine. A rank that waits here has an abstract socket with a name that the other ranks know. This
+# needs Linux, for abstract sockets, and MPICH's `mpiexec`; elsewhere only the clock is watched.
 
 
 LOOK_S = 0.2

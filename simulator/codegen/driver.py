@@ -71,7 +71,7 @@ DRIVER = ir.FunctionType(ir.VoidType(), [_BYTES, _WORDS, *[INDEX] * 4, _WORDS])
 
 
 def driver_job(name: str, cls: type[Vertex], columns: Columns, variant: Variant) -> Job:
-    """Return the job that compiles the driver of a vertex class, for rows with these columns."""
+    """Return the job that compiles the driver of a vertex class, for rows with given columns."""
     forms, bits = forms_of(columns, len(cls.fields)), relevant(cls)
     modes = variant.modes or (0,)
     module = ir.Module()

@@ -270,7 +270,7 @@ def _emit_half_bits(code: Emission, number: Any) -> Any:
     usual = builder.lshr(builder.sub(size, WORD(0x38000000)), WORD(13))
     units = builder.fmul(builder.bitcast(size, SINGLE), SINGLE(2.0**24))
     is_small = builder.icmp_unsigned("<", size, WORD(0x38800000))
-    units = builder.select(is_small, units, SINGLE(0.0))  # other values do not fit
+    units = builder.select(is_small, units, SINGLE(0.0))  # larger values are out of range
     bits = builder.select(is_small, builder.fptosi(units, WORD), usual)
     is_infinite = builder.icmp_unsigned("==", size, WORD(0x7F800000))
     bits = builder.or_(sign, builder.select(is_infinite, WORD(0x7C00), bits))

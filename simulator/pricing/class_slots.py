@@ -4,7 +4,7 @@
 
 The class is compiled once on each machine, like drivers, and pricing it again does not need Numba.
 
-The slots are displayed as a polynomial in the lengths of the fields, if one fits::
+The slots are displayed as a polynomial in the lengths of the fields, if there is one::
 
     8 + 5 len(x)
     10 + 7 len(rows) + 10.41 len(rows) len(rows[0])
@@ -143,7 +143,7 @@ class _Taking:
 
 
 def _taking(cls: type[Vertex], target: Target) -> _Taking | None:
-    """Return the code for the slots of a class; None for a class that is never compiled."""
+    """Return the code that computes slots of a class; None for a class that is never compiled."""
 
     def made(checked: Checked) -> _Taking | None:
         return _compiled(checked.vertex, target)

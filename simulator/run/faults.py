@@ -120,8 +120,8 @@ class StoppedLaunch:
     def raise_interpreted_fault(self, fault: VertexFault) -> NoReturn:
         """Restore memory and raise the error of a vertex that ran as plain Python.
 
-        The error has the vertex, the line of `compute` and the step; if `compute` raised it, it is
-        also the user's exception.
+        The error names the vertex, the line of `compute` and the step; if `compute` raised an
+        exception, the error is also an instance of the exception's class.
         """
         move(self.step.restore, self.arena)
         vertex, error = self._vertex(fault.number), fault.error
@@ -181,14 +181,14 @@ class StoppedLaunch:
         kind: type[PopliteError] = ApplicationRuntimeError
         what, cause = "compute raised an exception", "a condition"
         if record.field == op.TRAPPED:
-            what = "floating-point arithmetic stopped it"
+            what = "a floating-point exception stopped it"
         elif record.field != op.RAISED:
             kind, cause = TensorIndexError, "an index"
             what = _index_text(cls, record)
             found = self._behind_record(record)
         at, added = _places(vertex, cls.location)
-        found.append(f"{added}; as plain Python it does not fault")
-        fix = f"look for {cause} that depends on data from another vertex: checks='strict'"
+        found.append(f"{added}; as plain Python, it does not stop")
+        fix = f"use checks='strict' to find {cause} that depends on data that another vertex writes"
         if form is not None:
             found.append(form.ran)
             fix = f"call poplite.testing.check_faster({cls.__name__}), or pass faster=False"
@@ -271,7 +271,7 @@ def _text_of(raised: Exception) -> str:
 
 
 def _class_of(raised: Any) -> type[ApplicationRuntimeError]:
-    """Return the class of errors derived from poplite's class and the user's class."""
+    """Return the error class that derives from poplite's class and from the user's class."""
     base = ApplicationRuntimeError
     for known in raised.__subclasses__():  # not kept in a cache: it would keep user classes alive
         if known.__bases__ == (base, raised):

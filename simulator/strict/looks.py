@@ -102,13 +102,13 @@ the second run has only False, so that comparisons of two elements are detected.
 
 
 def _table(low: Sequence[Any], high: Sequence[Any]) -> Numbers:
-    """Return [low or high, variant, a value or another one]."""
+    """Return an array [2, VARIANTS, 2]: low or high values, variant, value or alternative."""
     columns = [np.broadcast_to(each, VARIANTS) for each in (*low, *high)]
     return np.array(columns).reshape(2, 2, VARIANTS).swapaxes(1, 2)
 
 
-# From variant to variant low values descend and high values ascend, or the reverse, so that each of
-# two elements is the larger one in one of the runs.
+# From one variant to the next, low values descend and high values ascend, or the reverse, so that
+# each of two elements is the larger one in one of the runs.
 _NTH = np.arange(VARIANTS)
 _WIDE, _SHORT = 24001 + 52 * _NTH, 91 + 2 * _NTH
 _SIGNED = _table((-_WIDE, 2 - _WIDE), (_WIDE - 1, _WIDE - 3))

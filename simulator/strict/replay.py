@@ -371,7 +371,7 @@ class Replay:
             self._look_at_workers()
 
     def _fills_all(self) -> bool:
-        """Run with different values in unwritten Outputs; return whether none of these remain.
+        """Run with different values in unwritten Outputs; return whether no such value remains.
 
         If none remain, no more checks are needed, since vertices do not read Outputs. Otherwise
         this was the run with different values, and memory is as before.
@@ -619,7 +619,7 @@ class Replay:
         if not self._compared:
             return
         table, defined, put_other = self._table, self._table.result, None
-        if self._outputs:  # `compute` has run with these values
+        if self._outputs:  # `compute` has run with the same values in Outputs
             defined = table.others[0]
             put_other = partial(table.put_other, self._all_outputs, OUTPUT)
         error = self._again(1, put_other, op.COMPUTE)

@@ -466,7 +466,7 @@ def test_fault_that_only_the_compiled_form_has(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(simulated(engine).runs.computes, Threshold, lambda vertex: None)
     with pytest.raises(pl.TensorIndexError, match="'Threshold.y': index 2 of 2 elements") as caught:
         engine.run()
-    assert "as plain Python it does not fault" in caught.value.found
+    assert "as plain Python, it does not stop" in caught.value.found
     assert "'Threshold.y' is 'y'[0:2]" in caught.value.found
     assert engine.read(y).tolist() == [7, 8]
 

@@ -354,7 +354,7 @@ def test_an_exception_that_only_the_compiled_form_raises(monkeypatch: pytest.Mon
         match="vertex 0 of 'Threshold' on tile 0: compute raised an exception",
     ) as caught:
         engine.run()
-    assert "as plain Python it does not fault" in caught.value.found
+    assert "as plain Python, it does not stop" in caught.value.found
     assert engine.read(x) == 1
 
 
