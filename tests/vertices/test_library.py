@@ -106,7 +106,7 @@ def test_a_reference_of_a_template_asks_for_its_types() -> None:
     with pytest.raises(pl.ElementTypeError) as caught:
         vertices.SumRows.reference(np.ones(2, np.float32), size=1)
     assert caught.value.what == "the element type of 'out' of SumRows is not known"
-    assert caught.value.fix == "name the type: SumRows[FLOAT, FLOAT].reference(...)"
+    assert caught.value.fix == "specify the type: SumRows[FLOAT, FLOAT].reference(...)"
 
 
 def test_a_class_goes_in_by_both_calls_of_a_graph() -> None:

@@ -88,9 +88,9 @@ def test_handles_are_moved_under_their_own_names() -> None:
 
 def test_what_does_not_fit_is_refused_as_by_the_simulator() -> None:
     case = Case()
-    with pytest.raises(pl.TensorCreationError, match="shape \\(3,\\)"):
+    with pytest.raises(pl.TensorCreationError, match="tensor's shape \\(5,\\); found \\(3,\\)"):
         case.engine.write(case.h, np.zeros(3))
-    with pytest.raises(pl.GraphConnectionError, match="another graph"):
+    with pytest.raises(pl.GraphConnectionError, match="must belong to this engine.s graph"):
         case.engine.read(Case().x)
     with pytest.raises(pl.UnknownName, match="no program 'mian' \\(did you mean 'main'\\?\\)"):
         case.engine.run("mian")
@@ -507,7 +507,7 @@ def test_a_process_that_ends_is_reported_with_its_status_and_last_words(case: Fa
     case.told.unlink()
     with pytest.raises(pl.ControlProgramError, match="has ended, and its memory is lost") as caught:
         engine.write(case.x, np.zeros(4, np.int32))
-    assert caught.value.fix.startswith("engine.load() starts it anew")
+    assert caught.value.fix.startswith("call engine.load() to start it again")
     engine.load()
     engine.run()
     assert engine.read(case.y).tolist() == [1, 1, 1, 1]

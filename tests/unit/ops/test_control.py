@@ -631,11 +631,20 @@ def set_at(key: Callable[[Any], object]) -> Callable[[Any, Any], None]:
 @pytest.mark.parametrize(
     ("key", "fix"),
     [
-        (lambda i: i, r"ops\.dynamic_update\(t, values, i, dims=\[0\], sizes=\[1\]\)"),
-        (lambda i: (slice(None), i), r"ops\.dynamic_update\(t, values, i, dims=\[1\], sizes"),
-        (lambda i: (..., i), r"ops\.dynamic_update\(t, values, i, dims=\[1\], sizes=\[1\]\)"),
-        (lambda i: i > 0, r"ops\.assign\(t, ops\.where\(condition, value, t\)\)"),
-        (lambda _: 1, r"ops\.assign\(t\[...\], value\)"),
+        (
+            lambda i: i,
+            r"store .*: ops\.dynamic_update\(t, values, i, dims=\[0\], sizes=\[1\]\)",
+        ),
+        (
+            lambda i: (slice(None), i),
+            r"store .*: ops\.dynamic_update\(t, values, i, dims=\[1\], sizes",
+        ),
+        (
+            lambda i: (..., i),
+            r"store .*: ops\.dynamic_update\(t, values, i, dims=\[1\], sizes=\[1\]\)",
+        ),
+        (lambda i: i > 0, r"use ops\.assign\(t, ops\.where\(condition, value, t\)\)"),
+        (lambda _: 1, r"record the change with ops\.assign\(t\[...\], value\)"),
     ],
 )
 def test_elements_are_assigned_by_the_operation_that_the_index_needs(key: Any, fix: str) -> None:

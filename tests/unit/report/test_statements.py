@@ -383,6 +383,7 @@ def test_remedies_for_an_operation_are_what_its_user_can_do() -> None:
         z = graph.add_variable(pl.FLOAT, (48, 48), "z", mapping=3, initial_value=1)
         pl.ops.map(pl.ops.sum(x.T * y + z, 1), program=program, name="sums")
         pl.ops.map(pl.ops.matmul(x, y), program=program, name="product")
+        pl.ops.map(pl.ops.sin(x[:, 0]), program=program, name="few for each worker")
     report = ran(graph, program)
     own = set(REMEDIES.values())
     kinds = set()

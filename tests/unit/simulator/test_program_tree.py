@@ -491,8 +491,8 @@ def test_remedies_fit_what_was_written() -> None:
 @pytest.mark.parametrize(
     ("line", "fix"),
     [
-        ("self.x[0] = np.float32(self.x[0])", "pl.FLOAT(...)"),
-        ("self.x[0] = np.int16(self.x[0])", "pl.SHORT(...)"),
+        ("self.x[0] = np.float32(self.x[0])", "use pl.FLOAT(...)"),
+        ("self.x[0] = np.int16(self.x[0])", "use pl.SHORT(...)"),
         ("self.x[0] = np.float64(self.x[0])", "float(...)"),
         ("t = np.zeros(3)", "use an InOut[Vector[...]] field for working memory"),
         ("t = np.empty_like(3)", "use an InOut[Vector[...]] field for working memory"),
