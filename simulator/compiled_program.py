@@ -37,7 +37,7 @@ from poplite.simulator.run.interpreted_vertices import Compute, InterpretedSteps
 from poplite.simulator.run.slot_counts import SlotCounts
 from poplite.simulator.running import Peers, Progress, Recording, Running, Stopped, busy, shown
 from poplite.simulator.strict.checks import StrictChecks
-from poplite.simulator.strict.messages import ProgramRow
+from poplite.simulator.strict.error_texts import ProgramRow
 from poplite.text import clipped
 from poplite.vertex.compute import FasterForms, check
 from poplite.vertex.vertex import Vertex

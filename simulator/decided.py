@@ -51,8 +51,8 @@ from poplite.simulator.engine import Simulator
 from poplite.simulator.run.slot_counts import counting_candidates, deciding_fields
 from poplite.simulator.run.touched import FieldElements, gathered_from, ranges, touched
 from poplite.simulator.strict.checks import DECIDING, MOST_KEPT, MOST_LOOKS, StrictChecks
+from poplite.simulator.strict.error_texts import ProgramRow
 from poplite.simulator.strict.looks import LaunchOf
-from poplite.simulator.strict.messages import ProgramRow
 from poplite.simulator.strict.replay import Runner
 from poplite.simulator.strict.shadow import (
     Mask,

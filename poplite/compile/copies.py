@@ -1,5 +1,7 @@
 """The moves of a copy: source, destination and size of its blocks of bytes.
 
+`lower.lower_copy` makes a step of them.
+
 Two views, each of one variable, are two mixed-radix numbers. Once their digits are split so that
 extents are equal, they are nested loops; the innermost two loops become one record of any size::
 

@@ -55,9 +55,9 @@ from poplite.mpi.messages import (
     to_everyone,
     to_rank,
 )
-from poplite.mpi.other_ranks import OtherRanks
 from poplite.mpi.rank_plan import POISON, Exchange, equal_cut, rank_plan
 from poplite.mpi.ranks import Ranks, Word, as_others_raise
+from poplite.mpi.transport import OtherRanks
 from poplite.report.execution import BetweenRanks
 from poplite.simulator.accounts import Accounts
 from poplite.simulator.engine_arguments import LoadedPrograms, Setup, Source, check_root

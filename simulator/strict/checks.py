@@ -38,13 +38,13 @@ from poplite.jit.kernels.written import INCOMPLETE, LOSSY
 from poplite.simulator.host.tensors import HostAccess
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.running import Peers
+from poplite.simulator.strict.error_texts import ProgramRow
 from poplite.simulator.strict.looks import (
     UNLIMITED,
     CompiledLook,
     LaunchOf,
     plan_of_copy,
 )
-from poplite.simulator.strict.messages import ProgramRow
 from poplite.simulator.strict.origins import UnwrittenCopies
 from poplite.simulator.strict.replay import Replay, Runner
 from poplite.simulator.strict.shadow import (

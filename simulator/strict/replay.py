@@ -45,6 +45,7 @@ from poplite.simulator.run.binding import is_put_off
 from poplite.simulator.run.touched import FieldElements, edges_of, elements_of
 from poplite.simulator.running import Peers
 from poplite.simulator.strict.endless import Place, WhileLoops
+from poplite.simulator.strict.error_texts import ProgramRow
 from poplite.simulator.strict.looks import (
     FILLS,
     OUTPUT,
@@ -60,7 +61,6 @@ from poplite.simulator.strict.looks import (
     plan_of_runs,
     trusting_plan,
 )
-from poplite.simulator.strict.messages import ProgramRow
 from poplite.simulator.strict.shadow import Shadow
 from poplite.vertex.compute import MOST_TURNS, FasterForms, check
 from poplite.vertex.vertex import MultiVertex

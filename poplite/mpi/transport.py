@@ -1,4 +1,4 @@
-"""The other ranks, as seen by the simulator of one rank: exchanges, callbacks, ends of runs.
+"""Transport between ranks, for the simulator of one rank: exchanges, callbacks, ends of runs.
 
     EXCHANGE    persistent requests, started and polled by compiled code
     CALLBACK    run by the host, rank 0, which sends the outcome to the other ranks

@@ -1,4 +1,4 @@
-"""The messages of strict checks."""
+"""The texts of errors of strict checks."""
 
 from __future__ import annotations
 
