@@ -310,7 +310,8 @@ def _signed_bar(parts: BarCell, room: int, whole: float, style: Style) -> str:
 def _bar(parts: BarCell, room: int, whole: float, style: Style) -> str:
     """Return a bar, each part as near to its size as whole cells can be; none is lost at all."""
     total = sum(size for _, size in parts)
-    length = max(round(room * total / whole), 1) if total else 0
+    # A part of a damaged report may be longer than its whole.
+    length = min(max(round(room * total / whole), 1), room) if total else 0
     sizes: dict[str, float] = {}
     for role, size in parts:
         sizes[role.words] = sizes.get(role.words, 0) + size

@@ -134,7 +134,7 @@ VIEWS = [
             "ops.py",
             [
                 *["sums of rows", "sums of columns", "sums of short rows", "sums of few columns"],
-                *["7 sum", "8 sums of rows", "8 sums of columns"],
+                *["7 sum", "8 sums of rows", "8 sums of columns", "8 the same, in two stages"],
                 *["1 six", "2 six", "3 (x - b)", "4 the same", "5 a new", "6 another", "9 sum"],
                 *["10 the same", "11 value", "16 graph", "17 graph", "10 small operations"],
                 *["exp of", "sin of", "softmax of rows", "12 softmax"],
