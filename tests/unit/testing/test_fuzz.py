@@ -33,7 +33,8 @@ def test_a_thousand_states_agree_with_dense_arrays(capsys: pytest.CaptureFixture
     assert fuzz.main(["--states", "1000", "--seed", "1"]) == 0
     printed = capsys.readouterr()
     match = re.fullmatch(
-        r"1,000 states, (\d+)% of a concatenation, (\d+)% with multi-digit dims, no mismatch, [\d.]+ s\n",
+        r"1,000 states, (\d+)% of a concatenation, (\d+)% with multi-digit dims, "
+        r"no mismatch, [\d.]+ s\n",
         printed.out,
     )
     assert match is not None
