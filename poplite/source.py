@@ -33,8 +33,8 @@ _INNER = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 """Names of code objects that belong to the enclosing function."""
 
 _STANDARD = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
-"""Prefixes of files of the standard library.  Its frames are between the user's line and poplite
-in a `with` statement of `contextlib`, and when `typing`, `types` and `abc` create a class."""
+"""Path prefixes of the standard library.  Its frames come between the user's line and poplite in a
+`with` statement of `contextlib`, and when `typing`, `types` and `abc` create a class."""
 
 _NUMPYS = re.compile(r"(^|[\\/])(site|dist)-packages[\\/]numpy[\\/]")
 """Matches files of NumPy, whose functions call methods of poplite's objects, as in `np.sum(x)`."""
@@ -51,7 +51,7 @@ class SourceLocation:
         file: path as Python reported it.
         line: line number, from 1.
         function: name of the enclosing function, `<module>` at top level.
-        caller: the line that called that function, if that is the user's, too.
+        caller: the line that called that function, if that is user code too.
 
     >>> print(SourceLocation("nets.py", 7, "dense", SourceLocation("model.py", 31, "<module>")))
     nets.py:7 in dense, called at model.py:31
@@ -98,7 +98,7 @@ class SourceLocation:
 
     @property
     def portable(self) -> str:
-        """The location without absolute folders of this machine, for files and shared messages.
+        """The location without this machine's absolute paths, for files and shared messages.
 
         >>> SourceLocation("/home/ada/nets.py", 7, "dense").portable
         'nets.py:7 in dense'
@@ -112,13 +112,13 @@ Line = Annotated[str, "line"]
 
 @lru_cache(maxsize=1 << 12)
 def _portable(location: SourceLocation, folder: str) -> str:
-    """Return the text of a line while `folder` is the working directory."""
+    """Return the text of a location; it depends on `folder`, the working directory."""
     line: SourceLocation | None = location
     lines = []
     while line is not None:
         lines.append(SourceLocation(portable_path(line.file), line.line, line.function))
         line = line.caller
-    # Bytes of a path that are not UTF-8 are surrogates in its text.
+    # Bytes of a path that are not valid UTF-8 appear as surrogates in the string.
     return ", called at ".join(each.innermost for each in lines).encode(errors="replace").decode()
 
 
@@ -170,7 +170,7 @@ def _from_package(file: str) -> str:
 def shortest(file: str) -> str:
     """Return a path for messages: relative if inside the working directory, else unchanged.
 
-    A notebook cell is named as IPython shows it, `In[3]`, not by the file of its code.
+    A notebook cell is named as IPython shows it, `In[3]`, not after the file of its code.
 
     Args:
         file: path as Python reported it.
@@ -268,11 +268,12 @@ def _is_standard(file: str) -> bool:
 _known: dict[
     tuple[int, int, int, int], tuple[tuple[CodeType, CodeType | None], SourceLocation]
 ] = {}
-"""Locations by code id and instruction of a line and of its caller.  Each entry refers to its code
-objects, so that no other gets the same id; `==` of code objects does not compare their files."""
+"""Locations, keyed by code id and instruction of a line and of its caller.  An entry keeps its code
+objects alive, so that their ids cannot be reused; `==` of code objects does not compare their
+files."""
 
 _inside: dict[int, CodeType] = {}
-"""Code objects that are not user code, by `id`: those of poplite and of libraries that call it."""
+"""Code objects that are not user code, keyed by id: those of poplite and libraries that call it."""
 
 _MOST_KNOWN = 1024
 """Maximum number of locations, with their code, that are cached."""

@@ -1,4 +1,4 @@
-"""The codec of frozen dataclasses: JSON with arrays, by the annotations of their fields.
+"""The codec of frozen dataclasses: JSON with arrays, according to their field annotations.
 
 Executables and reports consist of frozen dataclasses, so their annotations determine how they are
 written, and what a file may contain at each place.  A file names a class only where there are
@@ -38,16 +38,16 @@ from poplite.types import ELEMENT_TYPES, ElementType
 from poplite.vertex.vertex import Vertex, VertexMeta
 
 WHOLE = range(-(1 << 63), 1 << 63)
-"""Integers that fit 64 bits."""
+"""Integers that fit in 64 bits."""
 
 Json = Any
 
 
 class Writer:
-    """State of a write: collected arrays, and numbers of vertex classes and lines.
+    """The state of a write: collected arrays, and the numbers of vertex classes and lines.
 
-    `lines` are those that are text, `locations` those that are not; `written` has, by id, shared
-    objects and the JSON that was written for them.
+    `lines` are the lines given as text, `locations` those given as a `SourceLocation`; `written`
+    has shared objects and the JSON that was written for them, keyed by id.
     """
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Writer:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Reader:
-    """State of a read: lookup tables.
+    """The state of a read: lookup tables.
 
     Attributes:
         arrays: the arrays of the file.
@@ -68,8 +68,8 @@ class Reader:
         locations: lines, by number.
         lines: lines that are text, by number.
         lent: values of fields that objects read later take over, by name.
-        looks: how many more array elements may be referenced; a file can refer to the same elements
-            many times.
+        looks: the number of array elements that may still be referenced; a file can refer to the
+            same elements many times.
         found: the objects created from parts of arrays.
         one_by_one: whether values are read one at a time, to find the one that is wrong.
     """
@@ -108,16 +108,16 @@ class Coder(ABC):
         return [self.encode(value, to) for value in values]
 
     def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON; raise `Malformed` if it is not valid."""
+        """Decode a JSON value; raise `Malformed` if it is not valid."""
         return self.decode_all([data], of)[0]
 
     def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
-        """Return the values of many pieces of JSON; a coder defines this, or `decode`."""
+        """Decode many JSON values; a coder defines this, or `decode`."""
         return [self.decode(each, of) for each in data]
 
 
 def decoded(coder: Coder, data: Json, of: Reader) -> Any:
-    """Return the value of JSON; raise `Malformed` with the place of the fault.
+    """Decode a JSON value; raise `Malformed` with the place of the fault.
 
     >>> from poplite.codec.archive import ArrayReader
     >>> of = Reader(ArrayReader({}), (), (), ())
@@ -148,7 +148,7 @@ class ScalarCoder(Coder):
     """
 
     def __init__(
-        self, kind: type, whole: range = WHOLE, beyond: str = "is not of type int"
+        self, kind: type, whole: range = WHOLE, beyond: str = "does not fit in 64 bits"
     ) -> None:
         self.kind, self.name, self.whole, self.beyond = kind, kind.__name__, whole, beyond
         self.as_is = None if kind is float else kind
@@ -176,7 +176,7 @@ class ScalarCoder(Coder):
         return super().encode_all(values, to)
 
     def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON."""
+        """Decode a JSON value."""
         if self.kind is float and type(data) is str:
             try:
                 return float.fromhex(data)
@@ -189,7 +189,7 @@ class ScalarCoder(Coder):
         return data
 
     def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
-        """Return the values of many pieces of JSON."""
+        """Decode many JSON values."""
         if set(map(type, data)) == {self.as_is} and (
             self.kind is not int or (min(data) in self.whole and max(data) in self.whole)
         ):
@@ -213,13 +213,13 @@ class ChosenCoder(Coder):
         return self._names[value]
 
     def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON."""
+        """Decode a JSON value."""
         if type(data) is not str or data not in self.values:
             raise Malformed(f"{shown(data)} is not one of {', '.join(map(repr, self.values))}")
         return self.values[data]
 
     def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
-        """Return the values of many pieces of JSON."""
+        """Decode many JSON values."""
         if set(map(type, data)) == {str} and self.values.keys() >= set(data):
             return list(map(self.values.__getitem__, data))
         return super().decode_all(data, of)
@@ -247,14 +247,14 @@ class NumberedCoder(Coder):
         return known.setdefault(value, len(known))
 
     def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON."""
+        """Decode a JSON value."""
         known: Sequence[Any] = getattr(of, self.listed)
         if type(data) is not int or not 0 <= data < len(known):
             raise Malformed(f"{shown(data)} is not the number of a {self.name}")
         return known[data]
 
     def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
-        """Return the values of many pieces of JSON."""
+        """Decode many JSON values."""
         known: Sequence[Any] = getattr(of, self.listed)
         if set(map(type, data)) == {int} and 0 <= min(data) <= max(data) < len(known):
             return list(map(known.__getitem__, data))
@@ -280,17 +280,17 @@ class ArrayCoder(Coder):
         return to.arrays.add(value)
 
     def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON."""
+        """Decode a JSON value."""
         values = of.arrays.take(data)
         if self.scalar is not np.generic and values.size > 1 and not any(values.strides):
-            check_room(values.nbytes, "one number that is repeated")  # each is read
+            check_room(values.nbytes, "one number that is repeated")  # all are read
         if not issubclass(values.dtype.type, self.scalar):
-            raise Malformed(f"array has type {values.dtype}, but {self.scalar.__name__} is needed")
+            raise Malformed(f"the array has type {values.dtype}, not {self.scalar.__name__}")
         return values
 
 
 class SeriesCoder(Coder):
-    """Series of numbers in a short form: the costs of 10,000 steps contain 100,000 numbers.
+    """Series of numbers in compact form, as the costs of 10,000 steps contain 100,000 numbers.
 
     Steps(5, ((3, 1),))     [5, 3, 1]
     Listed(5, offset)       [5, ["uint32", 0, [3]]]
@@ -313,7 +313,7 @@ class SeriesCoder(Coder):
         return [*map(whole_number, chain((value.first,), *digits))]
 
     def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON."""
+        """Decode a JSON value."""
         if type(data) is list and data and _is_whole(data[0]):
             first, *rest = data
             if len(rest) == 1 and type(rest[0]) is list:
@@ -340,7 +340,7 @@ class ItemsCoder(Coder):
         return [list(islice(items, len(value))) for value in values]
 
     def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
-        """Return the values of many pieces of JSON."""
+        """Decode many JSON values."""
         check_lists(data)
         items = iter(self._items(data, of))
         return [self.container(islice(items, len(each))) for each in data]
@@ -357,7 +357,7 @@ class ItemsCoder(Coder):
 
 
 class FixedCoder(Coder):
-    """Tuples of a fixed length, with a type for each place."""
+    """Tuples of a fixed length, with a type for each position."""
 
     name = "tuple"
 
@@ -375,7 +375,7 @@ class FixedCoder(Coder):
         return list(map(list, zip(*found, strict=True)))
 
     def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
-        """Return the values of many pieces of JSON."""
+        """Decode many JSON values."""
         check_lists(data)
         for each in data:
             if len(each) != len(self.items):
@@ -412,7 +412,7 @@ class PartsCoder(Coder):
         return data
 
     def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON."""
+        """Decode a JSON value."""
         missing = len(self.coders) - len(as_list(data))
         if missing < 0:
             raise Malformed(f"{shown(data)} are not the parts of {self.name}")
@@ -440,7 +440,7 @@ class TableCoder(Coder):
         return [[self.key.encode(k, to), self.value.encode(v, to)] for k, v in value.items()]
 
     def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON."""
+        """Decode a JSON value."""
         found: dict[Any, Any] = {}
         for pair in as_list(data):
             if len(as_list(pair)) != 2:
@@ -457,7 +457,7 @@ class TableCoder(Coder):
 
 
 class _Column(NamedTuple):
-    """A field of records: its default, and the JSON of that, are MISSING where it has none."""
+    """A field of records; its default and the JSON of its default are MISSING if it has none."""
 
     name: str
     get: Callable[[Any], Any]
@@ -466,14 +466,14 @@ class _Column(NamedTuple):
 
 
 class RecordCoder(Coder):
-    """Dataclasses, by the saved fields of the constructor; defaults are omitted.
+    """Dataclasses, as the saved fields of their constructor, without those that have defaults.
 
     If the metadata of a field contain "lends", fields of the same name in objects read later take
     its value; these are not saved themselves.
 
     Attributes:
         parameters: for each parameter of the constructor, a function that returns its default, or
-            None.
+            None if it has no default.
         groups: coders, each with the fields that it writes together.
     """
 
@@ -528,7 +528,7 @@ class RecordCoder(Coder):
                 raise TypeError(f"{self.name}.{name} is {shown(part)}, not {coder.name}")
 
     def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
-        """Return the values of many pieces of JSON."""
+        """Decode many JSON values."""
         if not data:
             return []
         everywhere, somewhere = self._check_names(data)
@@ -548,7 +548,7 @@ class RecordCoder(Coder):
             raise Malformed(error.what) from error
 
     def _column(self, name: str, data: Sequence[Json], of: Reader, everywhere: bool) -> list[Any]:
-        """Return the values of a field, those of records that do not have it by default."""
+        """Return the values of a field; records without it get its default."""
         some = data if everywhere else [each for each in data if name in each]
         try:
             found = self.coders[name].decode_all([each[name] for each in some], of)
@@ -573,7 +573,8 @@ class RecordCoder(Coder):
             if not self.needed <= each.keys():
                 missing = min(self.needed - each.keys())
                 raise Malformed(
-                    f"{shown(each)} is not a valid {self.name}: a {self.name} has no {missing!r}"
+                    f"{shown(each)} is not a valid {self.name}: the required field "
+                    f"{missing!r} is missing"
                 )
         somewhere = set().union(*kinds)
         return somewhere.intersection(*kinds), somewhere
@@ -612,7 +613,7 @@ class EitherCoder(Coder):
         return found
 
     def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
-        """Return the values of many pieces of JSON."""
+        """Decode many JSON values."""
         found: list[Any] = [None] * len(data)
         by_name: dict[str, list[int]] = {}
         for row, each in enumerate(data):
@@ -661,7 +662,7 @@ def _is_whole(data: Json) -> bool:
 
 
 class Codec:
-    """The coders of one kind of files.
+    """The coders for one kind of file.
 
     Args:
         known: coders of annotations that only such files contain, or encode differently.
@@ -686,7 +687,7 @@ class Codec:
 
     def _new_coder(self, annotation: Any) -> Coder:
         origin, arguments = get_origin(annotation) or annotation, get_args(annotation)
-        if hasattr(origin, "__value__"):  # an alias as of Python 3.12, which NumPy 2.5 has
+        if hasattr(origin, "__value__"):  # a `type` alias of Python 3.12, as in NumPy 2.5
             return self.coder_of(origin.__value__[arguments] if arguments else origin.__value__)
         if annotation in (bool, int, float, str):
             return ScalarCoder(annotation)
@@ -768,15 +769,15 @@ def decoded_locations(data: Json) -> list[SourceLocation]:
                 case [str() as file, int() as line, str() as function]:
                     location = SourceLocation(file, line, function, location)
                 case _:
-                    raise Malformed(f"{shown(each)} is not a valid line of a file")
+                    raise Malformed(f"{shown(each)} is not a valid source line")
         assert location is not None
         found.append(location)
     return found
 
 
 def _portable(location: SourceLocation) -> list[Any]:
-    """Return a line with its path relative to the working directory, else the file's name."""
-    # Bytes of a path that are not UTF-8 are surrogates in its text.
+    """Return a line as JSON: with a path relative to the working directory, or a file name."""
+    # Bytes of a path that are not valid UTF-8 appear as surrogates in the string.
     file = shortest(location.file).encode(errors="replace").decode()
     return [
         os.path.basename(file) if os.path.isabs(file) else file,

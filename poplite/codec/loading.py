@@ -217,7 +217,7 @@ def take_room(num_bytes: int, what: str) -> None:
 def parsed_json(
     text: str | bytes, what: str = "it", object_pairs_hook: Callable[[Pairs], Any] | None = None
 ) -> Any:
-    """Return the value of JSON, in memory of at most about 20 bytes for each of its characters.
+    """Parse a JSON text, in memory of at most about 20 bytes for each of its characters.
 
     Rejects a text that consists mainly of almost empty lists and objects, and one with lone
     surrogates, which JSON allows, but no terminal, file or hash accepts; `what` is its source in

@@ -5,7 +5,7 @@
     2  AGAIN     row 1
     3  END
 
-A tree is made only for a report that is read, so executables need not contain it.
+A tree is built only when a report is read, so executables need not contain it.
 """
 
 from __future__ import annotations
@@ -88,30 +88,30 @@ class ControlBlock(NamedTuple):
         row: its first row; for an endless loop, the first row of its body.
         behind: the row after its last one.
         parts: the rows of the programs that it contains, in ascending order.
-        decided: the row with the number of iterations or the scalar of the decision.
+        deciding: the row with the number of iterations, or with the scalar that decides.
     """
 
     kind: ProgramType
     row: int
     behind: int
     parts: tuple[BlockPart, ...]
-    decided: int
+    deciding: int
 
 
 class Opened(NamedTuple):
-    """The rows of a block start."""
+    """Marks the first row of a block."""
 
     block: ControlBlock
 
 
 class Entered(NamedTuple):
-    """The rows of a part of the innermost block start."""
+    """Marks the first row of a part of the innermost block."""
 
     part: BlockPart
 
 
 class Closed(NamedTuple):
-    """The rows of the innermost block end."""
+    """Marks the end of the innermost block."""
 
     block: ControlBlock
 
@@ -157,7 +157,7 @@ class ControlFlow:
         self._ends: list[int] = ends.tolist()
 
     def sections(self) -> Iterator[tuple[int, int]]:
-        """Yield first row and end of the program, and of each function."""
+        """Yield the first and the last row of the program, and of each function."""
         yield from zip([0, *(end + 1 for end in self._ends[:-1])], self._ends, strict=True)
 
     def end_of(self, begin: int) -> int:
@@ -238,7 +238,7 @@ class ControlFlow:
         return runs
 
     def _behind_agreement(self, row: int, last: int) -> int:
-        """Return the row after the action that reports a disagreement of replicas."""
+        """Return the row after the action that reports a disagreement between replicas."""
         if self._ops[row][1] != row + 2 or row + 2 > last or self._ops[row + 1][0] != op.CALLBACK:
             raise Unstructured(f"row {row:,} must jump over exactly one action")
         return row + 2
@@ -296,7 +296,7 @@ class ControlFlow:
     @staticmethod
     def _check(is_right: bool, row: int) -> None:
         if not is_right:
-            raise Unstructured(f"row {row:,} has a jump that no program has")
+            raise Unstructured(f"row {row:,} has a jump that does not form a program")
 
 
 def _callees_first(calls: Mapping[int, tuple[int, Mapping[int, int]]]) -> list[int]:
@@ -313,7 +313,7 @@ def program_trees(executable: Executable) -> dict[str, Program]:
 
 
 def planned_counts(code: Code, tree: Program) -> Int64:
-    """Return how often a run executes each row of its steps as compiled, int64[rows]."""
+    """Return how many times a run executes each step row as compiled, int64[rows]."""
     numbers, total = code.first_numbers, counts_as_compiled(tree)
     count_of = {
         int(numbers[node.row]): total[id(node)] for node in tree.walk() if not node.children
@@ -365,7 +365,7 @@ class _Tree:
     def _section(self, begin: int) -> Program:
         """Return the program of a section, after the functions that it calls have been read."""
         end = self._flow.end_of(begin)
-        # The parts entered so far of each open block, with their programs.
+        # For each open block, the parts entered so far, with their programs.
         opened: list[list[tuple[BlockPart, list[Program]]]] = [[(BlockPart("", begin, end), [])]]
         for event in self._flow.events(begin, end):
             match event:
@@ -393,12 +393,12 @@ class _Tree:
             self._times[row] = self._ops[row][2]
             name = amount(self._times[row], "time")
         elif kind is not ProgramType.LOOP:
-            name = self._scalar(self._ops[block.decided][2])
+            name = self._scalar(self._ops[block.deciding][2])
         if kind is ProgramType.SWITCH or len(parts) == 2 and kind is ProgramType.IF:
             below = [_sequence(*each) for each in parts]
         elif kind is ProgramType.REPEAT_WHILE:  # the condition runs first
             below.sort(key=lambda each: each.role == "body")
-        line = block.decided if kind is ProgramType.LOOP else row
+        line = block.deciding if kind is ProgramType.LOOP else row
         return [Program(kind, name, row, tuple(below), at=self._line(line))]
 
     def _line(self, row: int) -> str:
@@ -406,7 +406,7 @@ class _Tree:
         return self._code.locations[row].portable if self._code.locations else ""
 
     def _scalar(self, position: int) -> str:
-        """Return the name of the variable at a byte of the arena, for a decision."""
+        """Return the name of the variable at a byte offset in the arena, to label a decision."""
         layout = self._executable.layout
         (owner,) = layout.owners(np.array([position])).tolist()
         return layout.variables[owner].name if owner >= 0 else ""

@@ -2,7 +2,7 @@
 
     text  ->  inlined  ->  loops rotated  ->  optimized  ->  object file
 
-Functions are processed in the same order as by Numba, but in any process, because the processor is
+Code passes through the same stages as in Numba, but in any process, because the processor is
 described by a value that can be sent to another process.
 
 Importing this module imports llvmlite.
@@ -55,7 +55,7 @@ class Processor:
 
 
 def host() -> Processor:
-    """Return this machine, unless Numba's environment variables say otherwise."""
+    """Return this machine's processor, unless Numba's environment variables select another."""
     found = llvm.get_host_cpu_features()
     if os.environ.get("NUMBA_ENABLE_AVX") == "0":
         found.update({name: False for name in found if name.startswith("avx")})
@@ -113,7 +113,7 @@ def passes(
     With `vectors`, loops are vectorized with one vector per iteration instead of four: a loop over
     16 floats would never enter a vectorized loop that processes 32 at a time, and would use smaller
     vectors or single elements. Measured: axpy on 8, 16 and 24 floats takes half the time, and axpy
-    on up to 100 halves a quarter less; from 32 floats on, the time is the same.
+    on up to 100 halves takes a quarter less; from 32 floats on, the time is the same.
     """
     tuning = llvm.create_pipeline_tuning_options(level)
     tuning.loop_vectorization, tuning.loop_unrolling = vectors, unrolls
@@ -148,7 +148,7 @@ def optimize(module: llvm.ModuleRef, processor: Processor, effort: Effort = "ful
     if effort == "simple":
         _simplify_all(module, machine)
         return
-    # Loops must be rotated early, since otherwise phis unknown to the vectorizer remain.
+    # Loops must be rotated early; otherwise, phis that the vectorizer does not know remain.
     rotating = passes(machine, 0, vectors=False)
     manager = rotating.getModulePassManager()
     manager.add_loop_rotate_pass()

@@ -99,7 +99,7 @@ def drawn_type(
     found = type_of(element_type) if out is None else out.element_type
     if found not in types:
         raise ElementTypeError(
-            f"{what}: cannot draw numbers of {found!r}",
+            f"{what}: cannot draw numbers of type {found!r}",
             fix="use one of " + ", ".join(repr(each) for each in types),
         )
     return found
@@ -114,7 +114,7 @@ def number_of(what: str, name: str, value: object) -> float:
 
 
 def rounded(what: str, name: str, value: object, dtype: np.dtype[Any]) -> Any:
-    """Return a number as a finite number of a dtype."""
+    """Return a number rounded to a dtype; reject one that is then not finite."""
     number = number_of(what, name, value)
     with np.errstate(over="ignore"):
         rounded = dtype.type(number)
@@ -144,9 +144,9 @@ def key(graph: Graph, seed: int, name: str = "key", *, tile: int = 0) -> Tensor:
         tile: the tile of the variable; every draw sends it to all tiles of the result.
 
     Returns:
-        UNSIGNED_INT[4]: the words of the seed, lower one first, and of the number of the next
-        draw, which is 0. Replicas draw the same numbers, unless `engine.write` gives each its own
-        seed.
+        UNSIGNED_INT[4]: the seed and the number of the next draw, initially 0, each as two words,
+        the lower one first. Replicas draw the same numbers, unless `engine.write` gives each its
+        own seed.
 
     Raises:
         InvalidOption: for an invalid seed.
@@ -166,7 +166,7 @@ def key(graph: Graph, seed: int, name: str = "key", *, tile: int = 0) -> Tensor:
 
 
 class RandomDraw:
-    """One recorded draw: its steps, and the tensor that takes its numbers.
+    """One recorded draw: its steps, and the tensor that receives its numbers.
 
     Args:
         what: the call, for messages.
@@ -227,7 +227,7 @@ class RandomDraw:
             numbers: fields with the same value in all vertices, already checked.
             shape: shape of a new variable.
             element_type: element type of a new variable.
-            out: the tensor that takes the numbers; None for a new variable.
+            out: the tensor that receives the numbers; None for a new variable.
             mapping: mapping of a new variable.
             operands: fields that are divided like the result.
         """
@@ -247,14 +247,14 @@ class RandomDraw:
         return out
 
     def check_out(self, out: Tensor | None, mapping: Any) -> None:
-        """Reject an `out` that cannot take the numbers."""
+        """Reject an `out` that cannot receive the numbers."""
         if out is None:
             return
         check_own(self.graph, out, f"{self._what}, out")
         if mapping is not None:
             raise TensorCreationError(
                 f"{self._what}: mapping cannot be given with out '{out.name}', which has its own",
-                fix="call graph.set_tile_mapping(out, mapping), or pass no out",
+                fix="call graph.set_tile_mapping(out, mapping), or omit out",
             )
         check_writeable(self._what, "out", out)
         if out.intersects_with(self._key):
@@ -326,7 +326,7 @@ def uniform(
     name: str = "uniform",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record a draw of uniformly distributed numbers from `low` up to, not including, `high`.
+    """Record a draw of uniformly distributed numbers from `low` up to, but not including, `high`.
 
     Args:
         key: the key to draw from; see `ops.random.key`.
@@ -334,7 +334,7 @@ def uniform(
         low: the smallest number.
         high: the upper bound, which is never drawn.
         element_type: FLOAT or HALF. FLOAT numbers are `low` plus multiples of 2^-24 of the range.
-        out: a tensor that takes the numbers, of that type; by default, a new variable.
+        out: a tensor of such a type that receives the numbers; by default, a new variable.
         mapping: mapping of the new variable, as in `graph.add_variable`; linear by default.
         name: name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
@@ -347,7 +347,7 @@ def uniform(
         InvalidOption: if `low` is not below `high`, both rounded to the element type, or if not
             exactly one of `shape` and `out` is given.
         GraphConnectionError: for an `out` that cannot be written.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -371,15 +371,15 @@ def uniform_fields(
     high: float,
     names: tuple[str, str] = ("low", "high"),
 ) -> dict[str, object]:
-    """Return the fields of vertices that draw between two numbers; messages use their `names`."""
+    """Check a range, with `names` for messages; return the fields of vertices that draw from it."""
     dtype = element_type.dtype
     least, most = rounded(what, names[0], low, dtype), rounded(what, names[1], high, dtype)
     width = float(most) - float(least)
     if not 0 < width <= LARGEST:
         raise InvalidOption(
-            f"{what}: {names[0]} {low!r} and {names[1]} {high!r} are not a range of "
+            f"{what}: {names[0]} {low!r} and {names[1]} {high!r} do not form a valid range of "
             f"{element_type!r}",
-            found=f"rounded they are {least} and {most}, {width:g} apart",
+            found=f"rounded, they are {least} and {most}, {width:g} apart",
             fix=f"pass {names[0]} less than {names[1]}, such as {names[0]}=0.0, {names[1]}=1.0",
         )
     return {"low": float(least), "scale": width, "last": float(np.nextafter(most, least))}
@@ -397,7 +397,7 @@ def integers(
     name: str = "integers",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record a draw of integers from `low` up to, not including, `high`.
+    """Record a draw of integers from `low` up to, but not including, `high`.
 
     They are equally likely to within 2^-32: each is `low` plus the upper half of the product of a
     word of 32 bits and `high - low`.
@@ -408,7 +408,7 @@ def integers(
         low: the smallest number.
         high: one past the largest number; at most 2^32 above `low`.
         element_type: an integer type.
-        out: a tensor that takes the numbers, of one of these types.
+        out: a tensor of such a type that receives the numbers.
         mapping: mapping of the new variable, as in `graph.add_variable`; linear by default.
         name: name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
@@ -417,9 +417,9 @@ def integers(
         The numbers: `out`, or the new variable.
 
     Raises:
-        SizeOverflowError: for numbers that do not fit the type.
+        SizeOverflowError: for numbers that the type cannot represent.
         InvalidOption: if `low` is not below `high`, or more than 2^32 below.
-        the errors of `ops.random.uniform`.
+        whatever `ops.random.uniform` raises.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -437,14 +437,14 @@ def integers(
 
 
 def integer_fields(what: str, element_type: ElementClass, low: int, high: int) -> dict[str, object]:
-    """Return the fields of vertices that draw integers from a range, or raise."""
+    """Check a range, and return the fields of vertices that draw integers from it."""
     limits = np.iinfo(element_type.dtype.name)
     least = count_of(what, "low", low, int(limits.min), int(limits.max) + 1)
     most = count_of(what, "high", high, int(limits.min), int(limits.max) + 2)
     if not 0 < most - least <= TWO_32:
         raise InvalidOption(
-            f"{what}: from low {least} up to, not including, high {most} there are "
-            f"{most - least} numbers",
+            f"{what}: there are {most - least} numbers from low {least} up to, but not including, "
+            f"high {most}",
             fix=f"choose a range of 1 to 2^32 numbers, such as high={least + 10}",
         )
     signed = (least + (1 << 63)) % (1 << 64) - (1 << 63)
@@ -462,14 +462,14 @@ def bernoulli(
     name: str = "bernoulli",
     program: Steps | None = None,
 ) -> Tensor:
-    """Record a draw that gives true or 1 with a probability, and false or 0 otherwise.
+    """Record a draw that gives true or 1 with the given probability, and false or 0 otherwise.
 
     Args:
         key: the key to draw from; see `ops.random.key`.
         shape: shape of the new variable; omitted if `out` is given.
         probability: from 0 to 1, rounded to a multiple of 2^-32.
         element_type: BOOL, FLOAT, HALF or an integer type.
-        out: a tensor that takes the numbers, of one of these types.
+        out: a tensor of such a type that receives the numbers.
         mapping: mapping of the new variable, as in `graph.add_variable`; linear by default.
         name: name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
@@ -479,7 +479,7 @@ def bernoulli(
 
     Raises:
         InvalidOption: for a probability below 0 or above 1.
-        the errors of `ops.random.uniform`.
+        whatever `ops.random.uniform` raises.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -519,7 +519,7 @@ def normal(
         mean: mean of the numbers.
         deviation: standard deviation of the numbers, 0 or more.
         element_type: FLOAT or HALF.
-        out: a tensor that takes the numbers, of one of these types.
+        out: a tensor of such a type that receives the numbers.
         mapping: mapping of the new variable, as in `graph.add_variable`; linear by default.
         name: name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
@@ -529,7 +529,7 @@ def normal(
 
     Raises:
         InvalidOption: for a mean that is not finite, or a deviation that is negative or not finite.
-        the errors of `ops.random.uniform`.
+        whatever `ops.random.uniform` raises.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -570,7 +570,7 @@ def truncated_normal(
         bound: the maximum distance from the mean in standard deviations, above 0. Beyond 5.4 it
             has no effect, as each number is made from 24 bits of a word.
         element_type: FLOAT or HALF.
-        out: a tensor that takes the numbers, of one of these types.
+        out: a tensor of such a type that receives the numbers.
         mapping: mapping of the new variable, as in `graph.add_variable`; linear by default.
         name: name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
@@ -579,8 +579,8 @@ def truncated_normal(
         The numbers: `out`, or the new variable.
 
     Raises:
-        InvalidOption: as in `ops.random.normal`, and for a bound that is not positive.
-        the errors of `ops.random.uniform`.
+        InvalidOption: as in `ops.random.normal`, or if the bound is not positive.
+        whatever `ops.random.uniform` raises.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -605,7 +605,7 @@ def truncated_fields(
     bound: float,
     names: tuple[str, str] = ("deviation", "bound"),
 ) -> dict[str, float]:
-    """Return the fields of vertices that draw from a truncated normal distribution, or raise."""
+    """Check the arguments, and return the fields of vertices that draw truncated normal numbers."""
     numbers = normal_fields(what, mean, deviation, names[0])
     most = float(rounded(what, names[1], bound, np.dtype(np.float32)))
     if not most > 0:
@@ -617,7 +617,7 @@ def truncated_fields(
 def normal_fields(
     what: str, mean: float, deviation: float, name: str = "deviation"
 ) -> dict[str, float]:
-    """Return the fields of vertices that draw normally distributed numbers, or raise."""
+    """Check the arguments, and return the fields of vertices that draw normal numbers."""
     single = np.dtype(np.float32)
     numbers = {
         "mean": float(rounded(what, "mean", mean, single)),
@@ -660,7 +660,7 @@ def dropout(
         x: FLOAT or HALF. An expression is stored first.
         rate: the probability that an element becomes 0, from 0 to 1, rounded to a multiple of
             2^-32.
-        out: the tensor that takes the result, of the type and size of x; it may be x itself. By
+        out: the tensor that receives the result, of the type and shape of x; it may be x itself. By
             default, a new variable with the mapping of x.
         name: name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
@@ -671,7 +671,7 @@ def dropout(
 
     Raises:
         InvalidOption: for a rate below 0 or above 1.
-        the errors of `ops.random.uniform`.
+        whatever `ops.random.uniform` raises.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -704,9 +704,9 @@ def dropout_gradient(
 
     Args:
         counter: the counter that `ops.random.dropout` returned.
-        gradient: a tensor of the shape of that result, FLOAT or HALF.
-        rate: rate of the dropout.
-        out: the tensor that takes the result, of the type and shape of the gradient; by
+        gradient: gradient with respect to the result of the dropout, FLOAT or HALF.
+        rate: the rate of the dropout.
+        out: the tensor that receives the result, of the type and shape of the gradient; by
             default, a new variable.
         name: name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
@@ -715,7 +715,7 @@ def dropout_gradient(
         The gradient with respect to the operand of the dropout.
 
     Raises:
-        the errors of `ops.random.dropout`, which has an example.
+        whatever `ops.random.dropout` raises; it has an example.
     """
     what = "ops.random.dropout_gradient"
     draw = RandomDraw(what, counter, name, program, gradient, again=True)
@@ -731,7 +731,7 @@ def _drop(
     name: str,
     program: Steps | None,
 ) -> Tensor:
-    """Record a draw that drops elements of a tensor."""
+    """Record the draw of a dropout, and return its result."""
     kept = TWO_32 - threshold(what, "rate", rate)
     x = own_operand(what, draw.graph, x, program)
     check_type(what, x, FLOATS)
@@ -740,7 +740,7 @@ def _drop(
         if (out.element_type, out.shape) != (x.element_type, x.shape):
             raise TensorCreationError(
                 f"{what}: out '{out.name}' is {type_and_shape(out)}, but x is {described(x)}",
-                fix="pass an out of the type and shape of x",
+                fix="pass an out with the type and shape of x",
             )
     draw.check_out(out, None)
     if isinstance(x, Expr):

@@ -120,12 +120,12 @@ class Rows:
         self.recorder = recorder(self.graph, self._target)
 
     def of(self, tensor: Tensor) -> Tensor:
-        """Return the rows of a tensor of this shape, whose dimension may have another size."""
+        """Reshape a tensor to rows; only its size along the dimension may differ from that of x."""
         last = tensor.rank - 1
         return tensor.dim_roll(self.dim, last).reshape((self.count, tensor.shape[self.dim]))
 
     def back(self, rows: Tensor) -> Tensor:
-        """Return rows [count, k] in the shape of x, with size k along the dimension."""
+        """Reshape rows [count, k] to the shape of x, with size k along the dimension."""
         others = self.shape[: self.dim] + self.shape[self.dim + 1 :]
         return rows.reshape((*others, rows.shape[1])).dim_roll(len(others), self.dim)
 
@@ -187,7 +187,7 @@ def ranges(x: Tensor, begin: Int64, length: Int64) -> Slices:
 
 
 LEAST = 8
-"""Minimum number of words per worker if the words of a tile are divided among workers."""
+"""Minimum number of words per worker when the words of a tile are divided among workers."""
 
 
 def check_positions(rows: Rows) -> None:
@@ -203,7 +203,7 @@ def check_positions(rows: Rows) -> None:
 def write(
     rows: Rows, words: Tensor, count: int, rule: KeyRule | None, *, positions: bool = True
 ) -> list[Tensor]:
-    """Record the values (given a rule) and the positions of the first words of each row.
+    """Record the values, if there is a rule, and the positions of the first `count` words of rows.
 
     Words are [rows, at least count]; a tile writes the results for the words on it.
     """
@@ -238,9 +238,9 @@ def write(
 # How rows are divided for sorting: the choice with the fewest modelled cycles.
 #
 # A row is divided into blocks, one per tile, and a block into runs, which workers sort. Sorted
-# blocks are merged into lists of two blocks, of four, and so on, in `levels` merges; then the lists
-# are sorted by a network, which merges two lists at a time. Merging ever longer lists takes few
-# stages, but every tile receives both lists; a network has more stages on shorter lists::
+# blocks are merged into lists of two blocks, then of four, and so on, in `levels` stages; then a
+# network sorts the lists, merging two at a time. Merging longer and longer lists takes few stages,
+# but every tile receives both lists; a network has more stages, but on shorter lists::
 #
 #     blocks  levels  merged                                            then exchanged
 #     8       3       0+1 2+3 4+5 6+7, 01+23 45+67, 0123+4567           nothing
@@ -256,7 +256,7 @@ WORD = 8
 
 SHARE = 4
 """Lists from other tiles may take 1 / SHARE of a tile's memory, but no more than half of the memory
-that unsorted elements leave free on the fullest tile, since it also holds sorted words."""
+that unsorted elements leave free on the fullest tile, which also holds sorted words."""
 
 
 @frozen
@@ -264,9 +264,10 @@ class SortPlan:
     """How each row is sorted.
 
     Attributes:
-        blocks: the number of blocks of a row; with several lists, a multiple of the blocks of one.
+        blocks: the number of blocks in a row; if there are several lists, a multiple of the number
+            of blocks in a list.
         run: the number of words in a run.
-        levels: the number of merges of blocks before lists are exchanged; a list then has
+        levels: the number of stages that merge blocks before lists are exchanged; a list then has
             `2 ** levels` blocks.
         alternates: whether blocks move from one tile to another and back: then all elements of a
             block come from other tiles, and no element is copied within a tile.
@@ -308,7 +309,7 @@ class _Pricing:
         self.held_bytes = held_bytes
 
     def ways(self) -> Iterator[tuple[int, int, bool]]:
-        """Yield numbers of blocks and levels that fit the memory, and whether blocks alternate."""
+        """Yield numbers of blocks and levels that fit in memory, and whether blocks alternate."""
         target, size = self.target, self.size
         least = -(-size // max(1, target.tile_memory_bytes // BYTES_A_WORD))
         here = target.tiles_per_ipu  # links between IPUs are far slower than an exchange
@@ -351,7 +352,7 @@ class _Pricing:
         return self.target.workers
 
     def _block(self, block: int, a_tile: int, runs: int) -> tuple[int, int]:
-        """Return the cycles of sorting a tile's blocks in `runs` runs, and the length of a run."""
+        """Return the cycles for sorting a tile's blocks in `runs` runs each, and a run's length."""
         run = -(-block // runs)
         runs = -(-block // run)
         cycles = self._received(a_tile * block * self.bytes)
@@ -376,7 +377,7 @@ class _Pricing:
         return cycles + self._received(a_tile * WORD * both)
 
     def _merge(self, words: int, length: int) -> int:
-        """Return the cycles of a vertex that merges `words` words from two lists of `length`."""
+        """Return a vertex's cycles for merging `words` words from two lists of `length` words."""
         return self._workers * merge_slots(-(-words // self._workers), length)
 
     def _received(self, size: float) -> int:
@@ -387,8 +388,8 @@ class _Pricing:
 # A plan divides a row into blocks of equal size, one per tile, and a block into runs::
 #
 #     sort        SortElements    each run of each block
-#     merge 0     MergeWords      neighbouring runs of a block: 6 -> 3 -> 2 -> 1
-#     join 0      MergeWords      neighbouring lists of blocks: 0+1 2+3, then 01+23
+#     merge 0     MergeWords      adjacent runs of a block: 6 -> 3 -> 2 -> 1
+#     join 0      MergeWords      adjacent lists of blocks: 0+1 2+3, then 01+23
 #     exchange 0  MergeWords      two lists: the smaller half of their words, and the larger half
 #
 # The exchanges are those of Batcher's odd-even merge sort, in which a comparison of two elements
@@ -590,7 +591,7 @@ class NetworkBlocks:
 MOVED: tuple[ElementClass, ...] = (*NUMBERS, BOOL)
 
 ROW_SHARE = 4
-"""A part of a row may take 1 / ROW_SHARE of a tile's memory."""
+"""A part of a row may take at most 1 / ROW_SHARE of a tile's memory."""
 
 
 def take_along_axis(
@@ -621,9 +622,9 @@ def take_along_axis(
         ElementTypeError: for a QUARTER or CHAR x, or indices that are not INT or UNSIGNED_INT.
         TensorIndexError: for a dimension that x does not have.
         TensorCreationError: for indices of the wrong shape.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
-    When the program runs, an index out of range of a row raises an IndexError.
+    When the program runs, an index outside its row raises an IndexError.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -710,8 +711,8 @@ def sort(
 ) -> Tensor:
     """Record steps that sort the elements along a dimension.
 
-    Sorting is stable: 0.0 and -0.0 are equal, so they stay in order. A NaN is larger than all
-    numbers, as in NumPy.
+    Sorting is stable: 0.0 and -0.0 compare equal, so they keep their relative order. A NaN is
+    larger than all numbers, as in NumPy.
 
     Args:
         x: FLOAT, HALF, or integers of up to 32 bits; any shape. An expression is stored first.
@@ -722,13 +723,13 @@ def sort(
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Returns:
-        A new tensor with the shape of x. A row is divided into blocks on separate tiles; their
-        number is the one with the fewest modelled cycles. All NaNs are stored with the same bits.
+        A new tensor with the shape of x. A row is divided into blocks on separate tiles, as
+        many as the cost model finds cheapest. All NaNs are stored with the same bits.
 
     Raises:
         ElementTypeError: for an x of any other element type.
         TensorIndexError: for a dimension that x does not have.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()
@@ -756,7 +757,7 @@ def argsort(
         x: as in `sort`.
         dim: as in `sort`.
         descending: whether the largest elements come first; equal elements are in ascending order
-            of positions in either case.
+            of position in either case.
         name: the name of the new variable and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
@@ -764,7 +765,7 @@ def argsort(
         Positions along the dimension, UNSIGNED_INT, with the shape of x.
 
     Raises:
-        the errors of `ops.sort`.
+        whatever `ops.sort` raises.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()
@@ -804,7 +805,7 @@ def sort_key_value(
 
     Raises:
         TensorCreationError: for values that do not have the shape of the keys.
-        the errors of `ops.sort`.
+        whatever `ops.sort` raises.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()

@@ -139,7 +139,7 @@ class PerTileCoder(Coder):
         return found
 
     def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
-        """Return the values of many pieces of JSON, in an equally compact form."""
+        """Decode many JSON values, in an equally compact form."""
         for each in data:
             if type(each) is not dict or each.keys() != self.keys:
                 keys = " and ".join(map(repr, sorted(self.keys)))
@@ -354,7 +354,7 @@ FARTHEST = MOST_TILES**2
 """The greatest distance between two tiles, or two pairs of tiles."""
 
 MOST_FAR = 1 << 18
-"""Maximum number of distances whose sum fits 64 bits."""
+"""Maximum number of distances whose sum fits in 64 bits."""
 
 
 def _sorted_out(values: Sequence[Json]) -> tuple[list[int], list[int]]:
@@ -529,7 +529,7 @@ class _SecondsCoder(ScalarCoder):
         return float(value)
 
     def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON."""
+        """Decode a JSON value."""
         if type(data) not in (int, float):
             raise Malformed(f"{clipped(data)} is not of type float")
         if not 0 <= data < math.inf:
@@ -551,7 +551,7 @@ class _ProgramsCoder(Coder):
         return {name: nodes_of(tree) for name, tree in value.items()}
 
     def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON."""
+        """Decode a JSON value."""
         if type(data) is not dict:
             raise Malformed(f"{clipped(data)} is not a valid object")
         trees = {name: tree_of(as_list(nodes)) for name, nodes in data.items()}

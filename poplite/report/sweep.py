@@ -270,7 +270,7 @@ class _ParameterCoder(Coder):
         return value if is_plain else {"float": str(value)}
 
     def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON."""
+        """Decode a JSON value."""
         match data:
             case {"float": "inf" | "-inf" | "nan" as text}:
                 return float(text)
@@ -293,7 +293,7 @@ class _MeasureCoder(Coder):
         return value if math.isfinite(value) else None
 
     def decode(self, data: Json, of: Reader) -> Any:
-        """Return the value of JSON."""
+        """Decode a JSON value."""
         if data is not None and type(data) not in (int, float):
             raise Malformed(f"{shown(data)} is not a number")
         return math.nan if data is None else float(data)

@@ -219,7 +219,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(
         f"{total.states:,} states, {total.on_cat / max(total.states, 1):.0%} of a concatenation, "
         f"{total.multi_digit / max(total.states, 1):.0%} with multi-digit dims, "
-        f"{'a wrong answer' if total.failure else 'no mismatch'}, {seconds:.1f} s"
+        f"{'a wrong answer' if total.failure else 'no wrong answer'}, {seconds:.1f} s"
     )
     return 1 if total.failure else 0
 

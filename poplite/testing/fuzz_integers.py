@@ -1,7 +1,7 @@
 """Check random integer expressions: `python -m poplite.testing.fuzz_integers`.
 
-A graph gets a few tensors of one shape, of all integer types and BOOL, with values at the ends of
-their ranges. Random expressions of several operations on them are computed in several ways::
+A graph has a few tensors of one shape, of integer types and BOOL, with values near 0 or near the
+ends of their ranges. Random expressions on them are computed in several ways::
 
     fused         ops.map(expression), interpreted; for every tenth graph also compiled
     one by one    ops.map of every operation, whose operands are stored
@@ -89,7 +89,7 @@ class IntegerFuzzResult(NamedTuple):
     failure: str = ""
 
 
-class Drawing:
+class RandomGraph:
     """One graph, and random expressions of its tensors.
 
     Args:
@@ -116,7 +116,7 @@ class Drawing:
         return DrawnNode(f"x{number}:{element.__name__}", (), element, values, lambda: tensor)
 
     def _value(self, element: Any) -> Any:
-        """Return a random value, usually at an end of the range, or small."""
+        """Return a random value, usually near 0 or near an end of the range."""
         if element is BOOL:
             return self.random.random() < 0.5
         limits = np.iinfo(element.dtype)
@@ -206,7 +206,7 @@ def elementwise(function: Callable[..., Any], *operands: DrawnNode) -> Values:
 
 
 def as_values(found: Any) -> Values:
-    """Return NumPy's result as an array of objects; for one element NumPy returns no array."""
+    """Return NumPy's result as an array of objects; NumPy returns one element as a scalar."""
     values = np.empty(np.shape(found), np.object_)
     values[...] = found
     return values
@@ -243,26 +243,26 @@ def recorded(root: DrawnNode, is_fused: bool) -> Tensor:
 
 def check(seed: int, number: int, *, compiled: int = COMPILED) -> IntegerFuzzResult:
     """Compute the expressions of one graph in every way, up to the first difference."""
-    drawing = Drawing(seed, number)
-    operations = sum(len(in_order(root)) for root in drawing.expressions)
+    drawn = RandomGraph(seed, number)
+    operations = sum(len(in_order(root)) for root in drawn.expressions)
     is_compiled = compiled > 0 and number % compiled == 0
-    with drawing.graph.steps() as step:
+    with drawn.graph.steps() as step:
         found = {
-            way: [recorded(root, way == "fused") for root in drawing.expressions]
+            way: [recorded(root, way == "fused") for root in drawn.expressions]
             for way in ("fused", "one by one")
         }
     for interpret in (True, False)[: 1 + is_compiled]:
         options = {"debug.instrument": False}
-        engine = Engine(drawing.graph, step, interpret=interpret, options=options)
+        engine = Engine(drawn.graph, step, interpret=interpret, options=options)
         engine.run()
         for way, tensors in found.items():
-            for root, tensor in zip(drawing.expressions, tensors, strict=True):
+            for root, tensor in zip(drawn.expressions, tensors, strict=True):
                 read = engine.read(tensor)
                 if read.astype(np.object_).tolist() != root.values.tolist():
                     form = "interpreted" if interpret else "compiled"
                     text = f"seed {seed}, graph {number}, {way}, {form}: {root}\n"
-                    text += "".join(f"  {x.text} = {x.values.tolist()}\n" for x in drawing.tensors)
-                    text += f"  found {read.tolist()}\n  right {root.values.tolist()}\n"
+                    text += "".join(f"  {x.text} = {x.values.tolist()}\n" for x in drawn.tensors)
+                    text += f"  found    {read.tolist()}\n  expected {root.values.tolist()}\n"
                     return IntegerFuzzResult(operations, operations * is_compiled, text)
     return IntegerFuzzResult(operations, operations * is_compiled)
 
@@ -299,7 +299,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seconds = time.perf_counter() - began
     print(
         f"{done:,} operations in {graphs:,} graphs, {compiled:,} of them compiled, "
-        f"{'a wrong result' if failures else 'no mismatch'}, {seconds:.1f} s"
+        f"{'a wrong result' if failures else 'no wrong result'}, {seconds:.1f} s"
     )
     return 1 if failures else 0
 

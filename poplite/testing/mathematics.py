@@ -7,9 +7,9 @@
     python -m poplite.testing.mathematics --double              functions of doubles: a minute
 
 A compiled vertex computes each function for all float32 numbers; the results are compared with
-those of the C library in double. Doubles are drawn at random. Errors are in units in the last place
-of the true value: correct rounding is 0.5. The exit code is 1 if an error exceeds its limit, or a
-result has the wrong sign.
+the double-precision results of the C library. Functions of doubles are tried at random numbers.
+Errors are in units in the last place of the true value; with correct rounding, they are at most
+0.5. The exit code is 1 if an error exceeds its limit, or a result has the wrong sign.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Worst(NamedTuple):
         limit: the guaranteed bound.
 
     >>> print(Worst("exp", 0.75, 2.5, 1000, 1.0))
-    exp    0.7500 <= 1.0 units in the last place, at 2.5, of 1,000 numbers  ok
+    exp    0.7500 <= 1.0 units in the last place, at 2.5, among 1,000 numbers  ok
     """
 
     name: str
@@ -82,12 +82,12 @@ class Worst(NamedTuple):
         verdict = "ok" if self.is_right else "WRONG"
         return (
             f"{self.name:<6} {self.error:.4f} <= {self.limit} units in the last place, "
-            f"at {self.at!r}, of {self.tried:,} numbers  {verdict}"
+            f"at {self.at!r}, among {self.tried:,} numbers  {verdict}"
         )
 
 
 def _times_sigmoid(x: Doubles, inner: Doubles) -> Doubles:
-    """Return x times the sigmoid of `inner`; the limit at the lower end is -0.0."""
+    """Return x times the sigmoid of `inner`; at -inf, the limit, -0.0."""
     return np.where(np.isneginf(x), -0.0, x / (1 + np.exp(-inner)))
 
 
@@ -117,7 +117,7 @@ FUNCTIONS = (
 
 
 def in_double(name: str) -> Callable[..., Doubles]:
-    """Return the C library's function of `math` for arrays of doubles.
+    """Return a function of arrays of doubles, as the C library computes it.
 
     >>> in_double("exp")(np.array([0.0, 1.0])).tolist()
     [1.0, 2.718281828459045]
@@ -183,10 +183,10 @@ def worst(name: str, step: int) -> Worst:
 
 
 # -- functions of doubles --------------------------------------------------------------------------
-# There are too many doubles to try all, and the C library's functions are no more accurate than
-# poplite's own, so true values are computed by mpmath with 40 digits. Some numbers are random bit
-# patterns, which cover all exponents equally; others are within `DOMAINS`, near 1, and near
-# multiples of pi/2, where functions are used.
+# There are too many doubles to try all of them, and the C library's functions are no more accurate
+# than poplite's own, so true values are computed by mpmath with 40 digits. Some numbers are random
+# bit patterns, which cover all exponents equally; others are where functions are used: within
+# `DOMAINS`, near 1, and near multiples of pi/2.
 
 
 DOUBLE_LIMITS = {"erf": 1.1, "erfc": 1.1}

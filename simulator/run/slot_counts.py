@@ -9,7 +9,7 @@ Vertex classes whose cycles depend on data are counted::
     QUARTER                        not counted, nor HALF without hardware support: the code that is
                                    priced differs from the code that runs
 
-The slots of their compute sets are in three places::
+The slots of their compute sets are kept in three places::
 
     table     slots of each vertex     written by drivers of `poplite.simulator.pricing`
     record    addresses and sizes      read by `poplite.simulator.codegen.launcher`
@@ -57,7 +57,7 @@ def counting_of(
     interpreted: Collection[type[Vertex]],
     checked: Collection[type[Vertex]],
 ) -> Mapping[type[Vertex], Counting]:
-    """Return the counting of each class of a compute set whose cycles depend on data."""
+    """Return how each class of a compute set whose cycles depend on data is counted."""
     target = executable.target
     return {
         cls: Counting(
@@ -91,18 +91,18 @@ def _candidates(executable: Executable, number: int) -> Iterator[type[Vertex]]:
     if number < len(executable.costs) and isinstance(executable.steps[number], ComputeStep):
         vertices = executable.costs[number].vertices
         for cls in dict.fromkeys(each.cls for each in vertices if each.source == "automatic"):
-            if flow_of(cls).may_depend_on_data and _has_code(cls):
+            if flow_of(cls).may_depend_on_data and _is_priced_as_run(cls):
                 yield cls
 
 
-def _has_code(cls: type[Vertex]) -> bool:
-    """Return whether priced code loads and stores elements like the code that runs."""
+def _is_priced_as_run(cls: type[Vertex]) -> bool:
+    """Return whether the priced code loads and stores elements as the code that runs does."""
     elements = {field.element for field in cls.fields.values()}
     return QUARTER not in elements and (HALF not in elements or _has_half())
 
 
 def _has_uneven_rows(executable: Executable, number: int, cls: type[Vertex]) -> bool:
-    """Return whether vertices of a class have the rows of a list in a table."""
+    """Return whether vertices of a class have a list field with unevenly spaced rows."""
     step = executable.steps[number]
     groups = step.groups if isinstance(step, ComputeStep) else ()
     forms = {form for group in groups if group.cls is cls for form in group.forms}
@@ -127,9 +127,9 @@ def _has_half() -> bool:
 
 
 def _is_counted_separately(executable: Executable, cls: type[Vertex]) -> bool:
-    """Return whether a separate driver counts a class, since the code that runs does more.
+    """Return whether a separate driver counts a class, because its code does more than is priced.
 
-    A function of `math` is priced as a call to the C library, whose results have different bits.
+    A function of `math` is priced as a call to the C library, whose results can differ in bits.
     """
     checked = check(cls)
     calls = {name for each in checked.functions() for name in each.facts.calls.values()}
@@ -310,7 +310,7 @@ def known_slots(family: VertexCosts, target: Target) -> tuple[Series, Source]:
     """Return the slots of each vertex of an uncounted family, and their source."""
     if family.slots is not None:
         return family.slots, "given" if family.source == "given" else "formula"
-    from poplite.simulator.pricing import slots_of  # many programs only have formulas
+    from poplite.simulator.pricing import slots_of  # not needed with formulas only
 
     assert family.shapes is not None, "automatic families have shapes"
     assert family.shape is not None, "automatic families have shapes"
@@ -373,7 +373,7 @@ class SlotCounts:
         return self._launches.get((id(code), row))
 
     def finish(self, code: Code, row: int) -> None:
-        """Add up the slots of an execution that was interrupted at `row`, after the vertices."""
+        """Add up the slots of an execution that was interrupted at `row`, after its vertices."""
         while code.ops[row, 2] < op.SUM_SLOTS and code.goes_on[row + 1]:
             row += 1
         launch = self.launch_of(code, row)
@@ -384,7 +384,7 @@ class SlotCounts:
 
     @property
     def words(self) -> dict[tuple[str, int], Int64]:
-        """The totals of each row whose vertices are counted, by program and row, in place."""
+        """The totals of each row with counted vertices, keyed by program and row; not copies."""
         return {row: totals for row, (_, totals) in self._totals.items()}
 
     def totals(self, program: str, row: int) -> SlotTotals | None:

@@ -6,7 +6,7 @@ An expression here is a tree of names. `popops.map` converts it to an expression
 with PopLibs' semantics: `/` and `%` of integers round towards zero, `>>` shifts in zeros, `==` and
 `!=` compare elements. Numbers are taken as `Const`; `And`, `Or` and `Not` are `&&`, `||` and `!`.
 
-Source: PopLibs, `popops/Expr.hpp`, `popops/ExprOp.hpp`; the generic code of its vertices for NaN.
+Source: PopLibs, `popops/Expr.hpp`, `popops/ExprOp.hpp`; for NaN, the generic code of its vertices.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def _operators(operation: str) -> tuple[_Operator, _Operator]:
 
 
 _LEVELS = 6
-"""Maximum depth of nested calls in a text; an operand may occur twice at each level."""
+"""Maximum depth of nested calls in a text, which may double in length with each level."""
 
 
 class Any:
@@ -239,7 +239,7 @@ class Any:
 
 
 class PlaceHolder(Any):
-    """The tensor at a position, counted from 1, in the list that `popops.map` takes."""
+    """The tensor at a 1-based position in the list that `popops.map` takes."""
 
     def __init__(self, index: int) -> None:
         self.index = checked_integer(index, "popops.expr.PlaceHolder: index", 1)
@@ -251,7 +251,7 @@ class PlaceHolder(Any):
         """Return the tensor at this placeholder's position; reject a list that is too short."""
         if not isinstance(tensors, Sequence):
             raise ElementTypeError(
-                f"popops.expr: tensors is {clipped(tensors)}",
+                f"popops.expr: tensors is {clipped(tensors)}, not a list",
                 found=of_type(tensors),
                 fix="pass a list of tensors, such as [a, b]",
             )
@@ -280,15 +280,15 @@ class Const(Any):
         return repr(self.value) if is_operand else f"{type(self).__name__}({self.value!r})"
 
     def of(self, tensors: Sequence[Operand]) -> float | Operand:
-        """Return the number; a bool becomes an operand, since it is intended here."""
+        """Return the number; a bool becomes an operand, since `Const` of a bool is intended."""
         return Weak(self.value) if isinstance(self.value, bool) else self.value
 
 
 class ConstHalf(Const):
-    """A number of HALF."""
+    """A number of type HALF."""
 
     def of(self, tensors: Sequence[Operand]) -> typing.Any:
-        """Return the number, whose other operand must be HALF."""
+        """Return the number; the other operand must be HALF."""
         return ops.cast(self.value, HALF)
 
 
@@ -307,7 +307,7 @@ class Cast(Any):
 
 
 class _Op(Any):
-    """An operation by its name in popops."""
+    """An operation, given by its name in popops."""
 
     TYPES: typing.ClassVar[type[_OperationType]]
 
@@ -329,19 +329,19 @@ class _Op(Any):
 
 
 class UnaryOp(_Op):
-    """An operation of one operand, by the name of its `UnaryOpType`."""
+    """An operation on one operand, given by the name of its `UnaryOpType`."""
 
     TYPES = UnaryOpType
 
 
 class BinaryOp(_Op):
-    """An operation of two operands, by the name of its `BinaryOpType`."""
+    """An operation on two operands, given by the name of its `BinaryOpType`."""
 
     TYPES = BinaryOpType
 
 
 class TernaryOp(_Op):
-    """An operation of three operands, by the name of its `TernaryOpType`."""
+    """An operation on three operands, given by the name of its `TernaryOpType`."""
 
     TYPES = TernaryOpType
 
@@ -408,7 +408,7 @@ def Select(a: Any | Number, b: Any | Number, predicate: Any | Number) -> Any:
 
 
 def Clamp(a: Any | Number, lower: Any | Number, upper: Any | Number) -> Any:
-    """Return `a`, raised to `lower`, then lowered to `upper`."""
+    """Return `a` clamped to at least `lower`, then to at most `upper`."""
     return TernaryOp("CLAMP", a, lower, upper)
 
 

@@ -1,7 +1,8 @@
 """The compute set for a map: an elementwise expression, computed where its result is mapped.
 
 Dimensions of the result are joined if all operands traverse them in the same way. The result is
-then a vector or a list of matrices, whose operands have rows, one row, one column, or one number::
+then a vector or a list of matrices, and each operand has rows, one row, one column, or one number
+for each matrix::
 
     (x - b) * c      x (10000, 1000)    b (1000,)     c (10000, 1)
                      rows               one row       a column
@@ -45,7 +46,7 @@ class Grid(NamedTuple):
     Attributes:
         sizes: the sizes of the three dimensions.
         parts: the part of each operand that a vertex reads.
-        tensors: the operands as lists of such parts.
+        tensors: the operands, reshaped to lists of such parts.
     """
 
     sizes: tuple[int, int, int]
@@ -61,7 +62,7 @@ class Grid(NamedTuple):
 def add_map(mappings: Mappings, compute_set: ComputeSet, body: Straight, out: Tensor) -> str:
     """Add the vertices of a map to a compute set, and return the name of their class.
 
-    All elements of `out` must be mapped. An operand that is exactly `out` is replaced in place.
+    All elements of `out` must be mapped. An operand that is exactly `out` is updated in place.
     """
     in_place = next((n for n, each in enumerate(body.tensors) if each == out), None)
     grid = _grid(body.tensors, out.shape)
@@ -82,7 +83,7 @@ def map_cycles(
     target: Target,
     shares: Sequence[HeldShare],
 ) -> float:
-    """Return the cycles of a map on its slowest tile; 0 if an operation has no price.
+    """Return the cycles of a map on its slowest tile; 0 if an operation cannot be priced.
 
     Args:
         body: the expression that the map computes.
@@ -130,7 +131,7 @@ def least_map_cycles(
 def _priced(
     body: Straight, grid: Grid, element: ElementClass
 ) -> tuple[list[MapOperation], list[ElementClass]] | None:
-    """Return the operations of a map if all have a price, and the element types that it loads."""
+    """Return the operations of a map if all can be priced, and the element types that it loads."""
     steps = steps_of(body.body, [KINDS[part] for part in grid.parts])
     if steps is None:
         return None
@@ -139,10 +140,10 @@ def _priced(
 
 
 def _slow_tiles(mapping: TileMapping, grid: Grid, shares: Sequence[HeldShare]) -> set[int]:
-    """Return the tiles that may be slowest.
+    """Return the tiles that may be the slowest.
 
-    These are the fullest tile, the tile of an operand that is on one tile, and the fullest tile
-    with partial rows, where the ranges of workers consist of more rectangles.
+    These are the fullest tile, each tile that holds a whole operand, and the fullest tile with
+    partial rows, where the ranges of workers consist of more rectangles.
     """
     begin, end, count = mapping.begin, mapping.end, mapping.elements_per_tile
     columns = grid.sizes[2]
@@ -157,7 +158,7 @@ def _slow_tiles(mapping: TileMapping, grid: Grid, shares: Sequence[HeldShare]) -
 def _gathering_tiles(
     mapping: TileMapping, grid: Grid, shares: Sequence[HeldShare], target: Target, grain: int
 ) -> set[int]:
-    """Return the tiles whose vertices read the most elements of an operand from other tiles."""
+    """Return the tiles that hold the most elements of ranges that they hold only in part."""
     found = where = None
     tiles = set()
     for tensor, part, own in zip(grid.tensors, grid.parts, shares, strict=True):
@@ -211,9 +212,9 @@ def _rows(grid: Grid, found: Cuts, workers: int) -> list[tuple[int, ...]]:
 def _reads(
     grid: Grid, found: Cuts, target: Target, tile: int, shares: Sequence[HeldShare]
 ) -> Iterator[tuple[VectorReads, ReadOperand]]:
-    """Yield the vectors that the vertices of a tile read of operands on the tile itself.
+    """Yield the vectors that the vertices of a tile read from operands that the tile itself holds.
 
-    If a tile has a part of a column, this is usually the part for its own rows.
+    If a tile holds part of a column, it is usually the part for its own rows.
     """
     where = None if grid.is_vector else rects(found, *grid.sizes[1:], target.workers)
     for tensor, part, own in zip(grid.tensors, grid.parts, shares, strict=True):
@@ -230,7 +231,7 @@ def _reads(
 def add_copy(
     recorder: Recorder, mappings: Mappings, source: Tensor, out: Tensor, name: str
 ) -> None:
-    """Record a copy of a broadcast tensor, by vertices if only compute sets can be recorded."""
+    """Record a broadcasting copy; vertices make it if only compute sets can be recorded."""
     if recorder.takes_programs:
         recorder.add(Copy(broadcast_to(source, out.shape), out))
     else:
@@ -247,7 +248,7 @@ def _add_vectors(
     found: Cuts,
 ) -> str:
     parts = grid.parts
-    # If no operand is a list of rows, which gives the lengths of rows, each range has a vertex.
+    # Elements of an operand give the lengths of rows; without them, each range has its own vertex.
     first = found.first if OperandPart.ELEMENTS in parts else np.arange(len(found.vertex))
     tile, count = found.tile[first], len(first)
     is_listed = count < len(found.vertex)  # some vertices have several ranges
@@ -296,7 +297,7 @@ def _cut(tensor: Tensor, part: OperandPart, where: Rects) -> Slices | SliceLists
 
 
 def _ranges(tensor: Tensor, part: OperandPart, where: Rects) -> tuple[Int64, Int64, Int64 | None]:
-    """Return the ranges that rectangles read of an operand, and the first of each with rows."""
+    """Return the ranges of an operand that rectangles read, and with rows the first of each."""
     matrix, top, bottom, left, right = where[1:]
     if part is OperandPart.NUMBER:
         return matrix, matrix + 1, None
@@ -349,7 +350,7 @@ def _grid(tensors: Sequence[Tensor], shape: Shape) -> Grid:
     if len(groups) <= 1:
         one = [
             OperandPart.ELEMENTS if groups and has else OperandPart.NUMBER
-            for has in _last(groups, views)
+            for has in _which_have(groups, views)
         ]
         return Grid((1, 1, math.prod(shape)), one, [view.flatten() for view in views])
     *outer, across, along = groups
@@ -368,7 +369,8 @@ def _grid(tensors: Sequence[Tensor], shape: Shape) -> Grid:
     return Grid((matrices, rows, columns), parts, made)
 
 
-def _last(groups: list[tuple[list[int], list[bool]]], views: list[Tensor]) -> list[bool]:
+def _which_have(groups: list[tuple[list[int], list[bool]]], views: list[Tensor]) -> list[bool]:
+    """Return which operands have the only joined dimension; none if there is no such dimension."""
     return groups[0][1] if groups else [False] * len(views)
 
 
@@ -378,7 +380,7 @@ _PARTS = {
     (False, True): OperandPart.ROW,
     (False, False): OperandPart.NUMBER,
 }
-"""The part of an operand, by whether it has the dimensions of rows and of columns."""
+"""The part of an operand, keyed by whether it has the dimensions of rows and of columns."""
 
 
 def broadcast_to(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -117,10 +117,10 @@ def gru(
         output: h before the first step; zeros by default.
         reset_after: whether the candidate is `tanh(x @ W + b0 + r * (h @ U + b1))`, with two biases
             for each gate, [3, 2, units].
-        lengths: the number of steps of each sequence, UNSIGNED_INT [batch]; by default, all of them
-            have all steps. A sequence with fewer steps keeps the output of its last step as
-            `output`; its elements of `outputs` after that are 0.
-        inference: whether to keep no values for `gru_gradient`.
+        lengths: the number of steps of each sequence, UNSIGNED_INT [batch]; by default, every
+            sequence has all the steps. A sequence with fewer steps keeps the output of its last
+            step as `output`; its elements of `outputs` after that are 0.
+        inference: whether to skip saving the values that `gru_gradient` needs.
         name: name of the outputs and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
@@ -128,9 +128,9 @@ def gru(
         The outputs h of all steps, the last one, and values for `gru_gradient`.
 
     Raises:
-        ElementTypeError: for an x that is not of floats, or for flags that are not bool.
+        ElementTypeError: if x is not floating-point, or if a flag is not a bool.
         TensorCreationError: for operands whose shapes or types do not match.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -208,19 +208,20 @@ def gru_gradient(
     Args:
         x: as in `gru`.
         weights: as in `gru`.
-        forward: the result of `gru` for these operands, not of inference; its outputs and
-            lengths of sequences must be unchanged. With lengths, x after the end of a sequence is
-            multiplied by 0 and must be finite.
+        forward: the result of `gru` for these operands, with `inference=False`; its outputs and
+            sequence lengths must not have changed since. With lengths, x after the end of a
+            sequence is multiplied by 0 and must be finite.
         gradient: gradient with respect to the outputs of all steps, of their shape and type.
-        by_output: gradient with respect to the last output, in addition to its share in `gradient`;
-            zeros by default.
+        by_output: gradient with respect to the last output, on top of what `gradient` already
+            contributes for it; zeros by default.
         reset_after: as in `gru`.
         name: name of the steps, and the prefix of the names of the results.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Raises:
-        TensorCreationError: for values that are not from `gru`, or from inference.
-        the errors of `gru`.
+        TensorCreationError: if `forward` was not returned by `gru`, or was computed with
+            `inference=True`.
+        whatever `gru` raises.
     """
     what = "ops.nn.gru_gradient"
     reset_after = checked_truth(reset_after, f"{what}: reset_after")

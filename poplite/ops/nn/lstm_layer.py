@@ -117,18 +117,18 @@ def lstm(
     """Record an LSTM over the steps of sequences, in a loop.
 
     From the gates `f, i, o = sigmoid(x @ W + h @ U + b)` and `a = tanh(x @ W + h @ U + b)`, in the
-    order f, i, a, o, each step computes `c = f * c + i * a` and `h = o * tanh(c)`. HALF is computed
-    in FLOAT; gates before their activation, c and h are rounded.
+    order f, i, a, o, each step computes `c = f * c + i * a` and `h = o * tanh(c)`. For HALF,
+    everything is computed in FLOAT; only the pre-activation gates, c and h are rounded to HALF.
 
     Args:
         x: [steps, batch, inputs], FLOAT or HALF.
         weights: tensors of the type of x: W [4, inputs, units], U [4, units, units] and b [4,
             units].
         state: h and c before the first step; zeros by default.
-        lengths: the number of steps of each sequence, UNSIGNED_INT [batch]; by default, all of them
-            have all steps. A sequence with fewer steps keeps the state after its last step; its
-            outputs after that are 0.
-        inference: whether to keep no values for `lstm_gradient`.
+        lengths: the number of steps of each sequence, UNSIGNED_INT [batch]; by default, every
+            sequence has all the steps. A sequence with fewer steps keeps the state after its last
+            step; its outputs after that are 0.
+        inference: whether to skip saving the values that `lstm_gradient` needs.
         name: name of the outputs and of the steps.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
@@ -136,9 +136,9 @@ def lstm(
         The outputs h of all steps, the state after them, and values for `lstm_gradient`.
 
     Raises:
-        ElementTypeError: for an x that is not of floats, or for flags that are not bool.
+        ElementTypeError: if x is not floating-point, or if `inference` is not a bool.
         TensorCreationError: for operands whose shapes or types do not match.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -208,18 +208,19 @@ def lstm_gradient(
     Args:
         x: as in `lstm`.
         weights: as in `lstm`.
-        forward: the result of `lstm` for these operands, not of inference; its outputs and
-            lengths of sequences must be unchanged. With lengths, x after the end of a sequence is
-            multiplied by 0 and must be finite.
+        forward: the result of `lstm` for these operands, with `inference=False`; its outputs and
+            sequence lengths must not have changed since. With lengths, x after the end of a
+            sequence is multiplied by 0 and must be finite.
         gradient: gradient with respect to the outputs of all steps, of their shape and type.
-        by_state: gradient with respect to the state after the last step, in addition to its
-            output's share in `gradient`; zeros by default.
+        by_state: gradient with respect to the state after the last step, on top of what
+            `gradient` already contributes for the last output; zeros by default.
         name: name of the steps, and the prefix of the names of the results.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Raises:
-        TensorCreationError: for values that are not from `lstm`, or from inference.
-        the errors of `lstm`.
+        TensorCreationError: if `forward` was not returned by `lstm`, or was computed with
+            `inference=True`.
+        whatever `lstm` raises.
     """
     call = layer_of("ops.nn.lstm_gradient", x, weights, GATES, 1, name, program)
     steps, batch, inputs, units = call.sizes
@@ -273,7 +274,7 @@ def _activated(z: Tensor, units: int) -> tuple[Expr, Expr, Expr, Expr]:
 
 
 def _step_back(z: Tensor, before: Tensor, by_h: Expr, by_c: Tensor, run: Tensor | None) -> Tensor:
-    """Record the gradients of a step: return the one of the gates, update the one of c."""
+    """Record the gradients of a step: return that of the gates, and update that of c."""
     units, element = before.shape[1], z.element_type
     dz = mapped_like(z, "by_gate")
     # Each gate is on only some of the tiles; gates that share a compute set use all tiles.

@@ -35,7 +35,7 @@ OPERATIONS = (
     "logical_or",
     "log_add",
 )
-"""The operations by the names of `popops::Operation`."""
+"""The operations, named as in `popops::Operation`."""
 
 SCALED = ("add", "square_add", "log_add")
 """The operations that take a scale and an update."""
@@ -50,7 +50,7 @@ def reduce(
     scale: Operand | float | None = None,
     update: Operand | float | None = None,
 ) -> Expr:
-    """Return the elements along dimensions, combined by an operation.
+    """Combine the elements along dimensions with an operation.
 
     For HALF, everything is computed in FLOAT, including squares, the scale and the update, and
     rounded once. Integers wrap.
@@ -60,9 +60,10 @@ def reduce(
             the others all numbers except QUARTER.
         dims: a dimension, a list of them, or None for all; negative ones count from the last.
         op: "add", "square_add" (the sum of squares), "mul", "min", "max", "logical_and",
-            "logical_or", or "log_add": `ops.log_sum_exp`. Without elements, "add" and "square_add"
-            give 0, "mul" 1, "min" infinity or the largest integer of the type, "max" -infinity or
-            the smallest integer, "logical_and" true and "logical_or" false; "log_add" raises.
+            "logical_or", or "log_add": `ops.log_sum_exp`. If there are no elements, "add" and
+            "square_add" give 0, "mul" 1, "min" infinity or the largest integer of the type, "max"
+            -infinity or the smallest integer, "logical_and" true and "logical_or" false; "log_add"
+            raises.
         keepdims: whether the dimensions are kept, with size 1.
         scale: for "add" and "square_add", a factor for the result: a number, or a tensor
             or expression with one element; for "log_add", a term added to the result.
@@ -99,9 +100,9 @@ def reduce(
         result = reduction("add", terms, dims, keepdims, called)
         scaled = "multiply"
     if scale is not None:
-        result = apply(scaled, result, _one(scale, result, f"{called}, scale"))
+        result = apply(scaled, result, _one(scale, result, called))
     if update is not None:
-        old = _fitting(update, result, f"{called}, update")
+        old = _fitting(update, result, called)
         is_log = op == "log_add"
         result = _logarithms_added(result, old) if is_log else apply("add", result, old)
     return cast(result, element)
@@ -148,7 +149,7 @@ def _checked_name(op: str) -> str:
         near = did_you_mean(meant, OPERATIONS)
         raise TensorCreationError(
             f"ops.reduce: {clipped(op)} is not an operation{near}",
-            found=f"operations are {', '.join(map(repr, OPERATIONS))}",
+            found=f"the operations are {', '.join(map(repr, OPERATIONS))}",
             fix='ops.reduce(x, 0, "add")',
         )
     return f"ops.reduce {op!r}"
@@ -166,27 +167,27 @@ def _check_unscaled(op: str, scale: object, update: object) -> None:
 
 def _one(scale: Operand | float, result: Expr, called: str) -> Expr:
     """Return a scale as an operand that does not change the shape of the result."""
-    made = _of_type(as_expr(scale, called), result)
+    made = _of_type(as_expr(scale, f"{called}, scale"), result)
     if isinstance(made, Weak):
         return made
     if made.num_elements != 1:
         raise TensorCreationError(
-            f"{called} has shape {made.shape}, not one element",
+            f"{called}: scale has shape {made.shape}, but must have one element",
             found=repr(made),
-            fix="pass a number or a tensor of one element; scale by element with ops.sum(x, 0) * y",
+            fix="pass a number or one element; scale elementwise with ops.sum(x, 0) * y",
         )
     return made if made.rank <= result.rank else reduction("add", made, None, False)
 
 
 def _fitting(update: Operand | float, result: Expr, called: str) -> Expr:
-    """Return an update as an operand of the result's shape, or one broadcast to it."""
-    made = _of_type(as_expr(update, called), result)
+    """Return an update as an operand of the result's shape, or one that broadcasts to it."""
+    made = _of_type(as_expr(update, f"{called}, update"), result)
     if isinstance(made, Weak):
         return made
     sizes = zip(made.shape[::-1], result.shape[::-1], strict=False)
     if made.rank > result.rank or any(a not in (1, b) for a, b in sizes):
         raise TensorCreationError(
-            f"{called} has shape {made.shape}, but the result has {result.shape}",
+            f"{called}: update has shape {made.shape}, but the result has shape {result.shape}",
             found=repr(made),
             fix=f"pass one of shape {result.shape}",
         )
@@ -263,7 +264,7 @@ def reduce_many(
             as in `ops.reduce` and `ops.map`.
         ElementTypeError: for an entry that is not a reduction, and as in `ops.reduce`.
         GraphCycleError: for an output that another of the reductions reads or writes.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -291,7 +292,7 @@ def reduce_many(
         raise TensorCreationError(
             f"{_USAGE}: mapping cannot be given with outputs, which have their own",
             found=f"mapping={clipped(mapping)}",
-            fix="call graph.set_tile_mapping(output, mapping), or pass no outputs",
+            fix="call graph.set_tile_mapping(output, mapping), or omit outputs",
         )
     if not exprs:
         return []

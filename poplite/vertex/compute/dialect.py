@@ -1,6 +1,6 @@
 """The language of `compute`: a small, typed subset of Python.
 
-Allowed are assignments to locals and fields, `if`, `while`, `for` over `range`, a vector,
+It allows assignments to local variables and fields, `if`, `while`, `for` over `range`, a vector,
 `enumerate` or `zip` of vectors, `break`, `continue`, `pass`, `return`, `raise`, `assert`,
 arithmetic, comparisons, `and`, `or`, `not`, conditional expressions, indexing, and calls of
 the listed functions and of functions written in the same dialect.  Everything else is rejected
@@ -40,18 +40,18 @@ from poplite.vertex.faster import promise_of
 from poplite.vertex.vertex import Field, Vertex
 
 LIMITS = {"**": 64, "<<": 63, ">>": 63}
-"""Operators whose right operand is a literal, and its maximum."""
+"""The maximum of a constant right operand, keyed by operator."""
 
 SQUARE = 2
-"""The largest power of a float32; a higher one could be rounded once or several times."""
+"""The largest exponent for a float32; higher powers could be rounded once or several times."""
 
 STORED: tuple[type[ElementType[Any]], ...] = (BOOL, *INTEGERS, HALF, FLOAT)
-"""Element types that may be called, to convert a number as storing and reading it back would."""
+"""Element types that may be called: they convert a number as storing and reading it back would."""
 
 FUSED: tuple[Callable[..., Any], ...] = (fma,)
 if sys.version_info >= (3, 13):
     FUSED = (fma, math.fma)
-"""Functions that `compute` may call for a product and a sum with a single rounding."""
+"""Functions that `compute` may call for a fused multiply-add."""
 
 FUNCTIONS: Mapping[object, str] = {
     abs: "absolute",
@@ -114,7 +114,7 @@ _ALLOWED = (
 )
 
 _ON_HOST = "read files on the host, and pass the values with engine.write(...)"
-_UNROLL = "use a for loop over range(...) and a local number"
+_USE_A_LOOP = "use a for loop over range(...) and a local variable"
 _REFUSED: Mapping[type[ast.AST], tuple[str, str]] = {
     ast.With: ("'with'", _ON_HOST),
     ast.Try: ("'try'", "test the values with if; division by zero gives inf and nan"),
@@ -129,13 +129,13 @@ _REFUSED: Mapping[type[ast.AST], tuple[str, str]] = {
     ast.Dict: ("a dict", "use a State[Vector[...]] field, indexed by number"),
     ast.Set: ("a set", "use a State[Vector[...]] field"),
     ast.List: ("a list", "use an InOut[Vector[...]] field for working memory"),
-    ast.ListComp: ("a list comprehension", _UNROLL),
-    ast.SetComp: ("a set comprehension", _UNROLL),
-    ast.DictComp: ("a dict comprehension", _UNROLL),
-    ast.GeneratorExp: ("a generator expression", _UNROLL),
+    ast.ListComp: ("a list comprehension", _USE_A_LOOP),
+    ast.SetComp: ("a set comprehension", _USE_A_LOOP),
+    ast.DictComp: ("a dict comprehension", _USE_A_LOOP),
+    ast.GeneratorExp: ("a generator expression", _USE_A_LOOP),
     ast.NamedExpr: ("':='", "assign in a separate statement"),
     ast.Slice: ("a slice", "use a for loop over range(...), or connect the part that is needed"),
-    ast.Starred: ("'*'", "write every value"),
+    ast.Starred: ("'*'", "write out each value"),
     ast.Yield: ("'yield'", "write the values to an Output field"),
     ast.Match: ("'match'", "use if and elif"),
 }
@@ -168,7 +168,7 @@ class Scope:
         return SourceLocation(code.co_filename, line, code.co_name)
 
     def refuse(self, node: ast.AST, what: str, fix: str, *, found: str = "") -> NoReturn:
-        """Raise a `VertexCompileError` at a node; `found` is by default the line of text."""
+        """Raise a `VertexCompileError` at a node; `found` defaults to the source line."""
         place = self.place(node)
         calls = [f"called from {caller}" for caller in self.callers]
         raise VertexCompileError(
@@ -252,8 +252,8 @@ class Scope:
                     return names[node.id]
         names = _visible(self)
         if node.id in self.vertex.fields:
-            fix = f"self.{node.id}"
-            return self.refuse(node, f"name '{node.id}' is not defined, but a field", fix)
+            what = f"name '{node.id}' is not defined, but there is a field with that name"
+            return self.refuse(node, what, f"self.{node.id}")
         return self.refuse(
             node,
             f"name '{node.id}' is not defined" + did_you_mean(node.id, [*self.locals, *names]),
@@ -336,7 +336,8 @@ def _check(scope: Scope, statement: ast.stmt) -> None:
             what, fix = _REFUSED.get(type(node), (f"'{type(node).__name__}'", "remove it"))
             scope.refuse(node, f"{what} cannot be used in compute", fix)
         if isinstance(node, ast.Expr) and type(node.value) not in (ast.Call, *_REFUSED):
-            scope.refuse(node, "an expression as a statement has no effect", "assign its value")
+            what = "an expression used as a statement has no effect"
+            scope.refuse(node, what, "assign its value")
         if is_num_workers(node) and "num_workers" not in scope.vertex.fields:
             scope.refuse(
                 node,
@@ -345,14 +346,15 @@ def _check(scope: Scope, statement: ast.stmt) -> None:
                 "with def compute(self, worker: int) -> None",
             )
         if isinstance(node, ast.Name) and node.id == "self" and not scope.takes_self:
-            scope.refuse(node, "self is not defined here", "make it a method, or pass the numbers")
+            fix = "make the function a method, or pass it the numbers"
+            scope.refuse(node, "self is not defined here", fix)
 
 
 class _Fold(ast.NodeTransformer):
     """Evaluates arithmetic on literals with Python's unlimited ints.
 
-    Python's compiler does the same before Numba sees the code, so a step that exceeds 64 bits would
-    give different values than arithmetic at run time; it is rejected.
+    Python's compiler does the same before Numba sees the code, so an intermediate value that does
+    not fit in 64 bits would give a different result than arithmetic at run time; it is rejected.
     """
 
     def __init__(self, scope: Scope) -> None:
@@ -360,7 +362,7 @@ class _Fold(ast.NodeTransformer):
         self._outermost: ast.AST | None = None
 
     def visit(self, node: ast.AST) -> Any:
-        """Visit a node; store the outermost expression, which an error message contains."""
+        """Visit a node; remember the outermost expression, which error messages quote."""
         if self._outermost is not None or not isinstance(node, (ast.BinOp, ast.UnaryOp)):
             return super().visit(node)
         self._outermost = node
@@ -394,12 +396,12 @@ class _Fold(ast.NodeTransformer):
 def check_range(
     scope: Scope, node: ast.AST, value: object, *, within: ast.AST | None = None
 ) -> None:
-    """Reject an integer constant, or an intermediate value, that does not fit 64 bits."""
+    """Reject an integer constant, or an intermediate value, that does not fit in 64 bits."""
     if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
         step = "" if within is None else f"in '{scope.text.segment(within)}', "
         scope.refuse(
             node,
-            f"{step}{value} does not fit 64 bits; ints range from -2**63 to 2**63 - 1",
+            f"{step}{value} does not fit in 64 bits; ints range from -2**63 to 2**63 - 1",
             "use a float, or a smaller int",
         )
 

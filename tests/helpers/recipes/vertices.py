@@ -97,7 +97,7 @@ def count_from(rng: np.random.Generator) -> tuple[Values, Expected]:
 
 def count_on(rng: np.random.Generator) -> tuple[Values, Expected]:
     step, end, index = rng.integers(0, 2**32, 3, np.uint32)
-    beyond = int(index) + int(step)  # which may not fit 32 bits
+    beyond = int(index) + int(step)  # which may not fit in 32 bits
     goes_on = np.array(beyond < end)
     values = {"step": int(step), "end": end, "index": index, "goes_on": ~goes_on}
     return values, {"index": np.array(min(beyond, int(end)), np.uint32), "goes_on": goes_on}

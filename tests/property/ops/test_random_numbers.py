@@ -323,15 +323,15 @@ def any_of(value: object) -> Any:
         ),
         (
             lambda g, k, x: random.uniform(k, (3,), 1, 1),
-            "low 1 and high 1 are not a range of FLOAT",
+            "low 1 and high 1 do not form a valid range of FLOAT",
         ),
         (
             lambda g, k, x: random.uniform(k, (3,), 1, 1.0001, element_type=pl.HALF),
-            "rounded they are 1.0 and 1.0, 0 apart",
+            "rounded, they are 1.0 and 1.0, 0 apart",
         ),
         (lambda g, k, x: random.uniform(k, (3,), -3e38, 3e38), "6e+38 apart"),
         (lambda g, k, x: random.uniform(k, (3,), math.nan, 1), "low is nan"),
-        (lambda g, k, x: random.uniform(k, (3,), element_type=pl.INT), "numbers of INT"),
+        (lambda g, k, x: random.uniform(k, (3,), element_type=pl.INT), "numbers of type INT"),
         (lambda g, k, x: random.uniform(k, out=x.broadcast(2, 0)), "out 'x'"),
         (lambda g, k, x: random.uniform(k, out=any_of(x * 2)), "store it first"),
         (lambda g, k, x: random.integers(k, (3,), 4, 4), "there are 0 numbers"),

@@ -383,7 +383,7 @@ def test_another_seed_is_refused(seeded: SeededBench) -> None:
 @pytest.mark.parametrize(
     ("function", "arguments", "what"),
     [
-        ("uniform", (pl.FLOAT, 2, 1), "min_val 2 and max_val 1 are not a range of FLOAT"),
+        ("uniform", (pl.FLOAT, 2, 1), "min_val 2 and max_val 1 do not form a valid range of FLOAT"),
         ("uniform", (pl.FLOAT, 0, math.inf), "max_val is inf"),
         ("uniform", (pl.INT, 1.2, 1.8), "from min_val 1.2 to max_val 1.8 there are 0 whole"),
         ("uniform", (pl.INT, 0, 2**31), "max_val is 2147483648"),

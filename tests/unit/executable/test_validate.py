@@ -387,7 +387,7 @@ def test_each_jump_set_to_each_row_is_refused_or_has_a_report(tmp_path: Path) ->
             outcomes["unchanged" if np.array_equal(ops, code.ops) else "other"] += 1
             assert program_trees(changed)["0"].type.name == "SEQUENCE"
     changed.save(tmp_path / "changed.poplite")  # the last jump, to the last row
-    with pytest.raises(pl.FileLoadError, match="row 37 has a jump that no program has"):
+    with pytest.raises(pl.FileLoadError, match="row 37 has a jump that does not form a program"):
         Executable.load(tmp_path / "changed.poplite", vertices=[Add])
     targets = int(np.isin(code.ops[:, 0], list(op.TARGETS)).sum())
     assert outcomes["unchanged"] == targets

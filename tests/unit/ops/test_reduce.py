@@ -131,7 +131,7 @@ def test_a_scale_is_one_number_and_an_update_does_not_stretch_the_result() -> No
     graph, x, _ = graph_of((2, 3), element=pl.FLOAT)
     row = graph.add_variable(pl.FLOAT, (3,), "row", mapping=0)
     whole = graph.add_variable(pl.INT, (), "whole", mapping=0)
-    with pytest.raises(pl.TensorCreationError, match=r"'add', scale has shape \(3,\)"):
+    with pytest.raises(pl.TensorCreationError, match=r"'add': scale has shape \(3,\)"):
         pl.ops.reduce(x, 0, "add", scale=row)
     with pytest.raises(pl.TensorCreationError, match=r"update has shape \(3,\), but the result"):
         pl.ops.reduce(x, 1, "add", update=row)

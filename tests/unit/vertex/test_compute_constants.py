@@ -249,7 +249,7 @@ def test_a_step_that_leaves_64_bits_is_named_with_its_expression(
     with pytest.raises(VertexCompileError) as caught:
         check(define([body], tmp_path))
     assert caught.value.what == (
-        f"'V.compute': in '{expression}', {step} does not fit 64 bits; "
+        f"'V.compute': in '{expression}', {step} does not fit in 64 bits; "
         "ints range from -2**63 to 2**63 - 1"
     )
 

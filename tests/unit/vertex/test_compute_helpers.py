@@ -323,7 +323,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "too many": ("k = near(1, 2, 3, 4)", "near.*: too many positional arguments", "pass one value"),
     "unknown keyword": ("k = near(1, hi=2)", "unexpected keyword argument 'hi'", "pass one value"),
     "twice": ("k = near(1, value=2)", "multiple values for argument 'value'", "pass one value"),
-    "double star": ("k = near(1, **SCALE)", r"'\*\*' cannot be used", "write every value"),
+    "double star": ("k = near(1, **SCALE)", r"'\*\*' cannot be used", "write out each value"),
     "nothing": ("k = self.set(1)", r"self.set\(...\) returns nothing", "as a statement"),
     "lambda": ("k = square(2)", "square is a lambda", "def statement"),
     "async": ("k = later(2)", "'later' is an async function", "plain def"),

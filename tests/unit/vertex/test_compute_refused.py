@@ -111,7 +111,7 @@ REFUSED = {
         "OSError(value, ...)",
     ),
     "raise vector": ("raise ValueError(self.x)", "a vector of 'x' is used as a number", "index it"),
-    "raise stars": ("raise ValueError(*self.x)", "'\\*' cannot be used", "write every value"),
+    "raise stars": ("raise ValueError(*self.x)", "'\\*' cannot be used", "write out each value"),
     "raise output": ("raise ValueError(f'{self.out}')", "output 'out' is read", "InOut"),
     "assert vector": ("assert self.x", "a vector of 'x' is used as a number", "index it"),
     "assert literal": ("assert False", "the condition False never changes", "raise AssertionError"),
@@ -139,7 +139,7 @@ REFUSED = {
     "none": ("d = None", "None is not a number", "use 0"),
     "complex": ("d = 1j", "1j is not a number", "use 0"),
     "walrus": ("if (k := self.n) > 1:\n    pass", "':=' cannot be used", "in a separate statement"),
-    "starred": ("a, *b = 1, 2", "'\\*' cannot be used", "write every value"),
+    "starred": ("a, *b = 1, 2", "'\\*' cannot be used", "write out each value"),
     "slice": ("d = self.x[1:]", "a slice cannot be used", "for loop"),
     "tuple": ("d = (1, 2)", "2 values cannot be assigned to 1 name", "as many values as names"),
     "tuple of indices": (
@@ -174,7 +174,11 @@ REFUSED = {
         "as many values as names",
     ),
     # names
-    "field without self": ("self.out = a", "name 'a' is not defined, but a field", "self.a"),
+    "field without self": (
+        "self.out = a",
+        "name 'a' is not defined, but there is a field with that name",
+        "self.a",
+    ),
     "undefined": ("self.out = lenght", r"name 'lenght' is not defined", "self.lenght"),
     "close name": ("self.out = STEP", r"did you mean 'STEPS'\?", "declare a field"),
     "unset": ("self.out = k\nk = 1", "local 'k' is unset here", "assign k before"),
@@ -184,8 +188,8 @@ REFUSED = {
     "self assigned": ("self = 1", "self cannot be assigned", "another name"),
     "list global": ("self.out = WEIGHTS", "'WEIGHTS' is list, not an int", "State[Vector[FLOAT]]"),
     "numpy global": ("self.out = SCALE", "'SCALE' is float32, not an int", "convert it"),
-    "huge global": ("self.out = HUGE", "9223372036854775808 does not fit 64 bits", "float"),
-    "huge class number": ("self.out = self.BIG", f"{2**70} does not fit 64 bits", "float"),
+    "huge global": ("self.out = HUGE", "9223372036854775808 does not fit in 64 bits", "float"),
+    "huge class number": ("self.out = self.BIG", f"{2**70} does not fit in 64 bits", "float"),
     "huge literal": ("self.out = 9223372036854775808", "9223372036854775808 does not", "float"),
     "too large for its field": (
         "self.z[0] = 2**40",
@@ -204,7 +208,7 @@ REFUSED = {
         "low",
     ),
     "too large, of the class": ("self.count = self.LARGE", f"{2**33} does not fit 'count'", "low"),
-    "folded": ("self.out = (1 << 62) * 4 // 3", f"{2**64} does not fit 64 bits", "float"),
+    "folded": ("self.out = (1 << 62) * 4 // 3", f"{2**64} does not fit in 64 bits", "float"),
     "module": ("self.out = math.tau2", "'math' has no 'tau2' .did you mean 'tau'", "math.pi"),
     # fields
     "unknown field": ("self.out = self.b", "'V' has no field 'b'", "declare 'b'"),

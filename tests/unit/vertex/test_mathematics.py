@@ -202,7 +202,7 @@ def test_the_command_prints_errors(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--function", "exp", "--step", "1000003"]) == 0
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("exp    0.")
-    assert "of 4,295 numbers  ok" in line
+    assert "among 4,295 numbers  ok" in line
 
 
 def test_functions_of_several_operations_are_near_the_true_values(

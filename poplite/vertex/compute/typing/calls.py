@@ -139,7 +139,7 @@ class CallTyper:
         function = self._function_of(node)
         if function not in (print, breakpoint):
             self.result(node)
-            self._scope.refuse(node, "a call as a statement has no effect", "assign its value")
+            self._scope.refuse(node, "a call used as a statement has no effect", "assign its value")
         self._facts.debugging[node] = "print" if function is print else "breakpoint"
         if function is print:
             self._print(node)
