@@ -84,7 +84,7 @@ def convolution(
         A new tensor [batch, output channels, output field ...].
 
     Raises:
-        the errors of `poplite.ops.convolution`; TensorCreationError for operands whose shapes do
+        whatever `poplite.ops.convolution` raises; TensorCreationError for operands whose shapes do
         not match the parameters, and InvalidOption for an unknown option.
     """
     asked = resolved("poplin.convolution", params)
@@ -146,7 +146,7 @@ def createInput(
     It is linear over tiles if no output reads an element with a weight, so that all outputs are 0.
 
     Raises:
-        the errors of `poplite.ops.plan_convolution`, and InvalidOption for an unknown option.
+        whatever `poplite.ops.plan_convolution` raises, and InvalidOption for an unknown option.
     """
     asked, name = resolved("poplin.createInput", params), debug_context or "in"
     memory = check_options("createInput", options)
@@ -169,7 +169,7 @@ def createWeights(
         A new tensor [groups, output channels, input channels, kernel ...].
 
     Raises:
-        the errors of `createInput`.
+        whatever `createInput` raises.
     """
     asked, name = resolved("poplin.createWeights", params), debug_context or "weights"
     memory = check_options("createWeights", options)
@@ -257,7 +257,7 @@ def getGradientParams(params: ConvParams) -> ConvParams:
         params: parameters of the convolution.
 
     Raises:
-        the errors of `ConvParams.getOutputFieldShape`.
+        whatever `ConvParams.getOutputFieldShape` raises.
 
     >>> by_two = OutputTransform(stride=[2])
     >>> params = ConvParams("half", 1, [8], [3], 2, 4, 1, outputTransform=by_two)
@@ -318,7 +318,7 @@ def calculateWeightDeltas(
         A tensor [groups, output channels, input channels, kernel ...].
 
     Raises:
-        the errors of `poplite.ops.convolution_weights_gradient`; TensorCreationError for operands
+        whatever `poplite.ops.convolution_weights_gradient` raises; TensorCreationError for operands
         whose shapes do not match the parameters, and InvalidOption for an unknown option.
     """
     what, name = "calculateWeightDeltas", debug_context or "weightDeltas"
@@ -362,7 +362,7 @@ def convolutionWeightUpdate(
     The scale is a number or a tensor of one element; it is negative for gradient descent.
 
     Raises:
-        the errors of `calculateWeightDeltas`, for weights too; InvalidOption for an invalid scale.
+        whatever `calculateWeightDeltas` raises, for weights too; InvalidOption for a wrong scale.
     """
     what, name = "convolutionWeightUpdate", debug_context or "weightUpdate"
     factor, asked = _scalar(what, scale, weights), resolved(f"poplin.{what}", params)
@@ -405,7 +405,7 @@ def addBias(
     """Record `in += biases` per channel, in place, `poplin::addBias`.
 
     Raises:
-        the errors of `poplite.ops.assign`; TensorCreationError unless there is one bias for each
+        whatever `poplite.ops.assign` raises; TensorCreationError unless there is one bias for each
         channel, and InvalidOption for an unknown option.
     """
     check_options("addBias", options)
@@ -427,7 +427,7 @@ def convolutionBiasUpdate(
     """Record `biases += scale * (sum of deltas per channel)`, `poplin::convolutionBiasUpdate`.
 
     Raises:
-        the errors of `addBias`, and InvalidOption for a scale of more than one number.
+        whatever `addBias` raises, and InvalidOption for a scale of more than one number.
     """
     check_options("convolutionBiasUpdate", options)
     factor = _scalar("convolutionBiasUpdate", scale, biases)
@@ -453,7 +453,7 @@ def convolutionWithOutput(
     """Record a convolution into an existing tensor, `poplin::convolutionWithOutput`.
 
     Raises:
-        the errors of `convolution`.
+        whatever `convolution` raises.
     """
     name = debug_context or "conv"
     made = convolution(
@@ -473,7 +473,7 @@ def createConvOutput(
     """Create a variable for an output, linear over tiles, `poplin::createConvOutput`.
 
     Raises:
-        the errors of `graph.add_variable`, and InvalidOption for an unknown option.
+        whatever `graph.add_variable` raises, and InvalidOption for an unknown option.
     """
     check_options("createConvOutput", options)
     asked, name = resolved("poplin.createConvOutput", params), debug_context or "out"
@@ -487,7 +487,7 @@ def weightsTransposeChansFlipXY(
     """Record a copy of weights with channels swapped and the kernel reversed.
 
     Raises:
-        the errors of `poplite.ops.copy`; TensorCreationError for weights without a kernel.
+        whatever `poplite.ops.copy` raises; TensorCreationError for weights without a kernel.
     """
     if weightsIn.rank < 3:
         raise TensorCreationError(

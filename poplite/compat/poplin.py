@@ -149,7 +149,7 @@ def _multiply(  # noqa: D417  (users do not give the form)
         A new tensor [m, n]; grouped, [g, m, n].
 
     Raises:
-        the errors of `poplite.ops.matmul`, and InvalidOption for an unknown option.
+        whatever `poplite.ops.matmul` raises, and InvalidOption for an unknown option.
 
     >>> import poplite as pl
     >>> graph, prog = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -180,7 +180,7 @@ def _store(
     """Record a product into an existing tensor, `poplin::{name}`.
 
     Raises:
-        the errors of `matMul`.
+        whatever `matMul` raises.
     """
     expr, name = _fitting(form, graph, (A, B), options, out), debug_context or form.name
     ops.assign(out, expr, name=name, program=steps_for(form.called, graph, name, prog))
@@ -201,7 +201,7 @@ def _accumulate(
     """Record `C += k * A B`, `poplin::{name}`; k is a number or a tensor of one element.
 
     Raises:
-        the errors of `matMul`.
+        whatever `matMul` raises.
     """
     expr, name = _fitting(form, graph, (A, B), options, C), debug_context or form.name
     if isinstance(k, Tensor):
@@ -260,7 +260,7 @@ def _made_by_plan(
             A new tensor of the shape of the left or right operand, or of the product.
 
         Raises:
-            the errors of `poplite.ops.plan_matmul`, and InvalidOption for an unknown option.
+            whatever `poplite.ops.plan_matmul` raises, and InvalidOption for an unknown option.
         """
         plan = _planned(form, graph, inputType, output_type, (aShape, bShape), options)
         matrix = create(plan, debug_context or usual)
@@ -305,7 +305,7 @@ def matMulReportPlan(
     """Write the plan of a product to a text file or stream, `poplin::matMulReportPlan`.
 
     Raises:
-        the errors of `createMatMulInputLHS`.
+        whatever `createMatMulInputLHS` raises.
     """
     rank = 3 if len(sizes_of("poplin.matMulReportPlan", "aShape", aShape)) == 3 else 2
     form = _Form("matMulReportPlan", rank)
@@ -420,7 +420,7 @@ def cholesky(graph: Graph, a: Tensor, lower: bool, *arguments: Any) -> Tensor:
         `ops.linalg.cholesky`.
 
     Raises:
-        the errors of `ops.linalg.cholesky`, and InvalidOption for an unknown option.
+        whatever `ops.linalg.cholesky` raises, and InvalidOption for an unknown option.
 
     >>> import poplite as pl
     >>> graph, prog = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -440,7 +440,7 @@ def choleskyInPlace(graph: Graph, a: Tensor, lower: bool, *arguments: Any) -> No
     """Record a factorisation that replaces the matrix, `poplin::choleskyInPlace`.
 
     Raises:
-        the errors of `cholesky`, which describes the arguments.
+        whatever `cholesky` raises; it describes the arguments.
     """
     block, prog, name = _arguments("choleskyInPlace", arguments)
     made = ops.linalg.cholesky(a, lower=lower, block=block, name=name, program=prog)
@@ -461,7 +461,7 @@ def createCholeskyInput(
         *arguments: `[blockSize,] debug_context="", options=None, cache=None`.
 
     Raises:
-        the errors of `graph.add_variable`, and InvalidOption for an unknown option.
+        whatever `graph.add_variable` raises, and InvalidOption for an unknown option.
     """
     _, _, name = _arguments("createCholeskyInput", arguments, is_recorded=False)
     sizes = sizes_of("poplin.createCholeskyInput", "shape", shape)
@@ -475,7 +475,7 @@ def triangularMask(
     """Record a copy of a triangle, 0 elsewhere, `poplin::triangularMask`.
 
     Raises:
-        the errors of `ops.linalg.triangular_mask`.
+        whatever `ops.linalg.triangular_mask` raises.
     """
     mask = ops.linalg.triangular_mask(a, lower=lower, unit_diagonal=unitDiagonal)
     return ops.map(mask, name=debug_context or "triangularMask", program=prog)
@@ -503,7 +503,7 @@ def triangularSolve(
         *arguments: `[blockSize,] prog, debug_context="", options=None, cache=None`.
 
     Raises:
-        the errors of `ops.linalg.triangular_solve`, and InvalidOption for an unknown option.
+        whatever `ops.linalg.triangular_solve` raises, and InvalidOption for an unknown option.
     """
     block, prog, name = _arguments("triangularSolve", arguments)
     return ops.linalg.triangular_solve(
@@ -533,7 +533,7 @@ def createTriangularSolveInputLHS(
     Blocks have the size `blockSize`, by default 64; a matrix of one block is mapped by rows.
 
     Raises:
-        the errors of `createCholeskyInput`, which describes the last arguments.
+        whatever `createCholeskyInput` raises; it describes the last arguments.
     """
     what = "createTriangularSolveInputLHS"
     block, _, name = _arguments(what, arguments, is_recorded=False, usual=64)
@@ -569,7 +569,7 @@ def createTriangularSolveInputRHS(
     It is linear over tiles, in column order if the triangular matrix is on the left.
 
     Raises:
-        the errors of `createCholeskyInput`, which describes the last arguments.
+        whatever `createCholeskyInput` raises; it describes the last arguments.
     """
     what = "createTriangularSolveInputRHS"
     _, _, name = _arguments(what, arguments, is_recorded=False)
@@ -592,7 +592,7 @@ class experimental:
         """Record an LU factorisation without row exchanges: L, [m, m], and U, [m, n], of FLOAT.
 
         Raises:
-            the errors of `ops.linalg.lu`.
+            whatever `ops.linalg.lu` raises.
         """
         return ops.linalg.lu(input, name=debug_context or "LUFactorization", program=prog)
 
@@ -606,7 +606,7 @@ class experimental:
         The columns of A and the rows of Q are spread over tiles in order.
 
         Raises:
-            the errors of `graph.add_variable`.
+            whatever `graph.add_variable` raises.
         """
         a, q = (
             graph.add_variable(type, shape, f"{debug_context or 'QR'}/{name}")
@@ -668,7 +668,7 @@ def linspace(
     Raises:
         SizeOverflowError: for a count below 0.
         InvalidOption: if the count is not a whole number, or an end is not finite.
-        the errors of `graph.add_constant`.
+        whatever `graph.add_constant` raises.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2))

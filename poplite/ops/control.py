@@ -83,7 +83,7 @@ def repeat(count: int) -> Iterator[LoopIndex]:
         does not compute it.
 
     Raises:
-        ControlProgramError: outside of all blocks of `graph.steps()`, or for a count that is not a
+        ControlProgramError: outside any block of `graph.steps()`, or for a count that is not a
             non-negative integer.
 
     >>> import poplite as pl
@@ -113,7 +113,7 @@ def while_(condition: Predicate) -> Iterator[None]:
             steps and returns such a condition.
 
     Raises:
-        ControlProgramError: outside of all blocks of `graph.steps()`, or for more than one element.
+        ControlProgramError: outside any block of `graph.steps()`, or for more than one element.
         ElementTypeError: for a condition that is not BOOL, INT or UNSIGNED_INT.
 
     >>> import poplite as pl
@@ -182,7 +182,7 @@ def if_(predicate: Predicate) -> Iterator[Branch]:
         The branch: `with branch.else_():`, directly after this block, records the other branch.
 
     Raises:
-        the errors of `while_`.
+        whatever `while_` raises.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=1))
@@ -276,7 +276,7 @@ def switch(control: Operand | Callable[[], Operand]) -> Iterator[Cases]:
         The cases: `with cases.case(3):` and `with cases.default():` record them.
 
     Raises:
-        ControlProgramError: outside of all blocks of `graph.steps()`, or for more than one element.
+        ControlProgramError: outside any block of `graph.steps()`, or for more than one element.
         ElementTypeError: for a control that is not INT or UNSIGNED_INT.
 
     >>> import poplite as pl
@@ -318,7 +318,7 @@ def together() -> Iterator[None]:
     they are recorded; the operations after them share further compute sets.
 
     Raises:
-        ControlProgramError: outside of all blocks of `graph.steps()`.
+        ControlProgramError: outside any block of `graph.steps()`.
         GraphCycleError: in the block, for an operation that reads or writes elements that another
             writes, or writes elements that another one reads.
 

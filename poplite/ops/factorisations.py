@@ -232,7 +232,7 @@ def triangular_solve(
             false.
         TensorCreationError: for shapes that do not match.
         SizeOverflowError: for a block below 1.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     The inverse of a triangular matrix is the solution for the identity.
 
@@ -347,7 +347,7 @@ def cholesky(
             false.
         TensorCreationError: for a tensor that is not a square matrix.
         SizeOverflowError: for a block below 1.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -401,7 +401,7 @@ def lu(
         ElementTypeError: for types other than FLOAT and HALF.
         TensorCreationError: for a tensor that is not a matrix.
         SizeOverflowError: for a block below 1.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -488,7 +488,7 @@ def qr(
         TensorCreationError: for a tensor that is not a matrix, or has more columns than rows.
         GraphMemoryAllocationError: for a column that does not fit all tiles together.
         SizeOverflowError: for a block below 1.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -543,7 +543,7 @@ def inverse(
         NaN, or very large numbers.
 
     Raises:
-        the errors of `qr`.
+        whatever `qr` raises.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()

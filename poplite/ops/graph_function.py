@@ -74,7 +74,7 @@ class GraphFunction(Generic[P, R]):
         """Append copies of the arguments, a call, and copies of the results.
 
         Raises:
-            ControlProgramError: outside of any steps, if no argument is a tensor, if an argument is
+            ControlProgramError: outside any steps, if no argument is a tensor, if an argument is
                 not hashable, if the body returns anything but tensors, or if two arguments that
                 are copied back share elements.
             ElementTypeError: if an argument or a result is an expression, or arguments do not match

@@ -123,7 +123,7 @@ def top_k(
         ElementTypeError: for an x of any other element type.
         TensorIndexError: for a dimension that x does not have.
         SizeOverflowError: for a k above the size of the dimension.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()

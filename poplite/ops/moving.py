@@ -237,7 +237,7 @@ def transpose(
 
     Raises:
         TensorIndexError: for a `permutation` that is not a permutation of the dimensions.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()

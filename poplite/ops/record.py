@@ -108,7 +108,7 @@ def map(  # noqa: A001  (the name that PopLibs has)
         GraphConnectionError: for tensors of different graphs, or an `out` that cannot be
             written.
         InvalidTileMapping: if an element of the expression is not mapped.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -140,7 +140,7 @@ def assign(
         The target.
 
     Raises:
-        the errors of `ops.map`.
+        whatever `ops.map` raises.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -194,7 +194,7 @@ def lower(
         The tensors of the roots.
 
     Raises:
-        the errors of `ops.map`, except that an `out` which shares elements with a tensor of the
+        whatever `ops.map` raises, except that an `out` which shares elements with a tensor of the
         expression is stored through a temporary tensor.
     """
     check_graph("lower(graph, roots, program)", graph)
@@ -459,7 +459,7 @@ def copy(
         The target.
 
     Raises:
-        the errors of `ops.map`.
+        whatever `ops.map` raises.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()

@@ -82,7 +82,7 @@ def cumulative_sum(
     Raises:
         ElementTypeError: for an x of an unsupported element type.
         TensorIndexError: for a dimension that x does not have.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -221,7 +221,7 @@ def unique_sorted(
     Raises:
         ElementTypeError: for an x of any other element type.
         TensorCreationError: for an x whose rank is not 1.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()

@@ -495,7 +495,7 @@ def sparse_matmul(
         ElementTypeError: for types other than FLOAT and HALF, an invalid pattern, or a `transpose`
             that is not true or false.
         TensorCreationError: for values or an x of the wrong shape.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -552,7 +552,7 @@ def sparse_matmul_gradient(
     Raises:
         ElementTypeError: for types other than FLOAT and HALF, or an invalid pattern.
         TensorCreationError: for a gradient or an x of the wrong shape.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()

@@ -124,7 +124,7 @@ def gruFwd(
         The outputs [timeSteps, batch, units], or the last one.
 
     Raises:
-        the errors of `poplite.ops.nn.gru`; InvalidOption for unsupported parameters.
+        whatever `poplite.ops.nn.gru` raises; InvalidOption for unsupported parameters.
     """
     call = RecurrentCall(_CELL, "gruFwd", params, options)
     call.check("in", in_, call.inputs)
@@ -179,7 +179,7 @@ def gruBwdWithWU(
         for none), and the weights. C++ returns the first, and stores the others in arguments.
 
     Raises:
-        the errors of `poplite.ops.nn.gru_gradient`, and of `gruFwd`.
+        whatever `poplite.ops.nn.gru_gradient` and `gruFwd` raise.
     """
     call = RecurrentCall(_CELL, "gruBwdWithWU", params, options)
     call.check("input", input, call.inputs)

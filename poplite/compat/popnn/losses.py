@@ -147,7 +147,7 @@ def calcAccuracy(
         debug_context: name of the steps.
 
     Raises:
-        the errors of `calcLoss`.
+        whatever `calcLoss` raises.
     """
     what = "calcAccuracy"
     _, is_kept = _labels(what, model_outputs, expected)

@@ -136,7 +136,7 @@ def lstmFwd(
         The outputs [timeSteps, batch, units], or the last one, and the last cell state.
 
     Raises:
-        the errors of `poplite.ops.nn.lstm`; InvalidOption for unsupported parameters.
+        whatever `poplite.ops.nn.lstm` raises; InvalidOption for unsupported parameters.
     """
     call = RecurrentCall(_CELL, "lstmFwd", params, options)
     call.check("in", in_, call.inputs)
@@ -192,7 +192,7 @@ def lstmBwdWithWU(
         none), and the weights. C++ returns the first and stores the others in arguments.
 
     Raises:
-        the errors of `poplite.ops.nn.lstm_gradient`, and of `lstmFwd`.
+        whatever `poplite.ops.nn.lstm_gradient` and `lstmFwd` raise.
     """
     call = RecurrentCall(_CELL, "lstmBwdWithWU", params, options)
     call.check("input", input, call.inputs)

@@ -118,7 +118,7 @@ def nonLinearityInputGradient(
         A new tensor of the shape and type of `act`.
 
     Raises:
-        the errors of `nonLinearity`; TensorCreationError for a gradient of a different shape;
+        whatever `nonLinearity` raises; TensorCreationError for a gradient of a different shape;
         ControlProgramError for softmax in a compute set.
     """
     what = "nonLinearityInputGradient"

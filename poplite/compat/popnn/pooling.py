@@ -156,7 +156,7 @@ def pool(
         A new tensor [batch, channels, output field ...].
 
     Raises:
-        the errors of `poplite.ops.nn.max_pool`; TensorCreationError for an input whose shape does
+        whatever `poplite.ops.nn.max_pool` raises; TensorCreationError for an input whose shape does
         not match the parameters, and InvalidOption for an unknown option.
     """
     check_params("popnn.pool", params, PoolParams)
@@ -195,7 +195,7 @@ def poolInputGradient(
         A new tensor of the shape and type of the input.
 
     Raises:
-        the errors of `pool`; InvalidOption for a scaled gradient of MAX.
+        whatever `pool` raises; InvalidOption for a scaled gradient of MAX.
 
     >>> import poplite as pl
     >>> graph, prog = pl.Graph(pl.Target(tiles=2)), pl.Sequence()

@@ -132,7 +132,7 @@ def map(graph: Graph, expr: Expr | OpType | str, *arguments: Any, **named: Any) 
         A new tensor.
 
     Raises:
-        the errors of `poplite.ops.map`.
+        whatever `poplite.ops.map` raises.
 
     >>> import poplite as pl
     >>> from poplite.compat.popops.expr import Const, _1, _2

@@ -249,7 +249,7 @@ def fill(
         ElementTypeError: for a tile, intervals or a mapping without a compute set, a program or a
             name together with one, and a mapping together with a tile or intervals.
         InvalidTileMapping: for a tile or an interval that is out of range or given twice.
-        the errors of `poplite.ops.fill`.
+        whatever `poplite.ops.fill` raises.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=2))

@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 
 MOST = 1 << 40
 """Maximum number of cycles (a quarter of an hour) or operations of a vertex; the sums over many
-vertices fit 64 bits."""
+vertices fit in 64 bits."""
 
 
 @refuse_empty("VertexPerfEstimate(cycles, flops)")

@@ -109,7 +109,7 @@ def convolution(
         TensorCreationError: for shapes that do not match, and for a plan with different parameters.
         InvalidOption: for an invalid parameter.
         GraphMemoryAllocationError: if no plan fits.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -181,7 +181,7 @@ def convolution_input_gradient(
         A new tensor of the shape of the input.
 
     Raises:
-        the errors of `ops.convolution`.
+        whatever `ops.convolution` raises.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -252,7 +252,7 @@ def convolution_weights_gradient(
         A new tensor of the shape of the weights.
 
     Raises:
-        the errors of `ops.convolution`.
+        whatever `ops.convolution` raises.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()

@@ -448,7 +448,7 @@ MOST_DIMENSIONS = 3
 """Maximum rank of a field."""
 
 LONGEST = 2**31
-"""Maximum distance, so that positions fit 64 bits."""
+"""Maximum distance, so that positions fit in 64 bits."""
 
 
 def spacings(

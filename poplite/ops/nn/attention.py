@@ -138,7 +138,7 @@ def multi_head_attention(
         ElementTypeError: for elements that are not floats, or a mask that is not BOOL.
         TensorCreationError: for operands whose shapes or types do not match.
         InvalidOption: for a number of heads that does not divide the columns of the weights.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -202,7 +202,7 @@ def multi_head_attention_gradient(
 
     Raises:
         TensorCreationError: for values that are not from `multi_head_attention`.
-        the errors of `multi_head_attention`.
+        whatever `multi_head_attention` raises.
     """
     what = "ops.nn.multi_head_attention_gradient"
     call = _call(what, query, key, value, weights, heads, name, program)

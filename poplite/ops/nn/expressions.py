@@ -82,7 +82,7 @@ def sigmoid_gradient(result: Operand, gradient: Operand) -> Expr:
         gradient: g, of its shape and element type.
 
     Raises:
-        the errors of `hard_sigmoid_gradient`.
+        whatever `hard_sigmoid_gradient` raises.
 
     >>> import poplite as pl
     >>> y, g = (pl.Graph().add_variable(pl.FLOAT, (4,), name) for name in "yg")
@@ -101,7 +101,7 @@ def tanh_gradient(result: Operand, gradient: Operand) -> Expr:
         gradient: g, of its shape and element type.
 
     Raises:
-        the errors of `hard_sigmoid_gradient`.
+        whatever `hard_sigmoid_gradient` raises.
 
     >>> import poplite as pl
     >>> y, g = (pl.Graph().add_variable(pl.FLOAT, (4,), name) for name in "yg")
@@ -123,7 +123,7 @@ def relu_gradient(result: Operand, gradient: Operand) -> Expr:
         gradient: g, of its shape and element type.
 
     Raises:
-        the errors of `hard_sigmoid_gradient`.
+        whatever `hard_sigmoid_gradient` raises.
 
     >>> import poplite as pl
     >>> y, g = (pl.Graph().add_variable(pl.FLOAT, (4,), name) for name in "yg")
@@ -142,7 +142,7 @@ def swish_gradient(x: Operand, gradient: Operand) -> Expr:
         gradient: g, of its shape and element type.
 
     Raises:
-        the errors of `hard_sigmoid_gradient`.
+        whatever `hard_sigmoid_gradient` raises.
 
     >>> import poplite as pl
     >>> x, g = (pl.Graph().add_variable(pl.FLOAT, (4,), name) for name in "xg")
@@ -166,7 +166,7 @@ def gelu_gradient(x: Operand, gradient: Operand) -> Expr:
         gradient: g, of its shape and element type.
 
     Raises:
-        the errors of `hard_sigmoid_gradient`.
+        whatever `hard_sigmoid_gradient` raises.
 
     >>> import poplite as pl
     >>> x, g = (pl.Graph().add_variable(pl.FLOAT, (4,), name) for name in "xg")
@@ -192,7 +192,7 @@ def gelu_erf_gradient(x: Operand, gradient: Operand) -> Expr:
         gradient: g, of its shape and element type.
 
     Raises:
-        the errors of `hard_sigmoid_gradient`.
+        whatever `hard_sigmoid_gradient` raises.
 
     >>> import poplite as pl
     >>> x, g = (pl.Graph().add_variable(pl.FLOAT, (4,), name) for name in "xg")
@@ -293,7 +293,7 @@ def log_softmax(x: Operand, dim: int = -1) -> Expr:
         dim: as in `softmax`.
 
     Raises:
-        the errors of `softmax`.
+        whatever `softmax` raises.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.FLOAT, (4, 10), "x")
@@ -316,7 +316,7 @@ def log_softmax_gradient(result: Operand, gradient: Operand, dim: int = -1) -> E
         dim: as in `softmax`.
 
     Raises:
-        the errors of `softmax_gradient`.
+        whatever `softmax_gradient` raises.
 
     >>> import poplite as pl
     >>> y, g = (pl.Graph().add_variable(pl.FLOAT, (4, 10), name) for name in "yg")
@@ -386,7 +386,7 @@ def cross_entropy_gradient(logits: Operand, labels: Tensor, *, ignored: int | No
         The gradient, of the shape and type of the logits.
 
     Raises:
-        the errors of `cross_entropy`.
+        whatever `cross_entropy` raises.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=1)), pl.Sequence()
@@ -435,7 +435,7 @@ def binary_cross_entropy_gradient(logits: Operand, targets: Operand) -> Expr:
     """Return the gradient of `binary_cross_entropy` with respect to the logits: `sigmoid(x) - t`.
 
     Raises:
-        the errors of `binary_cross_entropy`.
+        whatever `binary_cross_entropy` raises.
 
     >>> import poplite as pl
     >>> x, t = (pl.Graph().add_variable(pl.FLOAT, (4,), name) for name in "xt")

@@ -89,7 +89,7 @@ def layer_norm_gradient(
 
     Raises:
         TensorCreationError: for a gradient of a different shape or type.
-        the errors of `layer_norm`.
+        whatever `layer_norm` raises.
 
     >>> import poplite as pl
     >>> graph = pl.Graph()
@@ -215,7 +215,7 @@ def batch_norm_gradient(
 
     Raises:
         TensorCreationError: for a gradient of a different shape or type.
-        the errors of `batch_norm`.
+        whatever `batch_norm` raises.
     """
     return _of_batch("ops.nn.batch_norm_gradient", x).gradients(gradient, gain, epsilon)
 
@@ -241,7 +241,7 @@ def batch_norm_inference(
         epsilon: as in `batch_norm`.
 
     Raises:
-        the errors of `batch_norm`.
+        whatever `batch_norm` raises.
     """
     norm = _of_batch("ops.nn.batch_norm_inference", x)
     inverse = rsqrt(as_expr(norm.wide("variance", variance), norm.what) + epsilon)
@@ -255,7 +255,7 @@ def batch_statistics(x: Operand) -> ChannelStatistics:
     """Return the mean and the variance of the channels of a batch, in FLOAT.
 
     Raises:
-        the errors of `batch_norm`.
+        whatever `batch_norm` raises.
 
     >>> import poplite as pl
     >>> x = pl.Graph().add_variable(pl.HALF, (8, 3, 5, 5), "x")
@@ -289,10 +289,10 @@ def running_statistics(
         program: where the steps go; by default, the open block of `graph.steps()`.
 
     Raises:
-        the errors of `batch_norm`.
+        whatever `batch_norm` raises.
         TensorCreationError: for channels of fewer than two values, and if any two of x, mean and
             variance share elements.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -353,7 +353,7 @@ def group_norm(
         epsilon: as in `batch_norm`.
 
     Raises:
-        the errors of `batch_norm`, and InvalidOption for a number of groups that does not divide
+        whatever `batch_norm` raises, and InvalidOption for a number of groups that does not divide
             the number of channels.
 
     >>> import poplite as pl
@@ -375,7 +375,7 @@ def group_norm_gradient(
     """Return the gradients of `group_norm` with respect to its operands; see `batch_norm_gradient`.
 
     Raises:
-        the errors of `group_norm`.
+        whatever `group_norm` raises.
     """
     what = "ops.nn.group_norm_gradient"
     norm = _of_groups(what, x, count_of(what, "groups", groups))
@@ -386,7 +386,7 @@ def instance_norm(x: Operand, gain: Scale = 1.0, bias: Scale = 0.0, epsilon: flo
     """Return each channel normalised in each sample, times a gain, plus a bias; see `batch_norm`.
 
     Raises:
-        the errors of `batch_norm`.
+        whatever `batch_norm` raises.
     """
     return _of_groups("ops.nn.instance_norm", x, None).normalised(gain, bias, epsilon)
 
@@ -397,7 +397,7 @@ def instance_norm_gradient(
     """Return the gradients of `instance_norm`; see `batch_norm_gradient`.
 
     Raises:
-        the errors of `batch_norm`.
+        whatever `batch_norm` raises.
     """
     norm = _of_groups("ops.nn.instance_norm_gradient", x, None)
     return norm.gradients(gradient, gain, epsilon)

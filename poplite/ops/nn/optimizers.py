@@ -55,7 +55,7 @@ def sgd(
     Raises:
         ElementTypeError: for a parameter that is not a tensor of floats.
         TensorCreationError: for a gradient or a velocity of a different shape.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -158,7 +158,7 @@ def adam(
 
     Raises:
         InvalidOption: for a state that is not from `adam_state`, or betas that are not a pair.
-        the errors of `sgd`.
+        whatever `sgd` raises.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()

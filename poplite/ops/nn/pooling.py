@@ -116,7 +116,7 @@ def max_pool(
         ElementTypeError: for elements that are not floats.
         TensorCreationError: for an x of any other rank, or a window that is larger than x.
         InvalidOption: for an invalid parameter.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -147,7 +147,7 @@ def sum_pool(
     window if it is pooled in one stage; otherwise, parts or rows of the window are summed first.
 
     Raises:
-        the errors of `max_pool`.
+        whatever `max_pool` raises.
     """
     call, given, request = _asked("ops.nn.sum_pool", x, window, stride, padding, name, program)
     image = call.stored(given, "x")
@@ -168,7 +168,7 @@ def average_pool(
     Padding is not counted. A window without elements gives NaN.
 
     Raises:
-        the errors of `max_pool`.
+        whatever `max_pool` raises.
     """
     call, given, request = _asked("ops.nn.average_pool", x, window, stride, padding, name, program)
     image = call.stored(given, "x")
@@ -207,7 +207,7 @@ def max_pool_gradient(
         A new tensor of the shape and type of x.
 
     Raises:
-        the errors of `max_pool`, and TensorCreationError for a result whose shape does not fit.
+        whatever `max_pool` raises, and TensorCreationError for a result whose shape does not fit.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
@@ -268,7 +268,7 @@ def sum_pool_gradient(
         A new tensor of the shape and type of x.
 
     Raises:
-        the errors of `max_pool_gradient`.
+        whatever `max_pool_gradient` raises.
     """
     what = "ops.nn.sum_pool_gradient"
     call, result, request = _asked(what, gradient, window, stride, padding, name, program, field)
@@ -291,7 +291,7 @@ def average_pool_gradient(
     """Record steps that compute the gradient of `average_pool`; see `sum_pool_gradient`.
 
     Raises:
-        the errors of `max_pool_gradient`.
+        whatever `max_pool_gradient` raises.
     """
     what = "ops.nn.average_pool_gradient"
     call, result, request = _asked(what, gradient, window, stride, padding, name, program, field)

@@ -228,7 +228,7 @@ def plan_lstm(
         ControlProgramError: for an invalid graph.
         ElementTypeError: for types that the AMP unit does not multiply.
         InvalidOption: for a size that is not an integer; SizeOverflowError for a negative size.
-        the errors of `ops.plan_matmul`, if no plan fits.
+        whatever `ops.plan_matmul` raises if no plan fits.
 
     >>> import poplite as pl
     >>> plan = plan_lstm(pl.Graph(pl.Target(tiles=4)), batch=8, inputs=3, units=16)
@@ -264,7 +264,7 @@ def plan_gru(
         ControlProgramError: for an invalid graph.
         ElementTypeError: for types that the AMP unit does not multiply.
         InvalidOption: for a size that is not an integer; SizeOverflowError for a negative size.
-        the errors of `ops.plan_matmul`, if no plan fits.
+        whatever `ops.plan_matmul` raises if no plan fits.
 
     >>> import poplite as pl
     >>> graph = pl.Graph(pl.Target(tiles=4))

@@ -44,7 +44,7 @@ from poplite.types import FLOAT, HALF, ElementType, ElementTypeLike, element_typ
 # -- requests --------------------------------------------------------------------------------------
 
 MOST_PRODUCTS = 2**50
-"""Maximum number of multiplications in a product, so that its cycles fit 64 bits."""
+"""Maximum number of multiplications in a product, so that its cycles fit in 64 bits."""
 
 CONSTRAINTS = {
     "pm": "tiles over the rows of the left matrix",

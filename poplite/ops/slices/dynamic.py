@@ -152,7 +152,7 @@ def multi_update(
             index out of range.
         GraphConnectionError: for an x that cannot be written.
         InvalidOption: for a plan that was made for a different table.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -201,7 +201,7 @@ def multi_update_add(
 
     Raises:
         ElementTypeError: for types without arithmetic, or a scale whose type is not that of x.
-        the errors of `ops.multi_update`.
+        whatever `ops.multi_update` raises.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -530,7 +530,7 @@ def dynamic_slice(
         TensorIndexError: for a dimension that x does not have, or a slice longer than the
             dimension; when the program runs, for an offset out of range.
         InvalidOption: for a dimension listed twice.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -588,7 +588,7 @@ def dynamic_update(
     Raises:
         TensorCreationError: for a slice of the wrong shape or type.
         GraphConnectionError: for an x that cannot be written.
-        the errors of `ops.dynamic_slice`.
+        whatever `ops.dynamic_slice` raises.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -645,7 +645,7 @@ def create_sliceable(
 
     Raises:
         TensorCreationError: for a shape with a size of 0.
-        the errors of `ops.dynamic_slice`.
+        whatever `ops.dynamic_slice` raises.
 
     >>> import poplite as pl
     >>> x = create_sliceable(pl.Graph(pl.Target(tiles=8)), pl.FLOAT, (1000, 16), [0], [1])

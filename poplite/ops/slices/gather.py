@@ -188,7 +188,7 @@ def multi_slice(
         TensorIndexError: for a dimension that x does not have; when the program runs, for an
             index out of range.
         InvalidOption: for a plan that was made for a different table.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -248,7 +248,7 @@ def embedding(
         A new variable: the shape of the indices, followed by the width.
 
     Raises:
-        the errors of `ops.multi_slice`, which has an example.
+        whatever `ops.multi_slice` raises; it has an example.
     """
     return multi_slice(
         table, indices, plan=plan, out_of_range=out_of_range, name=name, program=program
@@ -377,7 +377,7 @@ def one_hot(
             cannot represent.
         InvalidOption: if `on` or `off` is not a number.
         TensorIndexError: when the program runs, for an index out of range.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -438,7 +438,7 @@ def select_from_rows(
         ElementTypeError: for an x that is not FLOAT or HALF, or indices of an unsupported type.
         TensorCreationError: for tensors of any other shape.
         TensorIndexError: when the program runs, for an index out of range.
-        ControlProgramError: if `program` is omitted outside of every block of steps.
+        ControlProgramError: if `program` is omitted outside any block of steps.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -490,7 +490,7 @@ def update_from_rows(
 
     Raises:
         GraphConnectionError: for an x that cannot be written.
-        the errors of `ops.select_from_rows`.
+        whatever `ops.select_from_rows` raises.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()

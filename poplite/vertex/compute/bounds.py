@@ -36,7 +36,7 @@ from poplite.vertex.compute.typing.facts import Checked
 
 
 NUMBER_BITS = 29
-"""Bits of a small number, without its sign: the product of two, and some sums, fit 64 bits."""
+"""Bits of a small number, without its sign: the product of two, and some sums, fit in 64 bits."""
 
 
 def element(owner: Any, index: int, is_inside: bool) -> Any:

@@ -41,7 +41,7 @@ def float_bits(x: Any) -> Any:
 
     Raises:
         ElementTypeError: for anything but a number or an array of numbers.
-        SizeOverflowError: for an int that does not fit 64 bits.
+        SizeOverflowError: for an int that does not fit in 64 bits.
 
     >>> hex(float_bits(1.5)), hex(float_bits(-0.0))
     ('0x3fc00000', '0x80000000')
@@ -57,7 +57,7 @@ def half_bits(x: Any) -> Any:
 
     Raises:
         ElementTypeError: for anything but a number or an array of numbers.
-        SizeOverflowError: for an int that does not fit 64 bits.
+        SizeOverflowError: for an int that does not fit in 64 bits.
 
     >>> hex(half_bits(1.5)), hex(half_bits(1e6))
     ('0x3e00', '0x7c00')
@@ -72,7 +72,7 @@ def float_from_bits(bits: Any) -> Any:
 
     Raises:
         ElementTypeError: for anything but an int or an array of ints.
-        SizeOverflowError: for an int that does not fit 64 bits.
+        SizeOverflowError: for an int that does not fit in 64 bits.
 
     >>> float_from_bits(0x3FC00000)
     np.float32(1.5)
@@ -87,7 +87,7 @@ def half_from_bits(bits: Any) -> Any:
 
     Raises:
         ElementTypeError: for anything but an int or an array of ints.
-        SizeOverflowError: for an int that does not fit 64 bits.
+        SizeOverflowError: for an int that does not fit in 64 bits.
 
     >>> half_from_bits(0x3E00)
     np.float32(1.5)
@@ -135,7 +135,7 @@ def fma(x: Any, y: Any, z: Any) -> Any:
     Raises:
         ElementTypeError: for tensors and anything that is not a number; for arrays of other types,
             or combined with lanes; and for lanes that are not float32.
-        SizeOverflowError: for an int that does not fit 64 bits.
+        SizeOverflowError: for an int that does not fit in 64 bits.
         TensorCreationError: for arrays that do not broadcast.
 
     >>> import numpy as np
