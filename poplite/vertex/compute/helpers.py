@@ -210,7 +210,7 @@ def bind(
     keywords: dict[str, ast.expr] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
-            scope.refuse(node, "'**' cannot be used in compute", "write every value")
+            scope.refuse(node, "'**' cannot be used in compute", "write out each value")
         keywords[keyword.arg] = keyword.value
     own = (ast.Name("self"),) if helper.takes_self else ()
     try:

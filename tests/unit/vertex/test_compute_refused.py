@@ -123,8 +123,8 @@ REFUSED = {
     "def": ("def f():\n    pass", "a nested function cannot be used", "outside of the class"),
     "class": ("class C:\n    pass", "a nested class cannot be used", "fields"),
     "match": ("match self.n:\n    case 1:\n        pass", "'match' cannot be used", "if and elif"),
-    "no effect": ("self.x[0]", "an expression as a statement", "assign it"),
-    "call alone": ("math.sqrt(2.0)", "a call as a statement", "assign its value"),
+    "no effect": ("self.x[0]", "an expression used as a statement", "assign it"),
+    "call alone": ("math.sqrt(2.0)", "a call used as a statement", "assign its value"),
     "return": ("return 1", "compute cannot return a value", "self.field = value"),
     "annotated": ("k: int", "an annotation without a value", "assign a value"),
     # values
