@@ -28,17 +28,23 @@ REFUSED = {
     "graph.addVariable(FLOAT, [4], 'x', 3)": "mappingMethod: 'x' is not in Variable",
     "graph.addVariable(FLOAT, [4], nonsense=3)": "unexpected keyword argument 'nonsense'",
     "graph.addVariable(QUARTER, metadata, [4], metadata=metadata)": "metadata .* by position",
-    "graph.addVariable(INT, [4], VariableMappingMethod.LINEAR, mapping=0)": "by position",
+    "graph.addVariable(INT, [4], VariableMappingMethod.LINEAR, mapping=0)": (
+        "mapping is passed by position"
+    ),
     "graph.addConstant(QUARTER, metadata, [4], 1, metadata=metadata)": "metadata .* by position",
     "graph.addConstant(INT, [4])": "addConstant: missing a required argument: 'value'",
     "graph.addConstantHalf(HALF, [2], [[1], [2, 3]])": "rows of different lengths",
-    "graph.clone(FLOAT, x, element_type=HALF)": "element_type .* by position.* and by name",
+    "graph.clone(FLOAT, x, element_type=HALF)": (
+        "element_type is passed by position, FLOAT, and by name"
+    ),
     "graph.clone(metadata, q, metadata=metadata)": "metadata is passed by position, .* and by name",
     "graph.clone(x, y, u)": "the name of a variable must be a string",
     "graph.clone(x, 'n', TensorCloneMethod.CREATE_NEW_ORDER, 3)": "clone: 1 argument too many",
     "graph.cloneN(x)": "cloneN: missing a required argument: 'n'",
     "graph.cloneN(3, 2)": "int is not a tensor",
-    "graph.cloneN(FLOAT, x, 2, element_type=FLOAT)": "element_type .* by position.* and by name",
+    "graph.cloneN(FLOAT, x, 2, element_type=FLOAT)": (
+        "element_type is passed by position, FLOAT, and by name"
+    ),
     "graph.createHostWrite('w', x, 'yes')": "createHostWrite: rearrangeOnHost is 'yes', not",
     "graph.registerPerfEstimator(Scale, lambda: 3)": "too many positional arguments",
     "compileGraph(graph, Program(), 3)": "compileGraph: options 3 are not a dictionary",

@@ -619,6 +619,9 @@ def test_a_repetition_is_entered_and_not_iterated() -> None:
         list(loop)
 
 
+STORE = "store a slice at a computed index:"
+
+
 def set_at(key: Callable[[Any], object]) -> Callable[[Any, Any], None]:
     """Return a function that assigns to elements of a tensor, as NumPy can."""
 
@@ -633,15 +636,15 @@ def set_at(key: Callable[[Any], object]) -> Callable[[Any, Any], None]:
     [
         (
             lambda i: i,
-            r"store .*: ops\.dynamic_update\(t, values, i, dims=\[0\], sizes=\[1\]\)",
+            rf"{STORE} ops\.dynamic_update\(t, values, i, dims=\[0\], sizes=\[1\]\)",
         ),
         (
             lambda i: (slice(None), i),
-            r"store .*: ops\.dynamic_update\(t, values, i, dims=\[1\], sizes",
+            rf"{STORE} ops\.dynamic_update\(t, values, i, dims=\[1\], sizes",
         ),
         (
             lambda i: (..., i),
-            r"store .*: ops\.dynamic_update\(t, values, i, dims=\[1\], sizes=\[1\]\)",
+            rf"{STORE} ops\.dynamic_update\(t, values, i, dims=\[1\], sizes=\[1\]\)",
         ),
         (lambda i: i > 0, r"use ops\.assign\(t, ops\.where\(condition, value, t\)\)"),
         (lambda _: 1, r"record the change with ops\.assign\(t\[...\], value\)"),
