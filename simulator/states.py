@@ -120,7 +120,7 @@ def _coder() -> Coder:
     # Few engines are saved, and engines start sooner without the codec.
     from poplite.codec.codec import Codec, ScalarCoder
 
-    counts = ScalarCoder(int, range(1 << 63), "is not a count")
+    counts = ScalarCoder(int, range(1 << 63), "is not an integer of at least 0")
     return Codec({int: counts}).coder_of(SavedState)
 
 

@@ -301,7 +301,7 @@ def _known(name: str, architecture: Architecture) -> Fact:
     if not isinstance(name, str) or name not in facts:
         raise UnknownName(
             f"Target: there is no constant {clipped(name)}{did_you_mean(name, facts)}",
-            found=f"poplite.machine.facts has {len(facts)} constants of '{architecture}'",
+            found=f"'{architecture}' has {len(facts)} constants",
             fix="target.fact('clock_hz')",
         )
     return facts[name]

@@ -229,6 +229,13 @@ class HostTensors:
         if tensor in known:
             return ByMoves(known[tensor])
         if self._graph is not None:
+            handles = self._graph._parts.handles
+            if tensor in handles.streams and not self._graph.space.named(tensor):
+                raise UnknownName(
+                    f"{call}: {tensor!r} is a stream, not a variable",
+                    found=repr(handles.streams[tensor]),
+                    fix=f"engine.connect_stream({tensor!r}, array)",
+                )
             found = variable_named(
                 self._graph.space,
                 tensor,

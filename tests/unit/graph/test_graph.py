@@ -495,6 +495,10 @@ def test_an_engine_reads_and_writes_by_name(scoped_graph: pl.Graph) -> None:
         "engine.read: there is no variable and no host read 'heads/w' (did you mean 'head/w'?)"
     )
     assert caught.value.found.endswith("handles: 'taps'")
+    scoped_graph.add_host_to_device_fifo("late words", pl.INT, 4)
+    with pytest.raises(pl.UnknownName, match="'late words' is a stream, not a variable") as caught:
+        engine.write("late words", 1)
+    assert caught.value.fix == "engine.connect_stream('late words', array)"
     with pytest.raises(pl.UnknownName, match=r"engine.write: 2 variables .* are called 'w'"):
         engine.write("w", 1)
     with pytest.raises(pl.GraphConnectionError, match="the tensor has constant elements|constant"):

@@ -538,7 +538,7 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
     ("program '0' is another", lambda m: m["graph"][-3].__setitem__(1, "00")),
     ("its replicas are not those of its graph", lambda m: m.update(replicas=2)),
     ("different vertices were counted", lambda m: m.update(counted=[])),
-    ("ended: -1 is not a count", lambda m: m.update(ended=-1)),
+    ("ended: -1 is not an integer of at least 0", lambda m: m.update(ended=-1)),
     ("never use floating-point mode 77", lambda m: m["words"].__setitem__(0, 77)),
     ("its floating-point state is not valid", lambda m: m.update(words=[])),
     ("its streams are not those of its graph", lambda m: m.update(streams=[])),
