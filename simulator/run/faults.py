@@ -141,10 +141,10 @@ class StoppedLaunch:
             row = int(in_list[:-1]) if in_list else None
             if behind := self._behind(fault.number, field, row):
                 parts["found"] = "\n".join([*calls, f"'{error.label}' is {behind}", added])
-            raise TensorIndexError(f"{who}: {error.what}", fix=error.fix, **parts) from error
+            raise TensorIndexError(f"{who}: {error.what}", fix=error.fix, **parts) from None
         if isinstance(error, FloatingPointTrap):
             what = f"{who}: {error.what}"
-            raise FloatingPointTrap(what, code=error.code, fix=error.fix, **parts) from error
+            raise FloatingPointTrap(what, code=error.code, fix=error.fix, **parts) from None
         text = f": {said}" if (said := _text_of(error)) else ""
         raise raised_error(
             error,
