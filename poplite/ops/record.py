@@ -140,7 +140,7 @@ def assign(
         The target.
 
     Raises:
-        whatever `ops.map` raises.
+        PopliteError: as `ops.map`.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
@@ -186,7 +186,7 @@ def lower(
 
     Args:
         graph: the graph of all tensors.
-        roots: expressions, or `ops.Root`s with the tensors for them. They are stored in order:
+        roots: expressions, or an `ops.Root` with the tensor for each. They are stored in order:
             each root reads the results of earlier roots.
         program: where the steps go; by default, the open block of `graph.steps()`.
 
@@ -194,8 +194,8 @@ def lower(
         The tensors of the roots.
 
     Raises:
-        whatever `ops.map` raises, except that an `out` which shares elements with a tensor of the
-        expression is stored through a temporary tensor.
+        PopliteError: as `ops.map`, except that an `out` which shares elements with a tensor of the
+            expression is stored through a temporary tensor.
     """
     check_graph("lower(graph, roots, program)", graph)
     fix = "ops.lower(graph, [x + y, x - y], program)"
@@ -459,7 +459,7 @@ def copy(
         The target.
 
     Raises:
-        whatever `ops.map` raises.
+        PopliteError: as `ops.map`.
 
     >>> import poplite as pl
     >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()

@@ -20,7 +20,7 @@ from helpers.pages import BLOCK, blocks, run
 ROOT = Path(__file__).resolve().parents[2]
 FILES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
 ]
 
 OF_VALUES = ("operations.md", "named.md", "poplar-names.md", "vertex-library.md")
@@ -97,6 +97,7 @@ SHELL_COMMANDS = {
     "PYTHONPATH=tests .venv/bin/python -m helpers.fuzz_files --files 1000 --seed 1": (
         "tests/unit/testing/test_fuzz.py"
     ),
+    ".venv/bin/python -m sphinx -W docs site": "tests/docs/test_site.py",
     ".venv/bin/python -m pytest tests/unit/view": ".ci/run",
     ".venv/bin/python -m pytest -n auto --depth=full": ".ci/run",
     ".ci/run": "itself",
@@ -128,14 +129,14 @@ def test_python_blocks_run(
         for variable, value in interpreted_everywhere().items():
             monkeypatch.setenv(variable, value)
     run(path, f"blocks_of_{path.stem}")
-    if path.name == "README.md":
+    if path == ROOT / "README.md":
         assert capsys.readouterr().out.startswith("3.1415")
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
 def test_blocks_are_of_known_languages(path: Path) -> None:
     languages = {match[1] for match in BLOCK.finditer(path.read_text())}
-    assert languages <= {"python", "sh", "text", "toml"}
+    assert languages <= {"python", "sh", "text", "toml", "{names}", "{toctree}", "{include}"}
     assert path.read_text().count("```") == 2 * len(BLOCK.findall(path.read_text()))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeGuard
 
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```([\w{}]*)[^\n`]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks(path: Path, language: str) -> Iterator[tuple[int, str]]:
