@@ -151,10 +151,9 @@ def _target(text: str, package: str) -> str | None:
     *before, name = path.split(".")
     for owner in (package, "poplite"):
         first = path.split(".")[0]
-        if first in _public(owner) and (
-            not before or hasattr(getattr(_module(owner), first), name)
-        ):
-            return f"{owner}.{path}" if len(before) < 2 else None
+        if first in _public(owner) and len(before) < 2:
+            is_there = not before or hasattr(getattr(import_module(owner), first), name)
+            return f"{owner}.{path}" if is_there else None
     owner = ".".join(before)
     return f"poplite.{path}" if owner in PACKAGES and name in _public(f"poplite.{owner}") else None
 
