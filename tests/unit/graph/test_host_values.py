@@ -396,3 +396,25 @@ def test_a_tuple_for_the_list_of_aliases_is_refused() -> None:
 def test_a_repeat_says_the_range_of_its_number() -> None:
     with pytest.raises(pl.ControlProgramError, match=r"0 to 2\*\*32 - 1 is needed"):
         pl.Repeat(2**32, pl.Sequence())
+
+
+class OfAnotherLibrary:
+    """An array that NumPy reads through DLPack alone."""
+
+    def __init__(self, values: np.ndarray[Any, Any]) -> None:
+        self.values = values
+
+    def __dlpack__(self, **how: Any) -> Any:
+        return self.values.__dlpack__(**how)
+
+    def __dlpack_device__(self) -> Any:
+        return self.values.__dlpack_device__()
+
+
+def test_arrays_come_through_dlpack() -> None:
+    source: Any = OfAnotherLibrary(np.arange(6, dtype=np.float32).reshape(2, 3).T)
+    stored = element_array(pl.HALF, source, what="'a'")
+    assert stored.dtype == np.float16
+    assert stored.tolist() == [[0, 3], [1, 4], [2, 5]]
+    with pytest.raises(pl.ElementTypeError, match="cannot be stored as INT"):
+        element_array(pl.INT, source, what="'a'")
