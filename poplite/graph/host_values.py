@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -85,7 +85,8 @@ def element_array(
     """Return a copy of host values as a new C-contiguous array of `element.dtype`.
 
     `value` is a number or anything that NumPy converts to an array, also by `__dlpack__`; for
-    QUARTER_METADATA a `QuarterMetadata` or its byte. QUARTER needs `metadata`. `what` names the target in messages.
+    QUARTER_METADATA a `QuarterMetadata` or its byte. QUARTER needs `metadata`. `what` names the
+    target in messages.
 
     >>> from poplite.types import INT
     >>> element_array(INT, 2**31, what="'a'")
@@ -186,7 +187,7 @@ def converted_number(element: ElementClass, value: object) -> int | float | None
 def _as_array(element: ElementClass, value: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
     unmasked(value, what)
     if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
-        value = np.from_dlpack(value)
+        value = np.from_dlpack(cast("Any", value))
     try:
         array = np.asarray(value)
     except ValueError:  # ragged lists

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from poplite.display import Displayed, report_page
 from poplite.errors import (
+    ControlProgramError,
     ProfilingDisabled,
     UnknownName,
     checked_kind,
@@ -18,13 +20,13 @@ from poplite.errors import (
 from poplite.files import checked_path, read_content, replacing
 from poplite.frozen import frozen
 from poplite.report.compilation import Compilation
-from poplite.report.execution import BetweenRanks, Execution, Measured
+from poplite.report.execution import TIME_PARTS, BetweenRanks, Execution, Measured
 from poplite.report.validate import Known, Rule, checked
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from poplite.report.diff import ReportDiff
     from poplite.report.execution import ExecutionStep
@@ -85,6 +87,17 @@ def step_named(
         else "nothing ran",
         fix=f"report.step({known[0]!r})" if known else "call engine.run() before engine.report()",
     )
+
+
+def data_frame(columns: Mapping[str, Any], call: str) -> Any:
+    """Return a pandas.DataFrame; pandas is imported here alone, since few need it."""
+    try:
+        pandas = import_module("pandas")
+    except ImportError as error:
+        raise ControlProgramError(
+            f"{call}: pandas is not installed", fix="pip install 'poplite[sweep]'"
+        ) from error
+    return pandas.DataFrame(columns)
 
 
 def _place(step: ExecutionStep) -> str:
@@ -338,6 +351,35 @@ class Report(Displayed):
 
         checked_kind(other, Report, "report.diff: other", "report.diff(engine.report())")
         return diff_of(self, other)
+
+    def to_pandas(self) -> Any:
+        """Return the steps as a pandas.DataFrame, one row a step; cycles and bytes are totals.
+
+        The columns `work` to `sync` are what a tile did on average, in cycles that add up to
+        `cycles`. If nothing ran, the steps are of one run of each program, as compiled.
+
+        Raises:
+            ControlProgramError: if pandas is not installed.
+        """
+        steps = self.shown.steps
+        plain = (
+            "number",
+            "program_name",
+            "name",
+            "at",
+            "kind",
+            "operation",
+            "executions",
+            "cycles",
+        )
+        columns: dict[str, list[Any]] = {
+            **{name: [getattr(step, name) for step in steps] for name in plain},
+            **{part: [step.time_parts()[part] for step in steps] for part in TIME_PARTS},
+            "balance": [step.tile_balance for step in steps],
+            "bytes_sent": [int(step.bytes_sent.sum()) for step in steps],
+            "bytes_received": [int(step.bytes_received.sum()) for step in steps],
+        }
+        return data_frame(columns, "report.to_pandas")
 
     def to_json(self) -> str:
         """Return the report as JSON; the texts of equal reports are equal."""

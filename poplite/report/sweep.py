@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
 from types import NoneType
 from typing import Any
 
@@ -33,6 +32,7 @@ from poplite.errors import (
 )
 from poplite.files import checked_path, read_content, write_text
 from poplite.frozen import frozen
+from poplite.report.report import data_frame
 from poplite.text import amount, clipped, of_type
 
 CYCLES = "cycles", "compute", "copy", "exchange", "waiting"
@@ -163,14 +163,7 @@ class Sweep(Mapping[str, npt.NDArray[Any]]):
         Raises:
             ControlProgramError: if pandas is not installed.
         """
-        try:
-            pandas = import_module("pandas")
-        except ImportError as error:
-            raise ControlProgramError(
-                "sweep.to_pandas: pandas is not installed",
-                fix="pip install 'poplite[sweep]', or use the same arrays in dict(sweep)",
-            ) from error
-        return pandas.DataFrame(dict(self))
+        return data_frame(dict(self), "sweep.to_pandas")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the sweep to a file as JSON, which `poplite-viz sweep` draws.

@@ -17,11 +17,12 @@ import pytest
 import poplite as pl
 from helpers.depth import thinned
 from helpers.made import made
+from poplite import ops
 from poplite.arrays.series import Listed, Rising, Runs, constant
 from poplite.compile.compiler import compile_graph
 from poplite.report import Change, Execution, Instrumentation, ProgramVisitor, Report
 from poplite.report.compilation import ComputeSet
-from poplite.report.execution import Cause, ExecutionStep, Phase, TypeCycles
+from poplite.report.execution import TIME_PARTS, Cause, ExecutionStep, Phase, TypeCycles
 from poplite.report.memory import Held, Memory, MemoryStep, Steps
 from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Program, Programs
@@ -778,3 +779,24 @@ def test_texts_take_bounded_memory(bomb: str) -> None:
             Report.from_json(text + "0]}")
 
     assert peak_of(load) < 32 * len(text)
+
+
+def test_steps_become_a_data_frame() -> None:
+    pytest.importorskip("pandas", reason="the data frame needs the extra sweep")
+    graph = pl.Graph(pl.Target(tiles=4))
+    x = graph.add_variable(pl.FLOAT, (8,), "x", mapping="linear", initial_value=1)
+    with graph.steps() as program:
+        ops.map(ops.sum(ops.map(2 * x, name="twice")), name="all")
+    engine = pl.Engine(graph, program)
+    assert engine.report().to_pandas()["executions"].tolist() == [1, 1, 1]  # as compiled
+    for _ in range(3):
+        engine.run()
+    report = engine.report()
+    table = report.to_pandas()
+    assert table["name"].tolist() == ["twice[like x]", "all/tiles", "all/final"]
+    assert table["executions"].tolist() == [3, 3, 3]
+    assert table["cycles"].sum() == report.cycles
+    np.testing.assert_allclose(table[list(TIME_PARTS)].sum(axis=1), table["cycles"])
+    assert table["bytes_received"].tolist() == [0, 0, 3 * 3 * 4]  # all tiles but the one that adds
+    empty = pl.Engine(graph, pl.Sequence()).report().to_pandas()
+    assert list(empty.columns) == list(table.columns)
