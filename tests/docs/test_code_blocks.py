@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from helpers.depth import interpreted_everywhere, thinned
@@ -22,6 +24,12 @@ FILES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
+
+OF_OTHERS = {"py", "cpp"}
+"""Languages of blocks in other systems: Python and C++."""
+
+DIRECTIVES = {"{names}", "{toctree}", "{include}"}
+"""What the site makes something else of."""
 
 OF_VALUES = ("operations.md", "named.md", "poplar-names.md", "vertex-library.md")
 """Pages of which no block asks for cycles, and none has large loops."""
@@ -133,10 +141,41 @@ def test_python_blocks_run(
         assert capsys.readouterr().out.startswith("3.1415")
 
 
+@pytest.mark.parametrize(
+    ("page", "package", "results"),
+    [("numpy-jax", "jax", ("by_jax", "by_pallas")), ("ngraph", "xarray", ("by_xarray",))],
+)
+def test_blocks_of_other_systems_give_the_same(
+    page: str, package: str, results: tuple[str, ...]
+) -> None:
+    pytest.importorskip(package, reason="other systems need the extra comparison")
+    path = ROOT / "docs/coming-from" / f"{page}.md"
+    theirs: dict[str, Any] = {}
+    for _, text in blocks(path, "py"):
+        exec(compile(text, path.name, "exec"), theirs)
+    expected = {
+        "by_jax": np.arange(1, 13).reshape(3, 4) / np.array([[10], [26], [42]]),
+        "by_pallas": np.arange(1, 65),
+        "by_xarray": np.full(3, 1.25),
+    }
+    for name in results:
+        np.testing.assert_allclose(theirs[name], expected[name], rtol=1e-6)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+def test_only_blocks_that_cannot_run_are_said_not_to(path: Path) -> None:
+    text = path.read_text()
+    for language, block in ((m[1], m) for m in BLOCK.finditer(text)):
+        if language == "cpp" or (language == "py" and "triton" in block[2]):
+            assert (
+                "not run here" in text[: block.start()].rpartition("\n\n")[0].rpartition("\n\n")[2]
+            )
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
 def test_blocks_are_of_known_languages(path: Path) -> None:
     languages = {match[1] for match in BLOCK.finditer(path.read_text())}
-    assert languages <= {"python", "sh", "text", "toml", "{names}", "{toctree}", "{include}"}
+    assert languages <= {"python", "sh", "text", "toml"} | OF_OTHERS | DIRECTIVES
     assert path.read_text().count("```") == 2 * len(BLOCK.findall(path.read_text()))
 
 

@@ -89,6 +89,20 @@ def test_import_poplite_loads_nothing_heavy_or_optional() -> None:
     assert python(ROOT, "-c", program).stdout.strip() == "[]"
 
 
+def test_the_loader_of_pytest_may_load_the_package(tmp_path: Path) -> None:
+    # It loads an installed package that has a plugin, and rewrites its assert statements.
+    rewritten = 'import pytest\n\npytest.register_assert_rewrite("poplite")\n'
+    (tmp_path / "conftest.py").write_text(rewritten)
+    (tmp_path / "test_it.py").write_text(
+        "import poplite as pl\n\n"
+        "def test_it():\n"
+        "    assert type(pl.__loader__).__name__ == 'AssertionRewritingHook'\n"
+        "    assert pl.Graph(pl.Target(tiles=2)).target.tiles == 2\n"
+    )
+    done = python(tmp_path, "-m", "pytest", "-q", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    assert "1 passed" in done.stdout
+
+
 def test_a_graph_with_a_variable_loads_nothing_of_vertices() -> None:
     rooms = ("poplite.vertex", "poplite.graph.connect.", "poplite.graph.compute_sets.")
     program = (
