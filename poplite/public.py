@@ -10,6 +10,7 @@ Such an error shows the signature and the closest valid call::
 from __future__ import annotations
 
 import inspect
+import linecache
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -94,8 +95,9 @@ def loaded_on_use(
 
 def imported_for_types(package: str) -> dict[str, str]:
     """Return the names that a package's source imports for type checkers, with their modules."""
-    spec: Any = sys.modules[package].__spec__
-    block = _FOR_TYPES.search(spec.loader.get_source(spec.name))
+    module = vars(sys.modules[package])
+    # Not by the loader: that of pytest, which loads packages that have a plugin, knows no source.
+    block = _FOR_TYPES.search("".join(linecache.getlines(module["__file__"], module)))
     assert block is not None
     return {
         name: module for module, names in _IMPORT.findall(block[1]) for name in _NAME.findall(names)

@@ -42,8 +42,6 @@ from poplite.text import clipped
 from poplite.vertex.compute import FasterForms, check
 from poplite.vertex.vertex import Vertex
 
-_BEGIN = np.zeros(op.STATE_DEADLINE, np.int64).data
-
 SLOW_NS = 5_000_000
 """Time of a run above which threads may share its slow launches."""
 
@@ -142,7 +140,7 @@ class CompiledProgram:
         """
         self._watch = watch
         state = self._state
-        self._words[: op.STATE_DEADLINE] = _BEGIN
+        state[: op.STATE_DEADLINE] = 0
         if self._peers is not None:
             self._peers.follow(self._begun_rows, self._step)
             self._disarm()

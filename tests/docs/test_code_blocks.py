@@ -45,6 +45,15 @@ TESTS = (
 
 SHELL_COMMANDS = {
     PHOTO: ".ci/run",
+    "python3 -m venv .venv && .venv/bin/pip install '.[test]'": ".ci/run",
+    **dict.fromkeys(
+        (
+            ".venv/bin/python -m pytest -q test_smooth.py",
+            ".venv/bin/python smooth.py",
+            ".venv/bin/poplite-viz report smooth.py:build -o smooth.html",
+        ),
+        "tests/docs/test_pages_run.py",
+    ),
     TESTS: ".ci/run",
     "python3 -m venv .venv && .venv/bin/pip install -e '.[dev]'": ".ci/run",
     ".venv/bin/poplite-viz doctor": ".ci/run",

@@ -19,6 +19,7 @@ import poplite as pl
 from helpers import scripts
 from helpers.depth import deep
 from helpers.pages import blocks
+from helpers.running import python
 from poplite.errors import VertexCompileError
 from poplite.tools.viz import main
 from poplite.types import ELEMENT_TYPES
@@ -241,6 +242,33 @@ def test_commands_of_the_readme(
         picture = ET.parse(tmp_path / name).getroot()
         assert picture.tag.endswith("svg")
         assert picture.attrib["aria-label"].startswith(title)
+
+
+# -- start.md --------------------------------------------------------------------------------------
+
+
+def test_the_first_vertex_is_tested_run_and_mistaken_as_the_page_says(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = root / "docs" / "start.md"
+    vertex, test, graph = (text for _, text in blocks(page, "python"))
+    (tmp_path / "smooth.py").write_text(f"{vertex}\n\n{graph}")
+    (tmp_path / "test_smooth.py").write_text(test.replace("# from", "from"))
+    assert "1 passed" in python(tmp_path, "-m", "pytest", "-q", "test_smooth.py").stdout
+    assert "idle workers" in python(tmp_path, "smooth.py").stdout
+    mistaken: dict[str, Any] = {"__name__": "mistaken"}
+    wrong = graph.replace("y=y[first:last])", "y=y[first:last + 1])")
+    assert wrong != graph
+    (tmp_path / "mistaken.py").write_text(f"{vertex}\n\n{wrong}")
+    exec(
+        compile((tmp_path / "mistaken.py").read_text(), tmp_path / "mistaken.py", "exec"), mistaken
+    )
+    with pytest.raises(pl.GraphCycleError, match="vertex 0 of 'Smooth' .* vertex 1 of 'Smooth'"):
+        mistaken["main"]()
+    smooth = str(tmp_path / "smooth.py:build")
+    assert main(["report", smooth, "-o", str(tmp_path / "smooth.html")]) == 0
+    assert len(page.read_text().split()) <= 1500
+    assert sum(len(text.splitlines()) for _, text in blocks(page, "sh")) <= 10
 
 
 # -- examples of view operations -------------------------------------------------------------------
