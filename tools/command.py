@@ -16,6 +16,7 @@ import ctypes
 import importlib.util
 import io
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -27,9 +28,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from poplite.errors import ControlProgramError, DeviceRuntimeError
+from poplite.errors import ControlProgramError, DeviceRuntimeError, UnknownName, did_you_mean
 from poplite.mpi.endings import ENDED, FOLDER, FirstEnd, last_step, left, lost
+from poplite.text import amount
 from poplite.tools.viz import main as viz
+from poplite.tools.viz.doctor import doctor
 from poplite.tools.viz.flags import Commands, add_subcommand, add_target, set_run
 from poplite.tools.viz.load_target import load_programs
 from poplite.tools.viz.main import VersionAction, run_parsed
@@ -54,6 +57,9 @@ examples:
   poplite export heat.py:build exported     C++ and tables for a machine with an SDK
   poplite export heat.py:build exported --arg rows=20
   poplite ipu selftest                      does the SDK of this machine work correctly?
+  poplite explain GraphCycleError           a program that gives it, and what it says
+  poplite doctor                            versions, and where compiled vertices are kept
+  poplite cache clear                       delete them; they are compiled again when needed
   poplite viz tiles heat.py:build           the same as poplite-viz tiles heat.py:build
 
 TARGET is file.py:callable or module:callable; the callable gets the arguments
@@ -94,6 +100,9 @@ def _parser() -> argparse.ArgumentParser:
     add_subcommand(commands, _export_command)
     _ipu_command(commands)
     add_subcommand(commands, _run_command)
+    add_subcommand(commands, _explain_command)
+    add_subcommand(commands, _doctor_command)
+    add_subcommand(commands, _cache_command)
     commands.add_parser("viz", help="draw pictures and reports: the same as poplite-viz")
     return parser
 
@@ -186,6 +195,57 @@ def _selftest(arguments: argparse.Namespace) -> int:
     print(f"poplite {poplite.__version__}, Python {sys.version.split()[0]}, {sdk.version()}\n")
     print(selftest_text(outcomes))
     return 0 if all(each.is_equal for each in outcomes) else 1
+
+
+def _explain_command(parser: argparse.ArgumentParser) -> None:
+    """Explain an error: its meaning, a program that gives it, and the message."""
+    parser.add_argument("name", metavar="NAME", help="a class, such as GraphCycleError")
+    set_run(parser, _explain)
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    sections = re.split(r"^## ", (Path(__file__).parent / "errors.md").read_text(), flags=re.M)[1:]
+    by_name = {section.partition("\n")[0]: section for section in sections}
+    by_spelling = {name.lower(): name for name in by_name}
+    found = by_spelling.get(arguments.name.lower().replace("_", ""))
+    if found is None:
+        raise UnknownName(
+            f"there is no error class {arguments.name!r}{did_you_mean(arguments.name, by_name)}",
+            at=None,
+            found=f"classes: {', '.join(by_name)}",
+            fix="poplite explain GraphCycleError",
+        )
+    print(re.sub(r"^```\w*\n", "", by_name[found], flags=re.M).strip())
+    return 0
+
+
+def _doctor_command(parser: argparse.ArgumentParser) -> None:
+    """Check the installation: versions, optional packages, the folder of compiled vertices."""
+    set_run(parser, lambda _: doctor())
+
+
+def _cache_command(parser: argparse.ArgumentParser) -> None:
+    """Show or delete compiled vertices.
+
+    Compiled vertices are kept in a folder of the user, so that a later process does not compile
+    them again. Deleting them is always safe.
+    """
+    parser.add_argument("what", metavar="WHAT", choices=("info", "clear"), help="info or clear")
+    set_run(parser, _cache)
+
+
+def _cache(arguments: argparse.Namespace) -> int:
+    from poplite.jit.object_cache import cache_folder
+
+    folder = cache_folder()
+    files = [*folder.glob("*.o")] if folder.is_dir() else []
+    size = sum(file.stat().st_size for file in files)
+    if arguments.what == "clear":
+        for file in files:
+            file.unlink(missing_ok=True)
+    done = "deleted " if arguments.what == "clear" else ""
+    print(f"{done}{amount(len(files), 'compiled class', 'compiled classes')}, {size:,} B, {folder}")
+    return 0
 
 
 # -- poplite run -----------------------------------------------------------------------------------

@@ -171,6 +171,7 @@ PLACES = {
     "../CHANGELOG.md": "changelog.md",
     "../README.md": "index.md",
     "../examples": "gallery.md",
+    "../tools/errors.md": "errors-by-name.md",
 }
 """Files that pages link to as they are read in a repository, and their pages on the site."""
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import poplite as pl
+from helpers.running import python
 from helpers.scripts import go_to
 from poplite.ipu import selftest
 from poplite.source import SourceLocation
@@ -237,3 +238,42 @@ def test_a_folder_that_is_not_a_checkout_is_refused(
     with pytest.raises(SystemExit, match="2"):
         count_lines([str(tmp_path)])
     assert "is not a checkout of poplite: it has no folder 'poplite'" in capsys.readouterr().err
+
+
+# -- explain, doctor, cache ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["GraphCycleError", "graphcycleerror", "graph_cycle_error"])
+def test_an_error_is_explained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", name]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("GraphCycleError\n\nVertices of one compute set race")
+    assert "graph.add_vertex(work, Double, tile=1, x=x[4:])" in said
+    assert said.rstrip().endswith("or put the vertices in two compute sets")
+    assert "```" not in said
+
+
+def test_an_unknown_error_suggests_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "GraphCycleEror"]) == 1
+    said = capsys.readouterr().err
+    assert "there is no error class 'GraphCycleEror' (did you mean 'GraphCycleError'?)" in said
+
+
+def test_compiled_vertices_are_counted_and_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("POPLITE_CACHE_DIR", str(cache))
+    assert main(["cache", "info"]) == 0
+    assert capsys.readouterr().out == f"0 compiled classes, 0 B, {cache}\n"
+    cache.mkdir()
+    (cache / "a.o").write_bytes(b"12345")
+    (cache / "notes.txt").write_text("of the user")
+    assert main(["cache", "clear"]) == 0
+    assert capsys.readouterr().out == f"deleted 1 compiled class, 5 B, {cache}\n"
+    assert [each.name for each in cache.iterdir()] == ["notes.txt"]
+
+
+def test_the_package_is_the_command(folder: Path) -> None:
+    assert "poplite " in python(folder, "-m", "poplite", "--version").stdout
+    assert "numba" in python(folder, "-m", "poplite", "doctor").stdout

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers import names_page, vertex_library
+from helpers import error_index, names_page, vertex_library
 from helpers.poplar_signatures import ROWS
 from poplite import compat, errors, ops, vertices
 from poplite.compat import poplin, popnn, popops, poprand, poputil
@@ -642,3 +642,25 @@ def test_the_readme_and_the_package_name_the_systems() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     systems = [each for each in project["classifiers"] if each.startswith("Operating System")]
     assert systems == ["Operating System :: MacOS", "Operating System :: POSIX :: Linux"]
+
+
+# -- errors-by-name.md -----------------------------------------------------------------------------
+
+
+def test_the_messages_of_the_page_of_errors_are_those_of_its_programs(tmp_path: Path) -> None:
+    page = error_index.PAGE.read_text()
+    assert error_index.made(page, tmp_path) == page, (
+        "python tests/helpers/error_index.py writes them"
+    )
+    for name, (program, message) in error_index.entries(page).items():
+        assert message.startswith((f"{name}: ", f"{name}[")), name
+        assert len(program.splitlines()) <= 20, name
+
+
+def test_every_error_and_warning_is_explained() -> None:
+    named = set(re.findall(r"^## (\w+)$", error_index.PAGE.read_text(), re.MULTILINE))
+    kinds = (errors.PopliteError, errors.PopliteWarning)
+    public = {
+        n for n in pl.__all__ if isinstance(c := getattr(pl, n), type) and issubclass(c, kinds)
+    }
+    assert named == public - {kind.__name__ for kind in kinds}
