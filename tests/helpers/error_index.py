@@ -30,6 +30,7 @@ def message(program: str, folder: Path) -> str:
     path.write_text(program)
     before = os.getcwd()
     os.chdir(folder)
+    shown: Exception | str
     try:
         with warnings.catch_warnings(record=True) as issued:
             warnings.simplefilter("always")
