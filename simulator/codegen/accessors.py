@@ -93,6 +93,7 @@ class Use:
         mode: how stores behave (`poplite.machine.floating_point`).
         checked: whether indices are compared with lengths.
         logged: whether accesses are recorded in the log of workers' accesses.
+        fetched: as in `Variant`.
         priced: whether the code is to be priced, not run.
         half_in_hardware: whether the processor converts halves.
         longs_in_hardware: whether it converts a vector of int64 to doubles.
@@ -101,6 +102,7 @@ class Use:
     mode: int = 0
     checked: bool = False
     logged: bool = False
+    fetched: str | None = None
     priced: bool = False
     half_in_hardware: bool = False
     longs_in_hardware: bool = False
@@ -117,6 +119,7 @@ class FieldAccess:
         mode: how stores behave (`poplite.machine.floating_point`).
         half_in_hardware: whether the processor converts halves.
         logged: whether accesses are recorded in the log of workers' accesses.
+        fetched: whether loads of lanes also fetch memory that is read later.
     """
 
     element: type[ElementType[Any]]
@@ -125,6 +128,7 @@ class FieldAccess:
     mode: int
     half_in_hardware: bool
     logged: bool = False
+    fetched: bool = False
 
     def load(
         self, builder: ir.IRBuilder, address: Any, about: Any = None, metadata: Any = None
@@ -219,7 +223,9 @@ def access_of(cls: type[Vertex], field: Field, use: Use) -> FieldAccess:
         if other is not field and (field.writes or other.writes)
     )
     logged = use.logged and field.writes  # fields do not overlap: no store changes other fields
-    return FieldAccess(field.element, field.name, others, *how, logged)
+    return FieldAccess(
+        field.element, field.name, others, *how, logged, fetched=field.name == use.fetched
+    )
 
 
 def log_load(builder: ir.IRBuilder, address: Any, about: Any) -> None:

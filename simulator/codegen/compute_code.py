@@ -59,6 +59,8 @@ class Variant:
     Attributes:
         logged: whether workers log their accesses to fields that they write. Such a driver runs
             only during strict checks, and is optimized less.
+        fetched: name of the field whose loads also fetch memory that is read later, the rows of a
+            faster form (`StridedRows`); None if there is none.
         modes: the modes of floating-point arithmetic from which it selects when it runs; empty for
             the default.
         counting: how it counts the slots of each vertex; None if it does not.
@@ -67,6 +69,7 @@ class Variant:
     checked: bool = False
     logged: bool = False
     modes: tuple[int, ...] = ()
+    fetched: str | None = None
     counting: Counting | None = None
 
 
@@ -213,12 +216,13 @@ def linked_compute(
     *,
     checked: bool = False,
     logged: bool = False,
+    fetched: str | None = None,
     priced: bool = False,
 ) -> llvm.ModuleRef:
     """Return a module with `compute` as function `name`, and the accessors of one use.
 
     `forms` has the form of the rows of each list; `priced` code accesses elements as the IPU's
-    compiler would; `logged` code logs the accesses of workers. Raises `VertexCompileError` if
+    compiler would; `logged` and `fetched` are as in `Variant`. Raises `VertexCompileError` if
     `compute` is outside the dialect.
     """
     import llvmlite.binding as llvm
@@ -234,7 +238,7 @@ def linked_compute(
     if has_lanes and not priced:
         simplify(module, processor())
     hardware = converts_halves(), longs_in_hardware(processor().features)
-    use = Use(mode, checked, logged, priced, *hardware)
+    use = Use(mode, checked, logged, fetched, priced, *hardware)
     module.link_in(llvm.parse_assembly(accessors(declared, cls, forms, use)))
     if has_lanes:
         from poplite.simulator.codegen.lane_accessors import lane_accessors, masks_in_hardware

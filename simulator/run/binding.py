@@ -299,7 +299,9 @@ class _Kinds:
         form = self.forms[cls] if is_faster else None
         is_checked = (cls if form is None else form.vertex) in self.checked
         modes = modes_of(cls, self.executable.float_modes)
-        return Driver(cls, columns, Variant(is_checked, logged, modes), form)
+        rows = None if form is None else cls.strided_rows
+        fetched = None if rows is None else rows.field
+        return Driver(cls, columns, Variant(is_checked, logged, modes, fetched), form)
 
 
 def is_put_off(form: FasterForm) -> bool:

@@ -34,8 +34,11 @@ from poplite.jit.side_by_side import Helper, SideBySide
 from poplite.machine.facts import CODE_FACTS
 from poplite.simulator.codegen import lowered
 from poplite.simulator.codegen.compute_code import Counting, Variant, linked_compute
+from poplite.simulator.codegen.lane_accessors import masks_in_hardware
 from poplite.simulator.compiled_parts import Driver, own_jobs
 from poplite.simulator.pricing.native_slots import slots_job
+from poplite.vertex.compute import faster_form
+from poplite.vertices.reduce import SumColumnsOfTile
 
 # -- kernels ---------------------------------------------------------------------------------------
 
@@ -507,3 +510,16 @@ def test_lanes_are_in_registers_before_what_they_access_is_inlined() -> None:
         for priced in (False, True)
     ]
     assert loads[0] < loads[1] / 4, loads
+
+
+@pytest.mark.parametrize("fetched", [None, "x"])
+def test_rows_are_fetched_before_they_are_read_where_the_variant_asks_for_it(
+    fetched: str | None,
+) -> None:
+    form = faster_form(SumColumnsOfTile[pl.FLOAT])
+    assert form is not None
+    forms = (None,) * len(form.vertex.fields)
+    made = linked_compute(form.vertex, "compute", forms, fetched=fetched)
+    is_one_load = masks_in_hardware(processor().features)
+    is_fetched = any("prefetch" in each.name for each in made.functions)
+    assert is_fetched == (fetched is not None and is_one_load)
