@@ -137,6 +137,9 @@ class SparseRows(MultiVertex, Generic[T, U]):
         """Compute 64 columns of a row at a time, then 32, then 16: each sum in a lane.
 
         The last 16 columns are computed again together with some before them, with the same result.
+        Rows of x may differ in length, so each is checked when it is looked up, in a function of
+        its own: one check before the loop is then enough for the values and places of a row.
+
         The row of `benchmarks/ops.py` measures this form.
         """
         columns = self.columns
@@ -159,26 +162,39 @@ class SparseRows(MultiVertex, Generic[T, U]):
 
     def wide(self, row: int, column: int) -> None:
         """Compute 64 elements."""
+        first, end = self.starts[row], self.starts[row + 1]
         total = lanes.full(0.0)
-        for i in range(self.starts[row], self.starts[row + 1]):
-            total += self.values[i] * self.x[self.places[i]].lanes(column, 64)
+        for i in range(first, end):
+            total += self.values[i] * self.part_of_64(self.places[i], column)
         self.out.set_lanes(row * self.columns + column, total)
 
     def half(self, row: int, column: int) -> None:
         """Compute 32 elements of a row with non-zeros."""
-        first = self.starts[row]
+        first, end = self.starts[row], self.starts[row + 1]
         total = self.values[first] * self.x[self.places[first]].lanes(column, 32) + 0.0
-        for i in range(first + 1, self.starts[row + 1]):
-            total += self.values[i] * self.x[self.places[i]].lanes(column, 32)
+        for i in range(first + 1, end):
+            total += self.values[i] * self.part_of_32(self.places[i], column)
         self.out.set_lanes(row * self.columns + column, total)
 
     def narrow(self, row: int, column: int) -> None:
         """Compute 16 elements of a row with non-zeros."""
-        first = self.starts[row]
+        first, end = self.starts[row], self.starts[row + 1]
         total = self.values[first] * self.x[self.places[first]].lanes(column, 16) + 0.0
-        for i in range(first + 1, self.starts[row + 1]):
-            total += self.values[i] * self.x[self.places[i]].lanes(column, 16)
+        for i in range(first + 1, end):
+            total += self.values[i] * self.part_of_16(self.places[i], column)
         self.out.set_lanes(row * self.columns + column, total)
+
+    def part_of_64(self, place: int, column: int) -> Any:
+        """Return 64 columns of a row of x."""
+        return self.x[place].lanes(column, 64)
+
+    def part_of_32(self, place: int, column: int) -> Any:
+        """Return 32 columns of a row of x."""
+        return self.x[place].lanes(column, 32)
+
+    def part_of_16(self, place: int, column: int) -> Any:
+        """Return 16 columns of a row of x."""
+        return self.x[place].lanes(column, 16)
 
     def short(self, row: int, column: int) -> None:
         """Compute the elements from a column on: fewer than 16, or all elements of an empty row."""
