@@ -90,18 +90,18 @@ class AmpMatMul(MultiVertex, Generic[T]):
                     total = fma(weight, self.x[k * columns + column], total)
                 self.out[row * columns + column] = total
 
-    @faster(bits="equal", wide={"LANES": 32})
+    @faster(bits="equal", wide={"LANES": 64})
     def in_registers(self, worker: int) -> None:
         """One worker computes columns of four rows at a time: each sum in a lane, in order.
 
         The sums of 16 columns fill 8 of 16 registers of eight floats, in addition to two for x and
-        one for a weight; the sums of 32 columns fill the same number of registers of 16 floats, two
-        of which are updated at once, with a latency of four steps each. The weights of four rows
-        stay in a cache while all columns pass them. The last columns and rows are computed again
-        together with some before them, with the same result; a single remaining row is computed
-        alone.
+        one for a weight; the sums of 64 columns fill 16 of 32 registers of 16 floats. Two of these
+        are updated at once, with a latency of four steps each, so eight of them would suffice if no
+        load were late. The weights of four rows stay in a cache while all columns pass them. The
+        last columns and rows are computed again together with some before them, with the same
+        result; a single remaining row is computed alone.
 
-        Rows 13 and 14 of `benchmarks/ops.py` measure this form.
+        Rows 13 and 14 of `benchmarks/ops.py` measure this form, and its recurrent layers do.
         """
         columns = self.columns
         outputs, inputs = len(self.out) // columns, len(self.x) // columns

@@ -413,7 +413,7 @@ def test_so_does_one_for_registers_that_this_processor_has_not(
     is_long = not module.has_long_registers()
     monkeypatch.setattr(module, "has_long_registers", lambda: is_long)
     form = module.faster_form(Others)
-    assert (32 if is_long else 16) == form.vertex.LANES
+    assert (64 if is_long else 16) == form.vertex.LANES
     assert Others.LANES == 16
     check_faster(Others, **BLOCKS)
 
