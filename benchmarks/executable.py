@@ -18,7 +18,7 @@ import json
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ import poplite as pl
 from poplite.codec.archive import ArrayWriter
 from poplite.codec.codec import Writer
 from poplite.executable.executable_file import EXECUTABLE_CODEC
+from poplite.report.json_form import written_tile_sets
 from rows import Row, in_turn, run
 
 TILES = 1472
@@ -184,9 +185,12 @@ class _Collected(ArrayWriter):
         super().__init__()
         self.arrays: list[npt.NDArray[Any]] = []
 
-    def add_flat(self, name: str, flat: npt.NDArray[Any]) -> list[Any]:
-        self.arrays.append(flat)
-        return super().add_flat(name, flat)
+    def add_flat(
+        self, name: str, contents: Iterable[bytes | memoryview], counts: Sequence[int]
+    ) -> list[int]:
+        contents = list(contents)
+        self.arrays += [np.frombuffer(each, name) for each in contents if len(each)]
+        return super().add_flat(name, contents, counts)
 
 
 def arrays_of(executable: pl.Executable) -> dict[str, npt.NDArray[Any]]:
@@ -198,6 +202,7 @@ def arrays_of(executable: pl.Executable) -> dict[str, npt.NDArray[Any]]:
     to = Writer()
     to.arrays = kept = _Collected()
     EXECUTABLE_CODEC.coder_of(pl.Executable).encode(executable, to)
+    written_tile_sets(to)
     return {f"array_{number}": array for number, array in enumerate(kept.arrays)}
 
 

@@ -270,7 +270,8 @@ def unfinished(folder: str, name: str, mode: int = 0o666) -> Iterator[tuple[str,
     ...     os.path.basename(path)
     '.map.poplite-0.part'
     """
-    paths = (os.path.join(folder, f"{name}.poplite-{n}.part") for n in count())
+    begin = os.path.join(folder, name)
+    paths = (f"{begin}.poplite-{n}.part" for n in count())
     path = next(paths)
     while (number := _new_locked(path, mode)) is None:  # another process writes the same
         path = next(paths)

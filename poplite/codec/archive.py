@@ -19,7 +19,6 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import groupby
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -67,10 +66,10 @@ class ArrayWriter:
     """Collects arrays, each once; equal small ones, which many steps have, are stored once."""
 
     def __init__(self) -> None:
-        self._parts: dict[str, list[Array]] = {}
+        self._parts: dict[str, list[Any]] = {}
         self._counts: dict[str, int] = {}
         self._refs: dict[int, list[Any]] = {}
-        self._firsts: dict[tuple[str, bytes], int] = {}
+        self._firsts: dict[str, dict[bytes | memoryview, int]] = {}
         self._added_arrays: list[Array] = []
 
     def add(self, values: Array) -> list[Any]:
@@ -78,31 +77,45 @@ class ArrayWriter:
 
         A repeated number is stored once; the shape of its array is a fourth item.
         """
-        if id(values) not in self._refs:
+        ref = self._refs.get(id(values))
+        if ref is None:
             self._added_arrays.append(values)  # so that no other array gets its id
-            self._refs[id(values)] = self._added(values)
-        return self._refs[id(values)]
+            ref = self._refs[id(values)] = self._added(values)
+        return ref
 
     def _added(self, values: Array) -> list[Any]:
         repeated = values.size > 1 and not any(values.strides)
         stored = values[(0,) * values.ndim] if repeated else values
-        flat = np.ascontiguousarray(stored).reshape(-1)
-        name, first, _ = self.add_flat(DTYPE_NAMES[flat.dtype], flat)
-        shape = list(values.shape)
+        if stored.nbytes <= SMALL_BYTES:
+            content: bytes | memoryview = stored.tobytes()
+        else:
+            content = np.ascontiguousarray(stored).reshape(-1).data.cast("B")
+        name, shape = DTYPE_NAMES[values.dtype], list(values.shape)
+        [first] = self.add_flat(name, [content], [stored.size])
         return [name, first, [], shape] if repeated else [name, first, shape]
 
-    def add_flat(self, name: str, flat: Array) -> list[Any]:
-        """Return the reference to a contiguous array of one dimension, of the type of a name."""
-        first = count = self._counts.get(name, 0)
-        if flat.nbytes <= SMALL_BYTES:
-            first = self._firsts.setdefault((name, flat.tobytes()), count)
-        if first == count:
-            self._counts[name] = count + flat.size
-            self._parts.setdefault(name, []).append(flat)
-        return [name, first, [flat.size]]
+    def add_flat(
+        self, name: str, contents: Iterable[bytes | memoryview], counts: Sequence[int]
+    ) -> list[int]:
+        """Return the first elements of flat arrays of the type of a name, given as bytes."""
+        total, found = self._counts.get(name, 0), []
+        known = self._firsts.setdefault(name, {})
+        parts = self._parts.setdefault(name, [bytearray()])
+        for content, count in zip(contents, counts, strict=True):
+            is_small = len(content) <= SMALL_BYTES
+            first = known.setdefault(content, total) if is_small else total
+            found.append(first)
+            if first == total:
+                total += count
+                if is_small:
+                    parts[-1] += content
+                else:
+                    parts += [content, bytearray()]
+        self._counts[name] = total
+        return found
 
-    def parts(self) -> dict[str, list[Array]]:
-        """Return the parts of each type's array, by the name of the type."""
+    def parts(self) -> dict[str, list[Any]]:
+        """Return the parts of each type's array, as bytes, by the name of the type."""
         return self._parts
 
 
@@ -168,22 +181,12 @@ def _product(shape: Sequence[Any]) -> int:
 
 def write_archive(file: BinaryIO, text: str, arrays: ArrayWriter) -> None:
     """Write a manifest and the arrays that it names to a file."""
-    blocks: dict[str, list[Any]] = {MANIFEST: [memoryview(text.encode())]}
+    blocks: dict[str, list[Any]] = {MANIFEST: [text.encode()]}
     for name, parts in arrays.parts().items():
-        header = _header(parts[0].dtype, sum(map(len, parts)))
-        joined: list[Any] = [part for part in _joined(parts) if len(part)]
-        own = [memoryview(part).cast("B") for part in joined]
-        blocks[f"arrays/{name}.npy"] = [memoryview(header), *own]
-    write_members(
-        file, {name: (sum(block.nbytes for block in own), own) for name, own in blocks.items()}
-    )
-
-
-def _joined(parts: Iterable[Array]) -> Iterator[Array]:
-    """Yield the same numbers in fewer arrays, as writing many small ones is slow."""
-    for is_small, group in groupby(parts, lambda part: part.nbytes <= SMALL_BYTES):
-        some = list(group)
-        yield from [np.concatenate(some)] if is_small else some
+        dtype = ELEMENT_DTYPES[name]
+        header = _header(dtype, sum(map(len, parts)) // dtype.itemsize)
+        blocks[f"arrays/{name}.npy"] = [header, *filter(None, parts)]
+    write_members(file, {name: (sum(map(len, own)), own) for name, own in blocks.items()})
 
 
 def write_members(file: BinaryIO, members: Mapping[str, tuple[int, Iterable[Any]]]) -> None:

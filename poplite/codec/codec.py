@@ -46,8 +46,8 @@ Json = Any
 class Writer:
     """The state of a write: collected arrays, and the numbers of vertex classes and lines.
 
-    `lines` are the lines given as text, `locations` those given as a `SourceLocation`; `written`
-    has shared objects and the JSON that was written for them, keyed by id.
+    `lines` are the lines given as text, `locations` those given as a `SourceLocation`; `unfinished`
+    has the JSON to which the content of an object is added once all objects are known.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Writer:
         self.classes: dict[type[Vertex], int] = {}
         self.locations: dict[SourceLocation, int] = {}
         self.lines: dict[str, int] = {}
-        self.written: dict[int, tuple[object, Json]] = {}
+        self.unfinished: list[tuple[Json, Any]] = []
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -70,7 +70,7 @@ class Reader:
         lent: values of fields that objects read later take over, by name.
         looks: the number of array elements that may still be referenced; a file can refer to the
             same elements many times.
-        found: the objects created from parts of arrays.
+        tile_sets: sets of tiles, by number, each with its count of tiles and the last of them.
         one_by_one: whether values are read one at a time, to find the one that is wrong.
     """
 
@@ -80,7 +80,7 @@ class Reader:
     lines: Sequence[str]
     lent: dict[str, Any] = dataclasses.field(default_factory=dict, init=False)
     looks: int = dataclasses.field(default=0, init=False)
-    found: dict[tuple[Any, ...], Any] = dataclasses.field(default_factory=dict, init=False)
+    tile_sets: list[tuple[Any, int, int]] = dataclasses.field(default_factory=list, init=False)
     one_by_one: bool = dataclasses.field(default=False, init=False)
 
 
@@ -97,7 +97,7 @@ class Coder(ABC):
 
     @abstractmethod
     def fits(self, value: Any) -> bool:
-        """Return whether a value matches the annotation, as far as needed to choose a coder."""
+        """Return whether the type of a value matches the annotation, to choose a coder."""
 
     def encode(self, value: Any, to: Writer) -> Json:
         """Return a value as JSON."""
@@ -208,9 +208,12 @@ class ChosenCoder(Coder):
         """Return whether a value is one of these."""
         return isinstance(value, (str, Enum, type)) and value in self._names
 
-    def encode(self, value: Any, to: Writer) -> Json:
-        """Return a value as JSON."""
-        return self._names[value]
+    def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
+        """Return many values as JSON."""
+        try:
+            return list(map(self._names.__getitem__, values))
+        except KeyError as error:
+            raise TypeError(f"{shown(error.args[0])} is not one of {self.name}") from None
 
     def decode(self, data: Json, of: Reader) -> Any:
         """Decode a JSON value."""
@@ -241,10 +244,10 @@ class NumberedCoder(Coder):
         """Return whether a value is one of these."""
         return isinstance(value, self.kind)
 
-    def encode(self, value: Any, to: Writer) -> Json:
-        """Return a value as JSON."""
+    def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
+        """Return many values as JSON."""
         known: dict[Any, int] = getattr(to, self.listed)
-        return known.setdefault(value, len(known))
+        return [known.setdefault(value, len(known)) for value in values]
 
     def decode(self, data: Json, of: Reader) -> Any:
         """Decode a JSON value."""
@@ -273,11 +276,12 @@ class ArrayCoder(Coder):
         """Return whether a value is one of these."""
         return isinstance(value, np.ndarray)
 
-    def encode(self, value: Any, to: Writer) -> Json:
-        """Return a value as JSON."""
-        if value.dtype not in DTYPE_NAMES or not issubclass(value.dtype.type, self.scalar):
-            raise TypeError(f"an array of {value.dtype} cannot be saved")
-        return to.arrays.add(value)
+    def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
+        """Return many values as JSON."""
+        for dtype in {value.dtype for value in values}:
+            if dtype not in DTYPE_NAMES or not issubclass(dtype.type, self.scalar):
+                raise TypeError(f"an array of {dtype} cannot be saved")
+        return list(map(to.arrays.add, values))
 
     def decode(self, data: Json, of: Reader) -> Any:
         """Decode a JSON value."""
@@ -370,8 +374,8 @@ class FixedCoder(Coder):
 
     def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
         """Return many values as JSON."""
-        columns = zip(*values, strict=True)
-        found = [c.encode_all(column, to) for c, column in zip(self.items, columns, strict=False)]
+        columns = list(zip(*values, strict=True)) or [()] * len(self.items)
+        found = [c.encode_all(column, to) for c, column in zip(self.items, columns, strict=True)]
         return list(map(list, zip(*found, strict=True)))
 
     def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
@@ -457,12 +461,16 @@ class TableCoder(Coder):
 
 
 class _Column(NamedTuple):
-    """A field of records; its default and the JSON of its default are MISSING if it has none."""
+    """A field of records; its default and the JSON of its default are MISSING if it has none.
+
+    `fitting` are the types of values that are known to fit.
+    """
 
     name: str
     get: Callable[[Any], Any]
     usual: Any
     default: Json
+    fitting: set[type]
 
 
 class RecordCoder(Coder):
@@ -489,7 +497,7 @@ class RecordCoder(Coder):
         for field in known:
             coder, usual = coders[field.name], field.default
             data = usual if usual is dataclasses.MISSING else coder.encode(usual, nowhere)
-            column = _Column(field.name, attrgetter(field.name), usual, data)
+            column = _Column(field.name, attrgetter(field.name), usual, data, set())
             groups.setdefault(id(coder), (coder, []))[1].append(column)
         self.groups = list(groups.values())
         named = nowhere.arrays.parts() or nowhere.classes or nowhere.locations or nowhere.lines
@@ -504,22 +512,24 @@ class RecordCoder(Coder):
         found: list[dict[str, Json]] = [{} for _ in values]
         for coder, columns in self.groups if values else ():
             parts, places = [], []
-            for name, get, usual, default in columns:
+            for name, get, usual, default, fitting in columns:
                 column, rows = list(map(get, values)), found
                 if usual is not dataclasses.MISSING:
                     differ = [part is not usual for part in column]
                     if True not in differ:
                         continue
                     column, rows = list(compress(column, differ)), list(compress(found, differ))
-                if coder.as_is is None or set(map(type, column)) != {coder.as_is}:
-                    self._check_kinds(name, coder, column)
-                parts += column
-                places.append((name, rows, default))
+                kinds = set(map(type, column))
+                is_written = kinds == {coder.as_is}
+                if not is_written:
+                    if not kinds <= fitting:
+                        self._check_kinds(name, coder, column)
+                        fitting |= kinds
+                    parts += column
+                places.append((column if is_written else None, rows, name, default))
             data: Iterator[Json] = iter(coder.encode_all(parts, to) if parts else ())
-            for name, rows, default in places:
-                for row, each in zip(rows, data, strict=False):
-                    if default is dataclasses.MISSING or each != default:
-                        row[name] = each
+            for written, rows, name, default in places:  # in this order, also in the file
+                _put(data if written is None else written, rows, name, default)
         return found
 
     def _check_kinds(self, name: str, coder: Coder, parts: Sequence[Any]) -> None:
@@ -587,6 +597,7 @@ class EitherCoder(Coder):
         self.options = {option.name: option for option in options}
         assert len(self.options) == len(options), "options are distinguished by name"
         self.optional = optional
+        self._by_type: dict[type, Coder | None] = {}
         self.name = " | ".join([*self.options, *(["None"] if optional else [])])
 
     def fits(self, value: Any) -> bool:
@@ -594,19 +605,22 @@ class EitherCoder(Coder):
         return (value is None and self.optional) or self._of(value) is not None
 
     def _of(self, value: Any) -> Coder | None:
-        for option in self.options.values():
-            if option.fits(value):
-                return option
-        return None
+        kind = type(value)
+        if kind not in self._by_type:
+            fitting = (option for option in self.options.values() if option.fits(value))
+            self._by_type[kind] = next(fitting, None)
+        return self._by_type[kind]
 
     def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
         """Return many values as JSON."""
         found: list[Json] = [None] * len(values)
-        chosen = [self._of(value) for value in values]
-        for value, each in zip(values, chosen, strict=True):
-            assert each is not None or (value is None and self.optional)
-        for option in self.options.values():
+        chosen = list(map(self._of, values))
+        for option in dict.fromkeys(chosen):
             rows = [row for row, each in enumerate(chosen) if each is option]
+            if option is None:
+                assert self.optional
+                assert {type(values[row]) for row in rows} == {type(None)}
+                continue
             data = option.encode_all([values[row] for row in rows], to)
             for row, each in zip(rows, data, strict=True):
                 found[row] = each if len(self.options) == 1 else [option.name, each]
@@ -632,6 +646,18 @@ class EitherCoder(Coder):
             case [str() as name, _] if name in self.options:
                 return name
         raise Malformed(f"{shown(data)} is not one of {self.name}")
+
+
+def _put(data: Iterable[Json], rows: Sequence[Json], name: str, default: Json) -> None:
+    """Add a field to rows; those of its default, which may be MISSING, omit it."""
+    # `rows` come first, so that an iterator gives no more than their number.
+    if default is dataclasses.MISSING:
+        for row, each in zip(rows, data, strict=False):
+            row[name] = each
+    else:
+        for row, each in zip(rows, data, strict=False):
+            if each != default:
+                row[name] = each
 
 
 def _default_of(field: dataclasses.Field[Any]) -> Callable[[], Any] | None:

@@ -125,7 +125,6 @@ class Format:
                 allow_nan=False,
                 check_circular=False,  # the output of coders is finite
                 separators=(",", ":"),
-                sort_keys=True,
             )
             for each in (header, parts)
         )

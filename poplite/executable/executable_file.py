@@ -1,7 +1,7 @@
 """Files of executables, which are loaded without trusting their content.
 
     manifest.json    {"format": 7, "classes": [...], "locations": [...], "lines": [...],
-                      "executable": {...}}
+                      "tile_sets": [...], "executable": {...}}
 
 Compiled code trusts an executable, so every number is checked first
 (`poplite.executable.validate`). The format number increases when the meaning of a field changes;
@@ -51,7 +51,12 @@ from poplite.graph.compute_sets.perf_estimates import MOST
 from poplite.jit.build import no_collection
 from poplite.ops.fuse.classes import class_of, recipe_of
 from poplite.ops.fuse.recipe import MapRecipe, ReductionRecipe, SumRecipe, fault_of
-from poplite.report.json_form import LOOKS_A_CHARACTER, PerTileCoder
+from poplite.report.json_form import (
+    LOOKS_A_CHARACTER,
+    PerTileCoder,
+    read_tile_sets,
+    written_tile_sets,
+)
 from poplite.report.memory import Memory, Operation
 from poplite.report.per_tile import PerPair, PerTile
 from poplite.report.validate import MOST_TOTAL
@@ -100,6 +105,7 @@ def save(executable: Executable, path: str | os.PathLike[str]) -> None:
         "classes": EXECUTABLE_CODEC.coder_of(list[NamedClass]).encode(classes, to),
         "locations": written_locations(to.locations),
         "lines": list(to.lines),
+        "tile_sets": written_tile_sets(to),
         "executable": data,
     }
     number = UNCHECKED_FORMAT if executable.checks == "none" else FORMAT
@@ -125,6 +131,7 @@ def _loaded(name: str, vertices: Iterable[VertexSource]) -> Executable:
     classes = found_classes(named, vertices, name)
     of = Reader(arrays, classes, locations, lines_of(manifest.get("lines")))
     of.looks = LOOKS_A_CHARACTER * os.path.getsize(name)
+    read_tile_sets(manifest.get("tile_sets", []), of)
     coder = EXECUTABLE_CODEC.coder_of(Executable)
     executable: Executable = decoded(coder, manifest.get("executable"), of)
     if (executable.checks == "none") != (manifest["format"] == UNCHECKED_FORMAT):

@@ -131,6 +131,8 @@ _CONTROL = (
 )
 """Ops after which execution may continue at a row other than the next one."""
 
+_IS_CONTROL = np.isin(np.arange(op.LOOK + 1), _CONTROL)
+
 
 class ControlFlow:
     """Reads the blocks of a program and of the functions that it calls.
@@ -147,13 +149,14 @@ class ControlFlow:
         for row in np.flatnonzero((kind == op.JUMP) & (target <= number)).tolist():
             self._loops.setdefault(self._ops[row][1], []).append(row)
         self._tests: dict[int, int] = {}
-        tests = np.isin(kind, [op.JUMP_IF_ZERO, op.JUMP_IF_NONZERO]) & (target <= number)
+        tests = (kind == op.JUMP_IF_ZERO) | (kind == op.JUMP_IF_NONZERO)
+        tests &= target <= number
         for row in np.flatnonzero(tests).tolist():
             if self._tests.setdefault(self._ops[row][1], row) != row:
                 raise Unstructured(f"two loops continue at row {self._ops[row][1]:,}")
-        control = np.flatnonzero(np.isin(kind, _CONTROL)).tolist()
+        control = np.flatnonzero(_IS_CONTROL[kind]).tolist()
         self._stops: list[int] = sorted({*control, *self._loops})
-        ends = np.flatnonzero(np.isin(kind, [op.END, op.RETURN]))
+        ends = np.flatnonzero((kind == op.END) | (kind == op.RETURN))
         self._ends: list[int] = ends.tolist()
 
     def sections(self) -> Iterator[tuple[int, int]]:

@@ -2,39 +2,51 @@
 
     {"poplite": "report", "version": 6, "compilation": {...}, "execution": {...}, ...}
 
-Every dataclass is an object with the names of its fields (`poplite.codec`); keys are sorted, and
-fields that have their default value are omitted.  The user's lines are given as indices into
-`lines`. Programs are a list of nodes in which children precede their parents, so that a function
-occurs once.
+Every dataclass is an object with the names of its fields (`poplite.codec`), without those that have
+their default value.  The user's lines are given as indices into `lines`. Programs are a list of
+nodes in which children precede their parents, so that a function occurs once.
 
 Per-tile numbers, also those in files of executables, are ranges of tiles with their values, or one
 value if all are equal::
 
     {"tiles": [[0, 3], [9, 9]], "values": [5, 5, 5, 5, 7]}
     {"tiles": [[0, 1471]], "values": 5}
-    {"of": 64, "tiles": ["uint8", 120, [9]], "values": ["uint16", 0, [9]]}
+    {"of": 64, "tiles": 3, "values": ["uint16", 0, [9]]}
 
 Where that would be many numbers, they refer to a part of the file's arrays, in reports one long
-array of each type in base 64 in `tables`; for tiles it holds the distances from each to the next,
-which are small and often equal.  Numbers for pairs of blocks, and for pieces, give their count in
-`of`.
+array of each type in base 64 in `tables`.  Tiles of more than a few ranges are listed once in
+`tile_sets`, which `tiles` names by number: as ranges, or as an array of the distances from each
+tile to the next, which are small and often equal.  Numbers for pairs of blocks, and for pieces,
+give their count in `of`.
 
-A file has thousands of these, so all those of one field are written, read and checked together.
+A file has thousands of these, so they are written together at the end, and all those of one field
+are read and checked together.
 """
 
 from __future__ import annotations
 
 import math
 from base64 import b64decode, b64encode
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, chain, compress, pairwise
+from itertools import accumulate, chain, compress, islice, pairwise, repeat
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.arrays.series import Listed, Rising, Runs, Series, Steps, constant, counting
+from poplite.arrays.series import (
+    MOST_NARROW,
+    NARROW,
+    Listed,
+    Rising,
+    Runs,
+    Series,
+    Steps,
+    constant,
+    counting,
+)
 from poplite.codec.archive import ELEMENT_DTYPES, ArrayReader
 from poplite.codec.codec import (
     Codec,
@@ -44,11 +56,10 @@ from poplite.codec.codec import (
     ScalarCoder,
     Writer,
     as_list,
-    check_lists,
     decoded,
     lines_of,
 )
-from poplite.codec.loading import Format, Malformed, add_room, check_room, parsed_json
+from poplite.codec.loading import Format, Malformed, add_room, at, check_room, parsed_json
 from poplite.jit.build import no_collection
 from poplite.machine.target import MOST_TILES
 from poplite.report.per_tile import BYTES_A_PAIR, PerPair, PerPiece, PerTile, TilePerPiece
@@ -60,6 +71,9 @@ from poplite.text import clipped
 
 FEW = 16
 """Maximum number of ranges of tiles, and of different numbers, that are written as lists."""
+
+PLAIN = 4
+"""Maximum number of ranges of tiles that are written where they are used, not in `tile_sets`."""
 
 MOST = 2**63
 """Integers are less than this, also in arrays."""
@@ -76,6 +90,8 @@ needs, as equal arrays of up to 16,384 bytes are written once (`poplite.codec.ar
 
 class PerTileCoder(Coder):
     """A number per tile, or per item of any other sequence.
+
+    What it writes lacks tiles and numbers until `written_tile_sets` adds those of all fields.
 
     Args:
         whole: the range of valid numbers.
@@ -96,46 +112,13 @@ class PerTileCoder(Coder):
 
     def encode_all(self, values: Sequence[Any], to: Writer) -> list[Json]:
         """Return many values as JSON; None means zero on every tile."""
-        counts = [0 if value is None else value.num_used for value in values]
-        some = [self._encoded(values[at:end], to) for at, end in _at_once(counts)]
-        return list(chain.from_iterable(some))
-
-    def _encoded(self, values: Sequence[Any], to: Writer) -> list[Json]:
-        found: list[Json] = [{"tiles": [], "values": 0} for _ in values]
+        used = [value is not None and value.num_used > 0 for value in values]
+        # Tiles that are not yet known differ from those of a field's default.
+        found: list[Json] = [{"tiles": None if each else [], "values": 0} for each in used]
         if not self.of_tiles:
             for value, data in zip(values, found, strict=True):
                 data["of"] = value.num_tiles
-        used = [value is not None and value.num_used > 0 for value in values]
-        some: list[PerTile] = list(compress(values, used))
-        sets = {id(each.tiles): each.tiles for each in some if id(each.tiles) not in to.written}
-        for tiles, where in zip(sets.values(), _encoded_tiles([*sets.values()], to), strict=True):
-            to.written[id(tiles)] = tiles, where
-        numbers = self._encoded_numbers([each.values for each in some], to)
-        for data, each, written in zip(compress(found, used), some, numbers, strict=True):
-            data["tiles"] = to.written[id(each.tiles)][1]
-            data["values"] = written
-        return found
-
-    def _encoded_numbers(self, series: Sequence[Series], to: Writer) -> list[Json]:
-        """Return one number if all are equal, else a list, or a reference to the arrays."""
-        found: list[Json] = [_only(each) for each in series]
-        rows = [row for row, only in enumerate(found) if only is None]
-        if not rows:
-            return found
-        some = [_numbers_of(series[row]) for row in rows]
-        parts = _Parts([each.offset for each in some])
-        parts.add(np.array([each.base for each in some]))
-        low, high = parts.least(), parts.most()
-        if self.whole.start < 0:
-            high = np.where(low < 0, MOST - 1, high)  # selects the signed type
-        packed = parts.packed(high, (parts.lengths > FEW) & (low < high))
-        for number, (row, least, most) in enumerate(
-            zip(rows, low.tolist(), high.tolist(), strict=True)
-        ):
-            if number in packed:
-                found[row] = to.arrays.add_flat(*packed[number])
-            else:
-                found[row] = most if least == most else parts.of(number).tolist()
+        to.unfinished += zip(compress(found, used), compress(values, used), strict=True)
         return found
 
     def decode_all(self, data: Sequence[Json], of: Reader) -> list[Any]:
@@ -166,7 +149,7 @@ class PerTileCoder(Coder):
         """Return numbers; a single one is repeated for all tiles."""
         refs, lists = _sorted_out(values)
         several = dict(zip(refs, _parts_of([values[row] for row in refs], of), strict=True))
-        written = _whole([values[row] for row in lists])
+        written = iter(_whole([values[row] for row in lists]))
         found: list[Series] = []
         for row, (value, count) in enumerate(zip(values, counts, strict=True)):
             if row in several:
@@ -202,7 +185,7 @@ class PerTileCoder(Coder):
 # -- writing numbers -------------------------------------------------------------------------------
 
 
-AT_ONCE = 1 << 18
+AT_ONCE = 1 << 16
 """Maximum number of numbers that are processed at a time, except those of one value: more would
 need more memory and more time."""
 
@@ -213,17 +196,11 @@ def _at_once(counts: Sequence[int]) -> Iterator[tuple[int, int]]:
     >>> list(_at_once([AT_ONCE - 1, 1, 1, AT_ONCE]))
     [(0, 2), (2, 3), (3, 4)]
     """
-    begin = total = 0
-    for end, count in enumerate(counts):
-        if total + count > AT_ONCE and end > begin:
-            yield begin, end
-            begin, total = end, 0
-        total += count
-    yield begin, len(counts)
-
-
-Packed = tuple[str, npt.NDArray[np.integer[Any]]]
-"""Numbers in the narrowest type that can store them, and its name."""
+    before, begin = list(accumulate(counts, initial=0)), 0
+    while begin < len(counts):
+        end = max(begin + 1, bisect_right(before, before[begin] + AT_ONCE) - 1)
+        yield begin, end
+        begin = end
 
 
 class _Parts:
@@ -239,11 +216,6 @@ class _Parts:
         self.numbers = np.concatenate(arrays)
         self.lengths = np.array(list(map(len, arrays)))
         self.begin = np.cumsum(self.lengths) - self.lengths
-
-    def add(self, base: Int64) -> None:
-        """Add a number per array to all its elements."""
-        if base.any():
-            self.numbers = self.numbers + np.repeat(base, self.lengths)
 
     def of(self, number: int) -> npt.NDArray[np.integer[Any]]:
         """Return the numbers of one array."""
@@ -262,90 +234,121 @@ class _Parts:
         """Return the count of chosen numbers of each array, int64[parts]."""
         return np.add.reduceat(which, self.begin, dtype=np.int64)
 
-    def packed(self, high: Int64, chosen: npt.NDArray[np.bool_]) -> dict[int, Packed]:
-        """Return the chosen arrays, by number, in the narrowest types for numbers up to `high`."""
+    def packed(
+        self, high: Int64, chosen: npt.NDArray[np.bool_], to: Writer
+    ) -> Iterator[tuple[int, Json]]:
+        """Yield the numbers of chosen arrays, each with the reference to its numbers in the file.
+
+        They are in the narrowest types for numbers up to `high`, int64[parts].
+        """
         own = chosen.nonzero()[0]
-        begin = self.begin[own]
-        ends = (begin + self.lengths[own]).tolist()
-        narrow = _MOST_PACKED.searchsorted(high[own]).tolist()
-        names = list(PACKED)
-        numbers = {kind: self.numbers.astype(names[kind]) for kind in set(narrow)}
-        some = zip(own.tolist(), narrow, begin.tolist(), ends, strict=True)
-        return {row: (names[kind], numbers[kind][at:end]) for row, kind, at, end in some}
+        narrow = _MOST_PACKED.searchsorted(high[own])
+        for kind, name in enumerate(PACKED):
+            if not len(rows := own[narrow == kind]):
+                continue
+            whole, size = self.numbers.astype(name).tobytes(), ELEMENT_DTYPES[name].itemsize
+            counts, begin = self.lengths[rows].tolist(), (self.begin[rows] * size).tolist()
+            contents = [whole[b : b + size * n] for b, n in zip(begin, counts, strict=True)]
+            firsts = to.arrays.add_flat(name, contents, counts)
+            yield from zip(rows.tolist(), zip(repeat(name), firsts, counts), strict=True)
 
 
-def _only(series: Series) -> int | None:
-    """Return the number that equals all elements, if the form of a series shows it."""
-    return series.only if isinstance(series, Steps) else None
+def written_tile_sets(to: Writer) -> list[Json]:
+    """Return the sets of tiles for a file, and finish what was written of numbers for them."""
+    tiles = [spread.tiles for _, spread in to.unfinished]
+    keys = list(map(id, tiles))
+    sets = dict(zip(keys, tiles, strict=True))
+    listed: dict[Json, int] = {}
+    places: dict[int, Json] = {}
+    for key, each in zip(sets, _encoded_tiles([*sets.values()], to), strict=True):
+        is_plain = type(each) is list and len(each) <= PLAIN
+        places[key] = each if is_plain else listed.setdefault(tuple(each), len(listed))
+    values = _encoded_numbers([spread.values for _, spread in to.unfinished], to)
+    for (data, _), key, numbers in zip(to.unfinished, keys, values, strict=True):
+        data["tiles"], data["values"] = places[key], numbers
+    return [(*each[:2], [each[2]]) if type(each[0]) is str else each for each in listed]
+
+
+def _encoded_numbers(series: Sequence[Series], to: Writer) -> list[Json]:
+    """Return one number if all are equal, else a list, or a reference to the arrays."""
+    found: list[Json] = [each.only if isinstance(each, Steps) else None for each in series]
+    rows = _missing(found)
+    some = [_numbers_of(series[row]) for row in rows]
+    for start, end in _at_once([each.count for each in some]):
+        parts, own = _Parts([each.offset for each in some[start:end]]), rows[start:end]
+        base = np.array([each.base for each in some[start:end]])
+        if base.any():
+            parts.numbers = parts.numbers + np.repeat(base, parts.lengths)
+        low, high = parts.least(), parts.most()
+        narrow = np.where(low < 0, MOST - 1, high)  # the last type is the only signed one
+        for number, where in parts.packed(narrow, (parts.lengths > FEW) & (low < high), to):
+            found[own[number]] = [*where[:2], [where[2]]]
+        for number, (row, least, most) in enumerate(
+            zip(own, low.tolist(), high.tolist(), strict=True)
+        ):
+            if found[row] is None:
+                found[row] = most if least == most else parts.of(number).tolist()
+    return found
 
 
 def _numbers_of(series: Series | Runs | Rising) -> Listed:
     return series if isinstance(series, Listed) else Listed(0, series.array())
 
 
-def _encoded_tiles(sets: Sequence[Series | Runs | Rising], to: Writer) -> list[Json]:
-    """Return the tiles of each set; there is at least one set."""
-    found: list[Json] = list(map(_few_ranges, sets))
-    rising = [row for row in _missing(found) if isinstance(sets[row], Rising)]
-    arrays = _packed_distances(sets, rising)
-    rest = [row for row in _missing(found) if row not in arrays]
-    if rest:
-        _add_ranges(sets, rest, found, arrays)
-    for row in _missing(found):
-        found[row] = to.arrays.add_flat(*arrays[row])
-    return found
-
-
 def _missing(found: Sequence[Json]) -> list[int]:
     return [row for row, where in enumerate(found) if where is None]
 
 
+def _encoded_tiles(sets: Sequence[Any], to: Writer) -> list[Json]:
+    """Return the ranges of each set, or a reference to the distances of many, as a tuple."""
+    found: list[Json] = list(map(_few_ranges, sets))
+    rows = _missing(found)
+    for start, end in _at_once([sets[row].count for row in rows]):
+        own = rows[start:end]
+        parts = _distances([sets[row] for row in own])
+        starts = parts.numbers != 1
+        starts[parts.begin] = True
+        few = parts.count(starts) <= FEW
+        for number, where in parts.packed(parts.most(), ~few, to):
+            found[own[number]] = where
+        if few.any():
+            short = list(compress(own, few))
+            for row, ranges in zip(short, _ranges([sets[row] for row in short]), strict=True):
+                found[row] = ranges
+    return found
+
+
 def _few_ranges(series: Series | Runs | Rising) -> Json:
-    """Return the ranges of tiles, if the form of a series shows few."""
+    """Return the first and last tile of each range, if the form of a series shows few."""
     if isinstance(series, Steps) and (series.count == 1 or series.step == 1):
-        return [[series.first, series.first + series.count - 1]]
+        return [(series.first, series.first + series.count - 1)]
     if isinstance(series, Runs) and len(series.begin) <= FEW:
-        return np.stack([series.begin, series.end - 1], axis=1).tolist()
+        return list(zip(series.begin.tolist(), (series.end - 1).tolist(), strict=True))
     return None
 
 
-def _packed_distances(sets: Sequence[Any], rows: Sequence[int]) -> dict[int, Packed]:
-    """Return the distances of sets of many ranges that are stored as distances."""
-    if not rows:
-        return {}
-    parts = _Parts([sets[row].distances for row in rows])
-    starts = parts.numbers != 1
+def _ranges(sets: Sequence[Any]) -> Iterator[list[tuple[int, int]]]:
+    """Return the first and last tile of each range, for each set."""
+    parts = _Parts([each.array() for each in sets])
+    starts = np.diff(parts.numbers, prepend=-1) != 1
     starts[parts.begin] = True
-    found = parts.packed(parts.most(), parts.count(starts) > FEW)
-    return {rows[number]: packed for number, packed in found.items()}
+    first = starts.nonzero()[0]
+    last = np.append(first[1:], len(starts)) - 1
+    bounds = zip(parts.numbers[first].tolist(), parts.numbers[last].tolist(), strict=True)
+    return (list(islice(bounds, count)) for count in parts.count(starts).tolist())
 
 
-def _add_ranges(
-    sets: Sequence[Any], rows: Sequence[int], found: list[Json], arrays: dict[int, Packed]
-) -> None:
-    """Find the ranges of sets, or their distances if there are many ranges."""
-    some = [_numbers_of(sets[row]) for row in rows]
+def _distances(sets: Sequence[Series | Runs | Rising]) -> _Parts:
+    """Return the distances from each tile to the next; the first tile's is from 0."""
+    some = [_numbers_of(each) for each in sets]
     parts = _Parts([each.offset for each in some])
     offsets, begin = parts.numbers, parts.begin
-    base = np.array([each.base for each in some])
-    parts.numbers = np.empty(len(offsets), np.int64)
-    np.subtract(offsets[1:], offsets[:-1], out=parts.numbers[1:])
-    parts.numbers[begin] = offsets[begin] + base
-    starts = parts.numbers != 1
-    starts[begin] = True
-    counts = parts.count(starts)
-    few = counts <= FEW
-    packed = parts.packed(parts.most(), ~few)
-    arrays |= {rows[number]: each for number, each in packed.items()}
-    if len(packed) == len(rows):
-        return
-    first = np.flatnonzero(starts)
-    last, chosen = np.append(first[1:], len(offsets)) - 1, np.repeat(few, counts)
-    of = np.repeat(np.arange(len(some)), counts)[chosen]
-    ranges = np.stack([offsets[first[chosen]], offsets[last[chosen]]], axis=1) + base[of, None]
-    ends = np.cumsum([0, *counts[few]]).tolist()
-    for number, (at, stop) in zip(np.flatnonzero(few).tolist(), pairwise(ends), strict=True):
-        found[rows[number]] = ranges[at:stop].tolist()
+    first = offsets[begin] + np.array([each.base for each in some])
+    is_narrow = offsets.dtype == NARROW and first.max() < MOST_NARROW
+    parts.numbers = np.empty(len(offsets), NARROW if is_narrow else np.int64)
+    np.subtract(offsets[1:], offsets[:-1], out=parts.numbers[1:], casting="unsafe")
+    parts.numbers[begin] = first
+    return parts
 
 
 # -- reading numbers -------------------------------------------------------------------------------
@@ -355,6 +358,12 @@ FARTHEST = MOST_TILES**2
 
 MOST_FAR = 1 << 18
 """Maximum number of distances whose sum fits in 64 bits."""
+
+
+TileSet = tuple[Series | Runs | Rising, int, int]
+"""A set of tiles, the number of them, and the last; -1 for none."""
+
+_EMPTY: TileSet = (constant(0, 0), 0, -1)
 
 
 def _sorted_out(values: Sequence[Json]) -> tuple[list[int], list[int]]:
@@ -378,38 +387,55 @@ def _parts_of(refs: Sequence[Json], of: Reader) -> list[tuple[str, int, int]]:
     return found
 
 
+def read_tile_sets(data: Json, of: Reader) -> None:
+    """Read the sets of tiles that a file lists once, to which numbers for each tile refer."""
+    with at(".tile_sets"):
+        of.tile_sets = _tile_sets(as_list(data), of)
+
+
+def _tile_sets(places: Sequence[Json], of: Reader) -> list[TileSet]:
+    """Return sets of tiles: numbers of those that the file lists, distances, or ranges."""
+    found, refs = [], []
+    for row, place in enumerate(places):
+        if type(place) is int and 0 <= place < len(of.tile_sets):
+            found.append(of.tile_sets[place])
+            continue
+        is_ref = type(place) is list and len(place) > 0 and type(place[0]) is str
+        found.append(_EMPTY if is_ref else _of_ranges(place))
+        if is_ref:
+            refs.append(row)
+    if refs:
+        rising = _rising(_parts_of([places[row] for row in refs], of), of)
+        for row, each in zip(refs, rising, strict=True):
+            found[row] = each
+    return found
+
+
 def _decoded_tiles(
     places: Sequence[Json], sizes: Sequence[int], of: Reader
 ) -> tuple[list[Any], list[int]]:
     """Return sets of tiles, all below the given sizes, and the number of tiles in each."""
-    check_lists(places)
-    found: list[Any] = [None] * len(places)
-    counts = [0] * len(places)
-    refs, lists = _sorted_out(places)
-    parts = _parts_of([places[row] for row in refs], of)
-    _add_rising([*{part: None for part in parts if part not in of.found}], of)
-    for row, part in zip(refs, parts, strict=True):
-        (found[row], last), counts[row] = of.found[part], part[2]
-        if last >= sizes[row]:
-            raise Malformed(_too_large(last, sizes[row]))
-    for row in lists:
-        found[row] = _of_ranges(places[row], sizes[row])
-        counts[row] = found[row].count
-    return found, counts
+    sets = _tile_sets(places, of)
+    for (_, _, last), size in zip(sets, sizes, strict=True):
+        if last >= size:
+            raise Malformed(f"tile numbers must be less than {size:,}; found {last:,}")
+    return [tiles for tiles, _, _ in sets], [count for _, count, _ in sets]
 
 
-def _too_large(tile: int, size: int) -> str:
-    return f"tile numbers must be less than {size:,}; found {tile:,}"
-
-
-def _add_rising(named: Sequence[tuple[str, int, int]], of: Reader) -> None:
-    """Find the tiles given by distances from each to the next, and the last of them."""
-    for name in dict.fromkeys(name for name, _, _ in named):
-        own = [part for part in named if part[0] == name]
-        for begin, end in _at_once([count for _, _, count in own]):
-            arrays = [of.arrays.of_part(part) for part in own[begin:end]]
-            found = zip(map(Rising, arrays), _last_tiles(arrays), strict=True)
-            of.found |= zip(own[begin:end], found, strict=True)
+def _rising(parts: Sequence[tuple[str, int, int]], of: Reader) -> list[TileSet]:
+    """Return the tiles given by distances from each to the next, their counts, and the last."""
+    found: list[Any] = [None] * len(parts)
+    for name in dict.fromkeys([name for name, _, _ in parts]):
+        rows = [row for row, part in enumerate(parts) if part[0] == name]
+        for start, end in _at_once([parts[row][2] for row in rows]):
+            own = rows[start:end]
+            flat = of.arrays.flat[name]
+            arrays = [
+                flat[first : first + count] for _, first, count in map(parts.__getitem__, own)
+            ]
+            for row, array, last in zip(own, arrays, _last_tiles(arrays), strict=True):
+                found[row] = Rising(array), len(array), last
+    return found
 
 
 def _last_tiles(distances: Sequence[npt.NDArray[np.integer[Any]]]) -> list[int]:
@@ -431,10 +457,8 @@ def _last_tiles(distances: Sequence[npt.NDArray[np.integer[Any]]]) -> list[int]:
     return last
 
 
-def _whole(lists: Sequence[list[Json]]) -> Iterator[Int64]:
+def _whole(lists: Sequence[list[Json]]) -> list[Int64]:
     """Return the integers of each of some lists."""
-    if not lists:
-        return iter(())
     numbers = list(chain.from_iterable(lists))
     if set(map(type, numbers)) <= {int}:
         try:
@@ -443,28 +467,29 @@ def _whole(lists: Sequence[list[Json]]) -> Iterator[Int64]:
             pass
         else:
             ends = accumulate(map(len, lists), initial=0)
-            return (array[begin:end] for begin, end in pairwise(ends))
+            return [array[begin:end] for begin, end in pairwise(ends)]
     raise Malformed(f"{clipped(lists[0])} is not a list of whole numbers")
 
 
-def _of_ranges(ranges: Json, size: int) -> Series | Runs:
+def _of_ranges(ranges: Json) -> TileSet:
     """Return the tiles of ranges, which may be many more than their bounds."""
     before = -1
-    for each in ranges:
+    for each in as_list(ranges):
         if type(each) is not list or list(map(type, each)) != [int, int]:
             raise Malformed(f"{clipped(each)} is not a valid range of tiles")
         first, last = each
         if not before < first <= last:
             raise Malformed(f"ranges of tiles must ascend; found {first:,} to {last:,}")
-        if last >= size:
-            raise Malformed(_too_large(last, size))
         before = last
     if len(ranges) == 1:
-        return counting(first, last - first + 1)
+        return counting(first, last - first + 1), last - first + 1, last
     if not ranges:
-        return constant(0, 0)
+        return _EMPTY
+    if before >= MOST:
+        raise Malformed(f"tile numbers must be less than {MOST:,}; found {before:,}")
     runs = np.array(ranges, np.int64)
-    return Runs(runs[:, 0], runs[:, 1] + 1)
+    tiles = Runs(runs[:, 0], runs[:, 1] + 1)
+    return tiles, tiles.count, last
 
 
 # -- reports ---------------------------------------------------------------------------------------
@@ -472,7 +497,7 @@ def _of_ranges(ranges: Json, size: int) -> Series | Runs:
 REPORTS = Format("report", (6,), "a report", "report.save(path)", ("poplite", "version"))
 """The version increases when the meaning of a field changes."""
 
-TABLES, LINES = "tables", "lines"
+TABLES, LINES, TILE_SETS = "tables", "lines", "tile_sets"
 
 T = TypeVar("T")
 
@@ -482,10 +507,11 @@ def to_json(report: Any) -> str:
     """Return a report, a dataclass, as JSON."""
     to = Writer()
     outer = _REPORTS.coder_of(type(report)).encode(report, to)
+    outer[TILE_SETS] = written_tile_sets(to)
     outer[LINES] = list(to.lines)
     outer[TABLES] = {
-        name: b64encode(np.concatenate(parts).tobytes()).decode()
-        for name, parts in to.arrays.parts().items()
+        name: b64encode(b"".join(parts)).decode()
+        for name, parts in sorted(to.arrays.parts().items())
     }
     return REPORTS.text(outer, "report") + "\n"
 
@@ -502,6 +528,7 @@ def _loaded(cls: type[T], data: Json, looks: int) -> T:
     tables, lines = _tables(parts.pop(TABLES, None)), lines_of(parts.pop(LINES, None))
     of = Reader(tables, (), (), lines)
     of.looks = looks
+    read_tile_sets(parts.pop(TILE_SETS, []), of)
     loaded: T = decoded(_REPORTS.coder_of(cls), parts, of)
     check_report(loaded)
     return loaded

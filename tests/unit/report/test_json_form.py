@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +17,15 @@ from poplite.codec.archive import ArrayReader
 from poplite.codec.codec import ItemsCoder, Json, Reader, Writer, decoded
 from poplite.codec.loading import Malformed
 from poplite.report import json_form
-from poplite.report.json_form import FARTHEST, FEW, MOST, MOST_FAR, PerTileCoder
+from poplite.report.json_form import (
+    FARTHEST,
+    FEW,
+    MOST,
+    MOST_FAR,
+    PerTileCoder,
+    read_tile_sets,
+    written_tile_sets,
+)
 from poplite.report.per_tile import PerTile
 
 OF_TILES = PerTileCoder(range(MOST), of_tiles=True)
@@ -56,11 +66,18 @@ def spreads(draw: st.DrawFn, least: int) -> PerTile:
     return PerTile(size, tiles, draw(st.sampled_from(forms)))
 
 
-def reader(to: Writer) -> Reader:
-    """A reader of what a writer wrote."""
-    flat = {name: np.concatenate(parts) for name, parts in to.arrays.parts().items()}
+def written(some: Sequence[PerTile | None], to: Writer, by: PerTileCoder) -> tuple[Json, Json]:
+    """The JSON of numbers of tiles, and of the sets of tiles."""
+    data = by.encode_all(some, to)
+    return data, written_tile_sets(to)
+
+
+def reader(to: Writer, sets: Json) -> Reader:
+    """A reader of what a writer wrote, with these sets of tiles."""
+    flat = {name: np.frombuffer(b"".join(parts), name) for name, parts in to.arrays.parts().items()}
     of = Reader(ArrayReader(flat), (), (), ())
     of.looks = 1 << 30
+    read_tile_sets(json.loads(json.dumps(sets)), of)
     return of
 
 
@@ -70,32 +87,33 @@ def test_all_are_read_as_they_were(some: list[PerTile], at_once: int) -> None:
     to = Writer()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_form, "AT_ONCE", at_once)
-        data = OF_PIECES.encode_all(some, to)
-        found = OF_PIECES.decode_all(data, reader(to))
+        data, sets = json.loads(json.dumps(written(some, to, OF_PIECES)))
+        found = OF_PIECES.decode_all(data, reader(to, sets))
     assert found == some
     assert [each.num_tiles for each in found] == [each.num_tiles for each in some]
     again = Writer()
-    assert OF_PIECES.encode_all(found, again) == data  # whatever form they had
-    assert all(
-        np.array_equal(np.concatenate(parts), np.concatenate(again.arrays.parts()[name]))
-        for name, parts in to.arrays.parts().items()
-    )
+    made = json.loads(json.dumps(written(found, again, OF_PIECES)))
+    assert made == [data, sets]  # whatever form they had
+    assert again.arrays.parts() == to.arrays.parts()
 
 
 @examples(100, quick=10)
 @given(st.lists(spreads(0), min_size=1, max_size=8))
 def test_many_are_written_as_each_alone(some: list[PerTile]) -> None:
-    together, alone = Writer(), Writer()
-    data = OF_PIECES.encode_all(some, together)
-    each = [OF_PIECES.encode(one, alone) for one in some]
-    read = [OF_PIECES.decode(one, reader(alone)) for one in each]
-    assert read == OF_PIECES.decode_all(data, reader(together))
+    together = Writer()
+    data, sets = json.loads(json.dumps(written(some, together, OF_PIECES)))
+    read = []
+    for one in some:
+        alone = Writer()
+        [each], own = json.loads(json.dumps(written([one], alone, OF_PIECES)))
+        read.append(OF_PIECES.decode(each, reader(alone, own)))
+    assert read == OF_PIECES.decode_all(data, reader(together, sets))
 
 
 def test_nothing_and_none_are_zero_on_every_tile() -> None:
-    data = OF_TILES.encode_all([None, PerTile.nothing(9)], Writer())
-    assert data == [{"tiles": [], "values": 0}] * 2
-    of = reader(Writer())
+    data, sets = written([None, PerTile.nothing(9)], Writer(), OF_TILES)
+    assert (data, sets) == ([{"tiles": [], "values": 0}] * 2, [])
+    of = reader(Writer(), sets)
     of.lent["target"] = SimpleNamespace(tiles=9)
     assert OF_TILES.decode_all(data, of) == [PerTile.nothing(9)] * 2
 
@@ -103,10 +121,16 @@ def test_nothing_and_none_are_zero_on_every_tile() -> None:
 def test_few_ranges_are_plain_to_read_and_many_are_in_the_arrays() -> None:
     few = PerTile(99, compact(np.array([0, 3])), constant(7, 2))
     many = PerTile(99, Listed(0, np.append(5, 9 + 2 * np.arange(FEW))), constant(7, FEW + 1))
-    assert OF_PIECES.encode_all([few, many], Writer()) == [
+    some = PerTile(99, compact(np.array([0, 3, 5, 7, 9])), constant(7, 5))
+    data, sets = json.loads(json.dumps(written([few, many, some, few, many], Writer(), OF_PIECES)))
+    assert data == [
         {"of": 99, "tiles": [[0, 0], [3, 3]], "values": 7},
-        {"of": 99, "tiles": ["uint8", 0, [FEW + 1]], "values": 7},
+        {"of": 99, "tiles": 0, "values": 7},
+        {"of": 99, "tiles": 1, "values": 7},
+        {"of": 99, "tiles": [[0, 0], [3, 3]], "values": 7},
+        {"of": 99, "tiles": 0, "values": 7},
     ]
+    assert sets == [["uint8", 0, [FEW + 1]], [[each, each] for each in (0, 3, 5, 7, 9)]]
 
 
 def refused(tiles: Json, values: Json = 1, **flat: Any) -> str:
@@ -130,6 +154,8 @@ def refused(tiles: Json, values: Json = 1, **flat: Any) -> str:
         ([[0, True]], 1, "is not a valid range of tiles"),
         ([[0, 1 << 63]], 1, "numbers must be less than 99; found 9,223,372,036,854,775,808"),
         (3, 1, "3 is not a valid list"),
+        (True, 1, "True is not a valid list"),
+        (-1, 1, "-1 is not a valid list"),
         ([[0, 1]], [1], "2 numbers are needed; found 1: [1]"),
         ([[0, 1]], [1, True], "is not a list of whole numbers"),
         ([[0, 1]], [1, 1 << 63], "is not a list of whole numbers"),
