@@ -309,7 +309,10 @@ def copied(tree: N, copies: dict[int, Any] | None = None) -> N:
     for node in nodes:
         copies.setdefault(id(node), type(node).__new__(type(node)))
     for node in nodes:
-        for name, value in vars(node).items():
+        # Not all of `vars(node)`: IPython's tracebacks add each node's parent, also to the nodes
+        # such as `Load()` that all trees share.
+        own = {*node._fields, *node._attributes}
+        for name, value in [item for item in vars(node).items() if item[0] in own]:
             parts = value if isinstance(value, list) else [value]
             new = [copies[id(part)] if isinstance(part, ast.AST) else part for part in parts]
             setattr(copies[id(node)], name, new if isinstance(value, list) else new[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import pickle
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from helpers.depth import deep, thinned
 from helpers.running import both_forms, words_of
 from helpers.scripts import load
 from poplite.vertex.compute import check, code_identity, code_of, remembered
+from poplite.vertex.compute.source_text import copied
 
 T = TypeVar("T")
 
@@ -350,3 +352,19 @@ def test_addresses_of_code_do_not_travel(tmp_path: Path) -> None:
     assert pickle.loads(pickle.dumps(kept)) is None
     setattr(module.Blur, "@now", None)
     assert check(module.Blur).function is module.Blur.compute
+
+
+def test_what_others_add_to_the_nodes_of_a_tree_is_not_copied() -> None:
+    # IPython's tracebacks give every node its parent, also the context that all trees share.
+    whole = ast.parse("def compute(self):\n    self.y = self.x[0]")
+    shared = {id(node): node for node in ast.walk(whole) if isinstance(node, ast.expr_context)}
+    for node in ast.walk(whole):
+        for below in ast.iter_child_nodes(node):
+            below.parent = node  # type: ignore[attr-defined]
+    try:
+        part = copied(whole.body[0])
+        assert ast.unparse(part) == "def compute(self):\n    self.y = self.x[0]"
+        assert not any(hasattr(node, "parent") for node in ast.walk(part))
+    finally:
+        for context in shared.values():
+            del context.parent  # type: ignore[attr-defined]
