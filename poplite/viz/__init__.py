@@ -1,27 +1,23 @@
 """Drawings of graphs, programs and mappings, as text, SVG and pages of their own.
 
-A picture is made in two separate steps, each a function in one file: its data is gathered from a
-report, and from the data a `Picture` is made, which is `marks`; `paint_text` and `paint_svg` paint
-marks, and nothing else does.  Roles and their colours are in `colours`::
+A picture is made in two steps: its data is gathered from a report by a function, as a `PictureData`
+of `painters`, whose method `picture` returns a `Picture`, which is `marks`; `paint_text` and
+`paint_svg` paint marks, and nothing else does.  Roles and their colours are in `colours`::
 
-    picture     data                  marks
-    memory      memory_bars           memory_picture
-    one_tile    tile_contents         tile_picture
-    liveness    live_steps            liveness_picture
-    steps       step_list             steps_picture
-    timeline    timeline_of           timeline_picture
-    program     program_tree          program_picture
-    dataflow    dataflow_of           dataflow_picture
-    ops         scope_tree            scopes_picture
-    sweep       sweep_grid            sweep_picture
-    exchange    traffic_of            exchange_picture
-    compare     Comparison            comparison_picture
-    tile_map    quantity_map,         tile_map_picture
-                map_of_load
-    tensors     ownership_of          tensor_picture
-                frames_of             regions_picture
-    summary     summary_of            summary_picture
-    overview    overview_of           overview_picture
+    file        functions                 of
+    memory      memory_bars, live_steps   what every tile needs, or one tile in each step
+    one_tile    tile_contents             one tile
+    steps       step_list, timeline_of    steps as a list, or all tiles in time
+    program     program_tree              programs
+    dataflow    dataflow_of               what reads and writes what
+    ops         scope_tree                scopes of names
+    exchange    traffic_of                what tiles send each other
+    compare     Comparison                two reports
+    sweep       sweep_grid                many reports
+    tile_map    quantity_map, tile_load   a quantity for every tile
+    tensors     ownership_of, frames_of   tensors and views
+    summary     summary_of                a graph in numbers
+    overview    overview_of               a report at a glance
 
 The folder `dataflow` gathers in `links`, `fold` and `graph` what its `picture` draws; `tensors` has
 the two pictures of tensors, and views and operations as text.
@@ -43,8 +39,12 @@ has a layout of its own (`draw.layered_layout`), and a better one where Graphviz
 
 from poplite.public import names_of
 from poplite.viz.draw.svg import SvgText as SvgText
-from poplite.viz.liveness import liveness_svg as liveness_svg, liveness_text as liveness_text
-from poplite.viz.memory import memory_svg as memory_svg, memory_text as memory_text
+from poplite.viz.memory import (
+    liveness_svg as liveness_svg,
+    liveness_text as liveness_text,
+    memory_svg as memory_svg,
+    memory_text as memory_text,
+)
 from poplite.viz.one_tile import tile_svg as tile_svg, tile_text as tile_text
 from poplite.viz.pictures import (
     graph_dot as graph_dot,

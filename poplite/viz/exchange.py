@@ -7,9 +7,7 @@ bytes may be received than are sent.  Pairs of tiles count what is received.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -18,7 +16,7 @@ from poplite.frozen import frozen
 from poplite.report.execution import BetweenRanks, ExecutionStep, Phase
 from poplite.text import amount
 from poplite.viz.colours import Role
-from poplite.viz.draw.json_text import json_text
+from poplite.viz.draw.json_text import as_data, by_field
 from poplite.viz.draw.units import name_text, share_text, size_text
 from poplite.viz.marks import (
     BarPart,
@@ -33,16 +31,24 @@ from poplite.viz.marks import (
     ShadeScale,
     StackedBars,
     Words,
-    heading,
+    composed,
 )
-from poplite.viz.names import chosen_steps, note_of, place_of
-from poplite.viz.painters import Forms, forms_of
+from poplite.viz.names import chosen_steps, note_of, noted, place_of
+from poplite.viz.painters import PictureData
 
 if TYPE_CHECKING:
     from poplite.report import Report
 
 MOST_BLOCKS = 32
 """Most blocks of tiles of a matrix."""
+
+
+RECEIVED, SENT = Role("received", "█", "q8", 0, "#"), Role("sent", "█", "q4", 4, "#")
+
+LONGEST_REASON, LONGEST_STEP = 80, 40
+
+LINE = ListColumn("line", "name", spare=2, least=12, most=40)
+"""The user's line, which a name is cut for."""
 
 
 @frozen
@@ -68,7 +74,7 @@ class Reason:
 
 
 @frozen(eq=False)
-class Traffic:
+class Traffic(PictureData):
     """What tiles send each other in some steps, with all executions.
 
     Attributes:
@@ -79,8 +85,9 @@ class Traffic:
         reasons: why, the most bytes first.
         block: tiles of a row of the matrix.
         matrix: int64[blocks, blocks], bytes by receiver and source; None where that is not known.
-        host: bytes that come from and go to the host; `sent` and `received` have them too.
+        host_bytes: bytes that come from and go to the host, also in `sent` and `received`.
         between_ranks: what the ranks of `pl.mpi.Device` sent each other, the most bytes first.
+        top: how many reasons are listed.
     """
 
     note: str
@@ -90,17 +97,11 @@ class Traffic:
     reasons: tuple[Reason, ...]
     block: int
     matrix: Int64 | None
-    host: int
+    host_bytes: int
     between_ranks: tuple[BetweenRanks, ...] = ()
+    top: int = 10
 
-    @property
-    def ranks(self) -> str:
-        """How much ranks sent each other; empty where there are none."""
-        if not self.between_ranks:
-            return ""
-        sent = sum(each.bytes for each in self.between_ranks)
-        messages = sum(each.messages for each in self.between_ranks)
-        return f"between ranks: {sent:,} B in {amount(messages, 'message')}"
+    KIND: ClassVar = "exchange"
 
     @property
     def reach(self) -> float:
@@ -111,13 +112,13 @@ class Traffic:
     def heading(self) -> str:
         """How much moves."""
         sent, received = int(self.sent.sum()), int(self.received.sum())
-        return f"exchange: {sent:,} B sent, {received:,} B received{self.note}"
+        return noted(f"exchange: {sent:,} B sent, {received:,} B received", self.note)
 
     @property
     def facts(self) -> list[str]:
         """What is said below the heading."""
         found = []
-        if self.sent.any() and self.received.any() and not self.host:
+        if self.sent.any() and self.received.any() and not self.host_bytes:
             found.append(f"each byte sent reaches {self.reach:.1f} tiles")
         for name, numbers in (("receives", self.received), ("sends", self.sent)):
             if numbers.any():
@@ -131,7 +132,7 @@ class Traffic:
         """Why there is no matrix; empty where there is one."""
         if self.matrix is not None or not self.received.any():
             return ""
-        if self.host:
+        if self.host_bytes:
             return "from where to where is not drawn: the host takes part"
         return "from where to where is not known: reports keep it from version 2 on"
 
@@ -141,8 +142,107 @@ class Traffic:
         last = min(first + self.block, len(self.sent)) - 1
         return f"{first:,}" if first == last else f"{first:,}-{last:,}"
 
+    def picture(self) -> Picture:
+        """Return what tiles receive and send, why, and who receives from whom."""
+        drawn: list[Mark] = [Words(self.missing, "soft")] if self.missing else []
+        if self.matrix is not None and self.matrix.any():
+            drawn = self._matrix(self.matrix)
+        return composed(
+            self.heading,
+            self._bars() if self.received.any() or self.sent.any() else (),
+            self._reasons() if self.reasons else (),
+            drawn,
+            self._ranks() if self.between_ranks else (),
+            notes=self.facts,
+        )
 
-def traffic_of(report: Report, *, step: str | None = None) -> Traffic:
+    def _bars(self) -> list[Mark]:
+        """Return what tiles receive and what they send, to one scale."""
+        tiles = len(self.sent)
+        order, axis = np.arange(tiles), ("0", "tile", f"{tiles - 1:,}" if tiles > 1 else "")
+        most = int(max(self.received.max(), self.sent.max()))
+        marks: list[Mark] = []
+        for role, sizes in ((RECEIVED, self.received), (SENT, self.sent)):
+            bars = StackedBars((BarPart(role, sizes),), order, axis, most=most, lines=2)
+            marks += [Words(role.words, "strong"), bars]
+        return marks
+
+    def _reasons(self) -> list[Mark]:
+        columns = (
+            ListColumn("bytes"),
+            ListColumn("of all", spare=1),
+            ListColumn("what moves, and why", "name", least=24, most=LONGEST_REASON),
+        )
+        total = sum(reason.bytes for reason in self.reasons)
+        return self._first(
+            columns,
+            [(f"{each.bytes:,}", share_text(each.bytes / total)) for each in self.reasons],
+            [(each.text, each.at) for each in self.reasons],
+        )
+
+    def _ranks(self) -> list[Mark]:
+        """Return what ranks sent each other, step by step."""
+        sent = sum(each.bytes for each in self.between_ranks)
+        messages = sum(each.messages for each in self.between_ranks)
+        said = f"between ranks: {sent:,} B in {amount(messages, 'message')}"
+        columns = (
+            ListColumn("bytes"),
+            ListColumn("messages"),
+            ListColumn("times", spare=1),
+            ListColumn("step", "name", most=LONGEST_STEP),
+        )
+        listed = self._first(
+            columns,
+            [(f"{e.bytes:,}", f"{e.messages:,}", f"{e.executions:,}") for e in self.between_ranks],
+            [(each.name, each.at) for each in self.between_ranks],
+        )
+        return [Words(said, "strong"), *listed]
+
+    def _first(
+        self,
+        columns: Sequence[ListColumn],
+        numbers: Sequence[tuple[str, ...]],
+        names: Sequence[tuple[str, str]],
+    ) -> list[Mark]:
+        """Return the first rows, each with a name and its line, and how many there are more."""
+        rows = [
+            ListRow(
+                (*each, name_text(name), place_of(at)),
+                tip=name_text(f"{name} ({at})" if at else name),
+            )
+            for each, (name, at) in zip(numbers, names, strict=True)
+        ]
+        left = len(rows) - self.top
+        more = [Words(f"... {left:,} more", "soft")] if left > 0 else []
+        return [Listing((*columns, LINE), tuple(rows[: self.top])), *more]
+
+    def _matrix(self, matrix: Int64) -> list[Mark]:
+        """Return who receives from whom: receivers down, sources across."""
+        labels = [self.label(block) for block in range(len(matrix))]
+        names = tuple(label.partition("-")[0] for label in labels)
+        shades = Shades(int(matrix.max()))
+
+        def tip(to: int, source: int) -> str:
+            size = size_text(int(matrix[to, source]))
+            return f"{_tiles(labels[to])} from {_tiles(labels[source])}: {size}"
+
+        title = "who receives (down) from whom (across), by bytes"
+        if self.block > 1:
+            title += f"; {self.block} tiles a row"
+        drawn = Matrix(names, names, matrix, shades, tip, corner="tile")
+        return [Words(title, "strong"), drawn, Gap(), ShadeScale(shades, 4)]
+
+    def data(self) -> dict[str, object]:
+        """Return all fields; the matrix by receiver, then by source."""
+        found: dict[str, object] = as_data(by_field(self, "top"))
+        return found | {"reach": self.reach}
+
+
+def _tiles(label: str) -> str:
+    return f"tiles {label}" if "-" in label else f"tile {label}"
+
+
+def traffic_of(report: Report, *, step: str | None = None, top: int = 10) -> Traffic:
     """Return what tiles send each other, in all steps or those of a number, a range or a name.
 
     >>> import poplite as pl
@@ -173,8 +273,9 @@ def traffic_of(report: Report, *, step: str | None = None) -> Traffic:
         reasons=_summed_reasons(moving),
         block=block,
         matrix=None if host else _matrix_of(phases, tiles, block, received),
-        host=host,
+        host_bytes=host,
         between_ranks=_between_ranks(report, None if step is None else shown),
+        top=top,
     )
 
 
@@ -224,129 +325,3 @@ def _matrix_of(phases: Sequence[Phase], tiles: int, block: int, received: Int64)
         np.add.at(total, place, size)
     rows = np.add.reduceat(received, np.arange(0, tiles, block))
     return total if np.array_equal(total.sum(axis=1), rows) else None
-
-
-# -- picture ---------------------------------------------------------------------------------------
-
-RECEIVED, SENT = Role("received", "█", "q8", 0, "#"), Role("sent", "█", "q4", 4, "#")
-
-LONGEST_REASON, LONGEST_STEP = 80, 40
-
-LINE = ListColumn("line", "name", spare=2, least=12, most=40)
-"""The user's line, which a name is cut for."""
-
-
-def exchange_forms(traffic: Traffic, top: int) -> Forms:
-    """Return the forms of what tiles send each other, with the `top` largest reasons."""
-    return forms_of(exchange_picture(traffic, top), partial(traffic_json, traffic))
-
-
-def exchange_picture(traffic: Traffic, top: int) -> Picture:
-    """Return what tiles receive and send, why, and who receives from whom."""
-    marks: list[Mark] = [*heading(traffic.heading, *traffic.facts)]
-    if traffic.received.any() or traffic.sent.any():
-        marks += [Gap(), *_bars(traffic)]
-    if traffic.reasons:
-        marks += [Gap(), *_reasons(traffic, top)]
-    if traffic.missing:
-        marks += [Gap(), Words(traffic.missing, "soft")]
-    elif traffic.matrix is not None and traffic.matrix.any():
-        marks += [Gap(), *_matrix(traffic, traffic.matrix)]
-    if traffic.between_ranks:
-        marks += [Gap(), Words(traffic.ranks, "strong"), *_ranks(traffic, top)]
-    return Picture(traffic.heading, tuple(marks))
-
-
-def _bars(traffic: Traffic) -> list[Mark]:
-    """Return what tiles receive and what they send, to one scale."""
-    tiles = len(traffic.sent)
-    order, axis = np.arange(tiles), ("0", "tile", f"{tiles - 1:,}" if tiles > 1 else "")
-    most = int(max(traffic.received.max(), traffic.sent.max()))
-    marks: list[Mark] = []
-    for role, sizes in ((RECEIVED, traffic.received), (SENT, traffic.sent)):
-        bars = StackedBars((BarPart(role, sizes),), order, axis, most=most, lines=2)
-        marks += [Words(role.words, "strong"), bars]
-    return marks
-
-
-def _reasons(traffic: Traffic, top: int) -> list[Mark]:
-    columns = (
-        ListColumn("bytes"),
-        ListColumn("of all", spare=1),
-        ListColumn("what moves, and why", "name", least=24, most=LONGEST_REASON),
-        LINE,
-    )
-    total = sum(reason.bytes for reason in traffic.reasons)
-    rows = [
-        _said((f"{each.bytes:,}", share_text(each.bytes / total)), each.text, each.at)
-        for each in traffic.reasons
-    ]
-    return _first(columns, rows, top)
-
-
-def _ranks(traffic: Traffic, top: int) -> list[Mark]:
-    """Return what ranks sent each other, step by step."""
-    columns = (
-        ListColumn("bytes"),
-        ListColumn("messages"),
-        ListColumn("times", spare=1),
-        ListColumn("step", "name", most=LONGEST_STEP),
-        LINE,
-    )
-    rows = [
-        _said((f"{each.bytes:,}", f"{each.messages:,}", f"{each.executions:,}"), each.name, each.at)
-        for each in traffic.between_ranks
-    ]
-    return _first(columns, rows, top)
-
-
-def _said(numbers: tuple[str, ...], name: str, at: str) -> ListRow:
-    tip = name_text(f"{name} ({at})" if at else name)
-    return ListRow((*numbers, name_text(name), place_of(at)), tip=tip)
-
-
-def _first(columns: tuple[ListColumn, ...], rows: list[ListRow], top: int) -> list[Mark]:
-    """Return the first rows, and how many there are more."""
-    more = [Words(f"... {len(rows) - top:,} more", "soft")] if len(rows) > top else []
-    return [Listing(columns, tuple(rows[:top])), *more]
-
-
-def _matrix(traffic: Traffic, matrix: Int64) -> list[Mark]:
-    """Return who receives from whom: receivers down, sources across."""
-    labels = [traffic.label(block) for block in range(len(matrix))]
-    names = tuple(label.partition("-")[0] for label in labels)
-    shades = Shades(int(matrix.max()))
-
-    def tip(to: int, source: int) -> str:
-        size = size_text(int(matrix[to, source]))
-        return f"{_tiles(labels[to])} from {_tiles(labels[source])}: {size}"
-
-    title = "who receives (down) from whom (across), by bytes"
-    if traffic.block > 1:
-        title += f"; {traffic.block} tiles a row"
-    drawn = Matrix(names, names, matrix, shades, tip, corner="tile")
-    return [Words(title, "strong"), drawn, Gap(), ShadeScale(shades, 4)]
-
-
-def _tiles(label: str) -> str:
-    return f"tiles {label}" if "-" in label else f"tile {label}"
-
-
-# -- data ------------------------------------------------------------------------------------------
-
-
-def traffic_json(traffic: Traffic) -> str:
-    """Return what tiles send each other as JSON; the matrix by receiver, then by source."""
-    data = {
-        "note": traffic.note.removeprefix("; "),
-        "steps": list(traffic.steps),
-        "sent": traffic.sent.tolist(),
-        "received": traffic.received.tolist(),
-        "reach": traffic.reach,
-        "host_bytes": traffic.host,
-        "reasons": [asdict(each) for each in traffic.reasons],
-        "between_ranks": [asdict(each) for each in traffic.between_ranks],
-        "block": traffic.block,
-        "matrix": None if traffic.matrix is None else traffic.matrix.tolist(),
-    }
-    return json_text("exchange", data)

@@ -531,3 +531,16 @@ def heading(text: str, *notes: str) -> tuple[Words, ...]:
     ['head', 'note']
     """
     return Words(text, "head"), *(Words(note, "note") for note in notes)
+
+
+def composed(title: str, *parts: Mark | Sequence[Mark], notes: Sequence[str] = ()) -> Picture:
+    """Return a picture of a heading, its notes and parts; a gap stands before each that has marks.
+
+    >>> len(composed("tiles: 4", Words("none"), ()).marks)
+    3
+    """
+    marks: list[Mark] = [*heading(title, *notes)]
+    for part in parts:
+        each = part if isinstance(part, Sequence) else (part,)
+        marks += [Gap(), *each] if each else []
+    return Picture(title, tuple(marks))

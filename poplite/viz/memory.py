@@ -1,4 +1,4 @@
-"""Memory: what every tile needs in its own fullest step, and what lies on the fullest tile.
+"""Memory: what every tile needs in its own fullest step, or what one tile needs in each step.
 
 >>> import poplite as pl
 >>> graph = pl.Graph(pl.Target(tiles=2))
@@ -12,8 +12,8 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -21,27 +21,48 @@ from poplite.arrays.intervals import Int64
 from poplite.errors import one_of
 from poplite.frozen import frozen
 from poplite.report import Report
-from poplite.report.memory import GAPS, NO_STEP, OTHER, Memory, Peaks, peaks_of, thing_kind
+from poplite.report.memory import (
+    GAPS,
+    KIND_NAMES,
+    NO_STEP,
+    OTHER,
+    Memory,
+    Peaks,
+    bytes_by_step,
+    peaks_of,
+    thing_kind,
+)
 from poplite.text import amount
 from poplite.viz.colours import MEMORY, Role, category_role
-from poplite.viz.draw.csv_text import csv_text
-from poplite.viz.draw.json_text import by_field, json_text
+from poplite.viz.draw.json_text import as_data
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import Style
-from poplite.viz.draw.units import share_text, size_text
+from poplite.viz.draw.units import name_text, share_text, size_text
 from poplite.viz.marks import (
     BarPart,
-    Gap,
+    Legend,
     ListColumn,
     Listing,
     ListRow,
+    Mark,
     Picture,
     StackedBars,
     Words,
-    heading,
+    composed,
 )
-from poplite.viz.names import form_of, full_title, modelled_memory, name_of, place_of
-from poplite.viz.painters import Forms, forms_of, users_function
+from poplite.viz.names import (
+    full_title,
+    label_of_step,
+    modelled_memory,
+    name_of,
+    noted,
+    of_replicas,
+    short_name,
+    tile_number,
+    title_of,
+)
+from poplite.viz.one_tile import Thing, things_listing, things_on
+from poplite.viz.painters import PictureData, users_function
 
 Stack = Literal["kind", "variable", "live"]
 Sort = Literal["tile", "size"]
@@ -52,41 +73,19 @@ SORTS: tuple[Sort, ...] = ("tile", "size")
 COLORED = 5
 """Things that have a colour of their own where each is a part; the others are one part together."""
 
-ALWAYS, IN_STEP = "always live", "live in the fullest step"
+LONGEST_PART, LONGEST_NAME = 22, 70
+"""Units that the name of a part has before columns are left out for it, and that it has at most."""
 
-
-@frozen
-class Thing:
-    """Something that lies on the fullest tile when that is fullest.
-
-    Attributes:
-        name: its name.
-        form: its type and shape; empty where it has none.
-        kind: what kind of thing it is.
-        bytes: its bytes there.
-        always: whether it is always live.
-        at: the user's line; empty where there is none.
-    """
-
-    name: str
-    form: str
-    kind: str
-    bytes: int
-    always: bool
-    at: str
-
-    @property
-    def place(self) -> str:
-        """File and line, without folders, functions and callers."""
-        return place_of(self.at)
+TOP = 10
+"""Things of the fullest tile that are listed, unless more are asked for."""
 
 
 @frozen(eq=False)
-class MemoryBars:
+class MemoryBars(PictureData):
     """What every tile needs.
 
     Attributes:
-        note: what the numbers are of, as it follows the heading.
+        note: what the numbers are of.
         limit_bytes: memory of a tile.
         needed: int64[tiles], the bytes that each needs.
         step: int64[tiles], number of the fullest step of each; 0 where everything is always live.
@@ -97,6 +96,7 @@ class MemoryBars:
         when: the fullest step of the fullest tile; empty where everything is always live.
         things: what lies on the fullest tile then, the largest first.
         fit_words: what fits, where everything does.
+        top: how many things are listed.
     """
 
     note: str
@@ -110,6 +110,9 @@ class MemoryBars:
     when: str
     things: tuple[Thing, ...]
     fit_words: str = "fits"
+    top: int = TOP
+
+    KIND: ClassVar = "memory"
 
     @property
     def tile(self) -> int:
@@ -127,11 +130,12 @@ class MemoryBars:
         most, limit = int(self.needed[self.tile]), self.limit_bytes
         size = f"{size_text(most)} of {size_text(limit)}, {share_text(most / limit)}"
         if self.fits:
-            return f"memory: {self.fit_words}; fullest tile {self.tile:,}: {size}{self.note}"
+            said = f"memory: {self.fit_words}; fullest tile {self.tile:,}: {size}"
+            return noted(said, self.note)
         others = int((self.needed > limit).sum()) - 1
         more = f", and {amount(others, 'more tile')}" if others else ""
-        over = size_text(most - limit)
-        return f"! memory: does not fit; tile {self.tile:,}: {size}, {over} over{more}{self.note}"
+        over = f"{size_text(most - limit)} over{more}"
+        return noted(f"! memory: does not fit; tile {self.tile:,}: {size}, {over}", self.note)
 
     def summary(self) -> str:
         """Return the total, the mean and the least, on one line."""
@@ -147,14 +151,67 @@ class MemoryBars:
         when = f", fullest in {self.when}" if self.when else ", where everything is always live"
         return f"on tile {self.tile:,}{when}"
 
-    def axis(self) -> tuple[str, str, str]:
-        """Return what stands below the bars: left, in the middle, right."""
-        if self.sort == "size":
-            return "fullest", "tiles", "emptiest"
-        return "0", "tile", f"{len(self.order) - 1:,}"
+    def picture(self) -> Picture:
+        """Return a bar for each tile, then what lies on the fullest: parts, and largest things."""
+        axis = ("fullest", "tiles", "emptiest")
+        if self.sort == "tile":
+            axis = ("0", "tile", f"{len(self.order) - 1:,}")
+        rest = self.things[self.top :]
+        size = size_text(sum(thing.bytes for thing in rest))
+        more = [Words(f"... {len(rest):,} more, {size} in all", "soft")] if rest else []
+        return composed(
+            self.heading,
+            StackedBars(self.parts, self.order, axis, self.limit_bytes),
+            [Words(self.place(), "strong"), self._parts_listing()],
+            [things_listing(self.things[: self.top]), *more],
+            notes=[self.summary()],
+        )
+
+    def _parts_listing(self) -> Listing:
+        """Return a row for each part, as they lie upon each other in the bars."""
+        columns = (
+            ListColumn("bytes"),
+            ListColumn("share"),
+            ListColumn("mean of all", spare=1),
+            ListColumn("most on a tile", spare=2),
+            ListColumn("", "name", least=LONGEST_PART, most=LONGEST_NAME),
+            ListColumn("", "bar", most=20),
+        )
+        rows = []
+        for part in reversed(self.parts):
+            size, most = int(part.sizes[self.tile]), int(part.sizes.argmax())
+            share = share_text(size / int(self.needed[self.tile]))
+            mean = f"{round(float(part.sizes.mean())):,}"
+            numbers = (f"{size:,}", share, mean, f"{part.sizes[most]:,} ({most:,})")
+            bar = ((part.role.solid(), size),)
+            rows.append(ListRow((*numbers, part.role.words, bar), part.role))
+        return Listing(columns, tuple(rows))
+
+    def data(self) -> Mapping[str, object]:
+        """Return what every tile needs, and what lies on the fullest."""
+        return {
+            "heading": self.heading,
+            "fits": self.fits,
+            "limit_bytes": self.limit_bytes,
+            "needed_bytes": self.needed.tolist(),
+            "fullest_step": self.step.tolist(),
+            "stack": self.stack,
+            "parts": [{"name": p.role.words, "bytes": p.sizes.tolist()} for p in self.parts],
+            "fullest_tile": self.tile,
+            "on_fullest_tile": [as_data(each) | {"always": each.always} for each in self.things],
+        }
+
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+        """Return a row for each tile, in the order of the bars."""
+        titles = ["tile", "needed bytes", "fullest step", *(p.role.words for p in self.parts)]
+        columns = [self.needed, self.step, *(part.sizes for part in self.parts)]
+        rows = np.stack([self.order, *(column[self.order] for column in columns)], axis=1)
+        return titles, rows.tolist()
 
 
-def memory_bars(report: Report, *, stack: Stack = "kind", sort: Sort = "tile") -> MemoryBars:
+def memory_bars(
+    report: Report, *, stack: Stack = "kind", sort: Sort = "tile", top: int = TOP
+) -> MemoryBars:
     """Return what every tile needs.
 
     Raises InvalidOption where memory is not modelled.
@@ -165,8 +222,9 @@ def memory_bars(report: Report, *, stack: Stack = "kind", sort: Sort = "tile") -
     by_size = np.argsort(-needed, kind="stable")
     numbers = np.array([step.number for step in memory.steps] + [0])  # NO_STEP is the last
     fullest = int(peaks.step[tile])
+    live = (each for each in things_on(memory, tile, fullest) if each.is_live)
     return MemoryBars(
-        note=f"; of one of {report.replicas:,} replicas" if report.replicas > 1 else "",
+        note=of_replicas(report.replicas),
         limit_bytes=target.tile_memory_bytes,
         needed=needed,
         step=numbers[peaks.step],
@@ -175,17 +233,16 @@ def memory_bars(report: Report, *, stack: Stack = "kind", sort: Sort = "tile") -
         order=by_size if sort == "size" else np.arange(len(needed)),
         sort=sort,
         when="" if fullest == NO_STEP else full_title(memory.steps[fullest], memory.steps),
-        things=tuple(_things(memory, tile, fullest)),
+        things=tuple(sorted(live, key=lambda each: -each.bytes)),
         fit_words=report.fit_words,
+        top=top,
     )
 
 
 def _parts(peaks: Peaks, stack: Stack, tile: int) -> list[BarPart]:
     if stack == "kind":
         return [BarPart(MEMORY[name], sizes) for name, sizes in peaks.kinds().items()]
-    if stack == "live":
-        return _parts_by_time(peaks)
-    return _parts_by_thing(peaks, tile)
+    return _parts_by_time(peaks) if stack == "live" else _parts_by_thing(peaks, tile)
 
 
 def _parts_by_time(peaks: Peaks) -> list[BarPart]:
@@ -193,8 +250,8 @@ def _parts_by_time(peaks: Peaks) -> list[BarPart]:
     always, beside = memory.always_live.array(), memory.not_always_live.array()
     gaps = memory.including_gaps.array() - always - beside
     parts = [
-        BarPart(category_role(ALWAYS, 0), always),
-        BarPart(category_role(IN_STEP, 1), beside),
+        BarPart(category_role("always live", 0), always),
+        BarPart(category_role("live in the fullest step", 1), beside),
         BarPart(MEMORY[GAPS], gaps),
     ]
     return [part for part in parts if part.sizes.any()]
@@ -216,100 +273,205 @@ def _parts_by_thing(peaks: Peaks, tile: int) -> list[BarPart]:
     return [*parts, others] if left.any() else parts
 
 
-def _things(memory: Memory, tile: int, step: int) -> list[Thing]:
-    found = [
-        Thing(
-            name_of(held),
-            form_of(held),
-            thing_kind(held.category),
-            size,
-            held.steps is None,
-            held.at,
+# -- step by step ----------------------------------------------------------------------------------
+
+WORST = "worst"
+"""Stands for the fullest tile."""
+
+MOST_ROWS = 40
+"""Steps that are written to a terminal."""
+
+LIVE_COLUMNS = (
+    ListColumn("#"),
+    ListColumn("step", "name", least=17, most=44),
+    ListColumn("live"),
+    ListColumn("", spare=2),
+    ListColumn("", "bar", least=8, most=44),
+    ListColumn("largest", "name", spare=1, least=12, most=40),
+)
+
+
+@frozen
+class LiveRow:
+    """What a tile needs in a step.
+
+    Attributes:
+        number: of the step in its program; 0 where it is not known.
+        program: the name of its program.
+        title: what the step is.
+        at: the user's line; empty where there is none.
+        bytes: live in it, but not always.
+        kinds: the same by kind of thing, in the order of stacks.
+        largest: the largest thing among them; empty where there is none.
+        largest_bytes: its bytes.
+        is_peak: whether it is the first step that needs most.
+    """
+
+    number: int
+    program: str
+    title: str
+    at: str
+    bytes: int
+    kinds: Mapping[str, int]
+    largest: str
+    largest_bytes: int
+    is_peak: bool
+
+
+@frozen
+class LiveSteps(PictureData):
+    """What a tile needs, step by step.
+
+    Attributes:
+        tile: its number.
+        is_worst: whether no tile needs more.
+        always_live_bytes: bytes that are always live there.
+        needed_bytes: bytes that it needs in all, with gaps.
+        limit_bytes: its memory.
+        steps: those that are shown, in order.
+        num_steps: how many there are in all.
+        note: what the numbers are of.
+    """
+
+    tile: int
+    is_worst: bool
+    always_live_bytes: int
+    needed_bytes: int
+    limit_bytes: int
+    steps: tuple[LiveRow, ...]
+    num_steps: int
+    note: str
+
+    KIND: ClassVar = "liveness"
+
+    @property
+    def heading(self) -> str:
+        """Which tile, what is always live there, and what comes on top."""
+        which = ", the fullest" if self.is_worst else ""
+        always = f"{size_text(self.always_live_bytes)} always live"
+        more = "" if not self.num_steps else ", and"
+        return noted(f"liveness of tile {self.tile:,}{which}: {always}{more}", self.note)
+
+    def total(self) -> str:
+        """Return what the tile needs in all, on one line."""
+        mark = "! " if self.needed_bytes > self.limit_bytes else ""
+        size = f"{size_text(self.needed_bytes)} of {size_text(self.limit_bytes)}"
+        return f"{mark}in all, with gaps: {size}"
+
+    def hidden(self) -> str:
+        """Say how many steps are not shown; empty where all are."""
+        left = self.num_steps - len(self.steps)
+        return f"... {left:,} more steps need less" if left else ""
+
+    def kinds(self) -> list[str]:
+        """Return the kinds of things that any step has, in the order of stacks."""
+        return [kind for kind in KIND_NAMES if any(kind in row.kinds for row in self.steps)]
+
+    def picture(self) -> Picture:
+        """Return a row for each step, with a bar by kind of thing."""
+        marks: list[Mark] = []
+        if self.steps:
+            rest = f"more steps; --top {MOST_ROWS} shows the largest"
+            marks.append(Listing(LIVE_COLUMNS, tuple(self._rows()), MOST_ROWS, rest=rest))
+        marks += [Words(self.hidden(), "soft")] if self.hidden() else []
+        legend = Legend(tuple(MEMORY[kind] for kind in self.kinds()))
+        return composed(self.heading, [*marks, Words(self.total())], legend if legend.roles else ())
+
+    def _rows(self) -> Iterator[ListRow]:
+        for row in self.steps:
+            kinds = ", ".join(f"{kind} {size_text(size)}" for kind, size in row.kinds.items())
+            label = label_of_step(row.program, row.title, self.steps)
+            cells = (
+                f"{row.number:,}" if row.number else "",
+                label,
+                size_text(row.bytes),
+                "peak" if row.is_peak else "",
+                tuple((MEMORY[kind], size) for kind, size in row.kinds.items()),
+                f"{row.largest} {size_text(row.largest_bytes)}" if row.largest else "",
+            )
+            tip = f"{label}{f' ({row.at})' if row.at else ''}: {kinds or size_text(0)}"
+            yield ListRow(cells, tone="strong" if row.is_peak else "plain", tip=tip)
+
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+        """Return a row for each step, with its bytes by kind of thing."""
+        kinds = self.kinds()
+        titles = ["program", "step", "name", "bytes", *kinds, "largest", "largest bytes", "line"]
+        return titles, [
+            [
+                *(row.program, row.number, row.title, row.bytes),
+                *(row.kinds.get(kind, 0) for kind in kinds),
+                *(row.largest, row.largest_bytes, row.at),
+            ]
+            for row in self.steps
+        ]
+
+
+def live_steps(report: Report, tile: int | str = WORST, *, top: int | None = None) -> LiveSteps:
+    """Return what a tile, or the fullest one, needs in each step, or in the `top` largest.
+
+    Raises InvalidTileMapping where there is no such tile, and InvalidOption where memory is not
+    modelled.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> a, b, c = (graph.add_variable(pl.INT, (9,), name, mapping=0) for name in "abc")
+    >>> program = pl.Sequence(pl.Copy(a, b), pl.Copy(b, c))
+    >>> live = live_steps(pl.Engine(graph, program).report(), "worst")
+    >>> [(row.title, row.bytes, row.largest) for row in live.steps]
+    [("Copy 'a' -> 'b'", 36, "'b'"), ("Copy 'b' -> 'c'", 36, "'b'")]
+    """
+    memory = modelled_memory(report)
+    needed = memory.including_gaps.array()
+    number = int(needed.argmax()) if tile == WORST else tile_number(tile, len(needed))
+    sizes = bytes_by_step(memory, number)
+    shown: Iterable[int] = range(len(sizes))
+    if top is not None:
+        shown = sorted(np.argsort(-sizes, kind="stable")[:top].tolist())
+    return LiveSteps(
+        tile=number,
+        is_worst=bool(needed[number] == needed.max()),
+        always_live_bytes=memory.always_live[number],
+        needed_bytes=int(needed[number]),
+        limit_bytes=report.compilation.target.tile_memory_bytes,
+        steps=_live_rows(memory, number, sizes, shown),
+        num_steps=len(sizes),
+        note=of_replicas(report.replicas),
+    )
+
+
+def _live_rows(
+    memory: Memory, tile: int, sizes: Int64, shown: Iterable[int]
+) -> tuple[LiveRow, ...]:
+    kinds: list[dict[str, int]] = [{} for _ in sizes]
+    largest = [("", 0)] * len(sizes)
+    for held in memory.held:
+        size = held.bytes[tile] if held.steps else 0
+        if not size:
+            continue
+        kind, name = thing_kind(held.category), short_name(held)
+        for first, last in held.steps or ():
+            for step in range(first, last + 1):
+                kinds[step][kind] = kinds[step].get(kind, 0) + size
+                if size > largest[step][1]:
+                    largest[step] = name, size
+    peak = int(sizes.argmax()) if sizes.any() else -1
+    return tuple(
+        LiveRow(
+            number=memory.steps[step].number,
+            program=memory.steps[step].program,
+            title=name_text(title_of(memory.steps[step])),
+            at=memory.steps[step].at,
+            bytes=int(sizes[step]),
+            kinds={kind: kinds[step][kind] for kind in KIND_NAMES if kind in kinds[step]},
+            largest=largest[step][0],
+            largest_bytes=largest[step][1],
+            is_peak=step == peak,
         )
-        for held in memory.held
-        if (size := held.bytes[tile]) and (held.steps is None or held.is_in(step))
-    ]
-    return sorted(found, key=lambda each: -each.bytes)
-
-
-# -- picture ---------------------------------------------------------------------------------------
-
-LONGEST_NAME = 70
-LONGEST_PART = 22
-"""Units that the name of a part has before columns are left out for it."""
-
-
-def memory_forms(bars: MemoryBars, top: int) -> Forms:
-    """Return the forms of what every tile needs, with the `top` largest things of the fullest."""
-    picture = memory_picture(bars, top)
-    return forms_of(picture, partial(memory_json, bars), csv=partial(memory_csv, bars))
-
-
-def memory_picture(bars: MemoryBars, top: int) -> Picture:
-    """Return a bar for each tile, then what lies on the fullest: parts, and the largest things."""
-    return Picture(
-        bars.heading,
-        (
-            *heading(bars.heading, bars.summary()),
-            Gap(),
-            StackedBars(bars.parts, bars.order, bars.axis(), bars.limit_bytes),
-            Gap(),
-            Words(bars.place(), "strong"),
-            _parts_listing(bars),
-            Gap(),
-            *_things_listing(bars, top),
-        ),
+        for step in shown
     )
-
-
-def _parts_listing(bars: MemoryBars) -> Listing:
-    """Return a row for each part, as they lie upon each other in the bars."""
-    columns = (
-        ListColumn("bytes"),
-        ListColumn("share"),
-        ListColumn("mean of all", spare=1),
-        ListColumn("most on a tile", spare=2),
-        ListColumn("", "name", least=LONGEST_PART, most=LONGEST_NAME),
-        ListColumn("", "bar", most=20),
-    )
-    rows = []
-    for part in reversed(bars.parts):
-        size, most = int(part.sizes[bars.tile]), int(part.sizes.argmax())
-        share = share_text(size / int(bars.needed[bars.tile]))
-        mean = f"{round(float(part.sizes.mean())):,}"
-        numbers = (f"{size:,}", share, mean, f"{part.sizes[most]:,} ({most:,})")
-        bar = ((part.role.solid(), size),)
-        rows.append(ListRow((*numbers, part.role.words, bar), part.role))
-    return Listing(columns, tuple(rows))
-
-
-def _things_listing(bars: MemoryBars, top: int) -> tuple[Listing | Words, ...]:
-    columns = (
-        ListColumn("bytes"),
-        ListColumn("live"),
-        ListColumn("what lies there", "name", most=LONGEST_NAME),
-    )
-    rows = tuple(
-        ListRow(
-            (
-                f"{thing.bytes:,}",
-                "always" if thing.always else "then",
-                " ".join(filter(None, (thing.name, thing.form))),
-            ),
-            aside=f"({thing.place})" if thing.place else "",
-            tip=thing.at,
-        )
-        for thing in bars.things[:top]
-    )
-    size = size_text(sum(thing.bytes for thing in bars.things[top:]))
-    more = f"... {len(bars.things) - len(rows):,} more, {size} in all"
-    return Listing(columns, rows), *([Words(more, "soft")] if bars.things[top:] else [])
 
 
 # -- users' functions ------------------------------------------------------------------------------
-
-TOP = 10
-"""Things of the fullest tile that are listed, unless more are asked for."""
 
 _checked = users_function(Stack=one_of(*STACKS), Sort=one_of(*SORTS))
 
@@ -349,8 +511,8 @@ def memory_text(
     >>> memory_text(pl.Engine(graph, pl.Sequence()).report()).splitlines()[0]
     'memory: fits; fullest tile 1: 3,568 B of 638,976 B, 0.6%'
     """
-    bars = memory_bars(report, stack=stack, sort=sort)
-    return memory_forms(bars, top).text(Style(color, ascii_only, width))
+    bars = memory_bars(report, stack=stack, sort=sort, top=top)
+    return bars.text(Style(color, ascii_only, width))
 
 
 @_checked
@@ -368,31 +530,57 @@ def memory_svg(
     >>> memory_svg(pl.Engine(pl.Graph(), pl.Sequence()).report())[:4]
     '<svg'
     """
-    return memory_forms(memory_bars(report, stack=stack, sort=sort), top).svg()
+    return memory_bars(report, stack=stack, sort=sort, top=top).svg()
 
 
-# -- data ------------------------------------------------------------------------------------------
+@_checked
+def liveness_text(
+    report: Report,
+    tile: int | str = WORST,
+    *,
+    top: int | None = None,
+    width: int = 80,
+    color: bool = False,
+    ascii_only: bool = False,
+) -> str:
+    """Draw what a tile needs in each step, as text.
+
+    Args:
+        report: of an engine, or loaded; nothing needs to have run.
+        tile: its number, or "worst" for the fullest one.
+        top: how many steps, those that need most; left out, all.
+        width: columns to fit.
+        color: whether to write escape codes for a terminal.
+        ascii_only: whether to keep to ASCII.
+
+    Returns:
+        Lines, each ended by a newline.
+
+    Raises:
+        InvalidTileMapping: when there is no such tile.
+        InvalidOption: when memory is not modelled.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> a, b, c = (graph.add_variable(pl.INT, (9,), name, mapping=0) for name in "abc")
+    >>> engine = pl.Engine(graph, pl.Sequence(pl.Copy(a, b), pl.Copy(b, c)))
+    >>> print(liveness_text(engine.report(), top=1, width=60).splitlines()[3])
+    1  Copy 'a' -> 'b'  36 B  peak  vvvvvvvvvvvvvvvvvv  'b' 36 B
+    """
+    return live_steps(report, tile, top=top).text(Style(color, ascii_only, width))
 
 
-def memory_json(bars: MemoryBars) -> str:
-    """Return what every tile needs as JSON."""
-    data = {
-        "heading": bars.heading,
-        "fits": bars.fits,
-        "limit_bytes": bars.limit_bytes,
-        "needed_bytes": bars.needed.tolist(),
-        "fullest_step": bars.step.tolist(),
-        "stack": bars.stack,
-        "parts": [{"name": part.role.words, "bytes": part.sizes.tolist()} for part in bars.parts],
-        "fullest_tile": bars.tile,
-        "on_fullest_tile": [by_field(thing) for thing in bars.things],
-    }
-    return json_text("memory", data)
+@_checked
+def liveness_svg(report: Report, tile: int | str = WORST, *, top: int | None = None) -> SvgText:
+    """Draw what a tile needs in each step, as SVG.
 
+    It takes and raises what `liveness_text` does, but for what is of text alone.
 
-def memory_csv(bars: MemoryBars) -> str:
-    """Return a row for each tile, in the order of the bars."""
-    heading = ["tile", "needed bytes", "fullest step", *(part.role.words for part in bars.parts)]
-    columns = [bars.needed, bars.step, *(part.sizes for part in bars.parts)]
-    rows = np.stack([bars.order, *(column[bars.order] for column in columns)], axis=1)
-    return csv_text(heading, rows.tolist())
+    Returns:
+        The picture.
+
+    >>> import poplite as pl
+    >>> liveness_svg(pl.Engine(pl.Graph(), pl.Sequence()).report())[:4]
+    '<svg'
+    """
+    return live_steps(report, tile, top=top).svg()

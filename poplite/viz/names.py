@@ -9,8 +9,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from poplite.errors import InvalidOption, InvalidTileMapping, UnknownName, did_you_mean
 from poplite.report.execution import ExecutionStep
@@ -60,9 +60,22 @@ def full_title(step: MemoryStep, steps: Sequence[MemoryStep]) -> str:
     >>> full_title(step, [step])
     "step 2, Execute 'blur'"
     """
-    several = len({each.program for each in steps}) > 1
     number = f"step {number_of(step)}, " if step.number else ""
-    return name_text(f"{f'{step.program}: ' if several else ''}{number}{title_of(step)}")
+    return label_of_step(step.program, f"{number}{title_of(step)}", steps)
+
+
+class Placed(Protocol):
+    """A row of a program."""
+
+    @property
+    def program(self) -> str:
+        """The name of its program."""
+
+
+def label_of_step(program: str, name: str, steps: Iterable[Placed]) -> str:
+    """Return what a step is, with its program where the steps are of several."""
+    several = len({each.program for each in steps}) > 1
+    return name_text(f"{program}: {name}" if several else name)
 
 
 def places_of(steps: Sequence[MemoryStep], choice: str) -> list[int]:
@@ -79,13 +92,17 @@ def places_of(steps: Sequence[MemoryStep], choice: str) -> list[int]:
     numbered = [k for k, step in enumerate(steps) if str(step.number) == choice and step.number]
     if named or numbered:
         return named or numbered
-    known = [title_of(step) for step in steps]
     most = max((step.number for step in steps), default=0)
-    raise UnknownName(
-        f"there is no step {choice!r}{did_you_mean(choice, set().union(*names))}",
+    fix = f'--step {most}, or --step "{title_of(steps[-1])}"' if steps else ""
+    raise _no_step(choice, sorted(set().union(*names)), most, fix)
+
+
+def _no_step(choice: str, names: Sequence[str], most: int, fix: str) -> UnknownName:
+    return UnknownName(
+        f"there is no step {choice!r}{did_you_mean(choice, names)}",
         at=None,
-        found=f"steps are numbered 1 to {most:,}" if steps else "there are no steps",
-        fix=f'--step {most}, or --step "{known[-1]}"' if steps else "",
+        found=f"steps are numbered 1 to {most:,}" if fix else "there are no steps",
+        fix=fix,
     )
 
 
@@ -103,7 +120,7 @@ def modelled_memory(report: Report) -> Memory:
 
 
 def note_of(report: Report) -> str:
-    """Return what the numbers of a report are of, as it follows a heading."""
+    """Return what the numbers of a report are of; empty where they are those of one run."""
     notes = []
     if not report.instrumentation.is_modelled:
         notes.append(NOT_MODELLED)
@@ -111,9 +128,17 @@ def note_of(report: Report) -> str:
         notes.append(report.run_note)
     if report.is_run and report.runs != 1:
         notes.append(f"in {amount(report.runs, 'run')}")
-    if report.replicas > 1:
-        notes.append(f"of one of {report.replicas:,} replicas")
-    return "".join(f"; {note}" for note in notes)
+    return "; ".join(filter(None, (*notes, of_replicas(report.replicas))))
+
+
+def of_replicas(count: int) -> str:
+    """Return that numbers are those of one of several replicas; empty for one alone."""
+    return f"of one of {count:,} replicas" if count > 1 else ""
+
+
+def noted(text: str, note: str) -> str:
+    """Return a heading with what its numbers are of behind it."""
+    return f"{text}; {note}" if note else text
 
 
 def chosen_steps(steps: Sequence[ExecutionStep], choice: str) -> list[ExecutionStep]:
@@ -131,14 +156,8 @@ def chosen_steps(steps: Sequence[ExecutionStep], choice: str) -> list[ExecutionS
             return found
     known = list(dict.fromkeys(step.name for step in steps))
     most = max((step.number for step in steps), default=0)
-    raise UnknownName(
-        f"there is no step {choice!r}{did_you_mean(choice, known)}",
-        at=None,
-        found=f"steps are numbered 1 to {most:,}" if steps else "there are no steps",
-        fix=f"--step {steps[0].number}, --step 1:{most}, or --step {steps[0].name!r}"
-        if steps
-        else "",
-    )
+    one = f"--step {steps[0].number}, --step 1:{most}" if steps else ""
+    raise _no_step(choice, known, most, f"{one}, or --step {known[0]!r}" if steps else "")
 
 
 def tile_number(tile: object, tiles: int) -> int:
@@ -187,6 +206,12 @@ def place_of(at: str) -> str:
     'heat.py:87'
     """
     return name_text(at.partition(" in ")[0].rpartition("/")[2])
+
+
+def in_brackets(at: str) -> str:
+    """Return file and line in brackets; nothing where there is none."""
+    place = place_of(at)
+    return f"({place})" if place else ""
 
 
 def check_known(report: Report) -> None:

@@ -11,20 +11,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from poplite.frozen import frozen
 from poplite.report import Report
 from poplite.report.execution import TIME_PARTS, TimePart
 from poplite.report.memory import NO_STEP, bytes_by_step, peaks_of, thing_kind
 from poplite.viz.colours import MEMORY, SPENT, Role
-from poplite.viz.draw.json_text import by_field, json_text
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import Style
 from poplite.viz.draw.units import name_text, share_text, size_text
 from poplite.viz.marks import (
-    Gap,
     Legend,
     LengthStrip,
     ListColumn,
@@ -34,20 +31,21 @@ from poplite.viz.marks import (
     Picture,
     StripPart,
     Words,
-    heading,
+    composed,
 )
 from poplite.viz.names import (
     form_of,
     full_title,
+    in_brackets,
     modelled_memory,
     name_of,
     note_of,
+    noted,
     number_of,
-    place_of,
     places_of,
     tile_number,
 )
-from poplite.viz.painters import Forms, forms_of, users_function
+from poplite.viz.painters import PictureData, users_function
 
 if TYPE_CHECKING:
     from poplite.report.compilation import Compilation
@@ -58,10 +56,20 @@ if TYPE_CHECKING:
 MOST_STRETCHES = 4
 """Stretches of steps that are named."""
 
+MOST_THINGS, MOST_VERTICES = 16, 12
+"""Rows that are written to a terminal."""
+
+LONGEST_NAME = 70
+LINES = 4
+"""Lines of text of the memory."""
+
+FREE = Role("free", ".", "none")
+ALWAYS = "always"
+
 
 @frozen
-class PlacedItem:
-    """Something that lies on the tile.
+class Thing:
+    """Something that lies on a tile.
 
     Attributes:
         name: what it is.
@@ -82,6 +90,11 @@ class PlacedItem:
     when: str
     is_live: bool
     at: str
+
+    @property
+    def always(self) -> bool:
+        """Whether it is always live."""
+        return self.when == ALWAYS
 
     @property
     def what(self) -> str:
@@ -113,56 +126,53 @@ class RunsHere:
 
 
 @frozen
-class TileContents:
+class TileContents(PictureData):
     """One tile.
 
     Attributes:
         tile: its number.
-        needed: bytes that it needs, with gaps.
+        needed_bytes: bytes that it needs, with gaps.
         limit_bytes: its memory.
         step: the step that is drawn; empty where everything is always live.
         is_peak: whether that is the step in which it needs most.
-        live: bytes that are live in the step.
+        live_bytes: bytes that are live in the step.
         things: what lies there, by address, else the largest first.
         vertices: what runs there.
-        cycles: what it did, in parts that add up to `elapsed`.
-        scope: which steps these cycles are of, in words.
-        elapsed: all cycles of these steps.
+        cycles: what it did, in parts that add up to `elapsed_cycles`.
+        cycles_of: which steps these cycles are of, in words.
+        elapsed_cycles: all cycles of these steps.
         note: what the numbers are of.
     """
 
     tile: int
-    needed: int
+    needed_bytes: int
     limit_bytes: int
     step: str
     is_peak: bool
-    live: int
-    things: tuple[PlacedItem, ...]
+    live_bytes: int
+    things: tuple[Thing, ...]
     vertices: tuple[RunsHere, ...]
     cycles: Mapping[TimePart, int]
-    scope: str
-    elapsed: int
+    cycles_of: str
+    elapsed_cycles: int
     note: str
 
-    @property
-    def fits(self) -> bool:
-        """Whether the tile has as much memory as it needs."""
-        return self.needed <= self.limit_bytes
+    KIND: ClassVar = "tile"
 
     @property
     def heading(self) -> str:
         """How much the tile needs, of how much it has."""
-        mark = "" if self.fits else "! "
-        share = share_text(self.needed / self.limit_bytes)
-        size = f"{size_text(self.needed)} of {size_text(self.limit_bytes)}, {share}"
+        mark = "" if self.needed_bytes <= self.limit_bytes else "! "
+        share = share_text(self.needed_bytes / self.limit_bytes)
+        size = f"{size_text(self.needed_bytes)} of {size_text(self.limit_bytes)}, {share}"
         return f"{mark}tile {self.tile:,}: {size}"
 
     def moment(self) -> str:
         """Say which step is drawn, and how much is live in it."""
         if not self.step:
-            return f"everything is always live: {size_text(self.live)}"
+            return f"everything is always live: {size_text(self.live_bytes)}"
         most = ", when it needs most" if self.is_peak else ""
-        return f"in {self.step}{most}: {size_text(self.live)} live"
+        return f"in {self.step}{most}: {size_text(self.live_bytes)} live"
 
     @property
     def is_addressed(self) -> bool:
@@ -172,11 +182,90 @@ class TileContents:
     @property
     def extent(self) -> int:
         """The address behind the last thing, of all steps."""
-        return max((_end(thing) for thing in self.things), default=0)
+        return max(((each.address or 0) + each.bytes for each in self.things), default=0)
+
+    def picture(self) -> Picture:
+        """Return a strip of the memory, what lies and runs there, and what cycles go into."""
+        return composed(
+            self.heading,
+            self._memory() if self.things and self.is_addressed else (),
+            things_listing(
+                sorted(self.things, key=lambda each: -each.bytes), MOST_THINGS, "more things"
+            ),
+            self._vertices_listing(),
+            self._cycles_listing(),
+            notes=[noted(self.moment(), self.note)],
+        )
+
+    def strip(self) -> LengthStrip:
+        """Return what is live, each thing where it lies."""
+        parts = tuple(
+            StripPart(thing.address or 0, thing.bytes, MEMORY[thing.kind], thing.name, thing.tip())
+            for thing in self.things
+            if thing.is_live
+        )
+        return LengthStrip(parts, self.extent, self.limit_bytes, LINES)
+
+    def _memory(self) -> list[Mark]:
+        """Return the memory with what its colours mean; what is free is named where it is seen."""
+        strip = self.strip()
+        kinds = {part.role.words for part in strip.parts}
+        free = [FREE] if None in strip.cells(256) else []
+        legend = Legend((*(role for kind, role in MEMORY.items() if kind in kinds), *free))
+        over = [Words(f"! over the limit of {size_text(self.limit_bytes)}")]
+        return [strip, legend, *(over if self.extent > self.limit_bytes else [])]
+
+    def _vertices_listing(self) -> Listing | Words:
+        if not self.vertices:
+            return Words("no vertices")
+        name = ListColumn("class and compute set", "name", most=LONGEST_NAME)
+        rows = tuple(
+            ListRow(
+                (f"{each.count:,}", f"{each.type} in '{each.compute_set}'"),
+                aside=in_brackets(each.at),
+                tip=each.at,
+            )
+            for each in self.vertices
+        )
+        columns = ListColumn("vertices"), name
+        return Listing(columns, rows, MOST_VERTICES, rest="more kinds of vertices")
+
+    def _cycles_listing(self) -> Listing | Words:
+        if not self.elapsed_cycles:
+            return Words("no cycles")
+        columns = (
+            ListColumn("cycles"),
+            ListColumn("share"),
+            ListColumn(f"of {self.cycles_of}", "name", least=23, most=44),
+            ListColumn("", "bar", most=40, whole=self.elapsed_cycles),
+        )
+        rows = []
+        for part, cycles in self.cycles.items():
+            share, role = share_text(cycles / self.elapsed_cycles), SPENT[part]
+            rows.append(ListRow((f"{cycles:,}", share, role.words, ((role, cycles),))))
+        return Listing(columns, tuple(rows))
 
 
-def _end(thing: PlacedItem) -> int:
-    return (thing.address or 0) + thing.bytes
+def things_listing(things: Sequence[Thing], most: int | None = None, rest: str = "more") -> Listing:
+    """Return a row for each thing, with its address where addresses are known."""
+    columns = (
+        ListColumn("address"),
+        ListColumn("bytes"),
+        ListColumn("live", spare=1),
+        ListColumn("what lies there", "name", least=20, most=LONGEST_NAME),
+    )
+    first = 1 if any(each.address is None for each in things) else 0
+    rows = tuple(
+        ListRow(
+            (f"{each.address or 0:,}", f"{each.bytes:,}", each.when, each.what)[first:],
+            MEMORY[each.kind],
+            aside=in_brackets(each.at),
+            tone="plain" if each.is_live else "soft",
+            tip=each.tip(),
+        )
+        for each in things
+    )
+    return Listing(columns[first:], rows, most, rest=rest)
 
 
 def tile_contents(report: Report, tile: int | str, *, step: str | None = None) -> TileContents:
@@ -196,28 +285,28 @@ def tile_contents(report: Report, tile: int | str, *, step: str | None = None) -
         chosen = [memory.steps[k] for k in places]
         rows = {(each.program, row) for each in chosen for row in each.rows}
     ran = [p for p in report.places if rows is None or (p.program_name, p.row) in rows]
-    cycles = _cycles(ran, number)
     title = "" if place == NO_STEP else full_title(memory.steps[place], memory.steps)
     return TileContents(
         tile=number,
-        needed=memory.including_gaps[number],
+        needed_bytes=memory.including_gaps[number],
         limit_bytes=report.compilation.target.tile_memory_bytes,
         step=title,
         is_peak=place == peak,
-        live=memory.always_live[number] + (int(sizes[place]) if place != NO_STEP else 0),
-        things=tuple(_placed(memory, number, place)),
+        live_bytes=memory.always_live[number] + (int(sizes[place]) if place != NO_STEP else 0),
+        things=tuple(things_on(memory, number, place)),
         vertices=tuple(_running(report.compilation, None if rows is None else ran, number)),
-        cycles=cycles,
-        scope="all steps" if step is None else title,
-        elapsed=sum(each.cycles for each in ran),
+        cycles=_cycles(ran, number),
+        cycles_of="all steps" if step is None else title,
+        elapsed_cycles=sum(each.cycles for each in ran),
         note=note_of(report),
     )
 
 
-def _placed(memory: Memory, tile: int, step: int) -> list[PlacedItem]:
+def things_on(memory: Memory, tile: int, step: int) -> list[Thing]:
+    """Return what lies on a tile, by address, else the largest first; of a step, what is live."""
     addresses: Sequence[PerTile | None] = memory.addresses or [None] * len(memory.held)
     found = [
-        PlacedItem(
+        Thing(
             name=name_of(held),
             form=form_of(held),
             kind=thing_kind(held.category),
@@ -238,7 +327,7 @@ def _placed(memory: Memory, tile: int, step: int) -> list[PlacedItem]:
 def _when(steps: Steps | None, memory: Memory) -> str:
     """Return the steps in which something is live, in words."""
     if steps is None:
-        return "always"
+        return ALWAYS
     ends = [tuple(_number(memory, step) for step in stretch) for stretch in steps]
     ranges = [first if first == last else f"{first}-{last}" for first, last in ends]
     shown = ", ".join(ranges[:MOST_STRETCHES]) + (", ..." if len(ranges) > MOST_STRETCHES else "")
@@ -282,115 +371,6 @@ def _cycles(ran: Sequence[ExecutionStep], tile: int) -> dict[TimePart, int]:
     return {part: cycles for part, cycles in found.items() if cycles > 0}
 
 
-# -- picture ---------------------------------------------------------------------------------------
-
-MOST_THINGS, MOST_VERTICES = 16, 12
-"""Rows that are written to a terminal."""
-
-LONGEST_NAME = 70
-LINES = 4
-"""Lines of text of the memory."""
-
-FREE = Role("free", ".", "none")
-
-
-def tile_forms(tile: TileContents) -> Forms:
-    """Return the forms of one tile."""
-    return forms_of(tile_picture(tile), partial(tile_json, tile))
-
-
-def tile_picture(tile: TileContents) -> Picture:
-    """Return a strip of the memory, what lies there, what runs there, and what cycles go into."""
-    marks: list[Mark] = [*heading(tile.heading, tile.moment() + tile.note)]
-    if tile.things and tile.is_addressed:
-        marks += [Gap(), *_memory(tile)]
-    for listing in (_things(tile), _vertices_listing(tile), _cycles_listing(tile)):
-        marks += [Gap(), listing]
-    return Picture(tile.heading, tuple(marks))
-
-
-def memory_strip(tile: TileContents) -> LengthStrip:
-    """Return what is live, each thing where it lies."""
-    live = [thing for thing in tile.things if thing.is_live]
-    parts = tuple(
-        StripPart(thing.address or 0, thing.bytes, MEMORY[thing.kind], thing.name, thing.tip())
-        for thing in live
-    )
-    return LengthStrip(parts, tile.extent, tile.limit_bytes, LINES)
-
-
-def _memory(tile: TileContents) -> list[Mark]:
-    """Return the memory with what its colours mean; what is free is named where it is seen."""
-    strip = memory_strip(tile)
-    kinds = {part.role.words for part in strip.parts}
-    free = [FREE] if None in strip.cells(256) else []
-    legend = Legend((*(role for kind, role in MEMORY.items() if kind in kinds), *free))
-    over = f"! over the limit of {size_text(tile.limit_bytes)}"
-    return [strip, legend, *([Words(over)] if tile.extent > tile.limit_bytes else [])]
-
-
-def _things(tile: TileContents) -> Listing:
-    """Return what lies there, the largest first."""
-    columns = (
-        ListColumn("address"),
-        ListColumn("bytes"),
-        ListColumn("live", spare=1),
-        ListColumn("what lies there", "name", least=20, most=LONGEST_NAME),
-    )
-    first = 0 if tile.is_addressed else 1
-    rows = tuple(
-        ListRow(
-            (f"{each.address:,}" if first == 0 else "", f"{each.bytes:,}", each.when, each.what)[
-                first:
-            ],
-            MEMORY[each.kind],
-            aside=f"({place})" if (place := place_of(each.at)) else "",
-            tone="plain" if each.is_live else "soft",
-            tip=each.tip(),
-        )
-        for each in sorted(tile.things, key=lambda thing: -thing.bytes)
-    )
-    return Listing(columns[first:], rows, MOST_THINGS, rest="more things")
-
-
-def _vertices_listing(tile: TileContents) -> Listing | Words:
-    if not tile.vertices:
-        return Words("no vertices")
-    columns = ListColumn("vertices"), ListColumn("class and compute set", "name", most=LONGEST_NAME)
-    rows = tuple(
-        ListRow(
-            (f"{each.count:,}", f"{each.type} in '{each.compute_set}'"),
-            aside=f"({place})" if (place := place_of(each.at)) else "",
-            tip=each.at,
-        )
-        for each in tile.vertices
-    )
-    return Listing(columns, rows, MOST_VERTICES, rest="more kinds of vertices")
-
-
-def _cycles_listing(tile: TileContents) -> Listing | Words:
-    if not tile.elapsed:
-        return Words("no cycles")
-    columns = (
-        ListColumn("cycles"),
-        ListColumn("share"),
-        ListColumn(f"of {tile.scope}", "name", least=23, most=44),
-        ListColumn("", "bar", most=40, whole=tile.elapsed),
-    )
-    rows = tuple(
-        ListRow(
-            (
-                f"{cycles:,}",
-                share_text(cycles / tile.elapsed),
-                SPENT[part].words,
-                ((SPENT[part], cycles),),
-            )
-        )
-        for part, cycles in tile.cycles.items()
-    )
-    return Listing(columns, rows)
-
-
 # -- users' functions ------------------------------------------------------------------------------
 
 _checked = users_function()
@@ -430,8 +410,7 @@ def tile_text(
     >>> print(tile_text(pl.Engine(graph, pl.Sequence()).report(), 1).splitlines()[0])
     tile 1: 3,568 B of 638,976 B, 0.6%
     """
-    contents = tile_contents(report, tile, step=step)
-    return tile_forms(contents).text(Style(color, ascii_only, width))
+    return tile_contents(report, tile, step=step).text(Style(color, ascii_only, width))
 
 
 @_checked
@@ -447,25 +426,4 @@ def tile_svg(report: Report, tile: int, *, step: str | None = None) -> SvgText:
     >>> tile_svg(pl.Engine(pl.Graph(), pl.Sequence()).report(), 0)[:4]
     '<svg'
     """
-    return tile_forms(tile_contents(report, tile, step=step)).svg()
-
-
-# -- data ------------------------------------------------------------------------------------------
-
-
-def tile_json(tile: TileContents) -> str:
-    """Return a tile as JSON."""
-    data = {
-        "tile": tile.tile,
-        "needed_bytes": tile.needed,
-        "limit_bytes": tile.limit_bytes,
-        "step": tile.step,
-        "live_bytes": tile.live,
-        "things": [by_field(each) for each in tile.things],
-        "vertices": [by_field(each) for each in tile.vertices],
-        "cycles": tile.cycles,
-        "cycles_of": tile.scope,
-        "elapsed_cycles": tile.elapsed,
-        "note": tile.note.removeprefix("; "),
-    }
-    return json_text("tile", data)
+    return tile_contents(report, tile, step=step).svg()

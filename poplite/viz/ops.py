@@ -13,25 +13,37 @@ result of an operation, which has its name, to the operation.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from poplite.frozen import frozen
 from poplite.report.execution import ExecutionStep
 from poplite.text import amount
 from poplite.viz.colours import Role
-from poplite.viz.draw.csv_text import csv_text
-from poplite.viz.draw.json_text import by_field, json_text
+from poplite.viz.draw.json_text import as_data
 from poplite.viz.draw.units import name_text, parts_of_name, share_text
-from poplite.viz.marks import Gap, ListColumn, Listing, ListRow, Mark, Picture, Words, heading
-from poplite.viz.names import note_of
-from poplite.viz.painters import Forms, forms_of
+from poplite.viz.marks import ListColumn, Listing, ListRow, Picture, Words, composed
+from poplite.viz.names import note_of, noted
+from poplite.viz.painters import PictureData
 
 if TYPE_CHECKING:
     from poplite.report import Report
+
+
+LEVELS = tuple(Role("of all cycles", "█", f"q{step}", 0, "#") for step in (8, 6, 4))
+"""What bars look like: from the fourth level on they are as pale as those of the third."""
+
+COLUMNS = (
+    ListColumn("steps", spare=1),
+    ListColumn("cycles"),
+    ListColumn("of all", spare=4),
+    ListColumn("received B", spare=3),
+    ListColumn("memory B", spare=2),
+    ListColumn("scope", "name", least=20, most=70),
+    ListColumn("", "bar", most=32, track=True),
+)
 
 
 @frozen
@@ -64,7 +76,7 @@ class ScopeCost:
 
 
 @frozen
-class ScopeTree:
+class ScopeTree(PictureData):
     """What the scopes of a report take.
 
     Attributes:
@@ -77,11 +89,13 @@ class ScopeTree:
     whole: ScopeCost
     depth: int
 
+    KIND: ClassVar = "ops"
+
     @property
     def heading(self) -> str:
         """How much there is."""
         steps, cycles = amount(self.whole.steps, "step"), amount(self.whole.cycles, "cycle")
-        return f"operations: {steps}, {cycles}{self.note}"
+        return noted(f"operations: {steps}, {cycles}", self.note)
 
     def rows(self) -> Iterator[tuple[int, ScopeCost]]:
         """Yield the scopes that are listed, each with its level from 0."""
@@ -91,6 +105,55 @@ class ScopeTree:
             yield level, scope
             if level + 1 < self.depth:
                 pending += [(level + 1, each) for each in reversed(scope.inside)]
+
+    def picture(self) -> Picture:
+        """Return a row for each scope that is listed, with a bar for its share of all cycles.
+
+        >>> nothing = ScopeCost("", "", 0, 0, 0.0, 0, 0, ())
+        >>> ScopeTree("", nothing, 2).picture().title
+        'operations: 0 steps, 0 cycles'
+        """
+        rows = tuple(self._row(level, scope) for level, scope in self.rows())
+        columns = (*COLUMNS[:-1], replace(COLUMNS[-1], whole=self.whole.cycles or None))
+        more = Words(f"(+N): more inside; --depth {self.depth + 1} shows them", "soft")
+        return composed(
+            self.heading,
+            Listing(columns, rows) if rows else (),
+            more if any(row.aside for row in rows) else (),
+        )
+
+    def _row(self, level: int, scope: ScopeCost) -> ListRow:
+        numbers = (
+            f"{scope.steps:,}",
+            f"{scope.cycles:,}",
+            share_text(scope.share),
+            f"{scope.received:,}",
+            f"{scope.memory:,}",
+        )
+        bar = ((LEVELS[min(level, 2)], scope.cycles),)
+        more = scope.num_inside() if level + 1 == self.depth else 0
+        said = ", ".join(f"{c.title} {text}" for c, text in zip(COLUMNS, numbers, strict=False))
+        return ListRow(
+            (*numbers, name_text(scope.name), bar),
+            aside=f"(+{more:,})" if more else "",
+            level=level,
+            tip=f"{name_text(scope.path)}: {said}",
+        )
+
+    def data(self) -> dict[str, object]:
+        """Return what scopes take, with all that is inside."""
+        return {"note": self.note, **as_data(self.whole)}
+
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+        """Return a line for each scope that is listed."""
+        titles = ["level", "scope", "steps", "cycles", "share", "received_bytes", "bytes"]
+        return titles, [
+            (
+                *(level, name_text(each.path), each.steps, each.cycles),
+                *(f"{each.share:.6f}", each.received, each.memory),
+            )
+            for level, each in self.rows()
+        ]
 
 
 SORTS: dict[str, Callable[[ScopeCost], Any]] = {
@@ -192,88 +255,3 @@ def _scope(
         node.memory,
         tuple(sorted(inside, key=sort)),
     )
-
-
-# -- picture ---------------------------------------------------------------------------------------
-
-LEVELS = tuple(Role("of all cycles", "█", f"q{step}", 0, "#") for step in (8, 6, 4))
-"""What bars look like: from the fourth level on they are as pale as those of the third."""
-
-COLUMNS = (
-    ListColumn("steps", spare=1),
-    ListColumn("cycles"),
-    ListColumn("of all", spare=4),
-    ListColumn("received B", spare=3),
-    ListColumn("memory B", spare=2),
-    ListColumn("scope", "name", least=20, most=70),
-    ListColumn("", "bar", most=32, track=True),
-)
-
-
-def ops_forms(tree: ScopeTree) -> Forms:
-    """Return the forms of what scopes of names take."""
-    data = partial(scopes_json, tree), partial(scopes_csv, tree)
-    return forms_of(scopes_picture(tree), data[0], csv=data[1])
-
-
-def scopes_picture(tree: ScopeTree) -> Picture:
-    """Return a row for each scope that is listed, with a bar for its share of all cycles.
-
-    >>> nothing = ScopeCost("", "", 0, 0, 0.0, 0, 0, ())
-    >>> scopes_picture(ScopeTree("", nothing, 2)).title
-    'operations: 0 steps, 0 cycles'
-    """
-    rows = tuple(_row(tree, level, scope) for level, scope in tree.rows())
-    columns = (*COLUMNS[:-1], replace(COLUMNS[-1], whole=tree.whole.cycles or None))
-    marks: list[Mark] = [*heading(tree.heading)]
-    if rows:
-        marks += [Gap(), Listing(columns, rows)]
-    if any(row.aside for row in rows):
-        more = f"(+N): more inside; --depth {tree.depth + 1} shows them"
-        marks += [Gap(), Words(more, "soft")]
-    return Picture(tree.heading, tuple(marks))
-
-
-def _row(tree: ScopeTree, level: int, scope: ScopeCost) -> ListRow:
-    numbers = (
-        f"{scope.steps:,}",
-        f"{scope.cycles:,}",
-        share_text(scope.share),
-        f"{scope.received:,}",
-        f"{scope.memory:,}",
-    )
-    bar = ((LEVELS[min(level, 2)], scope.cycles),)
-    more = scope.num_inside() if level + 1 == tree.depth else 0
-    said = ", ".join(f"{c.title} {text}" for c, text in zip(COLUMNS, numbers, strict=False))
-    return ListRow(
-        (*numbers, name_text(scope.name), bar),
-        aside=f"(+{more:,})" if more else "",
-        level=level,
-        tip=f"{name_text(scope.path)}: {said}",
-    )
-
-
-# -- data ------------------------------------------------------------------------------------------
-
-
-def scopes_json(tree: ScopeTree) -> str:
-    """Return what scopes take as JSON, with all that is inside."""
-    data = {"note": tree.note.removeprefix("; "), **_data(tree.whole)}
-    return json_text("ops", data)
-
-
-def _data(scope: ScopeCost) -> dict[str, object]:
-    return by_field(scope, "inside") | {"inside": [_data(each) for each in scope.inside]}
-
-
-def scopes_csv(tree: ScopeTree) -> str:
-    """Return what scopes take as comma-separated values, a line each."""
-    titles = ["level", "scope", "steps", "cycles", "share", "received_bytes", "bytes"]
-    rows = [
-        (
-            *(level, name_text(each.path), each.steps, each.cycles),
-            *(f"{each.share:.6f}", each.received, each.memory),
-        )
-        for level, each in tree.rows()
-    ]
-    return csv_text(titles, rows)

@@ -1,4 +1,4 @@
-"""Steps as a list: what each takes, and its phases.
+"""Steps: what each takes, with its phases, or what all tiles do in them in time.
 
     cycles   of all   times   balance   step
     67,456   75.9%        7     92.8%   expand
@@ -6,40 +6,67 @@
 A bar is what a tile does on average, waiting included, and as long as the step.  Phases of a step
 are those of its slowest tile from one sync to the next: between two syncs every tile proceeds by
 itself, and the slowest of them is what the step takes.
+
+In time, a row is what the busiest tile of a block does in each stretch::
+
+    steps      1            2
+     0-31   ▓▓▒▒████::::::::▒▒██::
+    32-63   ▓▓▒▒████████████▒▒████
+    deciding ─────────────────────
+     0-63   ▓▓▒▒████████████▒▒████
+    slowest ──────────────────────
+       40   ▓▓▒▒████████████▒▒██::
+
+Steps follow each other in the order of the program, each with all its executions.  A step is drawn
+from sync to sync: there all tiles begin, and each goes through its phases by itself; what is left
+until the slowest has finished is waiting.  A block shows in each stretch the tile of it that others
+wait for, which need not be the same in the next one.  One more row shows those of all tiles, which
+decide when the program ends, and one the tile that is busy longest in all stretches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.errors import UnknownName, did_you_mean, listed
 from poplite.frozen import frozen
 from poplite.report.execution import TIME_PARTS, ExecutionStep, TimePart, between_syncs
 from poplite.text import amount
-from poplite.viz.colours import PHASES, SPENT, Part
-from poplite.viz.draw.json_text import by_field, json_text
-from poplite.viz.draw.units import name_text, share_text
+from poplite.viz.colours import PHASES, SPENT, WAITING as WAITING_ROLE, Part, Role
+from poplite.viz.draw.json_text import as_data
+from poplite.viz.draw.units import share_text
 from poplite.viz.marks import (
-    BarCell,
-    Gap,
     Legend,
     ListColumn,
     Listing,
     ListRow,
-    Mark,
     Picture,
-    heading,
+    TimeLanes,
+    composed,
 )
-from poplite.viz.names import chosen_steps, note_of
-from poplite.viz.painters import Forms, forms_of
+from poplite.viz.names import chosen_steps, label_of_step, note_of, noted, tile_number
+from poplite.viz.painters import PictureData
 
 if TYPE_CHECKING:
     from poplite.report import Report
+
+LEAST_BAR, LONGEST_NAME = 10, 44
+
+LIST_COLUMNS = (
+    ListColumn("#"),
+    ListColumn("cycles"),
+    ListColumn("of all", spare=3),
+    ListColumn("times", spare=1),
+    ListColumn("balance", spare=2),
+    ListColumn("step", "name", most=LONGEST_NAME),
+    ListColumn("", "bar", least=LEAST_BAR),
+)
 
 
 @frozen
@@ -72,36 +99,77 @@ class StepRow:
 
 
 @frozen
-class StepList:
+class StepList(PictureData):
     """What steps took.
 
     Attributes:
         note: what the numbers are of.
-        rows: the steps.
+        steps: those that are listed.
         cycles: of all steps, also of those that are not listed.
         num_steps: how many steps there are in all.
     """
 
     note: str
-    rows: tuple[StepRow, ...]
+    steps: tuple[StepRow, ...]
     cycles: int
     num_steps: int
+
+    KIND: ClassVar = "steps"
 
     @property
     def heading(self) -> str:
         """How many steps, and what they take."""
-        of = "" if len(self.rows) == self.num_steps else f" of {self.num_steps:,}"
-        cycles = sum(row.cycles for row in self.rows)
-        return f"steps: {len(self.rows):,}{of}, {amount(cycles, 'cycle')}{self.note}"
-
-    @property
-    def has_programs(self) -> bool:
-        """Whether the steps are of several programs."""
-        return len({row.program for row in self.rows}) > 1
+        of = "" if len(self.steps) == self.num_steps else f" of {self.num_steps:,}"
+        cycles = amount(sum(row.cycles for row in self.steps), "cycle")
+        return noted(f"steps: {len(self.steps):,}{of}, {cycles}", self.note)
 
     def label(self, row: StepRow) -> str:
         """Return the name of a step, with its program where there are several."""
-        return f"{row.program}: {row.name}" if self.has_programs else row.name
+        return label_of_step(row.program, row.name, self.steps)
+
+    def tip(self, row: StepRow) -> str:
+        """Return all that is known of a step, on one line."""
+        parts = ", ".join(f"{PHASES[kind].words} {cycles:,}" for kind, cycles in row.parts)
+        at = f" ({row.at})" if row.at else ""
+        took = f"{amount(row.cycles, 'cycle')}, {amount(row.executions, 'time')}"
+        return f"{row.number} {self.label(row)}{at}: {took}{f'; {parts}' if parts else ''}"
+
+    def picture(self) -> Picture:
+        """Return a row for each step, with a bar of what a tile did on average.
+
+        >>> StepList("", (), 0, 0).picture().title
+        'steps: 0, 0 cycles'
+        """
+        present = {part for row in self.steps for part, cycles in row.time.items() if cycles > 0}
+        legend = Legend(tuple(role for part, role in SPENT.items() if part in present))
+        listing = self.listing() if self.steps else ()
+        return composed(self.heading, listing, legend if present else ())
+
+    def listing(self) -> Listing:
+        """Return a row for each step."""
+        rows = tuple(
+            ListRow(
+                (
+                    f"{row.number}",
+                    f"{row.cycles:,}",
+                    share_text(row.share),
+                    f"{row.executions:,}",
+                    f"{100 * row.balance:.1f}%",
+                    self.label(row),
+                    tuple((SPENT[part], each) for part, each in row.time.items() if each > 0),
+                ),
+                tip=self.tip(row),
+            )
+            for row in self.steps
+        )
+        return Listing(LIST_COLUMNS, rows)
+
+    def data(self) -> dict[str, object]:
+        """Return all fields, with names for both parts of a phase."""
+        found: dict[str, Any] = as_data(self)
+        for row in found["steps"]:
+            row["parts"] = [{"kind": kind, "cycles": cycles} for kind, cycles in row["parts"]]
+        return found
 
 
 def _less_of(part: TimePart, row: StepRow) -> float:
@@ -132,7 +200,7 @@ def step_list(
     >>> graph = pl.Graph(pl.Target(tiles=4))
     >>> a, b = (graph.add_variable(pl.INT, (3,), name, mapping=0) for name in "ab")
     >>> report = pl.Engine(graph, pl.Copy(a, b)).report()
-    >>> [(row.number, row.name, row.share) for row in step_list(report).rows]
+    >>> [(row.number, row.name, row.share) for row in step_list(report).steps]
     [(1, 'a to b', 1.0)]
     """
     steps = report.places
@@ -180,93 +248,263 @@ def _parts(step: ExecutionStep) -> Iterator[tuple[Part, int]]:
                 yield phase.kind, int(cycles[slowest])
 
 
-# -- picture ---------------------------------------------------------------------------------------
+# -- in time -------------------------------------------------------------------------------------
 
-LONGEST_NAME = 44
-LEAST_BAR = 10
+ROWS = 32
+"""Most rows of tiles."""
 
-COLUMNS = (
-    ListColumn("#"),
-    ListColumn("cycles"),
-    ListColumn("of all", spare=3),
-    ListColumn("times", spare=1),
-    ListColumn("balance", spare=2),
-    ListColumn("step", "name", most=LONGEST_NAME),
-    ListColumn("", "bar", least=LEAST_BAR),
-)
+COLUMNS = 64
+"""Stretches of time of the JSON form."""
+
+STATES: tuple[Part, ...] = tuple(PHASES)
+"""What a cell may show, by number; one more is waiting."""
+
+WAITING = len(STATES)
 
 
-def steps_forms(steps: StepList) -> Forms:
-    """Return the forms of what steps took."""
-    return forms_of(steps_picture(steps), partial(steps_json, steps))
+@frozen(eq=False)
+class Stretch:
+    """What tiles do from one sync to the next, with all executions.
 
-
-def steps_picture(steps: StepList) -> Picture:
-    """Return a row for each step, with a bar of its phases.
-
-    >>> steps_picture(StepList("", (), 0, 0)).title
-    'steps: 0, 0 cycles'
+    Attributes:
+        begin: the cycle that it begins at.
+        sync: cycles that all tiles wait at first.
+        phases: state and int64[tiles] cycles of each phase.
     """
-    rows = (Gap(), *steps_marks(steps)) if steps.rows else ()
-    return Picture(steps.heading, (*heading(steps.heading), *rows))
+
+    begin: int
+    sync: int
+    phases: tuple[tuple[int, Int64], ...]
+
+    @property
+    def busy(self) -> Int64:
+        """Cycles of each tile in all phases."""
+        found: Int64 = np.sum([cycles for _, cycles in self.phases], axis=0)
+        return found
+
+    @property
+    def end(self) -> int:
+        """The cycle at which the slowest tile has finished."""
+        return self.begin + self.sync + int(self.busy.max(initial=0))
 
 
-def steps_marks(steps: StepList) -> tuple[Mark, ...]:
-    """Return the listing of steps and what its colours mean."""
-    present = {part for row in steps.rows for part, cycles in row.time.items() if cycles > 0}
-    legend = Legend(tuple(role for part, role in SPENT.items() if part in present))
-    listing = Listing(COLUMNS, tuple(_list_row(steps, row) for row in steps.rows))
-    return (listing, *((Gap(), legend) if present else ()))
+@frozen(eq=False)
+class Timeline(PictureData):
+    """All tiles in time.
+
+    Attributes:
+        steps: the list of the steps, in the order of the program.
+        begins: the cycle that each of them begins at.
+        tiles: how many there are.
+        ipus: how many IPUs they are on; no row has tiles of two.
+        stretches: what tiles do.
+        cycles: of all that is shown.
+        chosen: a tile that has a row of its own, where others are in blocks.
+    """
+
+    steps: StepList
+    begins: tuple[int, ...]
+    tiles: int
+    ipus: int
+    stretches: tuple[Stretch, ...]
+    cycles: int
+    chosen: int | None = None
+
+    KIND: ClassVar = "steps"
+
+    @property
+    def heading(self) -> str:
+        """What is shown."""
+        return f"{self.steps.heading}; one after the other on {amount(self.tiles, 'tile')}"
+
+    @property
+    def block(self) -> int:
+        """Tiles of a row, but the slowest tile's own."""
+        return -(-self._tiles_per_ipu // max(1, ROWS // self.ipus))
+
+    @property
+    def slowest(self) -> int | None:
+        """The tile that is busy longest; None where each tile has a row."""
+        if self.block == 1 or not self.stretches:
+            return None
+        busy: Int64 = np.zeros(self.tiles, np.int64)
+        for stretch in self.stretches:
+            busy += stretch.busy
+        return int(busy.argmax())
+
+    @property
+    def rows(self) -> list[range]:
+        """The tiles of each row: blocks, and `beside` them what has rows of its own."""
+        each = self._tiles_per_ipu
+        blocks = [
+            range(row, min(row + self.block, first + each))
+            for first in range(0, self.tiles, each)
+            for row in range(first, first + each, self.block)
+        ]
+        return [*blocks, *self.beside.values()]
+
+    @property
+    def beside(self) -> dict[str, range]:
+        """The tiles of rows below the blocks: of all, the slowest and the chosen one."""
+        slowest = self.slowest
+        if slowest is None:
+            return {}
+        found = {"deciding": range(self.tiles), "slowest": range(slowest, slowest + 1)}
+        if self.chosen is not None:
+            found["chosen"] = range(self.chosen, self.chosen + 1)
+        return found
+
+    @property
+    def borders(self) -> dict[int, str]:
+        """What begins with a row, by its number: an IPU but the first, or a row beside blocks."""
+        rows, beside = self.rows, self.beside
+        blocks = len(rows) - len(beside)
+        ipus = {
+            number: f"IPU {row.start // self._tiles_per_ipu}"
+            for number, row in enumerate(rows[:blocks])
+            if row.start and not row.start % self._tiles_per_ipu
+        }
+        return ipus | dict(enumerate(beside, blocks))
+
+    @property
+    def _tiles_per_ipu(self) -> int:
+        return self.tiles // self.ipus
+
+    def cells(self, columns: int) -> npt.NDArray[np.uint8]:
+        """Return the state of each cell: what takes most of its time, on the busiest tile.
+
+        uint8[rows, columns]; where as much is taken by two states, it is the first of them, and
+        waiting the last.
+        """
+        edges, rows = np.linspace(0, self.cycles, columns + 1), self.rows
+        area = np.zeros((len(STATES) + 1, len(rows), columns))
+        for stretch in self.stretches:
+            busy = stretch.busy
+            tiles = [row.start + int(busy[row.start : row.stop].argmax()) for row in rows]
+            sync: Int64 = np.full(len(rows), stretch.begin)
+            done = sync + stretch.sync
+            _add(area[STATES.index("sync")], edges, sync, done)
+            for state, cycles in stretch.phases:
+                begin, done = done, done + cycles[tiles]
+                _add(area[state], edges, begin, done)
+        whole = np.diff(edges)
+        area[WAITING] = whole - area.sum(axis=0)
+        area[WAITING][area[WAITING] < 1e-9 * whole] = 0
+        found: npt.NDArray[np.uint8] = area.argmax(axis=0).astype(np.uint8)
+        return found
+
+    def present(self) -> tuple[Role, ...]:
+        """Return the roles of what tiles do at any time, in the order of all of them."""
+        found = {part for row in self.steps.steps for part, _ in row.parts}
+        return tuple(role for part, role in PHASES.items() if part in found)
+
+    def picture(self) -> Picture:
+        """Return all tiles in time, and below them the listing of the steps."""
+        steps = self.steps
+        if not self.cycles:
+            return steps.picture()
+        begun = zip(steps.steps, self.begins, strict=True)
+        lanes = TimeLanes(
+            labels=tuple(_label(row) for row in self.rows),
+            states=self.cells,
+            roles=(*PHASES.values(), WAITING_ROLE),
+            length=self.cycles,
+            stretches=tuple(
+                (row.number, steps.label(row), begin, steps.tip(row)) for row, begin in begun
+            ),
+            borders=self.borders,
+        )
+        legend = Legend((*self.present(), WAITING_ROLE))
+        return composed(self.heading, (lanes, legend), steps.listing())
+
+    def data(self) -> dict[str, object]:
+        """Return the steps, and all tiles in time: states by number in `states`, a list a row.
+
+        Where rows are blocks, those of all tiles, of the `slowest` and of the `chosen` one follow.
+        """
+        return self.steps.data() | {
+            "timeline": {
+                "tiles": self.tiles,
+                "block": self.block,
+                "ipus": self.ipus,
+                "slowest": self.slowest,
+                "chosen": self.chosen,
+                "states": [*STATES, "waiting"],
+                "begins": list(self.begins),
+                "length": self.cycles,
+                "rows": self.cells(COLUMNS).tolist() if self.cycles else [],
+            }
+        }
 
 
-def _list_row(steps: StepList, row: StepRow) -> ListRow:
-    numbers = (
-        f"{row.number}",
-        f"{row.cycles:,}",
-        share_text(row.share),
-        f"{row.executions:,}",
-        f"{100 * row.balance:.1f}%",
+def _add(area: npt.NDArray[np.float64], edges: npt.NDArray[np.float64], a: Int64, b: Int64) -> None:
+    """Add the time from `a` to `b` of each row to the cells that it lies in."""
+    used = b > a
+    if not used.any():
+        return
+    low = int(np.searchsorted(edges, a[used].min(), "right")) - 1
+    high = int(np.searchsorted(edges, b[used].max(), "left"))
+    left, right = edges[low:high], edges[low + 1 : high + 1]
+    inside = np.minimum(b[:, None], right) - np.maximum(a[:, None], left)
+    area[:, low:high] += np.clip(inside, 0, None)
+
+
+def _label(row: range) -> str:
+    """Return the tiles of a row."""
+    return f"{row.start:,}" if len(row) == 1 else f"{row.start:,}-{row.stop - 1:,}"
+
+
+def timeline_of(
+    report: Report, *, step: str | None = None, match: str = "", tile: int | str | None = None
+) -> Timeline:
+    """Return all tiles in time, in the steps that are wanted (as for `step_list`).
+
+    A tile that is named has a row of its own; raises InvalidTileMapping where there is none.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> a, b = (graph.add_variable(pl.INT, (64,), name, mapping=0) for name in "ab")
+    >>> timeline = timeline_of(pl.Engine(graph, pl.Copy(a, b)).report())
+    >>> [STATES[state] for state in timeline.cells(1)[0]], timeline.cells(1)[1:, 0].tolist()
+    (['copy'], [6, 6, 6])
+    """
+    steps = step_list(report, step=step, match=match, sort="program")
+    shown = {(row.program, row.number, row.name) for row in steps.steps}
+    begin = 0
+    begins: list[int] = []
+    stretches: list[Stretch] = []
+    for each in report.places:
+        if (each.program_name, each.number, each.name) in shown:
+            begins.append(begin)
+            stretches += _stretches(each, begin)
+            # Where another tile is the slowest each time, all of them wait somewhat longer; what a
+            # report says of phases is drawn whole, also where it says less of their step.
+            begin = max([begin + each.cycles, *(stretch.end for stretch in stretches[-1:])])
+    target = report.compilation.target
+    chosen = None if tile is None else tile_number(tile, target.tiles)
+    return Timeline(
+        steps, tuple(begins), target.tiles, target.ipus, tuple(stretches), begin, chosen
     )
-    cells = (*numbers, name_text(steps.label(row)), _bar(row))
-    return ListRow(cells, tip=step_tip(steps, row))
 
 
-def _bar(row: StepRow) -> BarCell:
-    """Return what a tile did on average."""
-    return tuple((SPENT[part], cycles) for part, cycles in row.time.items() if cycles > 0)
+def listed_or_in_time(
+    report: Report,
+    *,
+    step: str | None,
+    match: str,
+    sort: str,
+    timeline: bool,
+    tile: int | str | None,
+) -> StepList | Timeline:
+    """Return a list of steps, or a timeline where it, or the row of a tile, is asked for."""
+    if timeline or tile is not None:
+        return timeline_of(report, step=step, match=match, tile=tile)
+    return step_list(report, step=step, match=match, sort=sort)
 
 
-def step_tip(steps: StepList, row: StepRow) -> str:
-    """Return all that is known of a step, on one line."""
-    parts = ", ".join(f"{PHASES[kind].words} {cycles:,}" for kind, cycles in row.parts)
-    at = f" ({row.at})" if row.at else ""
-    took = f"{amount(row.cycles, 'cycle')}, {amount(row.executions, 'time')}"
-    name = f"{row.number} {name_text(steps.label(row))}{at}"
-    return f"{name}: {took}; {parts}" if parts else f"{name}: {took}"
-
-
-# -- data ------------------------------------------------------------------------------------------
-
-
-def steps_data(steps: StepList) -> dict[str, object]:
-    """Return a list of steps as data of JSON."""
-    return {
-        "note": steps.note.removeprefix("; "),
-        "cycles": steps.cycles,
-        "num_steps": steps.num_steps,
-        "steps": [
-            by_field(row, "parts", "time")
-            | {"parts": [{"kind": kind, "cycles": cycles} for kind, cycles in row.parts]}
-            | {"time": dict(row.time)}
-            for row in steps.rows
-        ],
-    }
-
-
-def steps_json(steps: StepList) -> str:
-    """Return a list of steps as JSON.
-
-    >>> '"num_steps": 0' in steps_json(StepList("", (), 0, 0))
-    True
-    """
-    return json_text("steps", steps_data(steps))
+def _stretches(step: ExecutionStep, begin: int) -> Iterator[Stretch]:
+    for group in between_syncs(step.phases):
+        phases = tuple((STATES.index(p.kind), p.tile_cycles.array()) for p in group)
+        stretch = Stretch(begin, group[0].sync, phases)
+        yield stretch
+        begin = stretch.end

@@ -52,22 +52,20 @@ from poplite.viz.compare import (
 from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.terminal import Style
-from poplite.viz.exchange import exchange_forms, traffic_json, traffic_of
-from poplite.viz.liveness import live_steps, liveness_forms
-from poplite.viz.memory import memory_bars, memory_forms
-from poplite.viz.one_tile import tile_contents, tile_forms
-from poplite.viz.ops import ops_forms, scope_tree, scopes_csv, scopes_json
+from poplite.viz.exchange import traffic_of
+from poplite.viz.memory import live_steps, memory_bars
+from poplite.viz.one_tile import tile_contents
+from poplite.viz.ops import scope_tree
 from poplite.viz.paint_svg import paint_svg
-from poplite.viz.painters import Forms
+from poplite.viz.painters import Forms, PictureData
 from poplite.viz.program import program_json, program_tree
-from poplite.viz.steps import step_list, steps_forms, steps_json
+from poplite.viz.steps import step_list, timeline_of
 from poplite.viz.summary import summary_json, summary_of
 from poplite.viz.tensors.field import frames_of_field
 from poplite.viz.tensors.frame_picture import regions_forms
 from poplite.viz.tensors.frames import RegionFrames, frames_of, regions_json
 from poplite.viz.tensors.views import read_operation
 from poplite.viz.tile_map import quantity_forms, quantity_map
-from poplite.viz.timeline import timeline_forms, timeline_json, timeline_of
 
 HERE = Path(__file__).parent
 
@@ -151,24 +149,24 @@ def ring(most: int = 900) -> Report:
     return engine.report()
 
 
-def text_of(forms: Forms, width: int = 80, **style: bool) -> str:
+def text_of(forms: Forms | PictureData, width: int = 80, **style: bool) -> str:
     """A picture as text, in a terminal with so many columns."""
     return forms.text(Style(width=width, **style))
 
 
-def ring_steps(sort: str = "cycles") -> Forms:
+def ring_steps(sort: str = "cycles") -> PictureData:
     """What the steps of the ring take."""
-    return steps_forms(step_list(ring(), sort=sort))
+    return step_list(ring(), sort=sort)
 
 
-def ring_timeline() -> Forms:
+def ring_timeline() -> PictureData:
     """All tiles of the ring in time."""
-    return timeline_forms(timeline_of(ring()))
+    return timeline_of(ring())
 
 
-def ring_exchange(top: int = 10) -> Forms:
+def ring_exchange(top: int = 10) -> PictureData:
     """What tiles of the ring send each other."""
-    return exchange_forms(traffic_of(ring()), top)
+    return traffic_of(ring(), top=top)
 
 
 def ring_change(top: int = 20) -> Comparison:
@@ -204,22 +202,22 @@ PICTURES: dict[str, Callable[[], str]] = {
     "steps_ring_40.txt": lambda: text_of(ring_steps(), 40, ascii_only=True),
     "steps_ring_160.txt": lambda: text_of(ring_steps("program"), 160, color=True),
     "steps_ring.svg": lambda: ring_steps().svg(),
-    "steps_ring.json": lambda: steps_json(step_list(ring())),
+    "steps_ring.json": lambda: step_list(ring()).json(),
     "timeline_ring.txt": lambda: text_of(ring_timeline()),
     "timeline_ring_40.txt": lambda: text_of(ring_timeline(), 40, ascii_only=True),
     "timeline_ring_160.txt": lambda: text_of(ring_timeline(), 160),
     "timeline_ring.svg": lambda: ring_timeline().svg(),
-    "timeline_ring.json": lambda: timeline_json(timeline_of(ring())),
+    "timeline_ring.json": lambda: timeline_of(ring()).json(),
     "exchange_ring.txt": lambda: text_of(ring_exchange()),
     "exchange_ring_40.txt": lambda: text_of(ring_exchange(2), 40, ascii_only=True),
     "exchange_ring_160.txt": lambda: text_of(ring_exchange(), 160, color=True),
     "exchange_ring.svg": lambda: ring_exchange(3).svg(),
-    "exchange_ring.json": lambda: traffic_json(traffic_of(ring())),
-    "ops_ring.txt": lambda: text_of(ops_forms(scope_tree(ring()))),
-    "ops_ring_40.txt": lambda: text_of(ops_forms(scope_tree(ring())), 40, ascii_only=True),
-    "ops_ring.csv": lambda: scopes_csv(scope_tree(ring(), depth=5, sort="program")),
-    "ops_ring.svg": lambda: ops_forms(scope_tree(ring())).svg(),
-    "ops_ring.json": lambda: scopes_json(scope_tree(ring())),
+    "exchange_ring.json": lambda: traffic_of(ring()).json(),
+    "ops_ring.txt": lambda: text_of(scope_tree(ring())),
+    "ops_ring_40.txt": lambda: text_of(scope_tree(ring()), 40, ascii_only=True),
+    "ops_ring.csv": lambda: scope_tree(ring(), depth=5, sort="program").csv(),
+    "ops_ring.svg": lambda: scope_tree(ring()).svg(),
+    "ops_ring.json": lambda: scope_tree(ring()).json(),
     "diff_ring.txt": lambda: comparison_text(ring_change()),
     "diff_ring_40.txt": lambda: comparison_text(ring_change(1), Style(width=40, ascii_only=True)),
     "diff_ring_160.txt": lambda: comparison_text(ring_change(), Style(width=160, color=True)),
@@ -338,20 +336,20 @@ STYLES = {
 }
 
 
-def subjects() -> dict[str, Forms]:
+def subjects() -> dict[str, Forms | PictureData]:
     """The pictures of a report, and of some variations."""
     report = small_report()
     over = small_report(tile_memory_bytes=2400)
     many = small_report(tiles=600)
     return {
-        "memory": memory_forms(memory_bars(report), 4),
-        "memory_over": memory_forms(memory_bars(over, stack="variable", sort="size"), 3),
-        "memory_many": memory_forms(memory_bars(many, stack="live"), 2),
-        "tile": tile_forms(tile_contents(report, 1)),
-        "tile_step": tile_forms(tile_contents(report, 0, step="1")),
-        "tile_old": tile_forms(tile_contents(without_addresses(over), 1)),
-        "liveness": liveness_forms(live_steps(report)),
-        "liveness_top": liveness_forms(live_steps(over, 4, top=1)),
+        "memory": memory_bars(report, top=4),
+        "memory_over": memory_bars(over, stack="variable", sort="size", top=3),
+        "memory_many": memory_bars(many, stack="live", top=2),
+        "tile": tile_contents(report, 1),
+        "tile_step": tile_contents(report, 0, step="1"),
+        "tile_old": tile_contents(without_addresses(over), 1),
+        "liveness": live_steps(report),
+        "liveness_top": live_steps(over, 4, top=1),
         "tiles_memory": quantity_forms(quantity_map(report), "memory"),
         "tiles_over": quantity_forms(quantity_map(over, scale="zero"), "memory"),
         "tiles_waited": quantity_forms(quantity_map(report, "waited", step="2"), "waited"),
@@ -374,7 +372,8 @@ def pictures() -> dict[str, Callable[[], str]]:
         if name in FULL:
             assert forms.json is not None
             found[f"{name}.json"] = forms.json
-        if name in FULL and forms.csv is not None:
+        if (MEMORY / f"{name}.csv").is_file():
+            assert forms.csv is not None
             found[f"{name}.csv"] = forms.csv
     return found
 

@@ -12,6 +12,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from random import Random
 from typing import Any
@@ -34,24 +35,22 @@ from poplite.viz.dataflow.dot import dataflow_dot
 from poplite.viz.dataflow.graph import dataflow_of_report
 from poplite.viz.dataflow.picture import dataflow_forms
 from poplite.viz.draw.terminal import Style
-from poplite.viz.exchange import exchange_forms, traffic_of
+from poplite.viz.exchange import traffic_of
 from poplite.viz.graph_counts import tile_load
-from poplite.viz.liveness import live_steps, liveness_forms
-from poplite.viz.memory import STACKS, Stack, memory_bars, memory_forms
+from poplite.viz.memory import STACKS, Stack, live_steps, memory_bars
 from poplite.viz.notebook import html
-from poplite.viz.one_tile import tile_contents, tile_forms
-from poplite.viz.ops import ops_forms, scope_tree
+from poplite.viz.one_tile import tile_contents
+from poplite.viz.ops import scope_tree
 from poplite.viz.page import report_page
 from poplite.viz.page.pack import Arrays
 from poplite.viz.page.report_data import report_data
-from poplite.viz.painters import Forms
+from poplite.viz.painters import Forms, PictureData
 from poplite.viz.program import program_forms, program_tree
 from poplite.viz.program_nodes import saved_programs
-from poplite.viz.steps import step_list, steps_forms
+from poplite.viz.steps import step_list, timeline_of
 from poplite.viz.summary import summary_forms, summary_of_report
 from poplite.viz.tensors.ownership import graph_of_variables, ownership_of, tensor_forms
 from poplite.viz.tile_map import WORDS, Quantity, quantity_forms, quantity_map, tiles_forms
-from poplite.viz.timeline import timeline_forms, timeline_of
 
 NUMBERS = (0, 1, -1, 2, 7, 64, 1 << 12, 1 << 31, 1 << 32, -(1 << 31), 1 << 62, (1 << 63) - 1)
 """Replacements of numbers, besides their neighbours."""
@@ -195,10 +194,10 @@ def report_forms(report: Report, before: Report) -> dict[str, Callable[[], objec
         ],
         "dataflow": lambda: _dataflow(report),
         "variables": lambda: _variables(report),
-        "steps": lambda: _drawn(steps_forms(step_list(report))),
-        "timeline": lambda: _drawn(timeline_forms(timeline_of(report))),
-        "exchange": lambda: _drawn(exchange_forms(traffic_of(report), TOP)),
-        "operations": lambda: _drawn(ops_forms(scope_tree(report, depth=9))),
+        "steps": lambda: _drawn(step_list(report)),
+        "timeline": lambda: _drawn(timeline_of(report)),
+        "exchange": lambda: _drawn(traffic_of(report, top=TOP)),
+        "operations": lambda: _drawn(scope_tree(report, depth=9)),
         **modelled,
     }
 
@@ -207,8 +206,8 @@ def _of_memory(report: Report) -> dict[str, Callable[[], object]]:
     """Return the functions of reports that model memory and cycles."""
     tiles = sorted({0, report.tiles - 1})
     return {
-        "tiles": lambda: [_drawn(tile_forms(tile_contents(report, tile))) for tile in tiles],
-        "liveness": lambda: _drawn(liveness_forms(live_steps(report))),
+        "tiles": lambda: [_drawn(tile_contents(report, tile)) for tile in tiles],
+        "liveness": lambda: _drawn(live_steps(report)),
         "liveness of steps": lambda: [
             step.not_always_live_memory_for_tile(tile)
             for step in report.compilation.liveness_program_steps
@@ -220,18 +219,20 @@ def _of_memory(report: Report) -> dict[str, Callable[[], object]]:
 
 
 def _bars(report: Report, stack: Stack) -> list[object]:
-    return _drawn(memory_forms(memory_bars(report, stack=stack), TOP))
+    return _drawn(memory_bars(report, stack=stack, top=TOP))
 
 
 def _map(report: Report, by: Quantity) -> list[object]:
     return _drawn(quantity_forms(quantity_map(report, by), by))
 
 
-def _drawn(forms: Forms) -> list[object]:
-    style = Style()
-    made: list[object] = [forms.text(style), forms.svg()]
-    made += [make() for make in (forms.json, forms.csv) if make is not None]
-    return made + ([] if forms.page is None else [forms.page("")])
+def _drawn(forms: Forms | PictureData) -> list[object]:
+    made: list[object] = [forms.text(Style()), forms.svg()]
+    made += [forms.json()] if forms.json is not None else []
+    for make in (forms.csv, forms.page):
+        with suppress(NotImplementedError):  # not every picture has these forms
+            made += [] if make is None else [make("") if make is forms.page else make()]
+    return made
 
 
 def _pairs(report: Report, before: Report) -> list[tuple[Report, Report]]:

@@ -34,8 +34,8 @@ ROOMS = {
     " | host | strict | compiled_program | accesses accounts reporting"
     " | states | engine_arguments | simulated | poplar_only | engine | decided"
     " | sent_functions sweeps",
-    "viz": "colours | draw | marks | paint_svg paint_text | painters | names | memory steps"
-    " graph_counts | timeline tile_map | liveness one_tile program_nodes | tensors program exchange"
+    "viz": "colours | draw | marks | paint_svg paint_text | painters | names | one_tile | memory"
+    " steps graph_counts | tile_map | program_nodes | tensors program exchange"
     " ops compare sweep | dataflow | page | summary overview | notebook pictures",
 }
 """The same within these packages."""
@@ -141,6 +141,7 @@ LOADED_BY_NAME = {
     "testing.native_codelets": "the folder of headers in C++",
     "tools.command": "itself, in the processes of ranks",
     "viz.draw.html": "the folder of style sheets",
+    "tools.viz.pictures": "pictures of reports, each by the module and name of its function",
 }
 """Modules that load others by a name that is no import statement, and which."""
 

@@ -21,7 +21,7 @@ from poplite.viz.draw.terminal import Style
 
 if TYPE_CHECKING:
     from poplite.viz.draw.svg import SvgText
-    from poplite.viz.painters import Forms
+    from poplite.viz.painters import Forms, PictureData
 
 SUFFIXES = {
     ".txt": "txt",
@@ -93,7 +93,7 @@ class Destination:
         """Return the style of a picture as text, with the width from its flag."""
         return replace(self.style, width=drawn_width(arguments))
 
-    def draw(self, forms: Forms, arguments: argparse.Namespace, *words: str) -> None:
+    def draw(self, forms: Forms | PictureData, arguments: argparse.Namespace, *words: str) -> None:
         """Draw a picture in its format and write it; a page shows the command with `words`.
 
         A subcommand offers only formats that its pictures have.

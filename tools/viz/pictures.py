@@ -6,7 +6,7 @@ For each subcommand, one function adds its flags, and another makes the picture 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from poplite.tools.viz.flags import (
@@ -21,9 +21,7 @@ from poplite.tools.viz.flags import (
 )
 
 if TYPE_CHECKING:
-    from poplite.report import Report
     from poplite.tools.viz.output import Destination
-    from poplite.viz.painters import Forms
 
 STACKS = ("kind", "variable", "live")
 MEMORY_SORTS = ("tile", "size")
@@ -31,15 +29,16 @@ STEP_SORTS = ("cycles", "program", "balance", "times", "name")
 SCOPE_SORTS = ("cycles", "received", "memory", "name", "program")
 
 
-def _set_picture(
-    parser: argparse.ArgumentParser, forms: Callable[[Report, argparse.Namespace], Forms]
-) -> None:
-    """Set the function that makes a picture of a report."""
+def _set_picture(parser: argparse.ArgumentParser, place: str, *names: str) -> None:
+    """Set the function `module.name` of a report that makes a picture, and its arguments."""
 
     def draw(arguments: argparse.Namespace, out: Destination) -> None:
         from poplite.tools.viz.load_report import load_report
 
-        out.draw(forms(load_report(arguments, run=False), arguments), arguments)
+        module, _, name = place.rpartition(".")
+        make = getattr(import_module(f"poplite.viz.{module}"), name)
+        given = {each: getattr(arguments, each) for each in names}
+        out.draw(make(load_report(arguments, run=False), **given), arguments)
 
     set_drawing(parser, draw)
 
@@ -62,14 +61,7 @@ def memory_command(parser: argparse.ArgumentParser) -> None:
     )
     add_sort(parser, MEMORY_SORTS, "order of tiles: by number, or the fullest first")
     add_top(parser, 10, "number of listed contents of the fullest tile")
-    _set_picture(parser, _memory)
-
-
-def _memory(report: Report, arguments: argparse.Namespace) -> Forms:
-    from poplite.viz.memory import memory_bars, memory_forms
-
-    bars = memory_bars(report, stack=arguments.stack, sort=arguments.sort)
-    return memory_forms(bars, arguments.top)
+    _set_picture(parser, "memory.memory_bars", "stack", "sort", "top")
 
 
 def tile_command(parser: argparse.ArgumentParser) -> None:
@@ -86,13 +78,7 @@ def tile_command(parser: argparse.ArgumentParser) -> None:
         metavar="N|NAME",
         help="the step to show (default: the one in which the tile is fullest)",
     )
-    _set_picture(parser, _tile)
-
-
-def _tile(report: Report, arguments: argparse.Namespace) -> Forms:
-    from poplite.viz.one_tile import tile_contents, tile_forms
-
-    return tile_forms(tile_contents(report, arguments.tile, step=arguments.step))
+    _set_picture(parser, "one_tile.tile_contents", "tile", "step")
 
 
 def liveness_command(parser: argparse.ArgumentParser) -> None:
@@ -114,13 +100,7 @@ def liveness_command(parser: argparse.ArgumentParser) -> None:
         type=number_from(1),
         help="show only the N steps that need the most memory, in program order",
     )
-    _set_picture(parser, _liveness)
-
-
-def _liveness(report: Report, arguments: argparse.Namespace) -> Forms:
-    from poplite.viz.liveness import live_steps, liveness_forms
-
-    return liveness_forms(live_steps(report, arguments.tile, top=arguments.top))
+    _set_picture(parser, "memory.live_steps", "tile", "top")
 
 
 # -- cycles and messages ---------------------------------------------------------------------------
@@ -147,17 +127,7 @@ def steps_command(parser: argparse.ArgumentParser) -> None:
         "--match", metavar="TEXT", default="", help="show only steps with this text in their names"
     )
     add_steps(parser)
-    _set_picture(parser, _steps)
-
-
-def _steps(report: Report, arguments: argparse.Namespace) -> Forms:
-    from poplite.viz.steps import step_list, steps_forms
-    from poplite.viz.timeline import timeline_forms, timeline_of
-
-    step, match, tile = arguments.step, arguments.match, arguments.tile
-    if arguments.timeline or tile is not None:
-        return timeline_forms(timeline_of(report, step=step, match=match, tile=tile))
-    return steps_forms(step_list(report, step=step, match=match, sort=arguments.sort))
+    _set_picture(parser, "steps.listed_or_in_time", "step", "match", "sort", "timeline", "tile")
 
 
 def exchange_command(parser: argparse.ArgumentParser) -> None:
@@ -170,13 +140,7 @@ def exchange_command(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     add_steps(parser)
     add_top(parser, 10, "number of listed causes")
-    _set_picture(parser, _exchange)
-
-
-def _exchange(report: Report, arguments: argparse.Namespace) -> Forms:
-    from poplite.viz.exchange import exchange_forms, traffic_of
-
-    return exchange_forms(traffic_of(report, step=arguments.step), arguments.top)
+    _set_picture(parser, "exchange.traffic_of", "step", "top")
 
 
 def ops_command(parser: argparse.ArgumentParser) -> None:
@@ -195,13 +159,7 @@ def ops_command(parser: argparse.ArgumentParser) -> None:
         help="number of levels to list (default: 2)",
     )
     add_sort(parser, SCOPE_SORTS, "order within a scope")
-    _set_picture(parser, _ops)
-
-
-def _ops(report: Report, arguments: argparse.Namespace) -> Forms:
-    from poplite.viz.ops import ops_forms, scope_tree
-
-    return ops_forms(scope_tree(report, depth=arguments.depth, sort=arguments.sort))
+    _set_picture(parser, "ops.scope_tree", "depth", "sort")
 
 
 # -- a sweep ---------------------------------------------------------------------------------------

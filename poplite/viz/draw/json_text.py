@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
+
+import numpy as np
 
 VERSION = 1
 """Rises when a reader of the earlier form would go wrong."""
@@ -35,3 +37,18 @@ def json_text(kind: str, data: Mapping[str, object]) -> str:
 def by_field(row: Any, *without: str) -> dict[str, Any]:
     """Return the values of a dataclass by the names of its fields, without some."""
     return {each.name: getattr(row, each.name) for each in fields(row) if each.name not in without}
+
+
+def as_data(value: Any) -> Any:
+    """Return a value as data of JSON: dataclasses by field, arrays and sequences as lists.
+
+    >>> as_data({"tiles": (np.arange(2), 0.5)})
+    {'tiles': [[0, 1], 0.5]}
+    """
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if is_dataclass(value):
+        value = by_field(value)
+    if isinstance(value, Mapping):
+        return {key: as_data(each) for key, each in value.items()}
+    return [as_data(each) for each in value] if isinstance(value, list | tuple) else value

@@ -34,14 +34,7 @@ from poplite.viz.dataflow.picture import dataflow_picture
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.layered_layout import GAP, WIDEST, LayoutLink, layered
 from poplite.viz.draw.terminal import Style
-from poplite.viz.ops import (
-    SORTS,
-    ScopeCost,
-    scope_tree,
-    scopes_csv,
-    scopes_json,
-    scopes_picture,
-)
+from poplite.viz.ops import SORTS, ScopeCost, scope_tree
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text
 
@@ -671,16 +664,16 @@ def test_a_scope_is_the_sum_of_what_is_inside(sort: str) -> None:
 def test_forms_agree() -> None:
     report = report_of({"net/layer1/dot": "", "net/\x1bloss": "", "end": ""})
     tree = scope_tree(report, depth=1)
-    text = paint_text(scopes_picture(tree), Style(ascii_only=True))
+    text = tree.text(Style(ascii_only=True))
     assert text.isascii()
     assert "net  (+3)" in text
     assert "--depth 2 shows them" in text
-    whole = paint_text(scopes_picture(scope_tree(report, depth=9)))
+    whole = scope_tree(report, depth=9).text()
     assert "shows them" not in whole
     assert "\\x1bloss" in whole
-    rows = list(csv.reader(io.StringIO(scopes_csv(scope_tree(report, depth=9)))))
+    rows = list(csv.reader(io.StringIO(scope_tree(report, depth=9).csv())))
     assert len(rows) == 1 + len(every(tree.whole)) - 1
-    data = json.loads(scopes_json(tree))
+    data = json.loads(tree.json())
     assert data["cycles"] == sum(each["cycles"] for each in data["inside"]) == tree.whole.cycles
 
 
@@ -688,12 +681,12 @@ def test_forms_agree() -> None:
 def test_text_fits_its_columns(width: int) -> None:
     report = report_of({f"{'scope/' * 20}{'x' * 50}": "", f"{'scope/' * 20}y": "", "end": ""})
     for depth in (1, 2, 9):
-        text = paint_text(scopes_picture(scope_tree(report, depth=depth)), Style(width=width))
+        text = scope_tree(report, depth=depth).text(Style(width=width))
         assert max(map(len, text.splitlines())) <= max(width, 60)
 
 
 def test_nothing_ran() -> None:
     graph = pl.Graph(pl.Target(tiles=2))
     tree = scope_tree(pl.Engine(graph, pl.Sequence()).report())
-    text = paint_text(scopes_picture(tree))
+    text = tree.text()
     assert text == "operations: 0 steps, 0 cycles; as compiled, of one run\n"

@@ -26,18 +26,8 @@ from poplite.viz.draw.columns import cells
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.graph_counts import TileLoad, judged_load, tile_load
-from poplite.viz.liveness import live_steps, liveness_csv, liveness_picture
-from poplite.viz.memory import (
-    SORTS,
-    STACKS,
-    Stack,
-    memory_bars,
-    memory_csv,
-    memory_forms,
-    memory_json,
-    memory_picture,
-)
-from poplite.viz.one_tile import memory_strip, tile_contents, tile_picture
+from poplite.viz.memory import SORTS, STACKS, Stack, live_steps, memory_bars
+from poplite.viz.one_tile import tile_contents
 from poplite.viz.overview import overview_of, overview_picture
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text
@@ -71,11 +61,11 @@ def test_a_tile_is_drawn_in_its_own_fullest_step() -> None:
 def test_rows_and_arrays_are_those_of_the_report() -> None:
     report = small_report()
     bars = memory_bars(report, sort="size")
-    rows = [*csv.DictReader(io.StringIO(memory_csv(bars)))]
+    rows = [*csv.DictReader(io.StringIO(bars.csv()))]
     needed = report.compilation.memory.including_gaps.array()
     assert [int(row["tile"]) for row in rows] == np.argsort(-needed, kind="stable").tolist()
     assert all(int(row["needed bytes"]) == needed[int(row["tile"])] for row in rows)
-    data = json.loads(memory_json(bars))
+    data = json.loads(bars.json())
     assert data["needed_bytes"] == needed.tolist()
     assert {each["name"]: each["bytes"] for each in data["parts"]}["messages"] == [
         0,
@@ -92,8 +82,8 @@ def test_what_does_not_fit_is_said_and_drawn_beyond_the_limit() -> None:
     assert bars.heading == (
         "! memory: does not fit; tile 1: 2,712 B of 2,400 B, 113.0%, 312 B over, and 1 more tile"
     )
-    assert "│!!!!!!!!!!!!!!!!        " in paint_text(memory_picture(bars, 1))
-    picture = paint_svg(memory_picture(bars, 1))
+    assert "│!!!!!!!!!!!!!!!!        " in bars.text()
+    picture = bars.svg()
     assert 'class="over"><title>tile 1: 312 B over the limit</title>' in picture
     pixels = np.asarray(Image.open(io.BytesIO(picture.png())).convert("RGB"))
     over = (pixels == [int(OVER_LIMIT[k : k + 2], 16) for k in (1, 3, 5)]).all(axis=2)
@@ -103,26 +93,26 @@ def test_what_does_not_fit_is_said_and_drawn_beyond_the_limit() -> None:
 def test_one_tile_and_the_overview_end_at_the_limit_too() -> None:
     report = small_report(tile_memory_bytes=2400)
     tile = tile_contents(report, 1)
-    text = paint_text(tile_picture(tile))
+    text = tile.text()
     assert "! over the limit of 2,400 B" in text
     assert text.count("!!") >= 1
     assert ' class="over"' in paint_svg(overview_picture(overview_of(report)))
     report = small_report()
-    assert "!" not in paint_text(tile_picture(tile_contents(report, 1)))
+    assert "!" not in tile_contents(report, 1).text()
     assert ' class="over"' not in paint_svg(overview_picture(overview_of(report)))
 
 
 def test_what_fits_has_nothing_over() -> None:
     bars = memory_bars(small_report())
-    assert "!" not in paint_text(memory_picture(bars, 1))
-    assert 'class="over' not in paint_svg(memory_picture(bars, 1))
+    assert "!" not in bars.text()
+    assert 'class="over' not in bars.svg()
 
 
 def test_many_tiles_are_few_shapes() -> None:
     bars = memory_bars(small_report(tiles=1470))
-    picture = paint_svg(memory_picture(bars, 3))
+    picture = bars.svg()
     assert len(picture) < 100_000
-    assert "each column is the fullest of 23 tiles" in paint_text(memory_picture(bars, 3))
+    assert "each column is the fullest of 23 tiles" in bars.text()
 
 
 def test_numbers_of_one_replica_are_called_that() -> None:
@@ -132,37 +122,37 @@ def test_numbers_of_one_replica_are_called_that() -> None:
 
 def test_liveness_names_the_largest_thing_and_the_peak() -> None:
     live = live_steps(small_report(), 0)
-    assert [(row.bytes, row.largest, row.is_peak) for row in live.rows] == [
+    assert [(row.bytes, row.largest, row.is_peak) for row in live.steps] == [
         (0, "", False),
         (320, "'hidden'", False),
         (768, "rearrangement", True),
     ]
     assert not live.is_worst
     assert live_steps(small_report()).tile == 1
-    rows = [*csv.DictReader(io.StringIO(liveness_csv(live)))]
+    rows = [*csv.DictReader(io.StringIO(live.csv()))]
     assert [row["rearranged copies"] for row in rows] == ["0", "0", "512"]
 
 
 def test_a_tile_that_never_needs_more_has_no_peak() -> None:
     live = live_steps(small_report(), 5)
-    assert not any(row.is_peak for row in live.rows)
-    assert "peak" not in paint_text(liveness_picture(live))
+    assert not any(row.is_peak for row in live.steps)
+    assert "peak" not in live.text()
 
 
 def test_only_the_largest_steps_in_their_order() -> None:
     live = live_steps(small_report(), 1, top=2)
-    assert [row.number for row in live.rows] == [2, 3]
+    assert [row.number for row in live.steps] == [2, 3]
     assert live.hidden() == "... 1 more steps need less"
 
 
 def test_a_program_without_steps_has_pictures_too() -> None:
     report = pl.Engine(pl.Graph(pl.Target(tiles=2)), pl.Sequence()).report()
     assert tile_contents(report, 1).moment().startswith("everything is always live")
-    assert "no cycles" in paint_text(tile_picture(tile_contents(report, 1)))
-    assert live_steps(report).rows == ()
+    assert "no cycles" in tile_contents(report, 1).text()
+    assert live_steps(report).steps == ()
     assert live_steps(report).heading == "liveness of tile 0, the fullest: 3,168 B always live"
     assert "where everything is always live" in memory_bars(report).place()
-    assert paint_svg(liveness_picture(live_steps(report))).startswith("<svg")
+    assert live_steps(report).svg().startswith("<svg")
     with pytest.raises(UnknownName, match="there are no steps"):
         tile_contents(report, 1, step="1")
 
@@ -171,12 +161,12 @@ def test_a_program_without_steps_has_pictures_too() -> None:
 def test_cycles_of_a_tile_add_up(step: str | None) -> None:
     for number in range(6):
         tile = tile_contents(small_report(), number, step=step)
-        assert sum(tile.cycles.values()) == tile.elapsed > 0
+        assert sum(tile.cycles.values()) == tile.elapsed_cycles > 0
 
 
 def test_a_strip_shows_what_is_live_where_it_lies() -> None:
     tile = tile_contents(small_report(), 0, step="3")
-    cells = memory_strip(tile).cells(tile.extent)
+    cells = tile.strip().cells(tile.extent)
     strip = ["" if part is None else part.role.words for part in cells]
     assert strip[:800] == ["stacks"] * 800
     assert set(strip[800:808]) == {""}
@@ -184,7 +174,7 @@ def test_a_strip_shows_what_is_live_where_it_lies() -> None:
         assert thing.address is not None
         if thing.is_live:
             assert set(strip[thing.address : thing.address + thing.bytes]) == {thing.kind}
-    assert tile.live == sum(kind != "" for kind in strip)
+    assert tile.live_bytes == sum(kind != "" for kind in strip)
 
 
 def test_a_step_shows_its_vertices_alone() -> None:
@@ -202,7 +192,7 @@ def test_a_report_without_addresses_has_no_strip() -> None:
     assert [thing.bytes for thing in tile.things] == sorted(
         (thing.bytes for thing in tile.things), reverse=True
     )
-    assert "address" in paint_svg(tile_picture(tile_contents(small_report(), 1)))
+    assert "address" in tile_contents(small_report(), 1).svg()
 
 
 @pytest.mark.parametrize("number", [-1, 6, "6", "first", None])
@@ -269,7 +259,7 @@ def test_maps_that_mean_nothing_are_refused() -> None:
 
 
 def test_every_form_of_names_is_safe() -> None:
-    for forms in (memory_forms(memory_bars(small_report(), sort=sort), 9) for sort in SORTS):
+    for forms in (memory_bars(small_report(), sort=sort, top=9) for sort in SORTS):
         assert "</script>" not in forms.svg().replace("&lt;", "")
         assert forms.svg().png()[1:4] == b"PNG"
 

@@ -17,12 +17,11 @@ from poplite.report.execution import TIME_PARTS, BetweenRanks, Phase, between_sy
 from poplite.report.per_tile import PerTile
 from poplite.viz.colours import SPENT
 from poplite.viz.draw.terminal import Style
-from poplite.viz.exchange import exchange_picture, traffic_json, traffic_of
+from poplite.viz.exchange import traffic_of
 from poplite.viz.names import place_of
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text, shared
-from poplite.viz.steps import SORTS, StepRow, step_list, steps_json, steps_picture
-from poplite.viz.timeline import STATES, WAITING, timeline_json, timeline_of, timeline_picture
+from poplite.viz.steps import SORTS, STATES, WAITING, StepRow, step_list, timeline_of
 
 # -- steps -----------------------------------------------------------------------------------------
 
@@ -66,15 +65,15 @@ def made(report: pl.Report, *phases: Phase, executions: int = 1, cycles: int = 0
 
 def test_phases_are_those_of_the_slowest_tile_and_add_up(report: pl.Report) -> None:
     steps = step_list(report)
-    assert [row.name for row in steps.rows] == ["a to b", "b to a"]
-    assert sum(row.cycles for row in steps.rows) == steps.cycles == report.cycles
-    assert sum(row.share for row in steps.rows) == pytest.approx(1)
-    for row in steps.rows:
+    assert [row.name for row in steps.steps] == ["a to b", "b to a"]
+    assert sum(row.cycles for row in steps.steps) == steps.cycles == report.cycles
+    assert sum(row.share for row in steps.steps) == pytest.approx(1)
+    for row in steps.steps:
         assert sum(cycles for _, cycles in row.parts) == row.cycles
         assert sum(row.time.values()) == pytest.approx(row.cycles)
     # Phases that overlap take less than the sum of their slowest tiles.
     uneven = made(report, phase("exchange", 9, 50, 0, 1, 0), phase("compute", 0, 1, 60, 0, 0))
-    (row,) = step_list(uneven).rows
+    (row,) = step_list(uneven).steps
     assert (row.cycles, row.parts) == (69, (("sync", 9), ("compute", 60)))
     assert {part: cycles for part, cycles in row.time.items() if cycles} == {
         "work": 61 / 4,
@@ -86,7 +85,7 @@ def test_phases_are_those_of_the_slowest_tile_and_add_up(report: pl.Report) -> N
 
 @pytest.mark.parametrize("sort", SORTS)
 def test_rows_are_sorted(sort: str, report: pl.Report) -> None:
-    rows = step_list(report, sort=sort).rows
+    rows = step_list(report, sort=sort).steps
     keys: dict[str, Callable[[StepRow], Any]] = {
         "cycles": lambda row: -row.cycles,
         "program": lambda row: (row.program, row.number),
@@ -100,7 +99,7 @@ def test_rows_are_sorted(sort: str, report: pl.Report) -> None:
 
 def test_steps_are_chosen_by_number_range_and_name(report: pl.Report) -> None:
     def names(**chosen: str) -> list[str]:
-        return [row.name for row in step_list(report, sort="program", **chosen).rows]
+        return [row.name for row in step_list(report, sort="program", **chosen).steps]
 
     assert names(step="1") == names(step="a to b") == names(match="A TO") == ["a to b"]
     assert names(step="1:2") == names(step="1:9") == ["a to b", "b to a"]
@@ -119,10 +118,8 @@ def test_a_list_says_what_its_numbers_are_of(report: pl.Report) -> None:
     assert step_list(twice).heading.endswith(" cycles; in 2 runs")
     not_modelled = report_of(**{"debug.instrument": False})
     assert step_list(not_modelled).heading.startswith("steps: 0, 0 cycles; cycles are not modelled")
-    assert paint_text(timeline_picture(timeline_of(not_modelled))) == paint_text(
-        steps_picture(step_list(not_modelled))
-    )
-    assert "not modelled" in paint_svg(timeline_picture(timeline_of(not_modelled)))
+    assert timeline_of(not_modelled).text() == step_list(not_modelled).text()
+    assert "not modelled" in timeline_of(not_modelled).svg()
 
 
 def test_of_a_program_that_did_not_run_it_is_told_what_one_run_takes() -> None:
@@ -131,8 +128,8 @@ def test_of_a_program_that_did_not_run_it_is_told_what_one_run_takes() -> None:
     engine = pl.Engine(graph, {"x": pl.Repeat(5, pl.Copy(a, b)), "y": pl.Copy(b, a)})
     steps = step_list(engine.report())
     assert steps.heading.endswith("; as compiled, of one run")
-    assert [(row.executions, row.number) for row in steps.rows] == [(5, 1), (1, 2)]
-    assert [steps.label(row) for row in steps.rows] == ["x: a to b", "y: b to a"]
+    assert [(row.executions, row.number) for row in steps.steps] == [(5, 1), (1, 2)]
+    assert [steps.label(row) for row in steps.steps] == ["x: a to b", "y: b to a"]
 
 
 def test_replicas_are_named() -> None:
@@ -146,8 +143,8 @@ def test_text_fits_its_columns(width: int, report: pl.Report) -> None:
     named = replace(report, execution=steps)
     for style in (Style(width=width), Style(width=width, ascii_only=True)):
         for text in (
-            paint_text(steps_picture(step_list(named)), style),
-            paint_text(timeline_picture(timeline_of(named)), style),
+            step_list(named).text(style),
+            timeline_of(named).text(style),
         ):
             assert max(map(len, text.splitlines())) <= max(width, 60)
             assert text.isascii() or not style.ascii_only
@@ -163,9 +160,9 @@ def test_a_part_of_no_name_is_refused_with_the_names(report: pl.Report) -> None:
 def test_bars_have_one_scale(report: pl.Report) -> None:
     marks = "".join(role.mark for role in SPENT.values())
     steps = step_list(report)
-    lines = paint_text(steps_picture(steps), Style(width=160)).splitlines()[3:5]
+    lines = steps.text(Style(width=160)).splitlines()[3:5]
     lengths = [sum(line.count(mark) for mark in marks) for line in lines]
-    first, second = (row.cycles for row in steps.rows)
+    first, second = (row.cycles for row in steps.steps)
     assert lengths[1] == pytest.approx(lengths[0] * second / first, abs=0.5)
 
 
@@ -273,10 +270,10 @@ def test_no_block_hides_the_tile_that_others_wait_for() -> None:
     deciding = [copy] * 50 + [sync] * 2 + [compute] * 90
     assert cells[-2].tolist() == deciding
     assert cells[31 // 4].tolist() == [copy] * 50 + [sync] * 2 + [compute] * 10 + [WAITING] * 80
-    text = paint_text(timeline_picture(timeline), Style(ascii_only=True, width=60)).splitlines()
+    text = timeline.text(Style(ascii_only=True, width=60)).splitlines()
     (border,) = (number for number, line in enumerate(text) if " slowest |-----" in line)
     assert text[border + 1].lstrip().startswith("70 |")
-    assert "slowest: 70" in paint_svg(timeline_picture(timeline))
+    assert "slowest: 70" in timeline.svg()
 
 
 def test_a_chosen_tile_has_a_row_of_its_own_beside_blocks() -> None:
@@ -285,22 +282,22 @@ def test_a_chosen_tile_has_a_row_of_its_own_beside_blocks() -> None:
     assert timeline.rows == [*without.rows, range(57, 58)]
     assert timeline.borders == {**without.borders, len(without.rows): "chosen"}
     assert timeline.cells(64)[:-1].tolist() == without.cells(64).tolist()
-    assert "chosen: 57" in paint_svg(timeline_picture(timeline))
-    assert json.loads(timeline_json(timeline))["timeline"]["chosen"] == 57
+    assert "chosen: 57" in timeline.svg()
+    assert json.loads(timeline.json())["timeline"]["chosen"] == 57
     with pytest.raises(pl.InvalidTileMapping, match="there is no tile '100'"):
         timeline_of(report, tile="100")
 
 
 def test_pictures_and_data_agree(report: pl.Report) -> None:
     timeline = timeline_of(report, step="1")
-    data = json.loads(timeline_json(timeline))
+    data = json.loads(timeline.json())
     assert data["timeline"]["states"][-1] == "waiting"
     assert data["timeline"]["rows"] == timeline.cells(64).tolist()
     assert data["timeline"]["length"] == data["steps"][0]["cycles"] == timeline.cycles
-    listed = json.loads(steps_json(step_list(report)))
+    listed = json.loads(step_list(report).json())
     assert listed["cycles"] == report.cycles
     assert [sum(p["cycles"] for p in s["parts"]) for s in listed["steps"]] == [
-        row.cycles for row in step_list(report).rows
+        row.cycles for row in step_list(report).steps
     ]
 
 
@@ -308,16 +305,16 @@ def test_names_are_escaped(report: pl.Report) -> None:
     named = replace(report.execution.steps[0], name="<script>\x1b[1m\n&</script>")
     shown = replace(report, execution=replace(report.execution, steps=(named,)))
     for picture in (
-        paint_svg(steps_picture(step_list(shown))),
-        paint_svg(timeline_picture(timeline_of(shown))),
+        step_list(shown).svg(),
+        timeline_of(shown).svg(),
     ):
         texts = [each.text or "" for each in ET.fromstring(picture).iter()]
         assert any("<script>\\x1b[1m\\n&</script>" in text for text in texts)
         assert "\x1b" not in picture
     wide = Style(width=160)
     for text in (
-        paint_text(steps_picture(step_list(shown)), wide),
-        paint_text(timeline_picture(timeline_of(shown)), wide),
+        step_list(shown).text(wide),
+        timeline_of(shown).text(wide),
     ):
         assert "\x1b" not in text
         assert "<script>\\x1b[1m\\n&</script>" in text
@@ -329,13 +326,13 @@ def test_rows_keep_to_one_ipu_and_borders_are_drawn() -> None:
     slowest = range(timeline.slowest, timeline.slowest + 1)
     assert [timeline.rows[row] for row in timeline.borders] == [range(33, 36), range(66), slowest]
     assert timeline.rows[10] == range(30, 33)
-    text = paint_text(timeline_picture(timeline), Style(ascii_only=True)).splitlines()
+    text = timeline.text(Style(ascii_only=True)).splitlines()
     (border,) = (number for number, line in enumerate(text) if "IPU 1 |-----" in line)
     assert text[border - 1].lstrip().startswith("30-32 |")
     assert text[border + 1].lstrip().startswith("33-35 |")
-    assert "IPU 1: 33-35" in paint_svg(timeline_picture(timeline))
+    assert "IPU 1: 33-35" in timeline.svg()
     one = timeline_of(report_of(40))
-    assert "IPU" not in paint_text(timeline_picture(one)) + paint_svg(timeline_picture(one))
+    assert "IPU" not in one.text() + one.svg()
 
 
 # -- exchange --------------------------------------------------------------------------------------
@@ -415,7 +412,7 @@ def test_reports_without_pairs_say_so() -> None:
     )
     old = traffic_of(replace(report, execution=replace(report.execution, steps=steps)))
     assert old.matrix is None
-    drawn = exchange_picture(old, 5)
+    drawn = old.picture()
     for picture in (paint_text(drawn), paint_svg(drawn)):
         assert "from where to where is not known" in picture
         assert "who receives" not in picture
@@ -427,7 +424,7 @@ def test_the_host_is_no_tile() -> None:
     stream = graph.add_host_to_device_fifo("in", pl.INT, 64)
     engine = pl.Engine(graph, pl.Copy(stream, x))
     traffic = traffic_of(engine.report())
-    assert traffic.host == traffic.received.sum() == 256
+    assert traffic.host_bytes == traffic.received.sum() == 256
     assert traffic.matrix is None
     assert "the host takes part" in traffic.missing
 
@@ -440,7 +437,7 @@ def test_what_ranks_sent_each_other_is_listed() -> None:
         for each, size in ((first, 96), (second, 9_632))
     ]
     traffic = traffic_of(replace(report, between_ranks=tuple(sent)))
-    text = paint_text(exchange_picture(traffic, 5), Style(width=400))
+    text = traffic.text(Style(width=400))
     listed = text[text.index("between ranks: 9,728 B in 12 messages") :].splitlines()
     wide = max(len(each.name) for each in (first, second))
     assert listed[1:] == [
@@ -448,23 +445,20 @@ def test_what_ranks_sent_each_other_is_listed() -> None:
         f"9,632         6      2  {second.name:<{wide}}  {place_of(second.at)}",
         f"   96         6      2  {first.name:<{wide}}  {place_of(first.at)}",
     ]
-    assert "... 1 more" in paint_text(exchange_picture(traffic, 1))[-30:]
-    texts = [each.text for each in ET.fromstring(paint_svg(exchange_picture(traffic, 5))).iter()]
+    assert "... 1 more" in replace(traffic, top=1).text()[-30:]
+    texts = [each.text for each in ET.fromstring(traffic.svg()).iter()]
     assert {"between ranks: 9,728 B in 12 messages", "9,632"} <= set(texts)
-    assert [e["bytes"] for e in json.loads(traffic_json(traffic))["between_ranks"]] == [9_632, 96]
+    assert [e["bytes"] for e in json.loads(traffic.json())["between_ranks"]] == [9_632, 96]
     alone = traffic_of(replace(report, between_ranks=tuple(sent)), step="1")
     assert [each.bytes for each in alone.between_ranks] == [96]
-    assert "between ranks" not in paint_text(exchange_picture(traffic_of(report), 5))
+    assert "between ranks" not in traffic_of(report, top=5).text()
 
 
 def test_nothing_moves() -> None:
     graph = pl.Graph(pl.Target(tiles=4))
     traffic = traffic_of(pl.Engine(graph, pl.Sequence()).report())
-    assert (
-        paint_text(exchange_picture(traffic, 5))
-        == "exchange: 0 B sent, 0 B received; as compiled, of one run\n"
-    )
-    ET.fromstring(paint_svg(exchange_picture(traffic, 5)))
+    assert traffic.text() == "exchange: 0 B sent, 0 B received; as compiled, of one run\n"
+    ET.fromstring(traffic.svg())
 
 
 @pytest.mark.parametrize("tiles", [2, 32, 130])
@@ -472,7 +466,7 @@ def test_nothing_moves() -> None:
 def test_text_of_exchange_fits_its_columns(width: int, tiles: int) -> None:
     traffic = traffic_of(report_of_shifts(tiles))
     for ascii_only in (False, True):
-        text = paint_text(exchange_picture(traffic, 5), Style(width=width, ascii_only=ascii_only))
+        text = traffic.text(Style(width=width, ascii_only=ascii_only))
         assert max(map(len, text.splitlines())) <= max(width, 60)
         assert text.isascii() or not ascii_only
 
@@ -480,11 +474,11 @@ def test_text_of_exchange_fits_its_columns(width: int, tiles: int) -> None:
 def test_pictures_say_what_the_data_are() -> None:
     traffic = traffic_of(report_of_shifts(40))
     assert traffic.matrix is not None
-    picture = ET.fromstring(paint_svg(exchange_picture(traffic, 5)))
+    picture = ET.fromstring(traffic.svg())
     tips = [each.text for each in picture.iter() if each.tag.endswith("title")]
     assert sum("from tile" in (tip or "") for tip in tips) == np.count_nonzero(traffic.matrix)
     assert f"tile 39: received {traffic.received[39]} B" in tips
     assert f"tile 39: sent {traffic.sent[39]} B" in tips
-    data = json.loads(traffic_json(traffic))
+    data = json.loads(traffic.json())
     assert (data["received"], data["sent"]) == (traffic.received.tolist(), traffic.sent.tolist())
     assert data["matrix"] == traffic.matrix.tolist()
