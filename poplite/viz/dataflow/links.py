@@ -21,12 +21,11 @@ one compute set are one item.  A report knows the accesses of every step, and it
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from heapq import merge
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -38,6 +37,7 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.compute_sets.vertex_block import Edges
 from poplite.graph.space import Variable
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor_text import made_from
 from poplite.graph.tile_mapping import NO_TILE
 from poplite.program import (
     Copy,
@@ -50,15 +50,15 @@ from poplite.program import (
     distinct_decisions,
     distinct_steps,
 )
+from poplite.report.compilation import Access
 from poplite.report.program_tree import num_steps
-from poplite.text import amount
 from poplite.types import ELEMENT_TYPES, type_text
-from poplite.view import Cat, Storage, View, num_runs, runs, storages
+from poplite.view import Storage, View, runs, storages
 from poplite.viz.draw.columns import names_in
 from poplite.viz.draw.units import name_text, parts_of_name
 from poplite.viz.graph_counts import class_counts, edges_of
 from poplite.viz.names import check_known, size_bytes
-from poplite.viz.program_nodes import of_copy
+from poplite.viz.program_nodes import leaf_kind, of_copy
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
@@ -146,20 +146,11 @@ class Links:
     num_steps: int
 
 
-class Touch(NamedTuple):
-    """Bytes of something, by its number, that a step reads or writes through a field."""
-
-    number: int
-    field: str
-    size_bytes: int
-
-
-Touching: TypeAlias = tuple[Item, Sequence[Touch], Sequence[Touch]]
-"""What works on data, with what it reads and what it writes."""
-
-
 def _linked(
-    steps: Iterable[Touching], data: Callable[[int], Item], numbers: Iterable[int], num_steps: int
+    steps: Iterable[tuple[Item, Sequence[Access]]],
+    data: Callable[[int], Item],
+    numbers: Iterable[int],
+    num_steps: int,
 ) -> Links:
     """Put data, by their numbers, just before what first reads them or after what first writes."""
     place: dict[int, int] = {}
@@ -173,20 +164,38 @@ def _linked(
             items.append(data(number))
         return place[number]
 
-    for item, read, written in steps:
-        for each in (*read, *written):
-            fields.setdefault(each.field, len(fields) - 1)
-        sources = [(place_of(each.number), each) for each in read]
+    for item, accesses in steps:
+        read = [(place_of(each.variable), each) for each in accesses if each.read]
         own = len(items)
         items.append(item)
-        flows += [(source, own, each.size_bytes, fields[each.field]) for source, each in sources]
-        flows += [
-            (own, place_of(each.number), each.size_bytes, fields[each.field]) for each in written
-        ]
+        written = [(place_of(each.variable), each) for each in accesses if each.written]
+        through = [fields.setdefault(each.field, len(fields) - 1) for _, each in (*read, *written)]
+        flows += [(at, own, each.read, k) for (at, each), k in zip(read, through, strict=False)]
+        rest = through[len(read) :]
+        flows += [(own, at, each.written, k) for (at, each), k in zip(written, rest, strict=True)]
     for number in numbers:
         place_of(number)
-    tail, head, size, through = np.array(flows, np.int64).reshape(-1, 4).T
-    return Links(tuple(items), tail, head, size, through, tuple(fields)[1:], num_steps)
+    tail, head, size, through_field = np.array(flows, np.int64).reshape(-1, 4).T
+    return Links(tuple(items), tail, head, size, through_field, tuple(fields)[1:], num_steps)
+
+
+def scope_of(name: str) -> Scope:
+    """Return the scopes in a name.
+
+    >>> scope_of("model/conv/w")
+    ('model', 'conv')
+    """
+    return tuple(parts_of_name(name)[:-1])
+
+
+def shared(scopes: Iterable[Scope]) -> Scope:
+    """Return the outermost scopes that all items have in common.
+
+    >>> shared([("model", "conv1"), ("model", "conv2", "a")]), shared([])
+    (('model',), ())
+    """
+    same = takewhile(lambda parts: len(set(parts)) == 1, zip(*set(scopes), strict=False))
+    return tuple(parts[0] for parts in same)
 
 
 # -- links of a graph ------------------------------------------------------------------------------
@@ -194,25 +203,19 @@ def _linked(
 
 Thing: TypeAlias = Variable | ComputeSet | Program
 
-VERBS: Mapping[type[Program], str] = {Copy: "", HostCall: "Call", PrintTensor: "Print"}
-"""What programs do with what their names say; others are called by their kinds."""
 
+class _Work(NamedTuple):
+    """A compute set or a program that works on data.
 
-class Action(NamedTuple):
-    """What works on data in a graph: a compute set or a program, and its steps."""
+    Attributes:
+        thing: which.
+        steps: where it stands in the program; empty of a decision, which is no step.
+        results: where Executes put what the vertices of a compute set return.
+    """
 
-    kind: Kind
-    name: str
-    scope: Scope
     thing: ComputeSet | Program
-    steps: tuple[int, ...]
-
-
-class TouchedElements(NamedTuple):
-    """Elements that a step reads and writes, by the number of a variable and the field."""
-
-    read: dict[tuple[int, str], int]
-    written: dict[tuple[int, str], int]
+    steps: list[int]
+    results: dict[Tensor, None]
 
 
 def links_of(graph: Graph, program: Program | None = None, first: int = 1) -> Links:
@@ -221,44 +224,87 @@ def links_of(graph: Graph, program: Program | None = None, first: int = 1) -> Li
     Raises ControlProgramError when the program is of another graph.
     """
     graph = graph.top_level_graph
-    operations = _operations(graph)
+    operations: dict[Thing, str] = {}  # temporaries are read by no other operation
+    for each in graph.operations:
+        operations |= dict.fromkeys((*each.compute_sets, *each.temporaries), each.name)
     variables, (owner, numbers) = graph.variables, _owners(graph, operations)
+    shares = _VariableShares()
 
-    def touching() -> Iterator[Touching]:
-        count, results = _VariableShares(), _results(program)
-        for action in _actions(graph, program):
-            touched = _touched(action.thing, count)
-            for tensor in results.get(action.thing, ()):
-                for number, elements in count(tensor.view):
-                    touched.written[number, ""] += elements
-            read, written = (_bytes(part, owner, variables) for part in touched)
-            yield _item(action, operations.get(action.thing, ""), first), read, written
+    def steps() -> Iterator[tuple[Item, Sequence[Access]]]:
+        for work in _works(graph, program):
+            places = tuple(first - 1 + number for number in work.steps)
+            item = _item(work.thing, places, operations.get(work.thing, ""))
+            yield item, _accesses(_touched(work, shares), owner, variables)
 
     def data(number: int) -> Item:
         return numbers.get(number) or _data_item(variables[number], operations)
 
-    steps = program.num_steps if program is not None else 0
-    return _linked(touching(), data, dict.fromkeys(owner), steps)
+    count = program.num_steps if program is not None else 0
+    return _linked(steps(), data, dict.fromkeys(owner), count)
 
 
-def _item(action: Action, operation: str, first: int) -> Item:
-    """Return what works on data as an item; `first` is the number of the program's first step."""
-    kind, name, scope, thing, steps = action
-    numbered = tuple(first - 1 + number for number in steps)
+def _works(graph: Graph, program: Program | None) -> Iterable[_Work]:
+    """Return what reads and writes, each once: the program's steps, then what it leaves out."""
+    found: dict[object, _Work] = {}
+    several = () if program is None else (distinct_decisions(program), distinct_steps(program))
+    for step in merge(*several, key=lambda step: step.number):
+        node = step.program
+        tensors: Sequence[Tensor] = (*node.reads, *node.writes)
+        key: object = node
+        thing: ComputeSet | Program = node
+        match node:
+            case Execute(compute_set=compute_set):
+                key = thing = compute_set
+                _check_graph(graph, compute_set.graph, step)
+            case HostCall(function=function):
+                _check_graph(graph, function.graph, step)
+            case Copy(source=source, destination=end) if tensors:
+                key = source, end
+            case _ if not tensors or isinstance(node, Mark):
+                continue  # it touches no data
+        for tensor in tensors:
+            _check_graph(graph, tensor.graph, step)
+        work = found.setdefault(key, _Work(thing, [], {}))
+        if node.decided_by is None:
+            work.steps.append(step.number)
+        if isinstance(node, Execute) and node.result is not None:
+            work.results[node.result] = None
+    for each in graph.compute_sets:
+        found.setdefault(each, _Work(each, [], {}))
+    return found.values()
+
+
+def _check_graph(graph: Graph, other: Graph, step: Step) -> None:
+    if other is not graph:
+        raise ControlProgramError(
+            f"the program belongs to another graph than {graph!r}",
+            at=step.program.location,
+            where=name_text(str(step)),
+            found=f"that step is of {other!r}",
+            fix="draw a program with the graph that its variables and compute sets were made with",
+        )
+
+
+def _item(thing: ComputeSet | Program, steps: tuple[int, ...], operation: str) -> Item:
+    """Return what works on data as an item."""
     if isinstance(thing, ComputeSet):
-        return Item(kind, name, scope, partial(_facts_of_set, thing), 0, numbered, operation)
-    verbs = (verb for kind_of, verb in VERBS.items() if isinstance(thing, kind_of))
-    verb = next(verbs, type(thing).__name__)
-    facts = partial(_facts_of_program, thing)
-    return Item(kind, name, scope, facts, _moved_bytes(thing), numbered, operation, verb)
-
-
-def _moved_bytes(program: Program) -> int:
-    """Return the bytes that a program writes, or else reads; of a call both."""
-    tensors = program.writes or program.reads
-    if isinstance(program, HostCall):
-        tensors = program.reads + program.writes
-    return sum(tensor.num_elements * tensor.element_type.size_bytes for tensor in tensors)
+        facts, name = partial(_facts_of_set, thing), thing.name
+        return Item("compute", name, scope_of(name), facts, 0, steps, operation)
+    tensors, moved = (*thing.reads, *thing.writes), thing.writes or thing.reads
+    kind, verb = leaf_kind(thing), type(thing).__name__
+    name = " -> ".join(tensor.name for tensor in tensors)
+    match thing:
+        case Copy(source=source, destination=end):
+            kind, verb, name = "copy", "", f"{source.name} -> {end.name}"
+        case PrintTensor(title=title):
+            verb, name = "Print", title
+        case HostCall(function=function):
+            kind, verb, name, moved = "host", "Call", function.handle, tensors
+        case Program(decided_by=Tensor() as tensor):
+            kind, name = "control", tensor.name
+    size = sum(tensor.num_elements * tensor.element_type.size_bytes for tensor in moved)
+    scope = shared(scope_of(tensor.name) for tensor in tensors)
+    return Item(kind, name, scope, partial(_facts_of_program, thing), size, steps, operation, verb)
 
 
 def _facts_of_set(compute_set: ComputeSet) -> ItemFacts:
@@ -280,26 +326,23 @@ def _facts_of_variable(variable: Variable) -> ItemFacts:
 
 
 def _facts_of_program(program: Program) -> ItemFacts:
-    tensor, parts = next(iter((*program.writes, *program.reads)), None), ""
+    location, parts = program.location.portable, ""
+    tensor = next(iter((*program.writes, *program.reads)), None)
     if isinstance(program, Copy):
-        tensor, parts = program.tensor, _parts(program)
+        tensor, ends = program.tensor, (program.source, program.destination)
+        parts = " -> ".join(map(_part_text, ends)).removeprefix("all -> all")
     if isinstance(program, HostCall) or tensor is None:
-        return ItemFacts(location=program.location.portable)
-    return ItemFacts(
-        type_name=type_text(tensor.element_type),
-        shape=tensor.shape,
-        location=program.location.portable,
-        parts=parts,
-    )
+        return ItemFacts(location=location)
+    return ItemFacts(type_text(tensor.element_type), tensor.shape, location=location, parts=parts)
 
 
-def _operations(graph: Graph) -> dict[Thing, str]:
-    """Return the operation of compute sets, and of variables that no other operation reads."""
-    found: dict[Thing, str] = {}
-    for each in graph.operations:
-        found |= dict.fromkeys(each.compute_sets, each.name)
-        found |= dict.fromkeys(each.temporaries, each.name)
-    return found
+def _part_text(end: object) -> str:
+    """Return the part of its variable that a tensor is; of other ends of copies their names."""
+    if not isinstance(end, Tensor):
+        return f"'{name_text(getattr(end, 'name', ''))}'"
+    if not end.num_elements:
+        return "no elements"
+    return name_text(made_from(end).removeprefix(f"'{end.name}'").strip()) or "all"
 
 
 def _owners(graph: Graph, operations: Mapping[Thing, str]) -> tuple[list[int], dict[int, Item]]:
@@ -328,15 +371,6 @@ def _owners(graph: Graph, operations: Mapping[Thing, str]) -> tuple[list[int], d
     return owner, numbers
 
 
-def _results(program: Program | None) -> Mapping[Thing, Iterable[Tensor]]:
-    """Return where Executes put what the vertices of a compute set return."""
-    results: dict[Thing, dict[Tensor, None]] = defaultdict(dict)
-    for step in () if program is None else distinct_steps(program):
-        if isinstance(step.program, Execute) and step.program.result is not None:
-            results[step.program.compute_set][step.program.result] = None
-    return results
-
-
 def _data_item(variable: Variable, operations: Mapping[Thing, str]) -> Item:
     return Item(
         "constant" if variable.constant else "variable",
@@ -352,109 +386,55 @@ def _data_bytes(variable: Variable) -> int:
     return variable.num_elements * variable.element_type.size_bytes
 
 
-def scope_of(name: str) -> Scope:
-    """Return the scopes in a name.
-
-    >>> scope_of("model/conv/w")
-    ('model', 'conv')
-    """
-    return tuple(parts_of_name(name)[:-1])
+Touched: TypeAlias = "dict[tuple[int, str], list[int]]"
+"""Elements that are read and written, by the number of a variable and the field."""
 
 
-def shared(scopes: Iterable[Scope]) -> Scope:
-    """Return the outermost scopes that all items have in common.
+def _touched(work: _Work, shares_of: _VariableShares) -> Touched:
+    found: Touched = defaultdict(lambda: [0, 0])
 
-    >>> shared([("model", "conv1"), ("model", "conv2", "a")]), shared([])
-    (('model',), ())
-    """
-    distinct = set(scopes)
-    same = takewhile(lambda parts: len(set(parts)) == 1, zip(*distinct, strict=False))
-    return tuple(parts[0] for parts in same)
+    def add(shares: Iterable[Share], name: str, *, reads: bool, writes: bool) -> None:
+        for number, elements in shares:
+            found[number, name][0] += elements * reads
+            found[number, name][1] += elements * writes
 
-
-def _actions(graph: Graph, program: Program | None) -> Iterator[Action]:
-    """Yield what reads and writes, each once: the program's steps, then what it leaves out."""
-    seen: set[object] = set()
-    steps = _steps(program)
-    for step in () if program is None else _reading(program):
-        match step.program:
-            case Execute(compute_set=compute_set):
-                _check_graph(graph, compute_set.graph, step)
-                if compute_set not in seen:
-                    seen.add(compute_set)
-                    yield _compute_action(compute_set, steps[compute_set])
-            case Copy(source=source, destination=end, tensor=Tensor() as tensor) as leaf:
-                _check_graph(graph, tensor.graph, step)
-                if (source, end) not in seen:
-                    seen.add((source, end))
-                    tensors = *leaf.reads, *leaf.writes
-                    scope = shared([scope_of(each.name) for each in tensors])
-                    name = f"{source.name} -> {end.name}"
-                    yield Action("copy", name, scope, leaf, steps[source, end])
-            case PrintTensor(title=title, tensor=tensor) as leaf:
-                _check_graph(graph, tensor.graph, step)
-                yield Action("host", title, scope_of(tensor.name), leaf, (step.number,))
-            case HostCall(function=function) as leaf:
-                _check_graph(graph, function.graph, step)
-                yield Action("host", function.handle, (), leaf, (step.number,))
-            case Program(decided_by=Tensor() as tensor) as node:
-                _check_graph(graph, tensor.graph, step)
-                # A decision is no step: this number is that of the step after it.
-                yield Action("control", tensor.name, scope_of(tensor.name), node, ())
-            case leaf:
-                tensors = *leaf.reads, *leaf.writes
-                for tensor in tensors:
-                    _check_graph(graph, tensor.graph, step)
-                if tensors and not isinstance(leaf, Mark):  # otherwise it touches no data
-                    kind: Kind = "copy" if leaf.reads and leaf.writes else "host"
-                    name = " -> ".join(tensor.name for tensor in tensors)
-                    scope = shared([scope_of(tensor.name) for tensor in tensors])
-                    yield Action(kind, name, scope, leaf, (step.number,))
-    for compute_set in graph.compute_sets:
-        if compute_set not in seen:
-            yield _compute_action(compute_set, ())
+    thing, written = work.thing, tuple(work.results)
+    if isinstance(thing, ComputeSet):
+        for vertex in thing.vertices.singles():
+            for field, tensor in edges_of(vertex):
+                add(shares_of(tensor.view), field.name, reads=field.reads, writes=field.writes)
+        for block in thing.vertices.blocks():
+            for name, edges in block.edges.items():
+                field, shares = (
+                    block.vertex_class.fields[name],
+                    _shares_of_edges(block.graph, edges),
+                )
+                add(shares, name, reads=field.reads, writes=field.writes)
+    else:
+        written = thing.writes
+        for tensor in thing.reads:
+            add(shares_of(tensor.view), "", reads=True, writes=False)
+    for tensor in written:
+        add(shares_of(tensor.view), "", reads=False, writes=True)
+    return found
 
 
-def _steps(program: Program | None) -> dict[object, tuple[int, ...]]:
-    """Return where each compute set and each pair of copied tensors stands in a program."""
-    found: dict[object, list[int]] = defaultdict(list)
-    for step in () if program is None else distinct_steps(program):
-        match step.program:
-            case Execute(compute_set=compute_set):
-                found[compute_set].append(step.number)
-            case Copy(source=source, destination=end):
-                found[source, end].append(step.number)
-    return {key: tuple(numbers) for key, numbers in found.items()}
-
-
-def _reading(program: Program) -> Iterator[Step]:
-    """Return the steps of a program and what decides in it, in its order."""
-    decisions, steps = distinct_decisions(program), distinct_steps(program)
-    return merge(decisions, steps, key=lambda step: step.number)
-
-
-def _check_graph(graph: Graph, other: Graph, step: Step) -> None:
-    if other is not graph:
-        raise ControlProgramError(
-            f"the program belongs to another graph than {graph!r}",
-            at=step.program.location,
-            where=name_text(str(step)),
-            found=f"that step is of {other!r}",
-            fix="draw a program with the graph that its variables and compute sets were made with",
-        )
-
-
-def _compute_action(compute_set: ComputeSet, steps: tuple[int, ...]) -> Action:
-    return Action("compute", compute_set.name, scope_of(compute_set.name), compute_set, steps)
+def _accesses(touched: Touched, owner: list[int], variables: Sequence[Variable]) -> list[Access]:
+    """Sum bytes over what stands for the variables, in the order the variables were made."""
+    sizes: Touched = defaultdict(lambda: [0, 0])
+    for number, field in sorted(touched, key=lambda key: key[0]):
+        for way, elements in enumerate(touched[number, field]):
+            sizes[owner[number], field][way] += elements * variables[number].element_type.size_bytes
+    return [Access(*key, *both) for key, both in sizes.items()]
 
 
 class _VariableShares:
     """Counts the elements of each variable in views; a view met again is not looked at again."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[View, list[tuple[int, int]]]] = {}
+        self._known: dict[int, tuple[View, list[Share]]] = {}
 
-    def __call__(self, view: View) -> Iterable[tuple[int, int]]:
+    def __call__(self, view: View) -> Iterable[Share]:
         """Return (number of the variable, elements) for each variable a view touches."""
         if isinstance(view.space, Storage):
             size = view.num_elements
@@ -465,16 +445,14 @@ class _VariableShares:
         return self._known[id(view)][1]
 
 
-def _shares(view: View) -> list[tuple[int, int]]:
+def _shares(view: View) -> list[Share]:
     """Return (number of the variable, elements) for a view of a concatenation."""
     owners = sorted(storages(view), key=lambda storage: storage.base)
-    if len(owners) == 1:
-        return [(owners[0].id, view.num_elements)]
     begin, length = runs(view)
     owner = np.searchsorted([storage.base for storage in owners], begin, side="right") - 1
     elements = np.zeros(len(owners), np.int64)
     np.add.at(elements, owner, length)
-    return [(s.id, n) for s, n in zip(owners, elements.tolist(), strict=True)]
+    return [(s.id, n) for s, n in zip(owners, elements.tolist(), strict=True) if n]
 
 
 def _shares_of_edges(graph: Graph, edges: Edges) -> list[Share]:
@@ -492,137 +470,7 @@ def _shares_of_edges(graph: Graph, edges: Edges) -> list[Share]:
     return list(zip(used.tolist(), elements[used].tolist(), strict=True))
 
 
-def _touched(thing: ComputeSet | Program, count: _VariableShares) -> TouchedElements:
-    touched = TouchedElements(defaultdict(int), defaultdict(int))
-    for shares, name, reads, writes in _ends(thing, count):
-        for number, elements in shares:
-            if reads:
-                touched.read[number, name] += elements
-            if writes:
-                touched.written[number, name] += elements
-    return touched
-
-
-def _ends(
-    thing: ComputeSet | Program, count: _VariableShares
-) -> Iterator[tuple[Iterable[Share], str, bool, bool]]:
-    """Yield what something touches in each place, by which field, and if it reads and writes."""
-    match thing:
-        case ComputeSet():
-            for vertex in thing.vertices.singles():
-                for field, tensor in edges_of(vertex):
-                    yield count(tensor.view), field.name, field.reads, field.writes
-            for block in thing.vertices.blocks():
-                for name, edges in block.edges.items():
-                    field = block.vertex_class.fields[name]
-                    shares = _shares_of_edges(block.graph, edges)
-                    yield shares, name, field.reads, field.writes
-        case Program(reads=reads, writes=writes):
-            for tensor in reads:
-                yield count(tensor.view), "", True, False
-            for tensor in writes:
-                yield count(tensor.view), "", False, True
-
-
-def _bytes(
-    elements: dict[tuple[int, str], int], owner: list[int], variables: tuple[Variable, ...]
-) -> list[Touch]:
-    """Sum bytes over what stands for the variables, in the order the variables were made."""
-    sizes: dict[tuple[int, str], int] = defaultdict(int)
-    for number, field in sorted(elements, key=lambda key: key[0]):
-        size = variables[number].element_type.size_bytes
-        sizes[owner[number], field] += elements[number, field] * size
-    return [Touch(key, field, size) for (key, field), size in sizes.items()]
-
-
-def _parts(copy: Copy) -> str:
-    """Return what a copy moves from and to; empty where that is all of two variables."""
-    parts = [
-        part_text(end) if isinstance(end, Tensor) else f"'{name_text(end.name)}'"
-        for end in (copy.source, copy.destination)
-    ]
-    return "" if parts == ["all", "all"] else " -> ".join(parts)
-
-
-def part_text(tensor: Tensor) -> str:
-    """Return the part of its variable that a tensor is, in the words of an index.
-
-    What no index says is told by the number of its intervals.
-
-    >>> from poplite.graph import Graph
-    >>> x = Graph().add_variable("int32", (4, 6), "x")
-    >>> part_text(x), part_text(x[1:3, ::2]), part_text(x[:, 2:4].T), part_text(x[3])
-    ('all', '[1:3, 0:5:2]', '[:, 2:4] dimShuffle(1, 0)', '[3]')
-    >>> part_text(x.flatten()[3:20:5])
-    '4 intervals'
-    """
-    if not tensor.num_elements:
-        return "no elements"
-    if isinstance(tensor.view.space, Cat):
-        return f"{amount(len(storages(tensor.view)), 'variable')} together"
-    variable = tensor.graph.variable_of(tensor.view.space)
-    found = _index(tensor, variable.shape)
-    if found is not None:
-        return found
-    if any(stride == 0 for _, stride in tensor.view.flat_digits()):
-        return "a broadcast"
-    intervals = num_runs(tensor.view)
-    if intervals > 1:
-        return f"{intervals:,} intervals"
-    if tensor.num_elements == variable.num_elements:
-        return "all"
-    return f"elements [{tensor.view.off:,}, {tensor.view.off + tensor.num_elements:,})"
-
-
-def _index(tensor: Tensor, shape: tuple[int, ...]) -> str | None:
-    """Return an index of a shape and a shuffle of its dimensions; None where there is none."""
-    strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
-    first, rest = [0] * len(shape), tensor.view.off
-    for axis, stride in enumerate(strides):
-        first[axis], rest = divmod(rest, stride)
-    words = [f"{start:,}" if shape[axis] > 1 else ":" for axis, start in enumerate(first)]
-    order: list[int] = []
-    for extent, step in zip(tensor.shape, tensor.view.dims, strict=True):
-        if extent == 1:
-            continue
-        if isinstance(step, tuple) or step == 0:
-            return None
-        fitting = [axis for axis, stride in enumerate(strides) if step % stride == 0]
-        axis = next((axis for axis in fitting if shape[axis] > 1), len(shape))
-        if axis == len(shape) or axis in order:
-            return None
-        step //= strides[axis]
-        last = first[axis] + step * (extent - 1)
-        if not 0 <= last < shape[axis]:
-            return None
-        order.append(axis)
-        words[axis] = _slice(first[axis], last, step, shape[axis])
-    while words and words[-1] == ":":
-        words.pop()
-    index = f"[{', '.join(words)}]" if words else "all"
-    if order == sorted(order):
-        return index
-    shuffled = [sorted(order).index(axis) for axis in order]
-    return f"{index} dimShuffle({', '.join(map(str, shuffled))})"
-
-
-def _slice(first: int, last: int, step: int, extent: int) -> str:
-    if step < 0:
-        return f"{_slice(last, first, -step, extent)} reversed"
-    if (first, last, step) == (0, extent - 1, 1):
-        return ":"
-    return f"{first}:{last + 1}" + (f":{step}" if step > 1 else "")
-
-
 # -- links of a report -----------------------------------------------------------------------------
-
-KINDS: dict[str, Kind] = {
-    "execute": "compute",
-    "copy": "copy",
-    "host": "host",
-    "control": "control",
-}
-"""Kinds of steps as kinds of items."""
 
 _NAMES = {each.__name__: type_text(each) for each in ELEMENT_TYPES}
 
@@ -636,37 +484,20 @@ def links_of_report(report: Report, program: str | None = None) -> Links:
     compilation = report.compilation
     if program is not None:
         _ = compilation.programs[program]  # raises where there is none
+    counts = {name: num_steps(compilation.programs[name]) for name in compilation.program_names}
+    before = dict(zip(counts, accumulate(counts.values(), initial=0), strict=False))
 
-    def touching() -> Iterator[Touching]:
-        for step, numbers in _numbered(compilation, program):
-            found = step.accesses
-            read = [Touch(each.variable, each.field, each.read) for each in found if each.read]
-            written = [
-                Touch(each.variable, each.field, each.written) for each in found if each.written
-            ]
-            yield _step_of_report(step, numbers, compilation), read, written
+    def steps() -> Iterator[tuple[Item, Sequence[Access]]]:
+        for step in compilation.accesses:
+            numbers = tuple(before[name] + n for name, n in step.places if program in (None, name))
+            if numbers:
+                yield _step_of_report(step, numbers, compilation), step.accesses
 
     def data(number: int) -> Item:
         return _data_of_report(compilation.variables[number])
 
-    steps = sum(
-        num_steps(tree) for name, tree in compilation.programs.items() if program in (None, name)
-    )
-    return _linked(touching(), data, range(len(compilation.variables)), steps)
-
-
-def _numbered(
-    compilation: Compilation, program: str | None
-) -> Iterator[tuple[StepAccesses, tuple[int, ...]]]:
-    """Yield the steps of all programs, or of one, with their numbers over all."""
-    before, total = {}, 0
-    for name in compilation.program_names:
-        before[name] = total
-        total += num_steps(compilation.programs[name])
-    for step in compilation.accesses:
-        numbers = [before[name] + n for name, n in step.places if program in (None, name)]
-        if numbers:
-            yield step, tuple(numbers)
+    total = sum(count for name, count in counts.items() if program in (None, name))
+    return _linked(steps(), data, range(len(compilation.variables)), total)
 
 
 def _data_of_report(variable: CompiledVariable) -> Item:
@@ -683,17 +514,17 @@ def _data_of_report(variable: CompiledVariable) -> Item:
 
 
 def _step_of_report(step: StepAccesses, numbers: tuple[int, ...], compilation: Compilation) -> Item:
-    kind = KINDS[step.kind]
     if step.compute_set is not None:
         operation = next(
             (o.name for o in compilation.operations if step.compute_set in o.compute_sets), ""
         )
         found = compilation.compute_sets[step.compute_set]
         facts = partial(_facts_of_compiled, found, step.at)
-        return Item(kind, step.name, scope_of(step.name), facts, 0, numbers, operation)
+        return Item("compute", step.name, scope_of(step.name), facts, 0, numbers, operation)
     moved = sum(each.written for each in step.accesses) or sum(e.read for e in step.accesses)
     touched = [compilation.variables[each.variable].name for each in step.accesses]
     first = touched[0] if touched else step.name
+    kind: Kind = "copy" if step.kind == "execute" else step.kind
     if kind == "copy":
         name, verb = " -> ".join(of_copy(step.name)[1]), ""
     elif kind == "control":
