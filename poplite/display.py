@@ -22,7 +22,7 @@ from typing import TextIO
 from poplite.files import check_stream
 
 _PICTURES = "poplite.viz.notebook"
-_DATAFLOW = "poplite.viz.dataflow.dot"
+_DATAFLOW = "poplite.viz.dataflow.picture"
 _PAGE = "poplite.viz.page"
 _PROGRAM = "poplite.viz.program"
 

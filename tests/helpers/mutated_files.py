@@ -31,9 +31,8 @@ from poplite.viz.compare import (
     outcomes,
     parsed,
 )
-from poplite.viz.dataflow.dot import dataflow_dot
 from poplite.viz.dataflow.graph import dataflow_of_report
-from poplite.viz.dataflow.picture import dataflow_forms
+from poplite.viz.dataflow.picture import dataflow_dot, dataflow_forms
 from poplite.viz.draw.terminal import Style
 from poplite.viz.exchange import traffic_of
 from poplite.viz.graph_counts import tile_load

@@ -230,8 +230,7 @@ def _graph(arguments: argparse.Namespace, out: Destination) -> None:
     if out.format in ("svg", "png", "pdf"):
         _check_layout(arguments.layout, out.format)
     flow = _flow(arguments)
-    from poplite.viz.dataflow.dot import dataflow_dot
-    from poplite.viz.dataflow.picture import dataflow_forms
+    from poplite.viz.dataflow.picture import dataflow_dot, dataflow_forms
 
     if flow.notice:
         more = f"--max-nodes {flow.full_size} shows all nodes"
@@ -292,7 +291,7 @@ def _no_graphviz(form: str, reason: str) -> FileLoadError:
 
 def _lay_out(flow: Dataflow, out: Destination, layout: str) -> None:
     """Write a picture with Graphviz or the built-in layout."""
-    from poplite.viz.dataflow.dot import dataflow_dot
+    from poplite.viz.dataflow.picture import dataflow_dot
     from poplite.viz.draw.graphviz_layout import graphviz_picture
 
     if layout == "builtin":
@@ -333,7 +332,7 @@ def _write_builtin(flow: Dataflow, out: Destination) -> None:
 def _write_dot(picture: Path | None, dot: str) -> Path | None:
     """Write DOT text next to a picture, unless the user has a different file with that name."""
     from poplite.files import write_text
-    from poplite.viz.dataflow.dot import FIRST_LINE
+    from poplite.viz.dataflow.picture import FIRST_LINE
 
     if picture is None or picture.suffix.lower() not in (
         ".svg",

@@ -21,7 +21,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.errors import UnknownName, did_you_mean, listed
 from poplite.frozen import frozen
-from poplite.viz.dataflow.links import Item, Kind, Links, Scope, scope_of, shared
+from poplite.viz.dataflow.links import NOUNS, Item, Links, NodeKind, Scope, scope_of, shared
 from poplite.viz.draw.units import name_text
 
 MAX_NODES = 300
@@ -42,18 +42,6 @@ EDGES_A_NODE = 4
 """Edges allowed for each node allowed; with more of them a picture is a grey area."""
 
 DIGITS = re.compile(r"\d+")
-
-NodeKind: TypeAlias = Kind | Literal["operation", "scope"]
-KIND_TITLES: dict[NodeKind, str] = {
-    "variable": "variables",
-    "constant": "constants",
-    "compute": "compute sets",
-    "copy": "copies",
-    "control": "decisions",
-    "host": "host steps",
-    "operation": "operations",
-    "scope": "scopes",
-}
 
 K = TypeVar("K")
 Label: TypeAlias = tuple[NodeKind, str]
@@ -120,19 +108,12 @@ def _neighbours(links: Links, start: Mask, hops: int) -> Mask:
 
 
 def _named(items: Sequence[Item], name: str) -> Mask:
-    has_name = [item.kind not in ("copy", "control", "host") for item in items]
-    named = [own and item.name == name for item, own in zip(items, has_name, strict=True)]
-    if any(named):
-        return np.array(named, np.bool_)
-    known = [item.name for item, own in zip(items, has_name, strict=True) if own]
-    raise UnknownName(
-        f"the graph has no variable or compute set {name!r}{did_you_mean(name, known)}",
-        at=None,
-        found=f"it has:\n{listed([name_text(n) for n in known], 'names')}"
-        if known
-        else "it is empty",
-        fix="use one of these names, with its scopes" if known else "graph.add_variable(...)",
-    )
+    names = [None if item.kind in ("copy", "control", "host") else item.name for item in items]
+    if name in names:
+        return np.array([each == name for each in names], np.bool_)
+    known = [each for each in names if each is not None]
+    fix = "use one of these names, with its scopes" if known else "graph.add_variable(...)"
+    raise _unknown("variable or compute set", name, known, "names", fix, "it is empty")
 
 
 def _in_scope(items: Sequence[Item], scope: str) -> Mask:
@@ -142,14 +123,16 @@ def _in_scope(items: Sequence[Item], scope: str) -> Mask:
         return inside
     known = ["/".join(item.scope[:k]) for item in items for k in range(1, len(item.scope) + 1)]
     known = list(dict.fromkeys(known))
-    raise UnknownName(
-        f"the graph has no scope {scope!r}{did_you_mean(scope, known)}",
-        at=None,
-        found=f"it has:\n{listed([name_text(n) for n in known], 'scopes')}"
-        if known
-        else "no name in it has a scope",
-        fix="use one of these scopes" if known else "with graph.scope('layer1'): ...",
-    )
+    fix = "use one of these scopes" if known else "with graph.scope('layer1'): ..."
+    raise _unknown("scope", scope, known, "scopes", fix, "no name in it has a scope")
+
+
+def _unknown(
+    what: str, name: str, known: list[str], nouns: str, fix: str, none: str
+) -> UnknownName:
+    found = f"it has:\n{listed([name_text(each) for each in known], nouns)}" if known else none
+    what = f"the graph has no {what} {name!r}{did_you_mean(name, known)}"
+    return UnknownName(what, at=None, found=found, fix=fix)
 
 
 def folded(links: Links, kept: Int64, alone: frozenset[int], excerpt: Excerpt) -> Fold:
@@ -290,7 +273,7 @@ def _merges(items: Sequence[Item | None], group: Int64, labels: Labels) -> list[
         for (kind, _), groups in _largest_first(alike)
     ]
     return merges + [
-        _Merge(groups, (kind, KIND_TITLES[kind]), "kind") for kind, groups in _largest_first(kinds)
+        _Merge(groups, (kind, NOUNS[kind][1]), "kind") for kind, groups in _largest_first(kinds)
     ]
 
 

@@ -28,9 +28,17 @@ from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
 from poplite.graph.tile_mapping import ranges
 from poplite.text import amount
-from poplite.viz.dataflow.fold import EDGES_A_NODE, Excerpt, Fold, Label, NodeKind, chosen, folded
-from poplite.viz.dataflow.links import Item, Kind, Links, links_of, links_of_report
-from poplite.viz.draw.json_text import json_text
+from poplite.viz.dataflow.fold import EDGES_A_NODE, Excerpt, Fold, Label, chosen, folded
+from poplite.viz.dataflow.links import (
+    NOUNS,
+    Item,
+    Kind,
+    Links,
+    NodeKind,
+    links_of,
+    links_of_report,
+)
+from poplite.viz.draw.json_text import by_field, json_text
 from poplite.viz.draw.units import name_text, shape_text, size_text
 
 if TYPE_CHECKING:
@@ -39,22 +47,8 @@ if TYPE_CHECKING:
     from poplite.report import Report
 
 
-NOUNS: dict[Kind, tuple[str, str]] = {
-    "variable": ("variable", "variables"),
-    "constant": ("constant", "constants"),
-    "compute": ("compute set", "compute sets"),
-    "copy": ("copy", "copies"),
-    "control": ("decision", "decisions"),
-    "host": ("host step", "host steps"),
-}
-"""What the kinds are called, in the order in which they are counted."""
-
-
 DATA = ("variable", "constant")
 """Kinds that hold data and do nothing."""
-
-LOOKS_AS: Mapping[str, str] = {"operation": "compute"}
-"""Kinds of nodes that are drawn as others are."""
 
 
 def members_of(items: Iterable[Item]) -> Counter[Kind]:
@@ -71,7 +65,7 @@ def members_text(counts: Mapping[Kind, int]) -> str:
     >>> members_text({"compute": 1, "variable": 2000})
     '2,000 variables, 1 compute set'
     """
-    return ", ".join(amount(counts[kind], *NOUNS[kind]) for kind in NOUNS if counts.get(kind))
+    return ", ".join(amount(count, *NOUNS[kind]) for kind in NOUNS if (count := counts.get(kind)))
 
 
 MOST_STEPS = 3
@@ -125,6 +119,14 @@ class Node:
         return self.steps[0] if self.steps else 0
 
     @property
+    def numbers(self) -> str:
+        """The numbers of its steps; of many, the first two and the last."""
+        shown = [f"{step:,}" for step in self.steps]
+        if len(shown) <= MOST_STEPS:
+            return ", ".join(shown)
+        return f"{shown[0]}, {shown[1]} ... {shown[-1]}"
+
+    @property
     def step_text(self) -> str:
         """Its steps in words; empty for none.
 
@@ -133,13 +135,7 @@ class Node:
         >>> Node("copy", "x -> y", steps=(2, 4, 6, 8)).step_text
         'steps 2, 4 ... 8'
         """
-        if not self.steps:
-            return ""
-        if len(self.steps) == 1:
-            return f"step {self.step:,}"
-        if len(self.steps) <= MOST_STEPS:
-            return f"steps {', '.join(f'{step:,}' for step in self.steps)}"
-        return f"steps {self.steps[0]:,}, {self.steps[1]:,} ... {self.steps[-1]:,}"
+        return f"step{'s' * (len(self.steps) > 1)} {self.numbers}" if self.steps else ""
 
     @property
     def title(self) -> str:
@@ -416,35 +412,17 @@ def dataflow_json(flow: Dataflow) -> str:
     True
     """
     nodes = [
-        {
-            "kind": node.kind,
-            "name": node.name,
-            "members": dict(node.members),
-            "element_type": node.type_name or None,
-            "shape": node.shape,
-            "bytes": node.size_bytes,
-            "vertices": dict(node.vertices),
-            "tiles": node.tiles,
-            "num_tiles": node.num_tiles,
-            "step": node.step or None,
-            "steps": node.steps,
-            "parts": node.parts or None,
-            "at": node.location or None,
-        }
+        by_field(node, "focus", "verb", "type_name", "size_bytes", "location")
+        | {"members": dict(node.members), "vertices": dict(node.vertices)}
+        | {"bytes": node.size_bytes, "step": node.step or None, "at": node.location or None}
+        | {"element_type": node.type_name or None, "parts": node.parts or None}
         for node in flow.nodes
     ]
+    keys = "field", "bytes", "bytes_back"
     edges = [
-        {
-            "from": edge.tail,
-            "to": edge.head,
-            "bytes": edge.forward_bytes,
-            "bytes_back": edge.backward_bytes,
-            "fields": [
-                {"field": name, "bytes": forward, "bytes_back": backward}
-                for name, forward, backward in edge.fields
-            ],
-        }
-        for edge in flow.edges
+        dict(zip(("from", "to", "bytes", "bytes_back"), each[:4], strict=True))
+        | {"fields": [dict(zip(keys, field, strict=True)) for field in each[4]]}
+        for each in (tuple(by_field(edge).values()) for edge in flow.edges)
     ]
     about = {"title": flow.title, "notice": flow.notice or None, "num_steps": flow.num_steps}
     return json_text("graph", {**about, "nodes": nodes, "edges": edges})

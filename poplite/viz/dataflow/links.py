@@ -71,6 +71,19 @@ if TYPE_CHECKING:
     )
 
 Kind: TypeAlias = Literal["variable", "constant", "compute", "copy", "control", "host"]
+NodeKind: TypeAlias = Kind | Literal["operation", "scope"]
+NOUNS: Mapping[NodeKind, tuple[str, str]] = {
+    "variable": ("variable", "variables"),
+    "constant": ("constant", "constants"),
+    "compute": ("compute set", "compute sets"),
+    "copy": ("copy", "copies"),
+    "control": ("decision", "decisions"),
+    "host": ("host step", "host steps"),
+    "operation": ("operation", "operations"),
+    "scope": ("scope", "scopes"),
+}
+"""What kinds are called, in the order in which they are counted and a legend has them."""
+
 Scope: TypeAlias = tuple[str, ...]
 Share: TypeAlias = tuple[int, int]
 """Number of a variable, and how many of its elements something touches."""

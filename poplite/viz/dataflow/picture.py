@@ -4,40 +4,54 @@ A box is data (round) or what works on it (square), with a bar in the colour of 
 is data that flows, with its bytes where there is room; the tooltip always has them.  Text lists
 what works on data, in program order, then the data::
 
-    step 1  'double'  4 Double
-      reads:   'x' 16 B
-      writes:  'y' 16 B
-
-A scope that was collapsed is listed like a compute set, with what goes in and comes out.
+    step  what works on data  reads  writes
+       1  'double'  4 Double
+            'x'                16 B
+            'y'                        16 B
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from poplite.viz.colours import THINGS, Role
+from poplite.errors import ControlProgramError
+from poplite.program import Program, Sequence as Steps
+from poplite.program.base import checked
+from poplite.text import clipped, items_or_none, of_type
+from poplite.viz.colours import LIGHT, THINGS, Role, color_of, ink_on
 from poplite.viz.dataflow.graph import (
-    LOOKS_AS,
     Dataflow,
     Edge,
     Node,
     dataflow_json,
+    dataflow_of,
     dataflow_of_report,
 )
-from poplite.viz.draw.columns import cells, cut, quoted, wrapped
+from poplite.viz.dataflow.links import NOUNS, NodeKind
+from poplite.viz.draw.columns import cut
 from poplite.viz.draw.layered_layout import GAP, LayeredLayout, LayoutLink, layered
 from poplite.viz.draw.svg import Canvas, number, text_width
-from poplite.viz.draw.terminal import Style
 from poplite.viz.draw.units import name_text, size_text
-from poplite.viz.marks import Legend, Picture, Sketch, heading
+from poplite.viz.marks import (
+    Legend,
+    ListColumn,
+    Listing,
+    ListRow,
+    Picture,
+    Sketch,
+    composed,
+    heading,
+)
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text
 from poplite.viz.painters import Forms
 
 if TYPE_CHECKING:
+    from poplite.graph.graph import Graph
     from poplite.report import Report
 
 ABOVE, BELOW = 14, 12
@@ -55,17 +69,6 @@ LONGEST_TITLE, LONGEST_DETAIL = 30, 46
 """Cells of a box's two lines."""
 
 LABEL_SIZE = 10
-WORDS = {
-    "variable": "variable",
-    "constant": "constant",
-    "compute": "compute set",
-    "copy": "copy",
-    "control": "decision",
-    "host": "print",
-    "operation": "operation",
-    "scope": "scope",
-}
-"""The kinds in the order of the legend, and what it calls them."""
 
 
 def dataflow_forms(flow: Dataflow) -> Forms:
@@ -73,25 +76,19 @@ def dataflow_forms(flow: Dataflow) -> Forms:
 
     The layout is made for SVG alone: it takes seconds for thousands of nodes.
     """
-    listed = _picture(flow, Sketch(0, 0, _no_shapes, partial(_lines, flow)))
     return Forms(
-        partial(paint_text, listed),
+        partial(paint_text, _listed(flow)),
         lambda: paint_svg(dataflow_picture(flow)),
         partial(dataflow_json, flow),
     )
 
 
-def _no_shapes(canvas: Canvas, x: float, y: float) -> None:
-    """Draw nothing."""
-
-
 def dataflow_picture(flow: Dataflow) -> Picture:
-    """Return boxes and arrows, which text lists.
+    """Return boxes and arrows.
 
     >>> nodes = Node("variable", "x", type_name="int32", shape=(2,)), Node("compute", "step")
-    >>> flow = Dataflow("dataflow", nodes, (Edge(0, 1, 8),), 0, "", 2)
-    >>> dataflow_picture(flow).marks[1].lines(Style())[1:3]
-    ["'step'  no vertices", "  reads:   'x' 8 B"]
+    >>> dataflow_picture(Dataflow("dataflow", nodes, (Edge(0, 1, 8),), 0, "", 2)).title
+    'dataflow'
     """
     widths = _widths(flow)
     links = [LayoutLink(e.tail, e.head, int(e.backward_bytes > 0)) for e in flow.edges]
@@ -101,19 +98,15 @@ def dataflow_picture(flow: Dataflow) -> Picture:
     def shapes(canvas: Canvas, x: float, y: float) -> None:
         _draw(canvas, flow, _Places(widths, layout, x, y + ABOVE))
 
-    return _picture(flow, Sketch(layout.width, high, shapes, partial(_lines, flow)))
-
-
-def _picture(flow: Dataflow, sketch: Sketch) -> Picture:
     present = {node.kind for node in flow.nodes}
-    roles = tuple(_role(kind) for kind in WORDS if kind in present)
+    legend = Legend(tuple(_role(kind) for kind in NOUNS if kind in present), in_text=False)
     notes = [flow.notice] if flow.notice else []
-    legend = Legend(roles, in_text=False)
+    sketch = Sketch(layout.width, high, shapes, lambda _: [])
     return Picture(flow.title, (*heading(flow.title, *notes), sketch, legend))
 
 
-def _role(kind: str) -> Role:
-    return replace(THINGS[LOOKS_AS.get(kind, kind)], words=WORDS[kind])
+def _role(kind: NodeKind) -> Role:
+    return replace(THINGS["compute" if kind == "operation" else kind], words=NOUNS[kind][0])
 
 
 def report_svg(report: Report) -> str:
@@ -316,102 +309,161 @@ def _rounded(x: float, y: float, width: float, left: float, right: float) -> str
 
 # -- text ------------------------------------------------------------------------------------------
 
-LONGEST_NAME = 40
-VERBS = {"reads": "from", "writes": "to", "updates": "with"}
-"""What a node does to others, and the words for a scope, which may hold nothing but data."""
+WORKS = (
+    ListColumn("step"),
+    ListColumn("what works on data", "name", least=20, keeps_aside=True),
+    ListColumn("reads"),
+    ListColumn("writes"),
+)
 
-INDENT, INDENTED = 10, 6
-"""Columns before the names of a list, and before facts that stand below a name."""
+DATA_COLUMNS = (
+    ListColumn("data", "name", least=20, keeps_aside=True),
+    ListColumn("bytes"),
+    ListColumn("tiles", spare=1),
+)
 
 
-def _lines(flow: Dataflow, style: Style) -> list[str]:
+def _listed(flow: Dataflow) -> Picture:
     """Return what works on data with what it reads and writes, then the data."""
-    width, lines = style.columns, list[str]()
     touched = _touched(flow)
+    works: list[ListRow] = []
     for k, node in enumerate(flow.nodes):
         if not node.is_data:
-            lines += ["", *_heading(node, flow, style)]
-            lines += _listed(node, touched.get(k, {}), flow, width)
-    data = [(k, node) for k, node in enumerate(flow.nodes) if node.is_data]
-    lines += ["", style.bold("data")] if data else []
-    for k, node in data:
-        name = f"  {_name(node, width - 4)}  "
-        facts = [node.facts()[0], *([] if k in touched else ["not used"]), node.place]
-        facts = [fact for fact in facts if fact]
-        if cells(facts[0]) > width - cells(name):
-            lines.append(name.rstrip())
-            name = " " * INDENTED
-        lines.append(name + _fitting(facts, width - cells(name)))
-    return lines
+            idle = flow.num_steps and node.kind == "compute" and not (node.steps or node.members)
+            facts = [node.detail, node.place, "in no step of the program" if idle else ""]
+            cells = (node.numbers, _name(node), "", "")
+            works += [_row(node, cells, facts), *touched.get(k, ())]
+    data = []
+    for k, node in enumerate(flow.nodes):
+        if node.is_data:
+            facts = [node.detail, "" if k in touched else "not used"]
+            tiles = f"{node.num_tiles:,} ({node.tiles})" if node.tiles else ""
+            data.append(_row(node, (_name(node), size_text(node.size_bytes), tiles), facts))
+    parts = ((WORKS, works), (DATA_COLUMNS, data))
+    listings = (Listing(columns, tuple(rows)) for columns, rows in parts if rows)
+    return composed(flow.title, *listings, notes=[flow.notice] if flow.notice else [])
 
 
-def _touched(flow: Dataflow) -> dict[int, dict[str, list[tuple[int, str]]]]:
-    """Return, for what works on data, the others it reads, writes and updates, with bytes."""
-    touched: dict[int, dict[str, list[tuple[int, str]]]] = defaultdict(lambda: defaultdict(list))
+def _row(node: Node, cells: tuple[str, ...], facts: Sequence[str]) -> ListRow:
+    return ListRow(cells, _role(node.kind), aside=", ".join(filter(None, facts)))
+
+
+def _touched(flow: Dataflow) -> dict[int, list[ListRow]]:
+    """Return for each node a row for what it reads or writes, with the bytes and fields."""
+    found: dict[int, list[ListRow]] = defaultdict(list)
     for edge in flow.edges:
-        for node, other, size, back in (
+        for node, other, read, written in (
             (edge.head, edge.tail, edge.forward_bytes, edge.backward_bytes),
             (edge.tail, edge.head, edge.backward_bytes, edge.forward_bytes),
         ):
-            words = size_text(size or back)
-            if size and back and size != back:
-                words = f"{size_text(size)} read, {size_text(back)} written"
-            words += _fields_text(edge, flow.nodes[other].name)
-            verb = "updates" if size and back else "reads" if size else "writes"
-            touched[node][verb].append((other, words))
-    return touched
+            sizes = (size_text(size) if size else "" for size in (read, written))
+            name = _name(flow.nodes[other])
+            fields = _fields_text(edge, flow.nodes[other].name)
+            found[node].append(ListRow(("", name, *sizes), aside=fields, level=1))
+    return found
 
 
 def _fields_text(edge: Edge, name: str) -> str:
     """Return fields behind an edge: several with their bytes, one that is named otherwise."""
     if len(edge.fields) > 1:
-        return f" ({edge.label_by_field})"
+        return f"({edge.label_by_field})"
     is_told = edge.fields and edge.fields[0].field != name.rpartition("/")[2]
-    return f" as {name_text(edge.fields[0].field)}" if is_told else ""
+    return f"as {name_text(edge.fields[0].field)}" if is_told else ""
 
 
-def _heading(node: Node, flow: Dataflow, style: Style) -> list[str]:
-    number, name = f"{node.step_text}  " if node.steps else "", _name(node)
-    where = f" {node.place}" if node.place else ""
-    idle = flow.num_steps and node.kind == "compute" and not node.steps and not node.members
-    rest = f"  {node.detail}{where}{', in no step of the program' if idle else ''}"
-    line = f"{style.faint(number)}{style.bold(name)}"
-    if cells(number) + cells(name) + cells(rest) <= style.columns:
-        return [line + rest]
-    return [line, *(" " * INDENTED + part for part in wrapped(rest, style.columns - INDENTED))]
-
-
-def _listed(
-    node: Node, touched: dict[str, list[tuple[int, str]]], flow: Dataflow, width: int
-) -> list[str]:
-    """Return what a node reads, writes and updates, each list broken between its parts."""
-    lines = []
-    for verb, of_scope in VERBS.items():
-        line = f"  {of_scope if node.kind == 'scope' else verb}:".ljust(INDENT)
-        for place, (other, words) in enumerate(touched.get(verb, [])):
-            comma = "," if place + 1 < len(touched[verb]) else ""
-            room = width - INDENT - 1 - cells(f" {words}{comma}") - len("Print ''")
-            part = f"{_name(flow.nodes[other], room)} {words}{comma}"
-            if cells(line) + 1 + cells(part) > width and line.strip():
-                lines.append(line)
-                line = " " * INDENT
-            *first, part = wrapped(part, width - INDENT - 1)
-            for each in first:
-                lines.append(f"{line} {each}")
-                line = " " * INDENT
-            line = f"{line} {part}"
-        lines += [line] if touched.get(verb) else []
-    return lines
-
-
-def _fitting(facts: list[str], room: int) -> str:
-    """Return the first facts, as many as there is room for."""
-    while len(facts) > 1 and cells(", ".join(facts)) > room:
-        facts = facts[:-1]
-    return cut(", ".join(facts), room)
-
-
-def _name(node: Node, room: int = LONGEST_NAME) -> str:
+def _name(node: Node) -> str:
     if node.kind == "copy" and not node.members:
         return node.title
-    return f"{node.verb} {quoted(node.name, min(room, LONGEST_NAME))}".lstrip()
+    return f"{node.verb} '{name_text(node.name)}'".lstrip()
+
+
+# -- the language of Graphviz ----------------------------------------------------------------------
+
+FIRST_LINE = "// dataflow graph written by poplite-viz"
+"""First line of our files, which distinguishes them from a user's own."""
+
+
+def dataflow_dot(flow: Dataflow) -> str:
+    r"""Write a dataflow graph in the DOT language.
+
+    Nodes are called n0, n1, ...; what users called them stands in labels and tooltips only,
+    escaped so that neither `<b>` nor `\N` nor `&amp;` means anything to Graphviz.
+
+    >>> nodes = Node("variable", r"<x\N>", type_name="int32", shape=(2,)), Node("compute", "step")
+    >>> text = dataflow_dot(Dataflow("two nodes", nodes, (Edge(0, 1, 8),), 0, "", 2))
+    >>> print(text.splitlines()[-2].strip())
+    n0 -> n1 [label="8 B" tooltip="<x\\\\N> -> step: 8 B"]
+    """
+    import graphviz
+
+    font = {"fontname": "Helvetica,Arial,sans-serif"}
+    dot = graphviz.Digraph(
+        comment=FIRST_LINE.removeprefix("// "),
+        graph_attr={**font, "label": _label(flow.title, flow.notice), "labelloc": "t"},
+        node_attr={**font, "fontsize": "11", "margin": "0.15,0.06"},
+        edge_attr={**font, "fontsize": "9", "color": LIGHT["soft"], "arrowsize": "0.7"},
+    )
+    for k, node in enumerate(flow.nodes):
+        dot.node(
+            f"n{k}",
+            _label(node.title, node.detail, node.step_text),
+            tooltip=_tooltip(node.title, *node.facts()),
+            **_look(node),
+        )
+    for edge in flow.edges:
+        dot.edge(
+            f"n{edge.tail}",
+            f"n{edge.head}",
+            _label(edge.label_by_field),
+            tooltip=_tooltip(flow.tip(edge)),
+            **({"dir": "both"} if edge.backward_bytes else {}),
+        )
+    return str(dot.source)
+
+
+def programs_dot(graph: Graph, programs: Iterable[Program]) -> str:
+    """Write the dataflow of programs that run one after the other, as `poplite-viz graph` does.
+
+    Raises ControlProgramError when a program is of another graph, or is none.
+
+    >>> from poplite.graph import Graph
+    >>> "nothing" in programs_dot(Graph(), [])
+    True
+    """
+    given = None if isinstance(programs, Program) else items_or_none(programs)
+    if given is None:
+        raise ControlProgramError(
+            f"programs {clipped(programs, 60)} are no list",
+            found=of_type(programs),
+            fix="graph.output_vertex_graph(file, [program])",
+        )
+    several = [checked(each, f"programs, {i}") for i, each in enumerate(given)]
+    program = Steps(*several) if len(several) > 1 else next(iter(several), None)
+    return dataflow_dot(dataflow_of(graph, program))
+
+
+def _look(node: Node) -> dict[str, str]:
+    look = {"shape": "box", "style": "rounded,filled" if node.is_data else "filled"}
+    look |= {"penwidth": "3"} if node.focus else {}
+    if node.kind == "scope":
+        return look | {"shape": "folder", "fillcolor": LIGHT["empty"]}
+    kind = _role(node.kind).kind
+    return look | {"fillcolor": color_of(kind), "fontcolor": ink_on(kind)}
+
+
+def _label(*lines: str) -> str:
+    """Return lines as a label without any markup."""
+    return _verbatim(lines, r"\\")
+
+
+def _tooltip(*lines: str) -> str:
+    """Return lines as a tooltip, in which Graphviz resolves escapes twice."""
+    return _verbatim(lines, r"\\\\")
+
+
+def _verbatim(lines: Iterable[str], backslash: str) -> str:
+    import graphviz
+
+    escaped = [line.replace("&", "&amp;").replace("\\", backslash) for line in lines if line]
+    text: str = graphviz.nohtml(r"\n".join(escaped))
+    return text

@@ -8,6 +8,7 @@ import json
 import re
 import unicodedata
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Literal
@@ -20,7 +21,6 @@ import poplite as pl
 from helpers.depth import deep
 from poplite.errors import UnknownName
 from poplite.viz import SvgText, graph_dot, graph_svg, graph_text
-from poplite.viz.dataflow.dot import dataflow_dot
 from poplite.viz.dataflow.fold import Excerpt
 from poplite.viz.dataflow.graph import (
     Dataflow,
@@ -30,13 +30,12 @@ from poplite.viz.dataflow.graph import (
     dataflow_of,
     dataflow_of_report,
 )
-from poplite.viz.dataflow.picture import dataflow_picture
+from poplite.viz.dataflow.picture import dataflow_dot, dataflow_forms, dataflow_picture
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.layered_layout import GAP, WIDEST, LayoutLink, layered
 from poplite.viz.draw.terminal import Style
 from poplite.viz.ops import SORTS, ScopeCost, scope_tree
 from poplite.viz.paint_svg import paint_svg
-from poplite.viz.paint_text import paint_text
 
 # -- reads, writes, order --------------------------------------------------------------------------
 
@@ -460,25 +459,46 @@ def test_text_with_any_name_fits(width: int) -> None:
     assert text.count("Copy") >= len(NAMES) - 1
 
 
-def test_long_lists_are_broken_between_names() -> None:
+def test_each_name_has_a_row_with_its_bytes() -> None:
     names = [f"variable{k:02}" for k in range(12)]
     nodes = (*(Node("variable", name) for name in names), Node("compute", "work"))
     edges = tuple(Edge(k, 12, 1000 * (k + 1)) for k in range(12))
-    text = paint_text(dataflow_picture(Dataflow("dataflow", nodes, edges, 0, "", 13)))
-    listed = text.split("\n\ndata\n")[0].splitlines()[3:]
-    assert all(
-        re.fullmatch(r"(  reads:  |          )( '\w+' [\d,]+ B,?)+", line) for line in listed
-    )
-    assert re.findall(r"'(\w+)'", "\n".join(listed)) == names
+    text = dataflow_forms(Dataflow("dataflow", nodes, edges, 0, "", 13)).text(Style())
+    listed = text.split("\n\ndata ")[0].splitlines()[4:]
+    assert re.findall(r"'(\w+)' +([\d,]+) B", "\n".join(listed)) == [
+        (name, f"{1000 * (k + 1):,}") for k, name in enumerate(names)
+    ]
 
 
 def test_text_says_what_goes_both_ways_and_what_is_idle() -> None:
     nodes = (Node("variable", "x"), Node("compute", "a", steps=(1,)), Node("compute", "b"))
     edges = (Edge(0, 1, 16, 16), Edge(0, 2, 16, 8))
-    text = paint_text(dataflow_picture(Dataflow("dataflow", nodes, edges, 1, "", 3)))
-    assert "step 1  'a'  no vertices\n  updates: 'x' 16 B\n" in text
-    assert "'b'  no vertices, in no step of the program\n" in text
-    assert "  updates: 'x' 16 B read, 8 B written\n" in text
+    text = dataflow_forms(Dataflow("dataflow", nodes, edges, 1, "", 3)).text(Style())
+    said = re.sub(" +", " ", text)
+    assert " 1 'a' no vertices\n 'x' 16 B 16 B\n" in said
+    assert " 'b' no vertices, in no step of the program\n" in said
+    assert " 'x' 16 B 8 B\n" in said
+
+
+@pytest.mark.parametrize(
+    ("shape", "part", "said"),
+    [
+        ((4, 6), lambda x: x, ""),
+        ((4, 6), lambda x: x[1:3, ::2], "[1:3, ::2]"),
+        ((4, 6), lambda x: x[:, 2:4].T, "[:, 2:4].T"),
+        ((4, 6), lambda x: x[3], "[3]"),
+        ((4, 6), lambda x: x.flatten()[3:20:5], ".flatten()[3:19:5]"),
+        ((4,), lambda x: x.broadcast(2, 0), ".broadcast(2, 0)"),
+    ],
+)
+def test_parts_of_copies_are_as_written(
+    shape: tuple[int, ...], part: Callable[[pl.Tensor], pl.Tensor], said: str
+) -> None:
+    graph = pl.Graph(pl.Target(tiles=1))
+    source = part(graph.add_variable(pl.INT, shape, "x", mapping=0))
+    flow = dataflow_of(graph, pl.Copy(source, graph.add_variable(pl.INT, source.shape, "y")))
+    (copy,) = (node for node in flow.nodes if node.kind == "copy")
+    assert copy.parts == (f"{said} -> all" if said else "")
 
 
 def test_dot_marks_what_goes_both_ways() -> None:

@@ -619,8 +619,8 @@ def test_steps_that_are_new_are_drawn_by_what_they_say_and_touch() -> None:
     for number, text in enumerate(("Odd {0}", "Odd {0} 'x {}'  int32[2]", label.title), 1):
         assert f"  {number}    {text}" in tree
     flow = graph_text(graph, Sequence(nothing, read, moved))
-    assert "step 1 " not in flow
-    for told in ("step 2  Odd 'x {}'", "step 3  Odd  12 B", "1 copy, 1 host step"):
+    assert "\n   1  " not in flow
+    for told in ("\n   2  Odd 'x {}'", "\n   3  Odd  12 B", "1 copy, 1 host step"):
         assert told in flow
 
 
