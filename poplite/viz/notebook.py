@@ -33,13 +33,10 @@ from poplite.viz.colours import CATEGORIES, KINDS
 from poplite.viz.draw.html import asset, escaped, facts_table, folded, table
 from poplite.viz.draw.terminal import DEFAULT_STYLE
 from poplite.viz.draw.units import name_text, shape_text, size_text
-from poplite.viz.graph_counts import class_counts, classes_text
-from poplite.viz.overview import overview_of, overview_picture
-from poplite.viz.paint_svg import paint_svg
 from poplite.viz.program_nodes import label_of, roles_of
-from poplite.viz.summary import summary_of
+from poplite.viz.summary import class_counts, classes_text, overview_of, summary_of
 from poplite.viz.tensors.ownership import ownership_of, tensor_forms
-from poplite.viz.tile_map import TileMap, map_forms, vertices_map
+from poplite.viz.tile_map import TileMap, vertices_map
 
 if TYPE_CHECKING:
     from poplite.graph.space import Variable
@@ -334,7 +331,7 @@ def report_cell(report: Report) -> str:
     True
     """
     modelled = report.compilation.modelled
-    picture = "" if modelled is None else paint_svg(overview_picture(overview_of(report)))
+    picture = "" if modelled is None else overview_of(report).svg()
     return shown(str(report), facts_table(report.rows()) + picture)
 
 
@@ -363,6 +360,6 @@ def _shown_with_map(thing: object, facts: dict[str, str], tiles: TileMap) -> str
     if len(tiles.value) > MOST_TILES:
         facts = facts | {"picture": f"none: more than {MOST_TILES:,} tiles"}
         return shown(f"{thing!r}\n{rows_text(facts)}", facts_table(facts))
-    forms = map_forms(tiles)
+    forms = tiles
     text = f"{rows_text(facts)}\n\n{forms.text(DEFAULT_STYLE)}"
     return shown(text, facts_table(facts) + forms.svg())

@@ -1,4 +1,4 @@
-"""A graph in a dozen numbers, drawn as a verdict and a row for each number.
+"""A graph in a dozen numbers, with a verdict and a row for each, or a report at a glance.
 
 A graph is counted itself; of a saved file its report says the same.  Memory is what the model finds
 for the program, as the engine does: variables, messages, code and stacks.  Of a graph that cannot
@@ -7,42 +7,56 @@ be compiled so far it is variables and constants alone, with why.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
+from poplite.graph.compute_sets.compute_set import VertexInstance
+from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.machine.target import Target
+from poplite.program import Program, Sequence as Steps
+from poplite.report.findings import Finding
+from poplite.report.memory import Memory, peaks_of
 from poplite.report.program_tree import num_steps
-from poplite.report.report import NO_PROGRAM
+from poplite.report.report import NO_PROGRAM, Report
 from poplite.text import amount
-from poplite.viz.colours import Role
-from poplite.viz.draw.json_text import json_text
-from poplite.viz.draw.units import size_text
-from poplite.viz.graph_counts import (
-    class_counts,
-    classes_text,
-    kinds_on,
-    modelled,
-    num_edges,
-    tile_load,
+from poplite.viz.colours import MEMORY, SPENT, Role
+from poplite.viz.draw.columns import cut
+from poplite.viz.draw.json_text import as_data
+from poplite.viz.draw.units import name_text, share_text, size_text
+from poplite.viz.marks import (
+    FactList,
+    Gap,
+    Legend,
+    LengthStrip,
+    ListColumn,
+    Listing,
+    ListRow,
+    Mark,
+    Picture,
+    StripPart,
+    Words,
+    composed,
 )
-from poplite.viz.marks import FactList, Gap, ListColumn, Listing, ListRow, Picture, heading
 from poplite.viz.names import VARIABLES, size_bytes
-from poplite.viz.painters import Forms, forms_of
+from poplite.viz.painters import PictureData
 from poplite.viz.program import runs_of
 from poplite.viz.program_nodes import many, runs_text, saved_programs
+from poplite.viz.tile_map import modelled, tile_load
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
-    from poplite.program import Program
-    from poplite.report import Report
+    from poplite.graph.tensor.tensor import Tensor
     from poplite.report.compilation import Compilation
-    from poplite.report.memory import Memory
+    from poplite.vertex.vertex import Field, Vertex
+
+USED = Role("used", "█", "q7", 0, "#")
+OVER = Role("over its memory", "!", "over")
 
 
 @frozen
@@ -67,7 +81,7 @@ class ProgramLength:
 
 
 @frozen
-class Summary:
+class Summary(PictureData):
     """A graph in numbers.
 
     Attributes:
@@ -115,6 +129,8 @@ class Summary:
     cycles: int | None = None
     runs: int = 0
     note: str = ""
+
+    KIND: ClassVar = "summary"
 
     @property
     def vertices(self) -> int:
@@ -208,6 +224,35 @@ class Summary:
         size = f"{size_text(self.worst_bytes)} of {size_text(limit)}"
         return f"{mark}tile {self.worst_tile}: {size}, {percent}"
 
+    def picture(self) -> Picture:
+        """Return a verdict, a row for each number, and how full the fullest tile is.
+
+        >>> from poplite.graph import Graph
+        >>> summary_of(Graph()).picture().title
+        'summary: variables fit; no program given'
+        """
+        title = f"{'' if self.fits else '! '}summary: {self.verdict}"
+        return composed(title, FactList(tuple(self.rows())), self._fullest())
+
+    def _fullest(self) -> Listing:
+        """Return a bar of the worst tile's bytes against its memory, and of what is over."""
+        used, limit = self.worst_bytes, self.target.tile_memory_bytes
+        columns = (
+            ListColumn("", "name"),
+            ListColumn("", "bar", whole=max(used, limit), track=True),
+            ListColumn(""),
+        )
+        both = ((USED, min(used, limit)), (OVER, used - limit))
+        bar = tuple(part for part in both if part[1] > 0)
+        name = f"{'! ' if used > limit else ''}tile {self.worst_tile}"
+        return Listing(columns, (ListRow((name, bar, size_text(limit))),), has_titles=False)
+
+    def data(self) -> dict[str, object]:
+        """Return all fields, and what follows from them."""
+        found: dict[str, Any] = as_data(self)
+        found |= {"fits": self.fits, "kinds": dict(self.kinds)}
+        return found | {"verdict": self.verdict, "vertices": self.vertices}
+
 
 def summary_of(graph: Graph, program: Program | Mapping[str, Program] | None = None) -> Summary:
     """Count what a graph holds, and what tiles need when a program runs, or several by name.
@@ -219,13 +264,13 @@ def summary_of(graph: Graph, program: Program | Mapping[str, Program] | None = N
     'does not fit: tile 1 needs 3,200 B, has 24 B (3,176 B over), and 1 more tile'
     """
     graph = graph.top_level_graph
-    load, model = tile_load(graph), modelled(graph, program)
+    load, (memory, unmodelled) = tile_load(graph), modelled(graph, program)
     lists = [compute_set.vertices for compute_set in graph.compute_sets]
     vertices = [vertex for listed in lists for vertex in listed.items()]
     holes = [variable for variable in graph.variables if not variable.mapping.is_complete]
     return _summary(
         graph.target,
-        model.plan,
+        memory,
         load.size_bytes,
         [
             (variable.constant, variable.num_elements * variable.element_type.size_bytes)
@@ -240,9 +285,9 @@ def summary_of(graph: Graph, program: Program | Mapping[str, Program] | None = N
             vertex.tile is None for listed in lists for vertex in listed.singles()
         ),
         used_tiles=int(np.count_nonzero(load.elements)),
-        unmapped_elements=load.unmapped,
-        unmapped_variables=len(holes) if load.unmapped else 0,
-        unmodelled=model.missing,
+        unmapped_elements=load.unmapped_elements,
+        unmapped_variables=len(holes) if load.unmapped_elements else 0,
+        unmodelled=unmodelled,
         program=_steps_of(program),
     )
 
@@ -278,11 +323,9 @@ def _summary(
 
 def _steps_of(program: Program | Mapping[str, Program] | None) -> ProgramLength | None:
     """Return how long programs are, each of which runs once."""
-    from poplite.program import Program, Sequence
-
     if not program:
         return None
-    whole = program if isinstance(program, Program) else Sequence(*program.values())
+    whole = program if isinstance(program, Program) else Steps(*program.values())
     return ProgramLength(whole.num_steps, runs_of(whole))
 
 
@@ -389,57 +432,185 @@ def _have_no_tile(count: int, noun: str, plural: str = "") -> str:
     return f"{amount(count, noun, plural)} {'has' if count == 1 else 'have'} no tile"
 
 
-# -- picture ---------------------------------------------------------------------------------------
+def kinds_on(plan: Memory, tile: int) -> dict[str, int]:
+    """Return the bytes of each kind of thing on a tile in its fullest step, and between them.
 
-USED = Role("used", "█", "q7", 0, "#")
-OVER = Role("over its memory", "!", "over")
-
-
-def summary_forms(summary: Summary) -> Forms:
-    """Return the forms of a graph's summary."""
-    return forms_of(summary_picture(summary), partial(summary_json, summary))
-
-
-def summary_picture(summary: Summary) -> Picture:
-    """Return a verdict, a row for each number, and how full the fullest tile is.
-
-    >>> from poplite.graph import Graph
-    >>> summary_picture(summary_of(Graph())).title
-    'summary: variables fit; no program given'
+    They add up to the bytes that the tile needs.
     """
-    title = f"{'' if summary.fits else '! '}summary: {summary.verdict}"
-    facts = FactList(tuple(summary.rows()))
-    return Picture(title, (*heading(title), Gap(), facts, Gap(), _fullest(summary)))
+    step = int(peaks_of(plan).step[tile])
+    found: dict[str, int] = {}
+    for held in plan.held:
+        size = held.bytes[tile] if held.steps is None or held.is_in(step) else 0
+        if size:
+            kind = held.category.replace("_", " ")
+            found[kind] = found.get(kind, 0) + size
+    found = dict(sorted(found.items(), key=lambda each: -each[1]))
+    gaps = plan.including_gaps[tile] - sum(found.values())
+    return found | ({"gaps": gaps} if gaps else {})
 
 
-def _fullest(summary: Summary) -> Listing:
-    """Return a bar of the worst tile's bytes against its memory, and of what is over."""
-    used, limit = summary.worst_bytes, summary.target.tile_memory_bytes
-    columns = (
-        ListColumn("", "name"),
-        ListColumn("", "bar", whole=max(used, limit), track=True),
-        ListColumn(""),
+# -- vertices --------------------------------------------------------------------------------------
+
+Vertices = VertexInstance | VertexBlock
+
+SHOWN_CLASSES = 6
+LONGEST_CLASS = 32
+
+
+def edges_of(vertex: VertexInstance) -> Iterator[tuple[Field, Tensor]]:
+    """Yield the connected edges of a vertex: the field, and the tensor behind it.
+
+    Each row of a list of edges is one.
+
+    >>> import poplite as pl
+    >>> class Sum(pl.Vertex):
+    ...     rows: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
+    ...     def compute(self) -> None:
+    ...         pass
+    >>> graph = pl.Graph()
+    >>> vertex = graph.add_vertex(graph.add_compute_set("sum"), Sum)
+    >>> graph.connect(vertex["rows"][1], graph.add_variable(pl.FLOAT, (4,), "x"))
+    >>> [tensor.name for _, tensor in edges_of(vertex)]
+    ['x']
+    """
+    fields = vertex.vertex_class.fields
+    for name, value in vertex.connections.items():
+        if name not in vertex.rows:
+            for tensor in value if isinstance(value, tuple) else (value,):
+                yield fields[name], tensor
+    for name, rows in vertex.rows.items():  # connected one by one, perhaps with gaps
+        for tensor in rows.values():
+            yield fields[name], tensor
+
+
+def num_edges(vertices: Iterable[Vertices]) -> int:
+    """Count the edges of vertices, single ones and blocks.
+
+    >>> num_edges([])
+    0
+    """
+    return sum(
+        vertex.num_edges if isinstance(vertex, VertexBlock) else sum(1 for _ in edges_of(vertex))
+        for vertex in vertices
     )
-    bar = tuple(part for part in ((USED, min(used, limit)), (OVER, used - limit)) if part[1] > 0)
-    name = f"{'! ' if used > limit else ''}tile {summary.worst_tile}"
-    return Listing(columns, (ListRow((name, bar, size_text(limit))),), has_titles=False)
 
 
-# -- data ------------------------------------------------------------------------------------------
+def class_counts(vertices: Iterable[Vertices]) -> tuple[tuple[str, int], ...]:
+    """Return name and vertices of each class, most first, else in the order met.
 
+    Classes that have the same name are counted separately.
 
-def summary_json(summary: Summary) -> str:
-    """Return a summary as JSON.
-
-    >>> import json
-    >>> from poplite.graph import Graph
-    >>> json.loads(summary_json(summary_of(Graph())))["verdict"]
-    'variables fit; no program given'
+    >>> class_counts([])
+    ()
     """
-    data = asdict(summary) | {
-        "fits": summary.fits,
-        "kinds": dict(summary.kinds),
-        "verdict": summary.verdict,
-        "vertices": summary.vertices,
-    }
-    return json_text("summary", data)
+    counts: Counter[type[Vertex]] = Counter()
+    for vertex in vertices:
+        counts[vertex.vertex_class] += len(vertex) if isinstance(vertex, VertexBlock) else 1
+    return tuple((cls.__name__, count) for cls, count in counts.most_common())
+
+
+def classes_text(counts: Sequence[tuple[str, int]]) -> str:
+    """Return the largest classes in words; `counts` begins with them.
+
+    >>> classes_text([("Blur", 2000), ("Add", 4)])
+    'Blur 2,000, Add 4'
+    """
+    shown = [
+        f"{cut(name_text(name), LONGEST_CLASS)} {count:,}" for name, count in counts[:SHOWN_CLASSES]
+    ]
+    hidden = len(counts) - len(shown)
+    return ", ".join(shown + ([amount(hidden, "more class", "more classes")] if hidden else []))
+
+
+# -- a report at a glance --------------------------------------------------------------------------
+
+MOST_FINDINGS = 6
+
+
+class OverviewPart(NamedTuple):
+    """A part of a bar, and its length."""
+
+    role: Role
+    size: float
+
+
+@frozen
+class Overview(PictureData):
+    """What is drawn.
+
+    Attributes:
+        time: cycles of a tile on average; they add up to all cycles.
+        tile: the fullest tile; None where memory is not modelled.
+        memory: bytes on it at its peak; they add up to what it needs.
+        findings: what takes or loses most cycles, the most first.
+        limit_bytes: memory of a tile.
+        note: what the cycles are of; empty where they are those of a run.
+    """
+
+    time: tuple[OverviewPart, ...]
+    tile: int | None
+    memory: tuple[OverviewPart, ...]
+    findings: tuple[Finding, ...]
+    limit_bytes: int
+    note: str = ""
+
+    def picture(self) -> Picture:
+        """Return a strip of time, a strip of memory, and what to look at first.
+
+        >>> parts = (OverviewPart(SPENT["sync"], 9),)
+        >>> Overview(parts, None, (), (), 9).picture().marks[0].text
+        "where a tile's time goes, on average"
+        """
+        marks: list[Mark] = []
+        if self.time:
+            marks += [Words(name_text(self.note))] if self.note else []
+            marks += [Words("where a tile's time goes, on average", "strong"), *_strip(self.time)]
+        if self.memory:
+            needed = int(sum(part.size for part in self.memory))
+            over = "! over the limit, " if needed > self.limit_bytes else ""
+            said = f"{over}what fills tile {self.tile:,}, the fullest: {size_text(needed)}"
+            marks += [Words(said, "strong"), *_strip(self.memory, self.limit_bytes)]
+        if self.findings:
+            said = "what to look at first; cycles are computed: what the remedy would save"
+            shares = [f"{100 * e.share:.1f}%" if e.share else "!" for e in self.findings]
+            texts = [name_text(each.text) for each in self.findings]
+            facts = FactList(tuple(zip(shares, texts, strict=True)))
+            marks += [Words(said, "strong"), facts]
+        return Picture("where time and memory go, and what to look at first", tuple(marks))
+
+
+def overview_of(report: Report) -> Overview:
+    """Gather the overview of a report; of programs that did not run, as one run of each.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> x = graph.add_variable(pl.INT, (500,), "x", mapping=1)
+    >>> overview_of(pl.Engine(graph, pl.Sequence()).report()).memory[0]
+    OverviewPart(role=Role(words='variables', ...), size=2000)
+    """
+    memory, spent = report.compilation.modelled, report.shown.time_parts()
+    time = [OverviewPart(SPENT[part], cycles) for part, cycles in spent.items()]
+    tile = None if memory is None else memory.including_gaps.worst_tile
+    held = []
+    if memory is not None and tile is not None:
+        kinds = peaks_of(memory).kinds()
+        held = [OverviewPart(MEMORY[name], int(each[tile])) for name, each in kinds.items()]
+    return Overview(
+        time=tuple(part for part in time if part.size > 0),
+        tile=tile,
+        memory=tuple(part for part in held if part.size > 0),
+        findings=report.insights.findings[:MOST_FINDINGS],
+        limit_bytes=report.compilation.target.tile_memory_bytes,
+        note=report.run_note,
+    )
+
+
+def _strip(parts: Sequence[OverviewPart], limit: int | None = None) -> tuple[Mark, ...]:
+    """Return parts one after the other, and the share of each."""
+    whole, end, lain, roles = sum(part.size for part in parts), 0.0, [], []
+    for role, size in parts:
+        words = f"{role.words} {share_text(size / whole)}"
+        begin, end = end, end + size
+        lain.append(StripPart(round(begin), round(end) - round(begin), role, role.words, words))
+        roles.append(replace(role, words=words))
+    return LengthStrip(tuple(lain), round(whole), limit), Legend(tuple(roles)), Gap()

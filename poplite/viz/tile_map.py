@@ -11,34 +11,36 @@ be of one colour.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Literal, get_args
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.errors import InvalidOption, one_of
+from poplite.errors import InvalidOption, PopliteError, one_of
 from poplite.frozen import frozen
-from poplite.graph.tile_mapping import ranges
+from poplite.graph.space import variable_named
+from poplite.graph.tile_mapping import NO_TILE, ranges
 from poplite.report import Report
+from poplite.report.memory import Memory
 from poplite.text import amount
 from poplite.viz.draw.html import numbers_table, page
-from poplite.viz.draw.json_text import json_text
+from poplite.viz.draw.json_text import as_data, by_field
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import Style
 from poplite.viz.draw.units import name_text, size_text
-from poplite.viz.graph_counts import TileLoad
-from poplite.viz.marks import Gap, Histogram, Picture, Shades, ShadeScale, TileCells, heading
-from poplite.viz.names import chosen_steps, modelled_memory, note_of
-from poplite.viz.paint_svg import paint_svg
-from poplite.viz.paint_text import paint_text
-from poplite.viz.painters import Forms, forms_of, users_function
+from poplite.viz.marks import Histogram, Picture, Shades, ShadeScale, TileCells, composed
+from poplite.viz.names import chosen_steps, modelled_memory, note_of, noted, of_replicas
+from poplite.viz.painters import PictureData, users_function
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import ComputeSet
-    from poplite.machine.target import Target
+    from poplite.graph.graph import Graph
+    from poplite.graph.space import Variable
+    from poplite.program import Program
     from poplite.report.compilation import Compilation
     from poplite.report.execution import ExecutionStep
 
@@ -46,7 +48,7 @@ Scale = Literal["zero", "least"]
 
 
 @frozen(eq=False)
-class TileMap:
+class TileMap(PictureData):
     """What a tile map shows.
 
     Attributes:
@@ -61,11 +63,12 @@ class TileMap:
         base: the quantity at which colours begin.
         first: number of the first tile.
         has_histogram: whether to draw how many tiles have how much.
+        quantity: the quantity of a report; empty for others.
     """
 
     heading: str
     notes: list[str]
-    value: npt.NDArray[np.int64]
+    value: Int64
     over: npt.NDArray[np.bool_]
     tips: list[str]
     unit: Callable[[int], str]
@@ -74,72 +77,92 @@ class TileMap:
     base: int = 0
     first: int = 0
     has_histogram: bool = False
+    quantity: str = ""
 
-    @property
-    def largest(self) -> int:
-        """The largest quantity."""
-        return int(self.value.max(initial=0))
+    KIND: ClassVar = "tile map"
 
+    def shown(
+        self,
+        scale: Scale | None = None,
+        tiles: range | None = None,
+        *,
+        note: str = "",
+        says_extremes: bool = True,
+    ) -> TileMap:
+        """Return the map of all tiles or of a range, with what there is to say of it.
 
-def shaded(
-    value: Int64,
-    heading: str,
-    unit: Callable[[int], str] = size_text,
-    *,
-    note: str = "",
-    notes: Iterable[str] = (),
-    says_extremes: bool = True,
-    tips: Sequence[str] | None = None,
-    over: npt.NDArray[np.bool_] | None = None,
-    limit: str = "",
-    ipus: int = 1,
-    scale: Scale | None = None,
-    tiles: range | None = None,
-) -> TileMap:
-    """Return the tile map of a quantity, of all tiles or of a range.
+        `scale` is where colours begin, `note` what the numbers are of; `says_extremes` adds a line
+        for all and one for the most and the least.  Raises InvalidOption for tiles that are not
+        there.
 
-    Args:
-        value: int64[tiles].
-        heading: what the quantity is.
-        unit: how a value is written.
-        note: what the heading ends with.
-        notes: lines below the heading.
-        says_extremes: whether lines above these say the most and the least of what is drawn.
-        tips: what to say about each tile; its quantity where that is left out.
-        over: bool[tiles], whether it is more than a tile may have.
-        limit: what a tile may have, as words; empty where there is no limit.
-        ipus: IPUs that the tiles are on, each with as many.
-        scale: where colours begin.
-        tiles: those that are drawn.
+        >>> value = np.array([4, 8])
+        >>> TileMap("cycles", [], value, value > 9, ["", ""], str).shown().notes
+        ['12 on 2 tiles, mean 6', 'most 8 (tile 1), least 4 (tile 0)']
+        """
+        shown = _shown_tiles(tiles, len(self.value))
+        cut = slice(shown.start, shown.stop)
+        part = ""
+        if len(shown) < len(self.value):
+            part = f", of tiles {shown[0]:,} to {shown[-1]:,}"
+        value, over = self.value[cut], self.over[cut]
+        said = _extremes(value, shown.start, self.unit) if says_extremes else []
+        said += self.notes
+        if over.any():
+            their = "its" if over.sum() == 1 else "their"
+            where = ranges(shown.start + np.flatnonzero(over))
+            said.append(f"! {amount(int(over.sum()), 'tile')} over {their} {self.limit} ({where})")
+        return replace(
+            self,
+            heading=noted(f"{self.heading}{part}", note),
+            notes=said,
+            value=value,
+            over=over,
+            tips=self.tips[cut],
+            ipus=1 if part else self.ipus,
+            base=_base(value, scale),
+            first=shown.start,
+            has_histogram=True,
+        )
 
-    Raises InvalidOption for tiles that are not there.
+    def picture(self) -> Picture:
+        """Return a map of all tiles, what its shades mean, and how many tiles have how much."""
+        shades = Shades(int(self.value.max(initial=0)), self.base, self.unit, self.limit)
+        cells = TileCells(self.value, self.over, self.tips, shades, self.first, self.ipus)
+        histogram = [Histogram(self.value, shades)] if self.has_histogram else []
+        return composed(self.heading, cells, [ShadeScale(shades), *histogram], notes=self.notes)
 
-    >>> shaded(np.array([4, 8]), "cycles", str).notes
-    ['12 on 2 tiles, mean 6', 'most 8 (tile 1), least 4 (tile 0)']
-    """
-    shown = _shown_tiles(tiles, len(value))
-    cut = slice(shown.start, shown.stop)
-    part = "" if len(shown) == len(value) else f", of tiles {shown[0]:,} to {shown[-1]:,}"
-    tips = [unit(each) for each in value.tolist()] if tips is None else tips
-    is_over = (np.zeros(len(value), np.bool_) if over is None else over)[cut]
-    said = [*(_extremes(value[cut], shown.start, unit) if says_extremes else ()), *notes]
-    if is_over.any():
-        their = "its" if is_over.sum() == 1 else "their"
-        where = ranges(shown.start + np.flatnonzero(is_over))
-        said.append(f"! {amount(int(is_over.sum()), 'tile')} over {their} {limit} ({where})")
-    return TileMap(
-        heading=f"{heading}{part}{note}",
-        notes=said,
-        value=value[cut],
-        over=is_over,
-        tips=list(tips[cut]),
-        unit=unit,
-        limit=limit,
-        ipus=1 if part else ipus,
-        base=_base(value[cut], scale),
-        first=shown.start,
-        has_histogram=True,
-    )
+    def data(self) -> dict[str, object]:
+        """Return the quantity of each tile."""
+        return {
+            "quantity": self.quantity,
+            "heading": self.heading,
+            "first_tile": self.first,
+            "ipus": self.ipus,
+            "values": self.value.tolist(),
+            "over": np.flatnonzero(self.over).tolist(),
+        }
+
+    def page(self, command: str = "") -> str:
+        """Return the map as HTML with a table of all tiles."""
+        counted = WORDS[self.quantity]  # type: ignore[index]
+        rows = [
+            [f"{self.first + number:,}", text + " !" * bool(over)]
+            for number, (text, over) in enumerate(zip(self.tips, self.over.tolist(), strict=True))
+        ]
+        table = numbers_table("tiles", ["tile", counted], rows)
+        return self.page_with([table], self.heading, counted, self.json(), command)
+
+    def page_with(
+        self, tables: Sequence[str], subject: str, counted: str, data: str, command: str
+    ) -> str:
+        """Return the map as HTML with tables."""
+        said = [note for note in self.notes if not note.startswith("!")]
+        warned = [note.removeprefix("! ") for note in self.notes if note.startswith("!")]
+        facts = {"counted": counted, "in all": "; ".join(said)}
+        facts |= {"memory of a tile": self.limit, "warning": "; ".join(warned)}
+        facts = {name: text for name, text in facts.items() if text}
+        picture, text = self.svg(), self.text()
+        return page("Tile map", subject, facts, picture, tables, text, data, command=command)
 
 
 def _shown_tiles(tiles: range | None, count: int) -> range:
@@ -191,6 +214,13 @@ QUANTITIES: tuple[Quantity, ...] = tuple(WORDS)
 
 OF_MEMORY: tuple[Quantity, ...] = ("memory", "free")
 
+_NOUNS: dict[Quantity, tuple[str, ...]] = {
+    "vertices": ("vertex", "vertices"),
+    "cycles": ("cycle",),
+    "waited": ("cycle",),
+}
+"""What is counted, where it is not bytes."""
+
 
 def quantity_map(
     report: Report,
@@ -212,34 +242,29 @@ def quantity_map(
     >>> quantity_map(report).notes
     ['8,372 B on 2 tiles, mean 4,186 B', 'most 5,200 B (tile 1), least 3,172 B (tile 0)']
     """
-    target = report.compilation.target
-    if by in OF_MEMORY and step is not None:
-        raise InvalidOption(
-            f"--step is for what runs, and {by} is of each tile's own fullest step",
-            at=None,
-            fix="leave it out, or poplite-viz tile N --step ..., or poplite-viz liveness",
-        )
-    chosen = "" if step is None else f" in step {step}"
-    replicas = f"; of one of {report.replicas:,} replicas" if report.replicas > 1 else ""
-    is_memory = by in OF_MEMORY
-    needed = modelled_memory(report).including_gaps.array() if is_memory else None
-    return shaded(
-        _of_steps(report, by, step) if needed is None else _of_memory(needed, by, target),
-        f"{WORDS[by]} per tile{chosen}",
-        _unit(by),
-        note=replicas if is_memory else note_of(report),
-        over=None if needed is None else needed > target.tile_memory_bytes,
-        limit=size_text(target.tile_memory_bytes) if is_memory else "",
-        ipus=target.ipus,
-        scale=scale,
-        tiles=tiles,
-    )
+    target, limit, note = report.compilation.target, "", note_of(report)
+    if by in OF_MEMORY:
+        if step is not None:
+            raise InvalidOption(
+                f"--step is for what runs, and {by} is of each tile's own fullest step",
+                at=None,
+                fix="leave it out, or poplite-viz tile N --step ..., or poplite-viz liveness",
+            )
+        value = modelled_memory(report).including_gaps.array()
+        over = value > target.tile_memory_bytes
+        value = value if by == "memory" else np.maximum(0, target.tile_memory_bytes - value)
+        limit, note = size_text(target.tile_memory_bytes), of_replicas(report.replicas)
+    else:
+        value = _of_steps(report, by, step)
+        over = np.zeros(len(value), np.bool_)
 
+    def unit(number: int) -> str:
+        return amount(number, *_NOUNS[by]) if by in _NOUNS else size_text(number)
 
-def _of_memory(needed: Int64, by: Quantity, target: Target) -> Int64:
-    """Return what tiles need, or what they have left."""
-    free: Int64 = np.maximum(0, target.tile_memory_bytes - needed)
-    return needed if by == "memory" else free
+    heading = f"{WORDS[by]} per tile{'' if step is None else f' in step {step}'}"
+    tips = [unit(each) for each in value.tolist()]
+    made = TileMap(heading, [], value, over, tips, unit, limit, target.ipus, quantity=by)
+    return made.shown(scale, tiles, note=note)
 
 
 def _of_steps(report: Report, by: Quantity, step: str | None) -> Int64:
@@ -286,53 +311,218 @@ _OF_STEP: dict[Quantity, Callable[[ExecutionStep], Int64]] = {
 }
 
 
-def _unit(by: Quantity) -> Callable[[int], str]:
-    if by == "vertices":
-        return lambda number: amount(number, "vertex", "vertices")
-    if by in ("cycles", "waited"):
-        return lambda number: amount(number, "cycle")
-    return size_text
-
-
 # -- of a graph ------------------------------------------------------------------------------------
 
 
-def map_of_load(
-    load: TileLoad, *, scale: Scale | None = None, tiles: range | None = None
-) -> TileMap:
-    """Return the tile map, in bytes, of what tiles need; raises InvalidOption as `shaded` does.
+@frozen(eq=False)
+class TileLoad(PictureData):
+    """Elements and bytes of some variables on every tile.
 
-    >>> import numpy as np
-    >>> map_of_load(TileLoad("x", np.array([1]), np.array([4]), 0, 12)).tips
-    ['4 B, 1 element']
-    >>> load = TileLoad("x", np.array([1]), np.array([4]), 0, 9000, needed=np.array([3172]))
-    >>> map_of_load(load).tips
-    ['3,172 B, variables 4 B']
+    Attributes:
+        title: what was counted.
+        elements: int64[tiles].
+        size_bytes: int64[tiles].
+        unmapped_elements: elements that have no tile.
+        limit_bytes: memory of one tile.
+        ipus: IPUs that the tiles are on, each with as many.
+        needed_bytes: int64[tiles], what they need with code, messages, stacks and copies; None
+            where only variables are counted.
+        unmodelled: why the graph cannot be compiled so that these could be counted; "" otherwise.
+        scale: where colours begin.
+        tiles: the tiles that are drawn; None for all.
+
+    >>> load = TileLoad("two tiles", np.array([4, 0]), np.array([16, 0]), 0, 638_976)
+    >>> load.summary()
+    '16 B on 1 of 2 tiles (0)'
     """
-    if load.needed is None:
-        numbers = zip(load.size_bytes.tolist(), load.elements.tolist(), strict=True)
-        drawn = load.size_bytes
-        heading = f"bytes of variables per tile: {load.title}"
-        tips = [f"{size_text(size)}, {amount(each, 'element')}" for size, each in numbers]
-        notes = [load.summary(), *filter(None, [load.balance()])]
-    else:
-        both = zip(load.needed.tolist(), load.size_bytes.tolist(), strict=True)
-        drawn = load.needed
-        heading = f"bytes needed per tile: {load.title}"
-        tips = [f"{size_text(all_)}, variables {size_text(one)}" for all_, one in both]
-        notes = [f"of these variables: {load.summary()}"]
-    return shaded(
-        drawn,
-        heading,
-        notes=[*notes, *load.warnings()] if tiles is None else load.warnings(),
-        says_extremes=load.needed is not None or tiles is not None,
-        tips=tips,
-        over=drawn > load.limit_bytes,
-        limit=size_text(load.limit_bytes),
-        ipus=load.ipus,
-        scale=scale,
-        tiles=tiles,
+
+    title: str
+    elements: Int64
+    size_bytes: Int64
+    unmapped_elements: int
+    limit_bytes: int
+    ipus: int = 1
+    needed_bytes: Int64 | None = None
+    unmodelled: str = ""
+    scale: Scale | None = None
+    tiles: range | None = None
+
+    KIND: ClassVar = "tiles"
+
+    @property
+    def drawn(self) -> TileMap:
+        """The map, in bytes, of what tiles need; raises InvalidOption as `TileMap.shown` does.
+
+        >>> TileLoad("x", np.array([1]), np.array([4]), 0, 12).drawn.tips
+        ['4 B, 1 element']
+        >>> needed = np.array([3172])
+        >>> TileLoad("x", np.array([1]), np.array([4]), 0, 9000, needed_bytes=needed).drawn.tips
+        ['3,172 B, variables 4 B']
+        """
+        if self.needed_bytes is None:
+            value, heading = self.size_bytes, f"bytes of variables per tile: {self.title}"
+            tips = [f", {amount(each, 'element')}" for each in self.elements.tolist()]
+            notes = [self.summary(), *filter(None, [self.balance()])]
+        else:
+            value, heading = self.needed_bytes, f"bytes needed per tile: {self.title}"
+            tips = [f", variables {size_text(each)}" for each in self.size_bytes.tolist()]
+            notes = [f"of these variables: {self.summary()}"]
+        return TileMap(
+            heading,
+            [*notes, *self.warnings()] if self.tiles is None else self.warnings(),
+            value,
+            value > self.limit_bytes,
+            [f"{size_text(size)}{more}" for size, more in zip(value.tolist(), tips, strict=True)],
+            size_text,
+            size_text(self.limit_bytes),
+            self.ipus,
+        ).shown(
+            self.scale,
+            self.tiles,
+            says_extremes=self.needed_bytes is not None or self.tiles is not None,
+        )
+
+    def picture(self) -> Picture:
+        """Return the marks of the map."""
+        return self.drawn.picture()
+
+    def data(self) -> dict[str, object]:
+        """Return the numbers of each tile."""
+        found: dict[str, object] = as_data(by_field(self, "scale", "tiles"))
+        return found
+
+    def page(self, command: str = "") -> str:
+        """Return the map as HTML with a table of the tiles that hold anything."""
+        drawn, columns = self.drawn, {"elements": self.elements}
+        columns |= {"bytes of variables": self.size_bytes}
+        columns |= {} if self.needed_bytes is None else {"bytes in all": self.needed_bytes}
+        rows = []
+        for tile in (drawn.first + np.flatnonzero(drawn.value)).tolist():
+            numbers = [int(column[tile]) for column in columns.values()]
+            share = f"{numbers[-1] / self.limit_bytes:.1%}{' !' * (numbers[-1] > self.limit_bytes)}"
+            rows.append([f"{each:,}" for each in (tile, *numbers)] + [share])
+        table = numbers_table("used tiles", ["tile", *columns, "of its memory"], rows)
+        tables = [table] if rows else []
+        return drawn.page_with(tables, self.title, self.title, self.json(), command)
+
+    def summary(self) -> str:
+        """Return how much lies where, on one line."""
+        used = np.flatnonzero(self.size_bytes)
+        total = size_text(int(self.size_bytes.sum()))
+        where = f" ({ranges(used)})" if 0 < len(used) < len(self.size_bytes) else ""
+        count = amount(len(self.size_bytes), "tile")
+        return f"{total} on {len(used):,} of {count}{where}"
+
+    def balance(self) -> str:
+        """Return the extremes among the tiles that hold anything; empty when none does.
+
+        >>> TileLoad("", np.array([4, 2]), np.array([16, 8]), 0, 99).balance()
+        'most 16 B (tile 0), least 8 B (tile 1), mean 12 B a used tile'
+        """
+        used = np.flatnonzero(self.size_bytes)
+        if not len(used):
+            return ""
+        size = self.size_bytes[used]
+        most, least = int(size.argmax()), int(size.argmin())
+        if size[most] == size[least]:
+            return f"{size_text(int(size[most]))} on each used tile"
+        return (
+            f"most {size_text(int(size[most]))} (tile {used[most]}), "
+            f"least {size_text(int(size[least]))} (tile {used[least]}), "
+            f"mean {size_text(round(float(size.mean())))} a used tile"
+        )
+
+    def warnings(self) -> list[str]:
+        """Return a line each for elements without a tile, and for what is not counted.
+
+        >>> TileLoad("", np.array([4, 2]), np.array([16, 8]), 3, 10).warnings()
+        ['! 3 elements have no tile']
+        """
+        lines = []
+        if self.unmapped_elements:
+            have = "has" if self.unmapped_elements == 1 else "have"
+            lines.append(f"! {amount(self.unmapped_elements, 'element')} {have} no tile")
+        if self.unmodelled:
+            lines.append(f"! code, messages and stacks are not counted: {self.unmodelled}")
+        return lines
+
+
+def tile_load(graph: Graph, names: Sequence[str] = ()) -> TileLoad:
+    """Count what lies on every tile: the named variables and constants, or all.
+
+    Raises UnknownName when the graph has no variable of a name.
+
+    >>> from poplite.graph import Graph
+    >>> graph = Graph()
+    >>> _ = graph.add_variable("float32", (8,), "x", mapping=3)
+    >>> tile_load(graph).summary()
+    '32 B on 1 of 1,472 tiles (3)'
+    """
+    graph = graph.top_level_graph
+    chosen = [
+        variable_named(graph.space, name, at=None) for name in dict.fromkeys(names)
+    ] or graph.variables
+    tiles = graph.target.tiles
+    # One array for all variables: a loop over 10^5 small ones would be slow.
+    pieces = [variable.mapping.pieces() for variable in chosen]
+    none = np.empty(0, np.int64)
+    begin = np.concatenate([none, *(breaks[:-1] for breaks, _ in pieces)])
+    length = np.concatenate([none, *(breaks[1:] for breaks, _ in pieces)]) - begin
+    tile = np.concatenate([none, *(tile for _, tile in pieces)])
+    each = np.array([variable.element_type.size_bytes for variable in chosen], np.int64)
+    size = length * np.repeat(each, np.array([len(tile) for _, tile in pieces], np.int64))
+    known = tile != NO_TILE
+    elements, size_bytes = (
+        np.bincount(tile[known], count[known], tiles).astype(np.int64) for count in (length, size)
     )
+    unmapped = int(length[~known].sum())
+    limit = graph.target.tile_memory_bytes
+    title = _title(chosen, bool(names))
+    return TileLoad(title, elements, size_bytes, unmapped, limit, graph.target.ipus)
+
+
+def _title(chosen: Sequence[Variable], named: bool) -> str:
+    if named:
+        return ", ".join(f"'{name_text(variable.name)}'" for variable in chosen)
+    constants = sum(variable.constant for variable in chosen)
+    parts = [amount(len(chosen) - constants, "variable")]
+    parts += [amount(constants, "constant")] if constants else []
+    return " and ".join(parts)
+
+
+def modelled(
+    graph: Graph, programs: Program | Mapping[str, Program] | None = None
+) -> tuple[Memory | None, str]:
+    """Return what tiles hold when programs run, or why that is not known; without any, always.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> _ = graph.add_variable(pl.FLOAT, (100,), "x", mapping=1)
+    >>> list(modelled(graph)[0].including_gaps)
+    [3168, 3568]
+    """
+    from poplite.compile.compiler import plan_memory  # and with it all that prices steps
+    from poplite.program import Sequence
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return plan_memory(graph, programs or Sequence()), ""
+        except PopliteError as error:
+            return None, error.what
+
+
+def judged_load(graph: Graph, programs: Program | Mapping[str, Program] | None = None) -> TileLoad:
+    """Count what tiles need in all, and what of it variables take.
+
+    What cannot be compiled yet has its variables counted alone, and says why.
+    """
+    load, (memory, missing) = tile_load(graph), modelled(graph, programs)
+    if memory is None:
+        return replace(load, unmodelled=missing)
+    title = load.title if programs else f"{load.title}, no program"
+    title = noted(title, of_replicas(graph.replication_factor))
+    return replace(load, title=title, needed_bytes=memory.including_gaps.array())
 
 
 def vertices_map(compute_set: ComputeSet) -> TileMap:
@@ -361,92 +551,6 @@ def vertices_map(compute_set: ComputeSet) -> TileMap:
 
 def _vertex_count(count: int) -> str:
     return amount(count, "vertex", "vertices")
-
-
-# -- picture ---------------------------------------------------------------------------------------
-
-
-def tile_map_picture(tiles: TileMap) -> Picture:
-    """Return a map of all tiles, what its shades mean, and how many tiles have how much."""
-    shades = Shades(tiles.largest, tiles.base, tiles.unit, tiles.limit)
-    cells = TileCells(tiles.value, tiles.over, tiles.tips, shades, tiles.first, tiles.ipus)
-    histogram = (Histogram(tiles.value, shades),) if tiles.has_histogram else ()
-    words = heading(tiles.heading, *tiles.notes)
-    return Picture(tiles.heading, (*words, Gap(), cells, Gap(), ShadeScale(shades), *histogram))
-
-
-def map_forms(tiles: TileMap) -> Forms:
-    """Return the forms of a tile map whose data is part of a larger JSON text."""
-    return forms_of(tile_map_picture(tiles))
-
-
-def tiles_forms(load: TileLoad, *, scale: Scale | None = None, tiles: range | None = None) -> Forms:
-    """Return the forms of what tiles need, or of what variables take on them."""
-    drawn = map_of_load(load, scale=scale, tiles=tiles)
-    page = partial(tiles_page, load, drawn)
-    return forms_of(tile_map_picture(drawn), partial(tiles_json, load), page)
-
-
-def quantity_forms(tiles: TileMap, by: Quantity) -> Forms:
-    """Return the forms of a tile map of a report."""
-    picture, page = tile_map_picture(tiles), partial(quantity_page, tiles, by)
-    return forms_of(picture, partial(quantity_json, tiles, by), page)
-
-
-def tiles_page(load: TileLoad, drawn: TileMap, command: str = "") -> str:
-    """Return the tile map as HTML; `command` is what writes the page, if a command does."""
-    said = [note for note in drawn.notes if not note.startswith("!")]
-    warned = [note.removeprefix("! ") for note in drawn.notes if note.startswith("!")]
-    facts = {"counted": load.title, "in all": "; ".join(said)}
-    facts |= {"memory of a tile": size_text(load.limit_bytes)}
-    facts |= {"warning": "; ".join(warned)} if warned else {}
-    return page(
-        "Tile map",
-        load.title,
-        facts,
-        paint_svg(tile_map_picture(drawn)),
-        [_table(load, drawn)] if drawn.value.any() else [],
-        paint_text(tile_map_picture(drawn)),
-        tiles_json(load),
-        command=command,
-    )
-
-
-def _table(load: TileLoad, drawn: TileMap) -> str:
-    used = drawn.first + np.flatnonzero(drawn.value)
-    needed = load.size_bytes if load.needed is None else load.needed
-    columns = [each[used].tolist() for each in (load.elements, load.size_bytes, needed)]
-    rows = [
-        [f"{tile:,}", f"{elements:,}", f"{size:,}", f"{total:,}", _share(total, load.limit_bytes)]
-        for tile, elements, size, total in zip(used.tolist(), *columns, strict=True)
-    ]
-    named = ["tile", "elements", "bytes of variables", "bytes in all", "of its memory"]
-    if load.needed is None:
-        named.remove("bytes in all")
-        rows = [[*row[:3], row[4]] for row in rows]
-    return numbers_table("used tiles", named, rows)
-
-
-def _share(size_bytes: int, limit_bytes: int) -> str:
-    return f"{size_bytes / limit_bytes:.1%}{' !' if size_bytes > limit_bytes else ''}"
-
-
-def quantity_page(tiles: TileMap, by: Quantity, command: str = "") -> str:
-    """Return a tile map as HTML; `command` is what writes the page, if a command does."""
-    rows = [
-        [f"{tiles.first + number:,}", text + " !" * bool(over)]
-        for number, (text, over) in enumerate(zip(tiles.tips, tiles.over.tolist(), strict=True))
-    ]
-    return page(
-        "Tile map",
-        tiles.heading,
-        {"counted": WORDS[by], "in all": "; ".join(tiles.notes).replace("! ", "")},
-        paint_svg(tile_map_picture(tiles)),
-        [numbers_table("tiles", ["tile", WORDS[by]], rows)],
-        paint_text(tile_map_picture(tiles)),
-        quantity_json(tiles, by),
-        command=command,
-    )
 
 
 # -- users' functions ------------------------------------------------------------------------------
@@ -495,7 +599,7 @@ def quantity_text(
     most 3,568 B (tile 1), least 3,168 B (tile 0)
     """
     found = quantity_map(report, by, step=step, scale=scale, tiles=tiles)
-    return quantity_forms(found, by).text(Style(color, ascii_only, width))
+    return found.text(Style(color, ascii_only, width))
 
 
 @_checked
@@ -518,43 +622,4 @@ def quantity_svg(
     >>> quantity_svg(pl.Engine(pl.Graph(), pl.Sequence()).report())[:4]
     '<svg'
     """
-    found = quantity_map(report, by, step=step, scale=scale, tiles=tiles)
-    return quantity_forms(found, by).svg()
-
-
-# -- data ------------------------------------------------------------------------------------------
-
-
-def tiles_json(load: TileLoad) -> str:
-    """Return what lies on the tiles as JSON, with an entry for each tile.
-
-    >>> import json
-    >>> import numpy as np
-    >>> load = TileLoad("x", np.array([1, 0]), np.array([4, 0]), 0, 12)
-    >>> json.loads(tiles_json(load))["size_bytes"]
-    [4, 0]
-    """
-    data = {
-        "title": load.title,
-        "ipus": load.ipus,
-        "limit_bytes": load.limit_bytes,
-        "unmapped_elements": load.unmapped,
-        "unmodelled": load.unmodelled,
-        "elements": load.elements.tolist(),
-        "size_bytes": load.size_bytes.tolist(),
-        "needed_bytes": None if load.needed is None else load.needed.tolist(),
-    }
-    return json_text("tiles", data)
-
-
-def quantity_json(tiles: TileMap, by: Quantity) -> str:
-    """Return a tile map as JSON."""
-    data = {
-        "quantity": by,
-        "heading": tiles.heading,
-        "first_tile": tiles.first,
-        "ipus": tiles.ipus,
-        "values": tiles.value.tolist(),
-        "over": np.flatnonzero(tiles.over).tolist(),
-    }
-    return json_text("tile map", data)
+    return quantity_map(report, by, step=step, scale=scale, tiles=tiles).svg()

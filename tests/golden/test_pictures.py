@@ -60,12 +60,12 @@ from poplite.viz.paint_svg import paint_svg
 from poplite.viz.painters import Forms, PictureData
 from poplite.viz.program import program_json, program_tree
 from poplite.viz.steps import step_list, timeline_of
-from poplite.viz.summary import summary_json, summary_of
+from poplite.viz.summary import summary_of
 from poplite.viz.tensors.field import frames_of_field
 from poplite.viz.tensors.frame_picture import regions_forms
 from poplite.viz.tensors.frames import RegionFrames, frames_of, regions_json
 from poplite.viz.tensors.views import read_operation
-from poplite.viz.tile_map import quantity_forms, quantity_map
+from poplite.viz.tile_map import quantity_map
 
 HERE = Path(__file__).parent
 
@@ -254,7 +254,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "summary_net.txt": lambda: summary_text(*net()),
     "summary_net_40.txt": lambda: summary_text(*net(), color=True, width=40),
     "summary_net.svg": lambda: summary_svg(*net()),
-    "summary_net.json": lambda: summary_json(summary_of(*net())),
+    "summary_net.json": lambda: summary_of(*net()).json(),
     "summary_machine.txt": lambda: summary_text(machine()),
     "summary_machine.svg": lambda: summary_svg(machine()),
     "program_net.txt": lambda: program_text(net()[1]),
@@ -350,10 +350,10 @@ def subjects() -> dict[str, Forms | PictureData]:
         "tile_old": tile_contents(without_addresses(over), 1),
         "liveness": live_steps(report),
         "liveness_top": live_steps(over, 4, top=1),
-        "tiles_memory": quantity_forms(quantity_map(report), "memory"),
-        "tiles_over": quantity_forms(quantity_map(over, scale="zero"), "memory"),
-        "tiles_waited": quantity_forms(quantity_map(report, "waited", step="2"), "waited"),
-        "tiles_part": quantity_forms(quantity_map(many, "cycles", tiles=range(1, 41)), "cycles"),
+        "tiles_memory": quantity_map(report),
+        "tiles_over": quantity_map(over, scale="zero"),
+        "tiles_waited": quantity_map(report, "waited", step="2"),
+        "tiles_part": quantity_map(many, "cycles", tiles=range(1, 41)),
     }
 
 

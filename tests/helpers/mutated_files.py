@@ -35,7 +35,6 @@ from poplite.viz.dataflow.graph import dataflow_of_report
 from poplite.viz.dataflow.picture import dataflow_dot, dataflow_forms
 from poplite.viz.draw.terminal import Style
 from poplite.viz.exchange import traffic_of
-from poplite.viz.graph_counts import tile_load
 from poplite.viz.memory import STACKS, Stack, live_steps, memory_bars
 from poplite.viz.notebook import html
 from poplite.viz.one_tile import tile_contents
@@ -47,9 +46,9 @@ from poplite.viz.painters import Forms, PictureData
 from poplite.viz.program import program_forms, program_tree
 from poplite.viz.program_nodes import saved_programs
 from poplite.viz.steps import step_list, timeline_of
-from poplite.viz.summary import summary_forms, summary_of_report
+from poplite.viz.summary import summary_of_report
 from poplite.viz.tensors.ownership import graph_of_variables, ownership_of, tensor_forms
-from poplite.viz.tile_map import WORDS, Quantity, quantity_forms, quantity_map, tiles_forms
+from poplite.viz.tile_map import WORDS, Quantity, quantity_map, tile_load
 
 NUMBERS = (0, 1, -1, 2, 7, 64, 1 << 12, 1 << 31, 1 << 32, -(1 << 31), 1 << 62, (1 << 63) - 1)
 """Replacements of numbers, besides their neighbours."""
@@ -186,7 +185,7 @@ def report_forms(report: Report, before: Report) -> dict[str, Callable[[], objec
         "differences": lambda: [_differences(*pair) for pair in _pairs(report, before)],
         "trace": lambda: trace_of(report).to_json(),
         "properties": lambda: [_properties(step) for step in report.places],
-        "summary": lambda: _drawn(summary_forms(summary_of_report(report))),
+        "summary": lambda: _drawn(summary_of_report(report)),
         "programs": lambda: [
             _drawn(program_forms(program_tree(node), counts=True))
             for node in saved_programs(report).values()
@@ -222,7 +221,7 @@ def _bars(report: Report, stack: Stack) -> list[object]:
 
 
 def _map(report: Report, by: Quantity) -> list[object]:
-    return _drawn(quantity_forms(quantity_map(report, by), by))
+    return _drawn(quantity_map(report, by))
 
 
 def _drawn(forms: Forms | PictureData) -> list[object]:
@@ -258,6 +257,6 @@ def _dataflow(report: Report) -> list[object]:
 
 def _variables(report: Report) -> list[object]:
     graph = graph_of_variables(report)
-    drawn = [tiles_forms(tile_load(graph))]
+    drawn: list[Forms | PictureData] = [tile_load(graph)]
     drawn += [tensor_forms(ownership_of(graph.tensor(each.name))) for each in graph.variables]
     return [_drawn(forms) for forms in drawn]

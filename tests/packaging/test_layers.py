@@ -35,8 +35,8 @@ ROOMS = {
     " | states | engine_arguments | simulated | poplar_only | engine | decided"
     " | sent_functions sweeps",
     "viz": "colours | draw | marks | paint_svg paint_text | painters | names | one_tile | memory"
-    " steps graph_counts | tile_map | program_nodes | tensors program exchange"
-    " ops compare sweep | dataflow | page | summary overview | notebook pictures",
+    " steps tile_map program_nodes | tensors program exchange ops compare sweep | summary"
+    " | dataflow | page | notebook pictures",
 }
 """The same within these packages."""
 

@@ -43,7 +43,6 @@ def summary_command(parser: argparse.ArgumentParser) -> None:
 def _summary(arguments: argparse.Namespace, out: Destination) -> None:
     from poplite.tools.viz.load_report import load_saved, programs_of
     from poplite.tools.viz.load_target import load_programs
-    from poplite.viz.summary import summary_forms
 
     saved = load_saved(arguments)
     if saved is not None:
@@ -51,14 +50,14 @@ def _summary(arguments: argparse.Namespace, out: Destination) -> None:
 
         names = programs_of(saved, arguments)
         name = names[0] if arguments.program is not None else None
-        out.draw(summary_forms(summary_of_report(saved, name)), arguments)
+        out.draw(summary_of_report(saved, name), arguments)
         return
     graph, programs = load_programs(
         arguments.target, arguments.given, arguments.vertices, arguments.program
     )
     from poplite.viz.summary import summary_of
 
-    out.draw(summary_forms(summary_of(graph, programs)), arguments)
+    out.draw(summary_of(graph, programs), arguments)
 
 
 # -- program ---------------------------------------------------------------------------------------

@@ -209,8 +209,7 @@ def _differences(
 
 def _draw(report: Report, arguments: argparse.Namespace, out: Destination) -> None:
     from poplite.errors import InvalidOption
-    from poplite.viz.overview import overview_of, overview_picture
-    from poplite.viz.paint_svg import paint_svg
+    from poplite.viz.summary import overview_of
 
     if report.compilation.modelled is None:
         raise InvalidOption(
@@ -219,7 +218,7 @@ def _draw(report: Report, arguments: argparse.Namespace, out: Destination) -> No
             found="cycles and memory are not modelled in it: debug.instrument was False",
             fix="leave out that option, and save a report again",
         )
-    picture = paint_svg(overview_picture(overview_of(report)))
+    picture = overview_of(report).svg()
     if out.format == "png":
         out.write_png(picture)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from poplite.tools.viz.flags import (
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
     from poplite.errors import InvalidOption
     from poplite.graph.graph import Graph
     from poplite.tools.viz.output import Destination
-    from poplite.viz.graph_counts import TileLoad
     from poplite.viz.tensors.frames import RegionFrames
-    from poplite.viz.tile_map import Quantity
+    from poplite.viz.tile_map import Quantity, TileLoad
 
 # -- tiles -----------------------------------------------------------------------------------------
 
@@ -79,18 +79,16 @@ def _tiles(arguments: argparse.Namespace, out: Destination) -> None:
         _refuse(arguments, ("step", "scale", "tiles", "execute"), "leave out --variable")
     else:
         _refuse(arguments, ("step", "execute"), "pass --by cycles, or another measure of a run")
-    from poplite.viz.tile_map import tiles_forms
-
-    forms = tiles_forms(
+    load = replace(
         _load(arguments, is_saved=is_saved), scale=arguments.scale, tiles=arguments.tiles
     )
     words = ["--variable", *named] if named else _chosen(arguments)
-    out.draw(forms, arguments, "tiles", arguments.target, *build_flags(arguments), *words)
+    out.draw(load, arguments, "tiles", arguments.target, *build_flags(arguments), *words)
 
 
 def _load(arguments: argparse.Namespace, *, is_saved: bool) -> TileLoad:
     """Return the memory of the tiles of a target, or of variables of a target or file."""
-    from poplite.viz.graph_counts import judged_load, tile_load
+    from poplite.viz.tile_map import judged_load, tile_load
 
     if is_saved:
         from poplite.tools.viz.load_report import load_variables
@@ -109,7 +107,7 @@ def _load(arguments: argparse.Namespace, *, is_saved: bool) -> TileLoad:
 def _draw_quantity(arguments: argparse.Namespace, out: Destination) -> None:
     """Draw a quantity of a report for every tile."""
     from poplite.tools.viz.load_report import load_report
-    from poplite.viz.tile_map import quantity_forms, quantity_map
+    from poplite.viz.tile_map import quantity_map
 
     _refuse(arguments, ("variable",), "leave out --by")
     by: Quantity = arguments.by or "memory"
@@ -124,7 +122,7 @@ def _draw_quantity(arguments: argparse.Namespace, out: Destination) -> None:
     )
     step = ["--step", arguments.step] if arguments.step else []
     words = [*build_flags(arguments), "--by", by, *step, *_chosen(arguments)]
-    out.draw(quantity_forms(tiles, by), arguments, "tiles", arguments.target, *words)
+    out.draw(tiles, arguments, "tiles", arguments.target, *words)
 
 
 def _chosen(arguments: argparse.Namespace) -> list[str]:

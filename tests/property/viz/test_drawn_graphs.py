@@ -26,7 +26,7 @@ from poplite.viz.page.pack import BLOCKS, Arrays
 from poplite.viz.page.report_data import report_data
 from poplite.viz.program import program_json, program_tree
 from poplite.viz.program_nodes import MOST
-from poplite.viz.summary import summary_json, summary_of
+from poplite.viz.summary import summary_of
 from poplite.viz.tensors.frames import Frame, frames_of, regions_json
 from poplite.viz.tensors.views import TensorOperation, applied, read_operation
 
@@ -152,7 +152,7 @@ def leaves(program: pl.Program, times: int = 1) -> Iterator[tuple[pl.Program, in
 
 @given(st.integers(0, 1 << 32).map(Drawn))
 def test_summary(drawn: Drawn) -> None:
-    told = json.loads(summary_json(summary_of(drawn.graph, drawn.program)))
+    told = json.loads(summary_of(drawn.graph, drawn.program).json())
     vertices = drawn.vertices
     assert told["edges"] == sum(1 for vertex in vertices for _ in edges(vertex))
     assert told["vertices"] == len(vertices)

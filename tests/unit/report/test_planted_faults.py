@@ -20,8 +20,7 @@ from helpers.view_page import ViewPage
 from poplite import ops
 from poplite.report import Report
 from poplite.report.findings import Finding
-from poplite.viz.overview import overview_of, overview_picture
-from poplite.viz.paint_svg import paint_svg
+from poplite.viz.summary import overview_of
 
 ALL = Planted(frozenset(FAULTS))
 SMALL = Planted(
@@ -165,7 +164,7 @@ def test_every_surface_has_the_findings_with_their_remedies() -> None:
     for finding, shown in zip(report.insights.findings, page.reports[0]["findings"], strict=True):
         assert finding.text in text
         assert finding.remedy in shown["sentence"]
-    drawn = re.sub(r"(<[^>]*>|\s)+", " ", paint_svg(overview_picture(overview_of(report))))
+    drawn = re.sub(r"(<[^>]*>|\s)+", " ", overview_of(report).svg())
     for finding in report.insights.findings:
         assert finding.remedy in unescape(drawn)
 

@@ -25,20 +25,17 @@ from poplite.viz.colours import OVER_LIMIT
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
-from poplite.viz.graph_counts import TileLoad, judged_load, tile_load
 from poplite.viz.memory import SORTS, STACKS, Stack, live_steps, memory_bars
 from poplite.viz.one_tile import tile_contents
-from poplite.viz.overview import overview_of, overview_picture
-from poplite.viz.paint_svg import paint_svg
-from poplite.viz.paint_text import paint_text
+from poplite.viz.summary import overview_of
 from poplite.viz.tile_map import (
     QUANTITIES,
     Quantity,
+    TileLoad,
     TileMap,
-    map_of_load,
-    quantity_json,
+    judged_load,
     quantity_map,
-    tile_map_picture,
+    tile_load,
 )
 
 
@@ -96,10 +93,10 @@ def test_one_tile_and_the_overview_end_at_the_limit_too() -> None:
     text = tile.text()
     assert "! over the limit of 2,400 B" in text
     assert text.count("!!") >= 1
-    assert ' class="over"' in paint_svg(overview_picture(overview_of(report)))
+    assert ' class="over"' in overview_of(report).svg()
     report = small_report()
     assert "!" not in tile_contents(report, 1).text()
-    assert ' class="over"' not in paint_svg(overview_picture(overview_of(report)))
+    assert ' class="over"' not in overview_of(report).svg()
 
 
 def test_what_fits_has_nothing_over() -> None:
@@ -227,7 +224,7 @@ def test_every_quantity_is_that_of_the_report() -> None:
         "waited": [(40 + 1630 + 500) - int(busy) for busy in report.execution.tile_cycles.tolist()],
     }
     for by, values in expected.items():
-        assert json.loads(quantity_json(quantity_map(report, by), by))["values"] == values
+        assert json.loads(quantity_map(report, by).json())["values"] == values
     assert get_args(Quantity) == QUANTITIES
 
 
@@ -278,15 +275,15 @@ def load(*sizes: int, limit: int = 638_976, unmapped: int = 0) -> TileLoad:
 
 def bare(counted: TileLoad) -> TileMap:
     """The map alone, in colours from 0."""
-    return replace(map_of_load(counted, scale="zero"), has_histogram=False)
+    return replace(replace(counted, scale="zero").drawn, has_histogram=False)
 
 
 def draw_tiles_text(counted: TileLoad, style: Style = DEFAULT_STYLE) -> str:
-    return paint_text(tile_map_picture(bare(counted)), style)
+    return bare(counted).text(style)
 
 
 def draw_tiles_svg(counted: TileLoad) -> SvgText:
-    return paint_svg(tile_map_picture(bare(counted)))
+    return bare(counted).svg()
 
 
 @pytest.fixture
@@ -303,7 +300,7 @@ def test_counts_every_variable(graph: Graph) -> None:
     counted = tile_load(graph)
     assert counted.elements.tolist() == [2, 2, 8, 2]
     assert counted.size_bytes.tolist() == [8, 8, 32, 8]
-    assert counted.unmapped == 3
+    assert counted.unmapped_elements == 3
     assert counted.title == "3 variables"
 
 
@@ -370,7 +367,7 @@ def test_over_the_limit_is_an_exclamation_mark() -> None:
     assert text.split("│")[1].endswith("!")
     assert text.split("│")[1].count("!") == 1
     assert "! 1 tile over its 12 B (2)" in text
-    text = paint_text(tile_map_picture(map_of_load(load(4, 16, 16, limit=12), tiles=range(1, 2))))
+    text = replace(load(4, 16, 16, limit=12), tiles=range(1, 2)).drawn.text()
     assert "of tiles 1 to 1\n16 B on 1 tile, mean 16 B\n! 1 tile over its 12 B (1)\n" in text
 
 
@@ -516,8 +513,8 @@ def test_messages_count_for_what_a_tile_needs() -> None:
     assert not [line for line in tiles_text(graph).splitlines() if line.startswith("!")]
     judged = judged_load(graph, Execute(work))
     assert judged.size_bytes.tolist() == [6000, 4]
-    assert judged.needed is not None
-    least, most = judged.needed.tolist()
+    assert judged.needed_bytes is not None
+    least, most = judged.needed_bytes.tolist()
     assert most > 9_300 > least > 6000  # x, and x once more as a message beside the code
     text = tiles_text(graph, program=Execute(work))
     assert f"most {most:,} B (tile 1), least {least:,} B (tile 0)" in text

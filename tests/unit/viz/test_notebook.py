@@ -344,4 +344,4 @@ def test_the_vertex_graph_is_what_the_command_draws() -> None:
         write(stream, programs)
         program = Sequence(*programs) if programs else None
         assert stream.getvalue() == graph_dot(graph, program)
-    assert 'label="Copy\\n[0:2] -> [2:4], 8 B\\nstep 2"' in graph_dot(graph, Sequence(there, back))
+    assert 'label="Copy\\n[:2] -> [2:], 8 B\\nstep 2"' in graph_dot(graph, Sequence(there, back))

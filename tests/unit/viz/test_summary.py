@@ -18,10 +18,8 @@ from poplite.program import Copy, Execute, Repeat, Sequence
 from poplite.simulator.engine import Engine
 from poplite.viz import summary_svg, summary_text
 from poplite.viz.draw.columns import cells
-from poplite.viz.graph_counts import judged_load
-from poplite.viz.overview import overview_of, overview_picture
-from poplite.viz.paint_svg import paint_svg
-from poplite.viz.summary import ProgramLength, Summary, summary_json, summary_of
+from poplite.viz.summary import ProgramLength, Summary, overview_of, summary_of
+from poplite.viz.tile_map import judged_load
 
 STACKS = 3168
 """Bytes of the stacks of a tile: of six workers and the supervisor."""
@@ -185,8 +183,8 @@ def test_programs_by_name_need_what_the_engine_says() -> None:
     assert needed.most - summary_of(graph, Sequence(one, two)).worst_bytes > 3000
     assert summary.program == ProgramLength(4, 4)
     load = judged_load(graph, programs)
-    assert load.needed is not None
-    assert load.needed.tolist() == [needed.most]
+    assert load.needed_bytes is not None
+    assert load.needed_bytes.tolist() == [needed.most]
 
 
 def test_a_graph_that_cannot_be_compiled_says_what_is_counted() -> None:
@@ -240,7 +238,7 @@ def test_many_classes_are_cut_short(graph: Graph) -> None:
     assert told == (
         "10 on 3 tiles: Fill 2, Sum 1, Fill0 1, Fill1 1, Fill2 1, Fill3 1, 3 more classes"
     )
-    assert len(json.loads(summary_json(summary_of(graph)))["classes"]) == 9
+    assert len(json.loads(summary_of(graph).json())["classes"]) == 9
 
 
 @pytest.mark.parametrize("width", [20, 60, 80, 200])
@@ -285,7 +283,7 @@ def test_svg_bar_is_as_long_as_the_worst_tile_is_full(elements: int, shares: lis
 
 
 def test_json_holds_the_numbers(graph: Graph) -> None:
-    text = summary_json(summary_of(graph, Execute(graph.compute_sets[1])))
+    text = summary_of(graph, Execute(graph.compute_sets[1])).json()
     data = json.loads(text)
     assert text.endswith("}\n")
     assert list(data) == sorted(data)
@@ -303,7 +301,7 @@ def test_replicas_are_named_where_there_are_several(graph: Graph) -> None:
     summary = summary_of(replicated)
     assert rows(summary)["replicas"] == "2, each with all of this"
     assert rows(summary)["target"].startswith("Mk2 tiles: 4 tiles of")
-    assert json.loads(summary_json(summary))["replicas"] == 2
+    assert json.loads(summary.json())["replicas"] == 2
     assert "2, each with all of this" in summary_text(replicated)
     assert "2, each with all of this" in summary_svg(replicated)
 
@@ -333,13 +331,13 @@ def test_what_has_not_run_is_shown_as_one_run() -> None:
     planned, ran = (overview_of(copied(runs=runs)) for runs in range(2))
     assert replace(planned, note="") == ran
     assert planned.note == "as compiled, of one run"
-    assert ">as compiled, of one run</text>" in paint_svg(overview_picture(planned))
+    assert ">as compiled, of one run</text>" in planned.svg()
 
 
 def test_findings_stand_with_their_share_and_line() -> None:
     report = copied(runs=1)
     first, *_ = report.insights.findings
-    picture = paint_svg(overview_picture(overview_of(report)))
+    picture = overview_of(report).svg()
     assert f"{100 * first.share:.1f}%" in picture
     words = " ".join(re.findall(r">([^<]+)</text>", picture)).replace("    ", "")
     assert first.kind in words
