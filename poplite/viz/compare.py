@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from poplite.errors import UnknownName, did_you_mean
 from poplite.frozen import frozen
@@ -25,32 +25,30 @@ from poplite.report.diff import Change, ReportDiff, execution_of
 from poplite.report.execution import PHASE_KINDS
 from poplite.viz.colours import Role
 from poplite.viz.draw.html import page, table
-from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import name_text
-from poplite.viz.marks import (
-    BarCell,
-    Gap,
-    ListColumn,
-    Listing,
-    ListRow,
-    Mark,
-    Picture,
-    Words,
-    heading,
-)
-from poplite.viz.paint_svg import paint_svg
-from poplite.viz.paint_text import paint_text
+from poplite.viz.marks import ListColumn, Listing, ListRow, Picture, Words, composed
+from poplite.viz.painters import PictureData
 
 if TYPE_CHECKING:
     from poplite.report import Report
 
-TITLE = "What changed"
 BALANCE = "balance"
+
+LESS, MORE = Role("less", "█", "c0", 0, "#"), Role("more", "█", "c1", 1, "#")
+
+COLUMNS = (
+    ListColumn("", "name", least=13, most=44),
+    ListColumn("before", spare=2),
+    ListColumn("after"),
+    ListColumn("change"),
+    ListColumn("", spare=1),
+    ListColumn("", "bar", most=42, whole=1, signed=True),
+)
 
 
 @frozen
-class Comparison:
+class Comparison(PictureData):
     """What changed between two reports.
 
     Attributes:
@@ -65,22 +63,129 @@ class Comparison:
     checks: tuple[CheckOutcome, ...] = ()
     top: int = 20
 
-    def rows(self) -> Iterator[tuple[str, Sequence[Change], int]]:
-        """Yield titles with the changes that are listed, and how many are left out."""
-        yield "in all", self.diff.totals, 0
-        for title, changes in self.diff.sections().items():
-            if changes:
-                yield title, changes[: self.top], max(0, len(changes) - self.top)
+    KIND: ClassVar = "diff"
 
     @property
     def note(self) -> str:
         """That the two are of unlike runs, if they are."""
         return name_text(self.diff.note(self.names))
 
+    def picture(self) -> Picture:
+        """Return a row for each change, then what does not change, and the checks.
+
+        >>> diff = ReportDiff((), (Change("blur", 200, 96),), (), ())
+        >>> Comparison(("base.json", "pr.json"), diff).picture().title
+        'what changed from base.json to pr.json'
+        """
+        unknown = Words("neither cycles nor memory are modelled in both")
+        warning = Words(f"! {self.note}")
+        same = [name for name, changes in self.diff.sections().items() if not changes]
+        parts = [
+            *([] if self.diff.totals else [unknown]),
+            Listing(COLUMNS, tuple(self._rows())),
+            *(Words(f"{name}: no change", "soft") for name in same),
+        ]
+        made = composed(
+            f"what changed from {self.names[0]} to {self.names[1]}",
+            parts,
+            self._checks_listing() if self.checks else (),
+        )
+        heading, *others = made.marks
+        return Picture(made.title, (heading, *([warning] if self.note else []), *others))
+
+    def _rows(self) -> Iterator[ListRow]:
+        sections = {title: changes for title, changes in self.diff.sections().items() if changes}
+        shares = {
+            title: [self.diff.share(title, each) for each in changes[: self.top]]
+            for title, changes in sections.items()
+        }
+        most = max((abs(share) for some in shares.values() for share in some), default=1)
+        yield from (_row(each, 0.0, 0) for each in self.diff.totals)
+        for title, changes in sections.items():
+            yield ListRow((title, "", "", "", "", ()), tone="strong")
+            for change, share in zip(changes, shares[title], strict=False):
+                yield _row(change, share / most, 1)
+            if len(changes) > self.top:
+                more = f"... {len(changes) - self.top:,} more"
+                yield ListRow((more, "", "", "", "", ()), level=1, tone="soft")
+
+    def _checks_listing(self) -> Listing:
+        rows = []
+        for each in self.checks:
+            verdict, _, said = name_text(each.text(self.names)).partition("  ")
+            rows.append(
+                ListRow((verdict, said), tone="strong" if each.failed else "plain", tip=said)
+            )
+        return Listing((ListColumn("", "name"),) * 2, tuple(rows), has_titles=False)
+
+    def text(self, style: Style = DEFAULT_STYLE) -> str:
+        """Return what changed as text."""
+        text = PictureData.text(self, style)
+        return text.replace("×", "x") if style.ascii_only else text
+
     def checks_text(self, style: Style = DEFAULT_STYLE) -> str:
         """Return what was checked, a line each."""
         lines = ((each.failed, name_text(each.text(self.names))) for each in self.checks)
         return "".join(f"{style.warning(line) if bad else line}\n" for bad, line in lines)
+
+    def markdown(self) -> str:
+        """Return what changed as a table of Markdown, for review comments."""
+        before, after = map(_marked, self.names)
+        lines = [f"| | {before} | {after} | change | |", "| --- | ---: | ---: | ---: | ---: |"]
+        lines.append("| **in all** | | | | |")
+        for row in self._rows():
+            name, *numbers = map(_marked, map(str, row.cells[:-1]))
+            shown = " ".join(f"| {each}" if each else "|" for each in numbers)
+            lines.append(f"| {f'**{name}**' if row.tone == 'strong' else name} {shown} |")
+        if self.note:
+            lines = [f"**!** {_marked(self.note)}", "", *lines]
+        lines += ["", "| check | |", "| --- | --- |"] if self.checks else []
+        for each in self.checks:
+            verdict, _, rest = each.text(self.names).partition("  ")
+            mark = f"**{verdict}**" if each.failed else verdict
+            lines.append(f"| {mark} | {_marked(name_text(rest))} |")
+        return "\n".join(lines) + "\n"
+
+    def page(self, command: str = "") -> str:
+        """Return what changed as a page."""
+        before, after = self.names
+        rows = [list(map(str, row.cells[:-1])) for row in self._rows()]
+        tables = [table(["", before, after, "change", ""], rows, "numbers first")]
+        facts = {"before": before, "after": after} | ({"!": self.note} if self.note else {})
+        for number, each in enumerate(self.checks, 1):
+            facts[f"check {number}"] = name_text(each.text(self.names))
+        subject, picture = f"{before} and {after}", self.svg()
+        return page(
+            *("What changed", subject, facts, picture, tables, self.text(), self.json()),
+            command=command,
+        )
+
+    def data(self) -> dict[str, object]:
+        """Return what changed, all of it."""
+        kinds = ("totals", "steps", "phases", "memory")
+        found: dict[str, object] = {
+            kind: [asdict(change) for change in getattr(self.diff, kind)] for kind in kinds
+        }
+        checks = [
+            {"check": c.check.text, "before": c.before, "after": c.after, "failed": c.failed}
+            for c in self.checks
+        ]
+        return found | {"names": list(self.names), "note": self.note, "checks": checks}
+
+
+def _row(change: Change, share: float, level: int) -> ListRow:
+    """Return the row of a change; `share` is the length of its bar, to the left below 0."""
+    name = name_text(change.name)
+    numbers = (f"{change.before:,}", f"{change.after:,}", f"{change.change:+,}", change.percent)
+    tip = f"{name}: {numbers[0]} -> {numbers[1]}, {numbers[2]} ({numbers[3]})"
+    bar = ((LESS if share < 0 else MORE, share),) if level else ()
+    return ListRow((name, *numbers, bar), level=level, tip=tip)
+
+
+def _marked(text: str) -> str:
+    """Return text with what Markdown would read as its own marks written out."""
+    plain = name_text(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]|~#])", r"\\\1", plain)
 
 
 def column_names(before: str, after: str) -> tuple[str, str]:
@@ -243,147 +348,3 @@ def numbers_of(report: Report) -> Mapping[str, float | None]:
 
 def _number(number: float) -> str:
     return f"{number:,.1f}" if isinstance(number, float) else f"{number:,}"
-
-
-# -- picture ---------------------------------------------------------------------------------------
-
-LESS, MORE = Role("less", "█", "c0", 0, "#"), Role("more", "█", "c1", 1, "#")
-
-COLUMNS = (
-    ListColumn("", "name", least=13, most=44),
-    ListColumn("before", spare=2),
-    ListColumn("after"),
-    ListColumn("change"),
-    ListColumn("", spare=1),
-    ListColumn("", "bar", most=42, whole=1, signed=True),
-)
-
-
-def comparison_picture(comparison: Comparison) -> Picture:
-    """Return a row for each change, then what does not change, and the checks.
-
-    >>> diff = ReportDiff((), (Change("blur", 200, 96),), (), ())
-    >>> comparison_picture(Comparison(("base.json", "pr.json"), diff)).title
-    'what changed from base.json to pr.json'
-    """
-    title = f"what changed from {comparison.names[0]} to {comparison.names[1]}"
-    marks: list[Mark] = [*heading(title)]
-    if comparison.note:
-        marks.append(Words(f"! {comparison.note}"))
-    marks.append(Gap())
-    if not comparison.diff.totals:
-        marks.append(Words("neither cycles nor memory are modelled in both"))
-    marks.append(Listing(COLUMNS, tuple(_rows(comparison))))
-    same = [name for name, changes in comparison.diff.sections().items() if not changes]
-    marks += [Words(f"{name}: no change", "soft") for name in same]
-    if comparison.checks:
-        marks += [Gap(), _checks_listing(comparison)]
-    return Picture(title, tuple(marks))
-
-
-def _rows(comparison: Comparison) -> Iterator[ListRow]:
-    diff = comparison.diff
-    sections = [(title, shown, more) for title, shown, more in comparison.rows()][1:]
-    shares = {title: [diff.share(title, each) for each in shown] for title, shown, _ in sections}
-    most = max((abs(share) for some in shares.values() for share in some), default=1)
-    yield from (_row(each, (), 0) for each in diff.totals)
-    for title, shown, more in sections:
-        yield ListRow((title, "", "", "", "", ()), tone="strong")
-        for change, share in zip(shown, shares[title], strict=True):
-            yield _row(change, ((LESS if share < 0 else MORE, share / most),), 1)
-        if more:
-            yield ListRow((f"... {more:,} more", "", "", "", "", ()), level=1, tone="soft")
-
-
-def _row(change: Change, bar: BarCell, level: int) -> ListRow:
-    name, numbers = name_text(change.name), _cells(change)
-    tip = f"{name}: {numbers[0]} -> {numbers[1]}, {numbers[2]} ({numbers[3]})"
-    return ListRow((name, *numbers, bar), level=level, tip=tip)
-
-
-def _checks_listing(comparison: Comparison) -> Listing:
-    columns = ListColumn("", "name"), ListColumn("", "name")
-    rows = []
-    for each in comparison.checks:
-        verdict, _, said = name_text(each.text(comparison.names)).partition("  ")
-        rows.append(ListRow((verdict, said), tone="strong" if each.failed else "plain", tip=said))
-    return Listing(columns, tuple(rows), has_titles=False)
-
-
-# -- text, Markdown, pages -------------------------------------------------------------------------
-
-
-def comparison_text(comparison: Comparison, style: Style = DEFAULT_STYLE) -> str:
-    """Return what changed as text."""
-    text = paint_text(comparison_picture(comparison), style)
-    return text.replace("×", "x") if style.ascii_only else text
-
-
-def comparison_markdown(comparison: Comparison) -> str:
-    """Return what changed as a table of Markdown, for review comments."""
-    before, after = map(_marked, comparison.names)
-    lines = [f"| | {before} | {after} | change | |", "| --- | ---: | ---: | ---: | ---: |"]
-    for title, changes, more in comparison.rows():
-        lines.append(f"| **{title}** | | | | |")
-        lines += [f"| {' | '.join([_marked(c.name), *_cells(c)])} |" for c in changes]
-        if more:
-            lines.append(f"| ... {more:,} more | | | | |")
-    if comparison.note:
-        lines = [f"**!** {_marked(comparison.note)}", "", *lines]
-    if comparison.checks:
-        lines += ["", "| check | |", "| --- | --- |"]
-        for each in comparison.checks:
-            verdict, _, rest = each.text(comparison.names).partition("  ")
-            mark = f"**{verdict}**" if each.failed else verdict
-            lines.append(f"| {mark} | {_marked(name_text(rest))} |")
-    return "\n".join(lines) + "\n"
-
-
-def comparison_html(comparison: Comparison, command: str) -> str:
-    """Return what changed as a page; `command` writes it."""
-    before, after = comparison.names
-    heading = ["", before, after, "change", ""]
-    tables = []
-    for title, changes, more in comparison.rows():
-        rows = [[name_text(change.name), *_cells(change)] for change in changes]
-        note = f"<p>... {more:,} more</p>" if more else ""
-        tables.append(f"<h2>{title}</h2>{table(heading, rows, 'numbers first')}{note}")
-    facts = {"before": before, "after": after}
-    if comparison.note:
-        facts["!"] = comparison.note
-    for number, each in enumerate(comparison.checks, 1):
-        facts[f"check {number}"] = name_text(each.text(comparison.names))
-    picture = paint_svg(comparison_picture(comparison))
-    text, data = comparison_text(comparison), comparison_json(comparison)
-    subject = f"{before} and {after}"
-    return page(TITLE, subject, facts, picture, tables, text, data, command=command)
-
-
-def _cells(change: Change) -> list[str]:
-    return [f"{change.before:,}", f"{change.after:,}", f"{change.change:+,}", change.percent]
-
-
-def _marked(text: str) -> str:
-    """Return text with what Markdown would read as its own marks written out."""
-    plain = name_text(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_\[\]|~#])", r"\\\1", plain)
-
-
-# -- data ------------------------------------------------------------------------------------------
-
-
-def comparison_json(comparison: Comparison) -> str:
-    """Return what changed as JSON, all of it."""
-    diff = comparison.diff
-    kinds = {"totals": diff.totals, "steps": diff.steps, "phases": diff.phases}
-    data: dict[str, object] = {
-        name: [asdict(change) for change in changes]
-        for name, changes in (kinds | {"memory": diff.memory}).items()
-    }
-    data["names"] = list(comparison.names)
-    data["note"] = comparison.note
-    data["checks"] = [
-        {"check": c.check.text, "before": c.before, "after": c.after, "failed": c.failed}
-        for c in comparison.checks
-    ]
-    return json_text("diff", data)

@@ -86,6 +86,10 @@ class PictureData:
         """Return the table as comma-separated values."""
         return csv_text(*self.table())
 
+    def markdown(self) -> str:
+        """Return the data as a table of Markdown."""
+        raise NotImplementedError
+
     def page(self, command: str = "") -> str:
         """Return a page; `command` writes it, where one does."""
         raise NotImplementedError

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from poplite.errors import ControlProgramError
 from poplite.frozen import frozen
@@ -183,7 +183,7 @@ _UNMATCHED = {"default": "", "error": "bounds checked", "unreachable": "no defau
 """What a Switch says of values without a case."""
 
 
-def leaf_kind(leaf: Program) -> str:
+def leaf_kind(leaf: Program) -> Literal["copy", "control", "host"]:
     """Return the kind of a step other than an Execute, by what it touches.
 
     >>> leaf_kind(Program())

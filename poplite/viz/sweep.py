@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,27 +20,25 @@ from poplite.frozen import frozen
 from poplite.report.sweep import BYTES, SECONDS, Sweep
 from poplite.text import amount, clipped
 from poplite.viz.colours import Role
-from poplite.viz.draw.csv_text import csv_text
-from poplite.viz.draw.json_text import json_text
 from poplite.viz.draw.units import name_text, size_text
-from poplite.viz.marks import (
-    Gap,
-    ListColumn,
-    Listing,
-    ListRow,
-    Matrix,
-    Picture,
-    Shades,
-    heading,
-)
-from poplite.viz.painters import Forms, forms_of
+from poplite.viz.marks import ListColumn, Listing, ListRow, Matrix, Picture, Shades, composed
+from poplite.viz.painters import PictureData
+
+MOST_ROWS = 300
+"""Rows of bars; where there are more values, each row has the least of several."""
+
+LONGEST_NAME = 24
+STEPS = 1_000
+"""Steps between the least and the most, of which bars and shades are made."""
+
+BAR = Role("the measure", "█", "q5", 0, "#")
 
 MOST_LISTED = 3
 """Messages of failed points that are shown, of different texts."""
 
 
 @frozen(eq=False)
-class SweepGrid:
+class SweepGrid(PictureData):
     """A measure of a sweep by one or two parameters.
 
     Attributes:
@@ -61,6 +59,8 @@ class SweepGrid:
     best: tuple[int, ...] | None
     failures: tuple[tuple[str, int], ...]
 
+    KIND: ClassVar = "sweep grid"
+
     @property
     def heading(self) -> str:
         """What the picture shows, in a line."""
@@ -76,20 +76,102 @@ class SweepGrid:
         row = sweep.best_row(self.by)
         if self.best is not None and row is not None:
             at = ", ".join(f"{k} = {name_text(names_of(sweep, k)[row])}" for k in sweep.parameters)
-            facts.append(f"least: {self.text(float(self.least[self.best]))} at {at}")
+            facts.append(f"least: {self.measured(float(self.least[self.best]))} at {at}")
         for message, count in self.failures[:MOST_LISTED]:
             facts.append(f"{count:,} failed: {name_text(message)}")
         if len(self.failures) > MOST_LISTED:
             facts.append(f"... {len(self.failures) - MOST_LISTED:,} other messages")
         return tuple(facts)
 
-    def text(self, value: float) -> str:
+    def measured(self, value: float) -> str:
         """Return a number of the measure as text."""
         if math.isnan(value):
             return "failed"
         if self.by in SECONDS:
             return f"{value:.3g} s"
         return size_text(int(value)) if self.by in BYTES else f"{int(value):,}"
+
+    def picture(self) -> Picture:
+        """Return a bar for each value of a parameter, or a cell for each pair of two."""
+        mark = self._listing() if len(self.over) == 1 else self._cells()
+        return composed(self.heading, mark, notes=self.facts)
+
+    def _listing(self) -> Listing:
+        columns = (
+            ListColumn(name_text(self.over[0]), "name", most=LONGEST_NAME),
+            ListColumn(self.by),
+            ListColumn("", "bar", most=40, whole=STEPS),
+        )
+        return Listing(columns, tuple(self._rows()))
+
+    def _rows(self) -> Iterator[ListRow]:
+        """Yield a row for each value, or for several of them the least."""
+        values, names = self.least.tolist(), self.values[0]
+        most = max((value for value in values if value > 0), default=1.0)  # NaN is not
+        block = -(-len(values) // MOST_ROWS)
+        for first in range(0, len(values), block):
+            last = min(first + block, len(values)) - 1
+            known = [value for value in values[first : last + 1] if not math.isnan(value)]
+            value = min(known, default=math.nan)
+            name = name_text(names[first] if first == last else f"{names[first]} to {names[last]}")
+            length = max(1.0, STEPS * max(value / most, 0.0)) if known else 0.0
+            is_best = self.best is not None and first <= self.best[0] <= last
+            yield ListRow(
+                (name, self.measured(value), ((BAR, length),)),
+                tone="strong" if is_best else "plain" if known else "soft",
+                tip=f"{name_text(self.over[0])} {name}: {self.measured(value)}",
+            )
+
+    def _cells(self) -> Matrix:
+        """Return a cell for each pair of values, the deeper the more."""
+        across, down = map(name_text, self.over)
+        names, rows = (tuple(map(name_text, each)) for each in self.values)
+
+        def text(row: int, column: int) -> str:
+            return self.measured(float(self.least[column, row]))
+
+        def tip(row: int, column: int) -> str:
+            return f"{across} {names[column]}, {down} {rows[row]}: {text(row, column)}"
+
+        return Matrix(
+            rows,
+            names,
+            self._steps(),
+            Shades(STEPS + 1),
+            tip,
+            chosen=None if self.best is None else (self.best[1], self.best[0]),
+            texts=text,
+            corner=f"{down} \\ {across}",
+        )
+
+    def _steps(self) -> npt.NDArray[np.int64]:
+        """Return steps from 1 on by row and column; -1 where all failed."""
+        if self.best is None:
+            return np.full(self.least.T.shape, -1)
+        shares = self.least.T / (float(np.nanmax(np.abs(self.least))) or 1.0)
+        low, high = float(np.nanmin(shares)), float(np.nanmax(shares))
+        steps = 1 + np.round((shares - low) / ((high - low) or 1.0) * STEPS)
+        return np.where(np.isnan(steps), -1, steps).astype(np.int64)
+
+    def data(self) -> dict[str, object]:
+        """Return the measure for each value, or for each pair of values, row by row."""
+        least = [None if math.isnan(value) else value for value in self.least.reshape(-1).tolist()]
+        return {
+            "by": self.by,
+            "over": self.over,
+            "values": self.values,
+            "least": least,
+            "points": self.sweep.num_points,
+            "failures": self.failures,
+        }
+
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+        """Return all columns of the sweep, a line for each point."""
+        columns = [
+            ["" if isinstance(v, float) and math.isnan(v) else v for v in values.tolist()]
+            for values in self.sweep.values()
+        ]
+        return list(self.sweep), list(zip(*columns, strict=True))
 
 
 def sweep_grid(sweep: Sweep, by: str = "cycles", over: Sequence[str] = ()) -> SweepGrid:
@@ -155,114 +237,3 @@ def _failures(sweep: Sweep) -> tuple[tuple[str, int], ...]:
             line = message.partition("\n")[0]
             counts[line] = counts.get(line, 0) + 1
     return tuple(sorted(counts.items(), key=lambda pair: -pair[1]))
-
-
-# -- picture ---------------------------------------------------------------------------------------
-
-MOST_ROWS = 300
-"""Rows of bars; where there are more values, each row has the least of several."""
-
-LONGEST_NAME = 24
-STEPS = 1_000
-"""Steps between the least and the most, of which bars and shades are made."""
-
-BAR = Role("the measure", "█", "q5", 0, "#")
-
-
-def sweep_forms(grid: SweepGrid) -> Forms:
-    """Return the forms of what a sweep found, by one parameter or two."""
-    return forms_of(sweep_picture(grid), partial(sweep_json, grid), csv=partial(sweep_csv, grid))
-
-
-def sweep_picture(grid: SweepGrid) -> Picture:
-    """Return a bar for each value of a parameter, or a cell for each pair of two."""
-    words = heading(grid.heading, *grid.facts)
-    mark = _listing(grid) if len(grid.over) == 1 else _cells(grid)
-    return Picture(grid.heading, (*words, Gap(), mark))
-
-
-def _listing(grid: SweepGrid) -> Listing:
-    columns = (
-        ListColumn(name_text(grid.over[0]), "name", most=LONGEST_NAME),
-        ListColumn(grid.by),
-        ListColumn("", "bar", most=40, whole=STEPS),
-    )
-    return Listing(columns, tuple(_rows(grid)))
-
-
-def _rows(grid: SweepGrid) -> Iterator[ListRow]:
-    """Yield a row for each value, or for several of them the least."""
-    values, names = grid.least.tolist(), grid.values[0]
-    most = max((value for value in values if value > 0), default=1.0)  # NaN is not
-    block = -(-len(values) // MOST_ROWS)
-    for first in range(0, len(values), block):
-        last = min(first + block, len(values)) - 1
-        known = [value for value in values[first : last + 1] if not math.isnan(value)]
-        value = min(known, default=math.nan)
-        name = name_text(names[first] if first == last else f"{names[first]} to {names[last]}")
-        length = max(1.0, STEPS * max(value / most, 0.0)) if known else 0.0
-        is_best = grid.best is not None and first <= grid.best[0] <= last
-        yield ListRow(
-            (name, grid.text(value), ((BAR, length),)),
-            tone="strong" if is_best else "plain" if known else "soft",
-            tip=f"{name_text(grid.over[0])} {name}: {grid.text(value)}",
-        )
-
-
-def _cells(grid: SweepGrid) -> Matrix:
-    """Return a cell for each pair of values, the deeper the more."""
-    across, down = map(name_text, grid.over)
-    names, rows = (tuple(map(name_text, each)) for each in grid.values)
-
-    def text(row: int, column: int) -> str:
-        return grid.text(float(grid.least[column, row]))
-
-    def tip(row: int, column: int) -> str:
-        return f"{across} {names[column]}, {down} {rows[row]}: {text(row, column)}"
-
-    return Matrix(
-        rows,
-        names,
-        _steps(grid),
-        Shades(STEPS + 1),
-        tip,
-        chosen=None if grid.best is None else (grid.best[1], grid.best[0]),
-        texts=text,
-        corner=f"{down} \\ {across}",
-    )
-
-
-def _steps(grid: SweepGrid) -> npt.NDArray[np.int64]:
-    """Return steps from 1 on by row and column; -1 where all failed."""
-    if grid.best is None:
-        return np.full(grid.least.T.shape, -1)
-    shares = grid.least.T / (float(np.nanmax(np.abs(grid.least))) or 1.0)
-    low, high = float(np.nanmin(shares)), float(np.nanmax(shares))
-    steps = 1 + np.round((shares - low) / ((high - low) or 1.0) * STEPS)
-    return np.where(np.isnan(steps), -1, steps).astype(np.int64)
-
-
-# -- data ------------------------------------------------------------------------------------------
-
-
-def sweep_json(grid: SweepGrid) -> str:
-    """Return the data of the picture as JSON."""
-    least = [None if math.isnan(value) else value for value in grid.least.reshape(-1).tolist()]
-    data = {
-        "by": grid.by,
-        "over": grid.over,
-        "values": grid.values,
-        "least": least,
-        "points": grid.sweep.num_points,
-        "failures": grid.failures,
-    }
-    return json_text("sweep grid", data)
-
-
-def sweep_csv(grid: SweepGrid) -> str:
-    """Return all columns of the sweep, a line for each point."""
-    columns = [
-        ["" if isinstance(v, float) and math.isnan(v) else v for v in values.tolist()]
-        for values in grid.sweep.values()
-    ]
-    return csv_text(list(grid.sweep), list(zip(*columns, strict=True)))

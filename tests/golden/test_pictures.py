@@ -39,16 +39,7 @@ from poplite.viz import (
     tiles_svg,
     tiles_text,
 )
-from poplite.viz.compare import (
-    Comparison,
-    comparison_html,
-    comparison_json,
-    comparison_markdown,
-    comparison_picture,
-    comparison_text,
-    outcomes,
-    parsed,
-)
+from poplite.viz.compare import Comparison, outcomes, parsed
 from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.terminal import Style
@@ -56,7 +47,6 @@ from poplite.viz.exchange import traffic_of
 from poplite.viz.memory import live_steps, memory_bars
 from poplite.viz.one_tile import tile_contents
 from poplite.viz.ops import scope_tree
-from poplite.viz.paint_svg import paint_svg
 from poplite.viz.painters import Forms, PictureData
 from poplite.viz.program import program_json, program_tree
 from poplite.viz.steps import step_list, timeline_of
@@ -218,13 +208,13 @@ PICTURES: dict[str, Callable[[], str]] = {
     "ops_ring.csv": lambda: scope_tree(ring(), depth=5, sort="program").csv(),
     "ops_ring.svg": lambda: scope_tree(ring()).svg(),
     "ops_ring.json": lambda: scope_tree(ring()).json(),
-    "diff_ring.txt": lambda: comparison_text(ring_change()),
-    "diff_ring_40.txt": lambda: comparison_text(ring_change(1), Style(width=40, ascii_only=True)),
-    "diff_ring_160.txt": lambda: comparison_text(ring_change(), Style(width=160, color=True)),
-    "diff_ring.md": lambda: comparison_markdown(ring_change(1)),
-    "diff_ring.html": lambda: comparison_html(ring_change(), "poplite-viz diff"),
-    "diff_ring.svg": lambda: paint_svg(comparison_picture(ring_change())),
-    "diff_ring.json": lambda: comparison_json(ring_change()),
+    "diff_ring.txt": lambda: ring_change().text(),
+    "diff_ring_40.txt": lambda: ring_change(1).text(Style(width=40, ascii_only=True)),
+    "diff_ring_160.txt": lambda: ring_change().text(Style(width=160, color=True)),
+    "diff_ring.md": lambda: ring_change(1).markdown(),
+    "diff_ring.html": lambda: ring_change().page("poplite-viz diff"),
+    "diff_ring.svg": lambda: ring_change().svg(),
+    "diff_ring.json": lambda: ring_change().json(),
     "tiles_spread.txt": lambda: tiles_text(spread()),
     "tiles_spread_40.txt": lambda: tiles_text(spread(), ascii_only=True, width=40),
     "tiles_spread_color.txt": lambda: tiles_text(spread(), color=True),

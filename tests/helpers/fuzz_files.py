@@ -69,7 +69,7 @@ from poplite.types import BOOL, FLOAT, HALF, INT
 from poplite.vertex.vertex import InOut, Input, MultiVertex, Output, State, Vector, Vertex
 from poplite.viz import graph_text, program_text, summary_text, tiles_text
 from poplite.viz.draw.terminal import Style
-from poplite.viz.sweep import sweep_forms, sweep_grid
+from poplite.viz.sweep import sweep_grid
 
 MOST_BYTES = LEAST_BYTES
 """Memory that a process may take beyond what it has when it begins to load."""
@@ -334,7 +334,7 @@ def _make_all(report: Report) -> None:
 def _try_sweep(path: Path) -> Outcomes:
     def use(sweep: Sweep) -> None:
         sweep.save(path.with_suffix(".again"))
-        forms = sweep_forms(sweep_grid(sweep))
+        forms = sweep_grid(sweep)
         for printed in (repr(sweep), forms.svg(), forms.text(Style())):
             assert printed
 

@@ -23,14 +23,7 @@ from poplite.codec.archive import HEADER_BYTES, MANIFEST
 from poplite.report.execution import ExecutionStep
 from poplite.report.report import Report
 from poplite.report.trace import trace_of
-from poplite.viz.compare import (
-    Comparison,
-    comparison_html,
-    comparison_json,
-    comparison_markdown,
-    outcomes,
-    parsed,
-)
+from poplite.viz.compare import Comparison, outcomes, parsed
 from poplite.viz.dataflow.graph import dataflow_of_report
 from poplite.viz.dataflow.picture import dataflow_dot, dataflow_forms
 from poplite.viz.draw.terminal import Style
@@ -242,8 +235,7 @@ def _differences(before: Report, after: Report) -> list[object]:
     compared = Comparison(
         ("before", "after"), before.diff(after), tuple(outcomes(before, after, checks)), TOP
     )
-    drawn = comparison_markdown, comparison_json
-    return [*(draw(compared) for draw in drawn), comparison_html(compared, "")]  # with all of it
+    return [compared.markdown(), compared.page()]  # the page has all the other forms
 
 
 def _properties(step: ExecutionStep) -> list[object]:

@@ -109,6 +109,8 @@ class Destination:
             case "csv":
                 assert forms.csv is not None
                 self.write(forms.csv())
+            case "md":
+                self.write(forms.markdown())
             case "html":
                 assert forms.page is not None
                 self.write(forms.page(command(*words)))

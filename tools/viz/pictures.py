@@ -189,7 +189,7 @@ def sweep_command(parser: argparse.ArgumentParser) -> None:
 
 def _sweep(arguments: argparse.Namespace, out: Destination) -> None:
     from poplite.report.sweep import Sweep
-    from poplite.viz.sweep import sweep_forms, sweep_grid
+    from poplite.viz.sweep import sweep_grid
 
     grid = sweep_grid(Sweep.load(arguments.target), arguments.by, arguments.over)
-    out.draw(sweep_forms(grid), arguments)
+    out.draw(grid, arguments)

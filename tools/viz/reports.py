@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from poplite.report.trace import Trace
     from poplite.tools.viz.load_report import LoadedReport
     from poplite.tools.viz.output import Destination
-    from poplite.viz.compare import Check, Comparison
+    from poplite.viz.compare import Check
 
 # -- report ----------------------------------------------------------------------------------------
 
@@ -269,6 +269,7 @@ def diff_command(parser: argparse.ArgumentParser) -> None:
 def _diff(arguments: argparse.Namespace, out: Destination) -> int:
     from poplite.errors import UnknownName
     from poplite.tools.viz.load_report import load_each
+    from poplite.tools.viz.output import write_stdout
     from poplite.viz.compare import Comparison, column_names, outcomes
 
     files = arguments.before, arguments.after
@@ -280,35 +281,11 @@ def _diff(arguments: argparse.Namespace, out: Destination) -> int:
         return WRONG
     diff = before.report.diff(after.report)
     comparison = Comparison(column_names(*files), diff, tuple(checked), arguments.top)
-    _write_diff(comparison, arguments, out)
-    return FAILED if any(each.failed for each in checked) else 0
-
-
-def _write_diff(comparison: Comparison, arguments: argparse.Namespace, out: Destination) -> None:
-    """Write the changes; if they go to a file, print the checks as well."""
-    from poplite.tools.viz.output import write_stdout
-    from poplite.viz import compare
-    from poplite.viz.paint_svg import paint_svg
-
-    match out.format:
-        case "svg":
-            out.write(paint_svg(compare.comparison_picture(comparison)))
-        case "png":
-            out.write_png(paint_svg(compare.comparison_picture(comparison)))
-        case "md":
-            out.write(compare.comparison_markdown(comparison))
-        case "json":
-            out.write(compare.comparison_json(comparison))
-        case "html":
-            checks = [word for c in arguments.checks for word in ("--fail-if", c.text)]
-            by = command(
-                "diff", arguments.before, arguments.after, *build_flags(arguments), *checks
-            )
-            out.write(compare.comparison_html(comparison, by))
-        case _:
-            out.write(compare.comparison_text(comparison, out.text_style(arguments)))
-    if not out.is_stdout:
+    failing = [word for each in arguments.checks for word in ("--fail-if", each.text)]
+    out.draw(comparison, arguments, "diff", *files, *build_flags(arguments), *failing)
+    if not out.is_stdout:  # print the checks as well
         write_stdout(comparison.checks_text())
+    return FAILED if any(each.failed for each in checked) else 0
 
 
 def _parsed_check(text: str) -> Check:

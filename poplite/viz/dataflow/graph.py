@@ -65,7 +65,9 @@ def members_text(counts: Mapping[Kind, int]) -> str:
     >>> members_text({"compute": 1, "variable": 2000})
     '2,000 variables, 1 compute set'
     """
-    return ", ".join(amount(count, *NOUNS[kind]) for kind in NOUNS if (count := counts.get(kind)))
+    order = [*NOUNS]
+    kinds = sorted(filter(counts.get, counts), key=order.index)
+    return ", ".join(amount(counts[kind], *NOUNS[kind]) for kind in kinds)
 
 
 MOST_STEPS = 3

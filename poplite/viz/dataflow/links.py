@@ -304,7 +304,8 @@ def _item(thing: ComputeSet | Program, steps: tuple[int, ...], operation: str) -
         facts, name = partial(_facts_of_set, thing), thing.name
         return Item("compute", name, scope_of(name), facts, 0, steps, operation)
     tensors, moved = (*thing.reads, *thing.writes), thing.writes or thing.reads
-    kind, verb = leaf_kind(thing), type(thing).__name__
+    kind: Kind = leaf_kind(thing)
+    verb = type(thing).__name__
     name = " -> ".join(tensor.name for tensor in tensors)
     match thing:
         case Copy(source=source, destination=end):

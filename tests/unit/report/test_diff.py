@@ -10,8 +10,7 @@ import pytest
 import poplite as pl
 from poplite.report import Report
 from poplite.report.diff import Change, ReportDiff
-from poplite.viz.compare import Comparison, comparison_picture, outcomes, parsed
-from poplite.viz.paint_svg import paint_svg
+from poplite.viz.compare import Comparison, outcomes, parsed
 
 HALF = 42 * 9.6 / 2
 """Pixels of the longest bar, to one side."""
@@ -107,7 +106,7 @@ def test_whether_it_fits_is_told() -> None:
 
 
 def drawn(diff: ReportDiff) -> str:
-    return paint_svg(comparison_picture(Comparison(("before", "after"), diff)))
+    return Comparison(("before", "after"), diff).svg()
 
 
 def test_bars_of_all_sections_have_one_scale() -> None:

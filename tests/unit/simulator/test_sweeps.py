@@ -24,8 +24,7 @@ import pytest
 import poplite as pl
 from helpers.depth import deep
 from poplite.tools.viz import main
-from poplite.viz.paint_svg import paint_svg
-from poplite.viz.sweep import sweep_grid, sweep_picture
+from poplite.viz.sweep import sweep_grid
 
 
 def build(tiles: int, form: str = "copy") -> Any:
@@ -533,18 +532,18 @@ def test_numbers_of_any_size_have_bars(
 
 
 def test_squares_and_bars_say_what_they_are() -> None:
-    squares = paint_svg(sweep_picture(sweep_grid(TWO)))
+    squares = sweep_grid(TWO).svg()
     assert squares.count("<title>") == 6
     assert "w 1, h a: 101" in squares
     assert squares.count('class="mark"') == 1  # the least
     assert ">101<" in squares
     assert "w 2, h bb: failed" in squares
     many = made([{"k": k, "cycles": 900.0 - k, "error": ""} for k in range(800)])
-    bars = paint_svg(sweep_picture(sweep_grid(many)))
+    bars = sweep_grid(many).svg()
     assert "k 0 to 2: 898" in bars
     assert "k 798 to 799: 101" in bars
     nothing = made([{"k": 1, "cycles": math.nan, "error": "E"}])
-    assert "k 1: failed" in paint_svg(sweep_picture(sweep_grid(nothing)))
+    assert "k 1: failed" in sweep_grid(nothing).svg()
 
 
 def test_parameters_of_several_kinds_are_saved_as_numbers(tmp_path: Path) -> None:

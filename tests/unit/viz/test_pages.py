@@ -19,23 +19,10 @@ from poplite.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.viz import tensor_html, tiles_html
 from poplite.viz.colours import OVER_LIMIT
-from poplite.viz.compare import (
-    Check,
-    CheckOutcome,
-    Comparison,
-    comparison_html,
-    comparison_json,
-    comparison_markdown,
-    comparison_picture,
-    comparison_text,
-    numbers_of,
-    outcomes,
-    parsed,
-)
+from poplite.viz.compare import Check, CheckOutcome, Comparison, numbers_of, outcomes, parsed
 from poplite.viz.draw.html import escaped
 from poplite.viz.draw.terminal import Style
 from poplite.viz.page import document, report_page
-from poplite.viz.paint_svg import paint_svg
 
 # -- one picture -----------------------------------------------------------------------------------
 
@@ -465,32 +452,32 @@ def compared(top: int = 20) -> Comparison:
 @pytest.mark.parametrize("width", [40, 60, 80, 160])
 def test_text_fits_its_columns(width: int) -> None:
     for ascii_only in (False, True):
-        text = comparison_text(compared(), Style(width=width, ascii_only=ascii_only))
+        text = compared().text(Style(width=width, ascii_only=ascii_only))
         assert max(map(len, text.splitlines())) <= max(width, 60)
         assert text.isascii() or not ascii_only
-    assert "×30" in comparison_text(compared())
+    assert "×30" in compared().text()
     assert "FAILED  cycles>+5%: " in text
 
 
 def test_markdown_is_one_table_and_the_checks() -> None:
-    lines = comparison_markdown(compared()).splitlines()
+    lines = compared().markdown().splitlines()
     assert lines[0] == r"| | a\|b.json | &lt;b&gt;.json | change | |"
     rows = [line for line in lines if line.startswith("|")]
     cells = [line.replace(r"\|", "").count("|") for line in rows]
     assert set(cells) == {6, 3}
     assert r"| a to &lt;script&gt;\|\*b\*\\n | 0 |" in "\n".join(lines)
     assert sum("**FAILED**" in line for line in lines) == 1
-    assert "| ... 1 more | | | | |" in comparison_markdown(compared(top=1)).splitlines()
+    assert "| ... 1 more | | | | |" in compared(top=1).markdown().splitlines()
 
 
 def test_pages_escape_names_and_keep_all_numbers() -> None:
-    page = comparison_html(compared(), "poplite-viz diff a b")
+    page = compared().page("poplite-viz diff a b")
     assert "<script>|" not in page
     assert "&lt;script&gt;|*b*\\n" in page
-    data = json.loads(comparison_json(compared(top=1)))
+    data = json.loads(compared(top=1).json())
     assert {each["name"] for each in data["steps"]} == {"a to b", "a to <script>|*b*\n"}
     assert [each["failed"] for each in data["checks"]] == [True, False]
-    picture = paint_svg(comparison_picture(compared()))
+    picture = compared().svg()
     ET.fromstring(picture)
     assert all(name in picture for name in ("a|b.json", "&lt;b&gt;.json", "FAILED"))
 
@@ -498,9 +485,9 @@ def test_pages_escape_names_and_keep_all_numbers() -> None:
 def test_no_change_is_drawn() -> None:
     report = report_of(1)
     same = Comparison(("a", "b"), report.diff(report))
-    assert "no change" in comparison_html(same, "")
-    assert comparison_text(same).count("no change") == 3
-    assert comparison_markdown(same).count("\n| **") == 1
+    assert "no change" in same.page("")
+    assert same.text().count("no change") == 3
+    assert same.markdown().count("\n| **") == 1
     assert (
         CheckOutcome(parsed("x>1"), 1.5, None).text(("a", "b"))
         == "FAILED  x>1: 1.5 -> none (not in b)"
