@@ -80,7 +80,7 @@ class Comparison(PictureData):
         unknown = Words("neither cycles nor memory are modelled in both")
         warning = Words(f"! {self.note}")
         same = [name for name, changes in self.diff.sections().items() if not changes]
-        parts = [
+        parts: list[Mark] = [
             *([] if self.diff.totals else [unknown]),
             Listing(COLUMNS, tuple(self._rows())),
             *(Words(f"{name}: no change", "soft") for name in same),

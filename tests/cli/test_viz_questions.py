@@ -94,13 +94,13 @@ def counted(report: Report) -> list[Line]:
 
 
 def accesses(report: Report) -> list[Line]:
-    """What each step reads and writes, with bytes."""
+    """What each step reads and writes, with bytes, which stand in a column for each."""
     names = [each.name for each in report.compilation.variables]
     return [
-        (verb, f"'{names[each.variable]}' {size:,} B")
+        (f"'{names[each.variable]}'", f" {size:,} B")
         for step in report.compilation.accesses
         for each in step.accesses
-        for verb, size in (("reads:", each.read), ("writes:", each.written))
+        for size in (each.read, each.written)
         if size
     ]
 

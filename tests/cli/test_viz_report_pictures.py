@@ -309,7 +309,7 @@ def test_steps_of_several_programs_have_one_number_everywhere(
         for more in ((), ("--program", "back")):
             lines = printed(capsys, "program", target, *more).splitlines()
             assert [line.split()[0] for line in lines if "'b' -> 'a'" in line][-1] == "3"
-        assert "step 3  Copy" in printed(capsys, "graph", target, "--program", "back")
+        assert "\n   3  Copy" in printed(capsys, "graph", target, "--program", "back")
 
 
 # -- memory, tile, liveness, tiles --by ------------------------------------------------------------

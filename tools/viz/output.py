@@ -11,7 +11,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from poplite.errors import FileLoadError
 from poplite.files import check_folder, write_bytes, write_text
@@ -110,7 +110,7 @@ class Destination:
                 assert forms.csv is not None
                 self.write(forms.csv())
             case "md":
-                self.write(forms.markdown())
+                self.write(cast("PictureData", forms).markdown())
             case "html":
                 assert forms.page is not None
                 self.write(forms.page(command(*words)))
