@@ -25,7 +25,7 @@ from poplite.viz.dataflow.graph import dataflow_of
 from poplite.viz.dataflow.picture import dataflow_dot, dataflow_forms
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import Style
-from poplite.viz.program import MOST_LINES, program_forms, program_tree
+from poplite.viz.program import MOST_LINES, program_tree
 from poplite.viz.summary import summary_of
 from poplite.viz.tensors.frame_picture import regions_forms
 from poplite.viz.tensors.frames import RegionFrames, frames_of_tensors
@@ -374,8 +374,9 @@ def program_text(
     >>> program_text(Repeat(9, Sequence())).splitlines()[0]
     'program: 0 steps'
     """
-    tree = program_tree(program, depth=depth, match=match, most=None if full else MOST_LINES)
-    return program_forms(tree, counts=counts).text(Style(color, width=width))
+    most = None if full else MOST_LINES
+    tree = program_tree(program, depth=depth, match=match, most=most, counts=counts)
+    return tree.text(Style(color, width=width))
 
 
 @_checked
@@ -402,8 +403,8 @@ def program_svg(
     >>> program_svg(Sequence())[:4]
     '<svg'
     """
-    tree = program_tree(program, depth=depth, match=match, most=MOST_LINES)
-    return program_forms(tree, counts=counts).svg()
+    tree = program_tree(program, depth=depth, match=match, most=MOST_LINES, counts=counts)
+    return tree.svg()
 
 
 @_checked

@@ -14,12 +14,10 @@ distinct one, from the leaves up.  Nothing is recursive: programs may be as deep
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Sequence
-from functools import partial
+from collections import defaultdict
 from itertools import islice
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from poplite.errors import SHOWN_FAULTS, UnknownName
 from poplite.frozen import frozen
@@ -28,21 +26,11 @@ from poplite.program.base import checked
 from poplite.source import SourceLocation
 from poplite.viz.colours import KINDS, THINGS
 from poplite.viz.draw.columns import cut, filled
-from poplite.viz.draw.json_text import json_text
-from poplite.viz.draw.terminal import Style
+from poplite.viz.draw.json_text import by_field
 from poplite.viz.draw.units import name_text
-from poplite.viz.marks import (
-    Gap,
-    Legend,
-    ListColumn,
-    Listing,
-    ListRow,
-    Mark,
-    Picture,
-    Words,
-    heading,
-)
-from poplite.viz.painters import Forms, forms_of
+from poplite.viz.marks import Legend, ListColumn, Listing, ListRow, Picture, Words, composed
+from poplite.viz.names import place_of
+from poplite.viz.painters import PictureData
 from poplite.viz.program_nodes import (
     MOST,
     Label,
@@ -53,7 +41,6 @@ from poplite.viz.program_nodes import (
     line_of,
     line_text,
     many,
-    places_of,
     product,
     roles_of,
     runs_text,
@@ -66,6 +53,12 @@ FEW_LINES = 3
 
 MOST_LINES = 300
 """Lines of a picture that somebody still reads."""
+
+LONGEST_PLACE = 24
+"""Units of a file and line."""
+
+LEAST_TITLE, LEAST_FOR_HELPERS = 22, 44
+"""Units that titles have before the user's lines, and those of helpers, are left out for them."""
 
 
 @frozen(eq=False)
@@ -105,7 +98,7 @@ class TreeRow:
 
 
 @frozen(eq=False)
-class ProgramTree:
+class ProgramTree(PictureData):
     """The rows of a program.
 
     Attributes:
@@ -116,6 +109,7 @@ class ProgramTree:
         matched: steps that it chose; all of them when there is none.
         runs: how often those run in all, at most `MOST`; None where data decide.
         name: of the program, empty where there is no other one.
+        has_counts: whether the picture says how often each row runs.
     """
 
     rows: tuple[TreeRow, ...]
@@ -125,10 +119,9 @@ class ProgramTree:
     matched: int
     runs: int | None
     name: str = ""
+    has_counts: bool = False
 
-    def counts(self) -> list[str]:
-        """Return how often each row runs; with a `?` where data decide."""
-        return [compiled_text(row.runs, row.as_compiled) for row in self.rows]
+    KIND: ClassVar = "program"
 
     def notice(self) -> str:
         """Return the line below rows that are cut off; empty when nothing is left out."""
@@ -137,14 +130,85 @@ class ProgramTree:
         lines = f"{self.hidden:,} more {'line' if self.hidden == 1 else 'lines'}"
         return f"... {lines}; --depth N or --match REGEX draws a part, -o FILE.txt writes all"
 
-    def heading(self, *, counts: bool) -> str:
-        """Return how many steps there are, and with `counts` how often they run."""
+    @property
+    def heading(self) -> str:
+        """How many steps there are, and how often they run."""
         steps = many(self.num_steps, "step")
         if self.match is not None:
             verb = "matches" if self.matched == 1 else "match"
             steps = f"{count_text(self.matched)} of {steps} {verb} {self.match!r}"
         program = f"program {self.name!r}" if self.name else "program"
-        return f"{program}: {steps}{f', {runs_text(self.runs)}' if counts else ''}"
+        return f"{program}: {steps}{f', {runs_text(self.runs)}' if self.has_counts else ''}"
+
+    def picture(self) -> Picture:
+        """Return a row for each node of a program.
+
+        >>> from poplite.program import Sequence
+        >>> program_tree(Sequence(name="main")).picture().title
+        'program: 0 steps'
+        """
+        present = {row.label.kind for row in self.rows}
+        kinds = Legend(tuple(THINGS[kind] for kind in KINDS if kind in present), in_text=False)
+        notice = Words(self.notice(), "soft") if self.hidden else ()
+        made = composed(self.heading, self._listing(), notice)
+        heading, *others = made.marks
+        return Picture(self.heading, (heading, kinds, *others))
+
+    def _listing(self) -> Listing:
+        """Return a row for each node, with the lines of helpers in a column of their own."""
+        places = self._places()
+        has_helpers = any(helper for _, helper in places)
+        columns = (
+            ListColumn("step"),
+            *([ListColumn("runs")] * self.has_counts),
+            ListColumn("program", "name", keeps_aside=True),
+            ListColumn("where", spare=2, least=LEAST_TITLE),
+            *([ListColumn("in helper", spare=1, least=LEAST_FOR_HELPERS)] * has_helpers),
+        )
+        rows = []
+        for row, (place, helper) in zip(self.rows, places, strict=True):
+            counts = [compiled_text(row.runs, row.as_compiled)] * self.has_counts
+            label = row.label
+            title = label.pattern.format(*(f"'{name_text(name)}'" for name in label.names))
+            aside = ", ".join(filter(None, (label.detail, row.note)))
+            tip = [title, label.detail, row.note, name_text(line_text(row.location))]
+            rows.append(
+                ListRow(
+                    (row.steps, *counts, title, place, *([helper] * has_helpers)),
+                    THINGS[label.kind],
+                    aside,
+                    row.level,
+                    tip="\n".join(filter(None, tip)),
+                )
+            )
+        return Listing(columns, tuple(rows))
+
+    def _places(self) -> list[tuple[str, str]]:
+        """Return the user's line of each row, and that of a helper that several lines call."""
+        own = [place_of(line_text(row.location)) for row in self.rows]
+        callers: dict[str, set[SourceLocation | None]] = defaultdict(set)
+        for row, place in zip(self.rows, own, strict=True):
+            callers[place].add(row.location.caller)
+        found = []
+        for row, place in zip(self.rows, own, strict=True):
+            caller = row.location.caller if len(callers[place]) > 1 else None
+            both = (place_of(caller.portable), place) if caller else (place, "")
+            found.append((cut(both[0], LONGEST_PLACE), cut(both[1], LONGEST_PLACE)))
+        return found
+
+    def data(self) -> dict[str, object]:
+        """Return the rows as a flat list, in which each names the position of its parent.
+
+        >>> program_tree(Program()).data()["rows"][0]["title"]
+        'Program'
+        """
+        rows = [
+            by_field(row, "label", "location", "is_leaf")
+            | by_field(row.label, "pattern", "detail")
+            | {"title": row.label.title, "at": line_text(row.location)}
+            for row in self.rows
+        ]
+        return by_field(self, "rows", "hidden", "has_counts") | {"rows": rows}
 
 
 class _Pending(NamedTuple):
@@ -166,22 +230,24 @@ def program_tree(
     match: str | None = None,
     most: int | None = None,
     first: int = 1,
+    counts: bool = False,
 ) -> ProgramTree:
     """Lay a program out as rows, of which at most `most` are kept; those after them are counted.
 
     Below `depth` levels, rows are counted instead of listed.  With `match`, a regular expression,
     only steps are kept whose line it is found in, with what they stand in.  Several programs of
     one graph have a `name` each, and numbers over all of them: `first` is that of the first step.
+    With `counts`, the picture says how often each row runs.
 
     Raises UnknownName when no step matches, and re.error for a wrong expression.
 
     >>> from poplite.graph import Graph
     >>> from poplite.program import Execute, Repeat, Sequence
     >>> blur = Execute(Graph().add_compute_set("blur"))
-    >>> tree = program_tree(Sequence(blur, Repeat(9, blur)))
+    >>> tree = program_tree(Sequence(blur, Repeat(9, blur)), counts=True)
     >>> [(row.level, row.label.title, row.steps, row.runs) for row in tree.rows][2:]
     [(1, 'Repeat 9 times', '', 1), (2, "Execute 'blur'", '2', 9)]
-    >>> tree.heading(counts=True)
+    >>> tree.heading
     'program: 2 steps, run 10 times in all'
     """
     facts = facts_of(program, None if match is None else re.compile(match))
@@ -227,7 +293,7 @@ def program_tree(
         rows.append(TreeRow(is_leaf, level, parent, label, note, begin, steps, runs, planned, at))
     steps = program.num_steps
     total = _whole(whole.runs)
-    return ProgramTree(tuple(rows), hidden, steps, match, whole.matched, total, name)
+    return ProgramTree(tuple(rows), hidden, steps, match, whole.matched, total, name, counts)
 
 
 def runs_of(program: Program) -> int | None:
@@ -306,113 +372,7 @@ def _no_match(program: Program, pattern: str) -> UnknownName:
     )
 
 
-# -- picture ---------------------------------------------------------------------------------------
-
-LONGEST_PLACE = 24
-"""Units of a file and line."""
-
-LEAST_TITLE, LEAST_FOR_HELPERS = 22, 44
-"""Units that titles have before the user's lines, and those of helpers, are left out for them."""
-
-
-def program_forms(tree: ProgramTree, *, counts: bool) -> Forms:
-    """Return the forms of a program tree; `counts` adds how often each row runs."""
-    return forms_of(program_picture(tree, counts=counts), partial(program_json, tree))
-
-
 def program_text(program: Program) -> str:
     """Return all steps of a program as text."""
     checked(program, "program")
-    return program_forms(program_tree(program, most=None), counts=False).text(Style())
-
-
-def program_picture(tree: ProgramTree, *, counts: bool = False) -> Picture:
-    """Return a row for each node of a program; `counts` adds how often each runs.
-
-    >>> from poplite.program import Sequence
-    >>> program_picture(program_tree(Sequence(name="main"))).title
-    'program: 0 steps'
-    """
-    title = tree.heading(counts=counts)
-    present = {row.label.kind for row in tree.rows}
-    kinds = Legend(tuple(THINGS[kind] for kind in KINDS if kind in present), in_text=False)
-    marks: list[Mark] = [*heading(title), kinds, Gap(), _listing(tree, counts=counts)]
-    if tree.hidden:
-        marks += [Gap(), Words(tree.notice(), "soft")]
-    return Picture(title, tuple(marks))
-
-
-def _listing(tree: ProgramTree, *, counts: bool) -> Listing:
-    """Return a row for each node, with the lines of helpers in a column of their own."""
-    places = _places(tree.rows)
-    has_helpers = any(helper for _, helper in places)
-    columns = (
-        ListColumn("step"),
-        *([ListColumn("runs")] * counts),
-        ListColumn("program", "name", keeps_aside=True),
-        ListColumn("where", spare=2, least=LEAST_TITLE),
-        *([ListColumn("in helper", spare=1, least=LEAST_FOR_HELPERS)] * has_helpers),
-    )
-    rows = []
-    for row, runs, (place, helper) in zip(tree.rows, tree.counts(), places, strict=True):
-        lines = (place, helper) if has_helpers else (place,)
-        numbers = (row.steps, runs) if counts else (row.steps,)
-        title = row.label.pattern.format(*(f"'{name_text(name)}'" for name in row.label.names))
-        aside = ", ".join(part for part in (row.label.detail, row.note) if part)
-        tip = [title, row.label.detail, row.note, name_text(line_text(row.location))]
-        rows.append(
-            ListRow(
-                (*numbers, title, *lines),
-                THINGS[row.label.kind],
-                aside,
-                row.level,
-                tip="\n".join(part for part in tip if part),
-            )
-        )
-    return Listing(columns, tuple(rows))
-
-
-def _places(rows: Sequence[TreeRow]) -> list[tuple[str, str]]:
-    """Return the user's line of each row, and that of the helper it calls if that made the row."""
-    found = []
-    for places in places_of([row.location for row in rows]):
-        own, *caller = (cut(name_text(os.path.basename(place)), LONGEST_PLACE) for place in places)
-        found.append((caller[0], own) if caller else (own, ""))
-    return found
-
-
-# -- data ------------------------------------------------------------------------------------------
-
-
-def program_json(tree: ProgramTree) -> str:
-    """Return the rows as JSON: a flat list, in which each names the position of its parent.
-
-    >>> import json
-    >>> json.loads(program_json(program_tree(Program())))["rows"][0]["title"]
-    'Program'
-    """
-    rows = [
-        {
-            "as_compiled": row.as_compiled,
-            "at": line_text(row.location),
-            "first_step": row.first_step,
-            "kind": row.label.kind,
-            "level": row.level,
-            "names": list(row.label.names),
-            "note": row.note,
-            "num_steps": row.num_steps,
-            "numbers": dict(row.label.numbers),
-            "parent": row.parent,
-            "runs": row.runs,
-            "title": row.label.title,
-        }
-        for row in tree.rows
-    ]
-    data = {
-        "match": tree.match,
-        "matched": tree.matched,
-        "num_steps": tree.num_steps,
-        "rows": rows,
-        "runs": tree.runs,
-    }
-    return json_text("program", data)
+    return program_tree(program).text()

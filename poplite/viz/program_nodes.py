@@ -330,34 +330,6 @@ def step_numbers(first: int, count: int) -> str:
     return count_text(first) if count == 1 else f"{first:,}-{last:,}"
 
 
-def place_of(location: SourceLocation) -> str:
-    """Return the file and line of a location, without the function.
-
-    >>> place_of(SourceLocation("net.py", 7, "build"))
-    'net.py:7'
-    """
-    if location is NOWHERE:
-        return ""
-    own = SourceLocation(location.file, location.line, location.function)
-    return own.portable.removesuffix(f" in {location.function}")
-
-
-def places_of(locations: list[SourceLocation]) -> list[tuple[str, ...]]:
-    """Return file and line of each, and of its caller where that distinguishes it from another.
-
-    >>> calls = [SourceLocation("net.py", line, "<module>") for line in (20, 21)]
-    >>> places_of([SourceLocation("net.py", 7, "dense", call) for call in calls])
-    [('net.py:7', 'net.py:20'), ('net.py:7', 'net.py:21')]
-    """
-    callers: dict[str, set[SourceLocation | None]] = {}
-    for each in locations:
-        callers.setdefault(place_of(each), set()).add(each.caller)
-    return [
-        (place, place_of(each.caller)) if each.caller and len(callers[place]) > 1 else (place,)
-        for each, place in zip(locations, map(place_of, locations), strict=True)
-    ]
-
-
 # -- programs of reports ---------------------------------------------------------------------------
 
 KINDS = {

@@ -48,7 +48,7 @@ from poplite.viz.memory import live_steps, memory_bars
 from poplite.viz.one_tile import tile_contents
 from poplite.viz.ops import scope_tree
 from poplite.viz.painters import Forms, PictureData
-from poplite.viz.program import program_json, program_tree
+from poplite.viz.program import program_tree
 from poplite.viz.steps import step_list, timeline_of
 from poplite.viz.summary import summary_of
 from poplite.viz.tensors.field import frames_of_field
@@ -252,7 +252,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "program_net_color.txt": lambda: program_text(net()[1], depth=2, color=True),
     "program_net.svg": lambda: program_svg(net()[1], counts=True),
     "program_net_copies.svg": lambda: program_svg(net()[1], match="Copy"),
-    "program_net.json": lambda: program_json(program_tree(net()[1])),
+    "program_net.json": lambda: program_tree(net()[1]).json(),
     "graph_net.txt": lambda: graph_text(*net()),
     "graph_net_40.txt": lambda: graph_text(*net(), width=40),
     "graph_net_around_color.txt": lambda: graph_text(*net(), around="image", color=True),

@@ -36,7 +36,7 @@ from poplite.viz.page import report_page
 from poplite.viz.page.pack import Arrays
 from poplite.viz.page.report_data import report_data
 from poplite.viz.painters import Forms, PictureData
-from poplite.viz.program import program_forms, program_tree
+from poplite.viz.program import program_tree
 from poplite.viz.program_nodes import saved_programs
 from poplite.viz.steps import step_list, timeline_of
 from poplite.viz.summary import summary_of_report
@@ -180,8 +180,7 @@ def report_forms(report: Report, before: Report) -> dict[str, Callable[[], objec
         "properties": lambda: [_properties(step) for step in report.places],
         "summary": lambda: _drawn(summary_of_report(report)),
         "programs": lambda: [
-            _drawn(program_forms(program_tree(node), counts=True))
-            for node in saved_programs(report).values()
+            _drawn(program_tree(node, counts=True)) for node in saved_programs(report).values()
         ],
         "dataflow": lambda: _dataflow(report),
         "variables": lambda: _variables(report),

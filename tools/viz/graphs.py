@@ -20,9 +20,10 @@ from poplite.tools.viz.flags import (
     number_from,
     set_drawing,
 )
+from poplite.tools.viz.load_report import LoadedGraph, is_report_file, load_graph
+from poplite.tools.viz.load_target import first_steps, in_order, load_programs
 
 if TYPE_CHECKING:
-    from poplite.program import Program
     from poplite.tools.viz.output import Destination
     from poplite.viz.dataflow.graph import Dataflow
     from poplite.viz.program import ProgramTree
@@ -41,23 +42,13 @@ def summary_command(parser: argparse.ArgumentParser) -> None:
 
 
 def _summary(arguments: argparse.Namespace, out: Destination) -> None:
-    from poplite.tools.viz.load_report import load_saved, programs_of
-    from poplite.tools.viz.load_target import load_programs
+    from poplite.viz.summary import summary_of, summary_of_report
 
-    saved = load_saved(arguments)
-    if saved is not None:
-        from poplite.viz.summary import summary_of_report
-
-        names = programs_of(saved, arguments)
-        name = names[0] if arguments.program is not None else None
-        out.draw(summary_of_report(saved, name), arguments)
-        return
-    graph, programs = load_programs(
-        arguments.target, arguments.given, arguments.vertices, arguments.program
-    )
-    from poplite.viz.summary import summary_of
-
-    out.draw(summary_of(graph, programs), arguments)
+    loaded = load_graph(arguments)
+    if loaded.graph is not None:
+        out.draw(summary_of(loaded.graph, loaded.chosen), arguments)
+    elif loaded.report is not None:
+        out.draw(summary_of_report(loaded.report, loaded.name), arguments)
 
 
 # -- program ---------------------------------------------------------------------------------------
@@ -87,84 +78,52 @@ def program_command(parser: argparse.ArgumentParser) -> None:
 
 
 def _program(arguments: argparse.Namespace, out: Destination) -> None:
-
-    programs, firsts = _programs(arguments)
-    from poplite.viz.program import program_forms
-
-    if len(programs) > 1 and out.format != "txt":
-        raise InvalidOption(
-            f"{out.format} shows one program, but {arguments.target!r} has {len(programs)}",
-            at=None,
-            found=f"its programs are {', '.join(map(repr, programs))}",
-            fix=command(
-                "program",
-                arguments.target,
-                *build_flags(arguments),
-                "--program",
-                next(iter(programs)),
-            ),
-        )
-    all_lines = out.format == "json" or (out.format == "txt" and not out.is_stdout)
-    trees = _trees(programs, firsts, arguments, all_lines=all_lines)
-    forms = [program_forms(tree, counts=arguments.counts) for tree in trees]
-    if out.format == "txt":
-        style = out.text_style(arguments)
-        out.write("\n".join(each.text(style) for each in forms))
-    else:
-        out.draw(forms[0], arguments)
-
-
-def _programs(arguments: argparse.Namespace) -> tuple[dict[str, Program], dict[str, int]]:
-    """Return the programs to draw by name, and the numbers of the first steps of all programs."""
-    from poplite.tools.viz.load_report import load_saved, programs_of
-    from poplite.tools.viz.load_target import first_steps, load_programs, program_named
-
-    saved = load_saved(arguments)
-    if saved is not None:
-        from poplite.viz.program_nodes import saved_programs
-
-        nodes = saved_programs(saved)
-        return {name: nodes[name] for name in programs_of(saved, arguments)}, first_steps(nodes)
-    graph, programs = load_programs(arguments.target, arguments.given, arguments.vertices)
-    if not programs:
+    loaded = load_graph(arguments)
+    if not loaded.programs:
         raise FileLoadError(
             f"{arguments.target!r} must return a program; found a Graph alone",
             at=None,
-            found=f"it returned {graph!r}",
+            found=f"it returned {loaded.graph!r}",
             fix="define it as def build() -> tuple[Graph, Program]: ... return graph, program",
         )
-    firsts = first_steps(programs)
-    if arguments.program is None:
-        return programs, firsts
-    name = arguments.program
-    return {name: program_named(programs, name, arguments.target)}, firsts
+    if len(loaded.chosen) > 1 and out.format != "txt":
+        named = *build_flags(arguments), "--program", next(iter(loaded.chosen))
+        raise InvalidOption(
+            f"{out.format} shows one program, but {arguments.target!r} has {len(loaded.chosen)}",
+            at=None,
+            found=f"its programs are {', '.join(map(repr, loaded.chosen))}",
+            fix=command("program", arguments.target, *named),
+        )
+    all_lines = out.format == "json" or (out.format == "txt" and not out.is_stdout)
+    trees = _trees(loaded, arguments, all_lines=all_lines)
+    if out.format == "txt":
+        style = out.text_style(arguments)
+        out.write("\n".join(each.text(style) for each in trees))
+    else:
+        out.draw(trees[0], arguments)
 
 
 def _trees(
-    programs: dict[str, Program],
-    firsts: dict[str, int],
-    arguments: argparse.Namespace,
-    *,
-    all_lines: bool,
+    loaded: LoadedGraph, arguments: argparse.Namespace, *, all_lines: bool
 ) -> list[ProgramTree]:
     """Return the trees to draw; with several programs, only those with a matching step."""
     from poplite.viz.program import MOST_LINES, program_tree
 
-    trees, refusals = [], []
-    for name, program in programs.items():
+    firsts, trees, refusals = first_steps(loaded.programs), [], []
+    for name, program in loaded.chosen.items():
         try:
             tree = program_tree(
                 program,
-                name=name if len(programs) > 1 else "",
+                name=name if len(loaded.chosen) > 1 else "",
                 depth=arguments.depth,
                 match=arguments.match,
                 most=None if all_lines else MOST_LINES,
                 first=firsts[name],
+                counts=arguments.counts,
             )
+            trees.append(tree)
         except UnknownName as error:
             refusals.append(error)
-        else:
-            trees.append(tree)
     if not trees:
         raise refusals[0]
     return trees
@@ -245,24 +204,16 @@ def _graph(arguments: argparse.Namespace, out: Destination) -> None:
 
 def _flow(arguments: argparse.Namespace) -> Dataflow:
     """Return the data flow of a target or a saved file."""
-    from poplite.tools.viz.load_report import load_saved, programs_of
-    from poplite.tools.viz.load_target import first_steps, load_programs, load_target, program_named
     from poplite.viz.dataflow.fold import Excerpt
     from poplite.viz.dataflow.graph import dataflow_of, dataflow_of_report
 
     excerpt = Excerpt(arguments.around, arguments.hops, arguments.scope, arguments.max_nodes)
-    saved = load_saved(arguments)
-    if saved is None:
-        target, given, vertices = arguments.target, arguments.given, arguments.vertices
-        if arguments.program is None:
-            return dataflow_of(*load_target(target, given, vertices=vertices), excerpt=excerpt)
-        graph, programs = load_programs(target, given, vertices)
-        program = program_named(programs, arguments.program, target)
-        first = first_steps(programs)[arguments.program]
-        return dataflow_of(graph, program, excerpt=excerpt, first=first)
-    names = programs_of(saved, arguments)
-    name = names[0] if arguments.program is not None else None
-    return dataflow_of_report(saved, name, excerpt=excerpt)
+    loaded = load_graph(arguments)
+    if loaded.graph is None:
+        assert loaded.report is not None
+        return dataflow_of_report(loaded.report, loaded.name, excerpt=excerpt)
+    first = first_steps(loaded.programs).get(loaded.name or "", 1)
+    return dataflow_of(loaded.graph, in_order(loaded.chosen), excerpt=excerpt, first=first)
 
 
 def _check_layout(layout: str, form: str) -> None:
@@ -290,42 +241,29 @@ def _no_graphviz(form: str, reason: str) -> FileLoadError:
 
 def _lay_out(flow: Dataflow, out: Destination, layout: str) -> None:
     """Write a picture with Graphviz or the built-in layout."""
-    from poplite.viz.dataflow.picture import dataflow_dot
+    from poplite.viz.dataflow.picture import dataflow_dot, dataflow_forms
     from poplite.viz.draw.graphviz_layout import graphviz_picture
 
-    if layout == "builtin":
-        _write_builtin(flow, out)
-        return
     dot = dataflow_dot(flow)
+    if layout == "builtin":
+        out.write_picture(dataflow_forms(flow).svg())
+        return
     content, reason = graphviz_picture(dot, out.format)
     if content is not None:
         out.write(content)
         return
     if layout == "dot" or out.format == "pdf":
         raise _no_graphviz(out.format, reason)
-    _write_builtin(flow, out)
+    out.write_picture(dataflow_forms(flow).svg())
     written = _write_dot(out.path, dot)
     if not out.quiet:
         drew = f"drew '{out.path}'" if out.path else "drew it"
-        also = f" and wrote '{written}'" if written else ""
+        also, run = "", ""
+        if written:
+            words = ["dot", f"-T{out.format}", str(written), "-o", str(out.path)]
+            also, run = f" and wrote '{written}'", f" and run  {shlex.join(words)}"
         print(f"poplite-viz: {reason}; {drew} with the built-in layout{also}.", file=sys.stderr)
-        run = (
-            shlex.join(["dot", f"-T{out.format}", str(written), "-o", str(out.path)])
-            if written
-            else ""
-        )
-        better = f"{INSTALL}   or install Graphviz" + (f" and run  {run}" if run else "")
-        print(f"  for a better layout: {better}", file=sys.stderr)
-
-
-def _write_builtin(flow: Dataflow, out: Destination) -> None:
-    from poplite.viz.dataflow.picture import dataflow_forms
-
-    picture = dataflow_forms(flow).svg()
-    if out.format == "png":
-        out.write_png(picture)
-    else:
-        out.write(picture)
+        print(f"  for a better layout: {INSTALL}   or install Graphviz{run}", file=sys.stderr)
 
 
 def _write_dot(picture: Path | None, dot: str) -> Path | None:
@@ -333,10 +271,7 @@ def _write_dot(picture: Path | None, dot: str) -> Path | None:
     from poplite.files import write_text
     from poplite.viz.dataflow.picture import FIRST_LINE
 
-    if picture is None or picture.suffix.lower() not in (
-        ".svg",
-        ".png",
-    ):  # /dev/stdout, for instance
+    if picture is None or picture.suffix.lower() not in (".svg", ".png"):  # such as /dev/stdout
         return None
     path = picture.with_suffix(".gv")
     ours = path.is_file() and path.read_bytes().startswith(FIRST_LINE.encode())
@@ -357,10 +292,14 @@ def lint_command(parser: argparse.ArgumentParser) -> None:
 
 
 def _lint(arguments: argparse.Namespace, out: Destination) -> None:
-    from poplite.tools.viz.load_target import load_target
-
-    _check_graph(arguments)
-    graph, _ = load_target(arguments.target, vertices=arguments.vertices, given=arguments.given)
+    if is_report_file(arguments.target):
+        raise InvalidOption(
+            "lint needs code and edges, which a saved report or executable does not contain",
+            at=None,
+            found=f"{arguments.target!r} is such a file",
+            fix="pass file.py:callable, which builds the graph, or a file from graph.save",
+        )
+    graph, _ = load_programs(arguments.target, arguments.given, arguments.vertices)
     from poplite.ipu.linting import findings_json, findings_text, is_placed, lint
 
     found = lint(graph)
@@ -369,15 +308,3 @@ def _lint(arguments: argparse.Namespace, out: Destination) -> None:
     else:
         unplaced = sum(not is_placed(graph, each) for each in graph.compute_sets)
         out.write(fitted(findings_text(found, unplaced), drawn_width(arguments)))
-
-
-def _check_graph(arguments: argparse.Namespace) -> None:
-    from poplite.tools.viz.load_report import is_report_file
-
-    if is_report_file(arguments.target):
-        raise InvalidOption(
-            "lint needs code and edges, which a saved report or executable does not contain",
-            at=None,
-            found=f"{arguments.target!r} is such a file",
-            fix="pass file.py:callable, which builds the graph, or a file from graph.save",
-        )

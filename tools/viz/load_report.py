@@ -18,19 +18,19 @@ import argparse
 import contextlib
 import sys
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from poplite.errors import FileLoadError, PopliteError, UnknownName, did_you_mean
+from poplite.errors import FileLoadError, PopliteError
 from poplite.frozen import frozen
 from poplite.tools.viz.flags import SAVED
 from poplite.tools.viz.load_target import (
     is_graph_file,
     load_module,
     load_programs,
-    load_target,
+    program_named,
 )
 
 if TYPE_CHECKING:
@@ -125,6 +125,46 @@ def load_saved(arguments: argparse.Namespace) -> Report | None:
     return load(arguments.target, arguments.given, vertices=arguments.vertices).report
 
 
+@frozen
+class LoadedGraph:
+    """What a picture of a graph is made of: a graph with programs, or the report of a saved file.
+
+    Attributes:
+        graph: the graph; None for a file without one.
+        report: the report of such a file; else None.
+        programs: all programs by name; those of a report as nodes.
+        name: the program in `--program`; None for all.
+    """
+
+    graph: Graph | None
+    report: Report | None
+    programs: Mapping[str, Program]
+    name: str | None
+
+    @property
+    def chosen(self) -> dict[str, Program]:
+        """The programs to draw."""
+        return {name: each for name, each in self.programs.items() if self.name in (None, name)}
+
+
+def load_graph(arguments: argparse.Namespace) -> LoadedGraph:
+    """Load the graph of a target or a graph file, or else the report of a saved file.
+
+    Raises as `load_programs` does.
+    """
+    saved, graph, name = load_saved(arguments), None, getattr(arguments, "program", None)
+    programs: Mapping[str, Program]
+    if saved is not None:
+        from poplite.viz.program_nodes import saved_programs
+
+        programs = saved_programs(saved)
+    else:
+        graph, programs = load_programs(arguments.target, arguments.given, arguments.vertices)
+    if name is not None:
+        program_named(programs, name, arguments.target)
+    return LoadedGraph(graph, saved, programs, name)
+
+
 def load_variables(arguments: argparse.Namespace, names: Iterable[str]) -> Graph:
     """Return the graph that a target builds, or one with the variables of a saved file.
 
@@ -133,26 +173,10 @@ def load_variables(arguments: argparse.Namespace, names: Iterable[str]) -> Graph
     """
     saved = load_saved(arguments)
     if saved is None:
-        return load_target(arguments.target, arguments.given, None, arguments.vertices)[0]
+        return load_programs(arguments.target, arguments.given, arguments.vertices)[0]
     from poplite.viz.tensors.ownership import graph_of_variables
 
     return graph_of_variables(saved, names)
-
-
-def programs_of(report: Report, arguments: argparse.Namespace) -> list[str]:
-    """Return the names of all programs of a saved file, or only the one in `--program`."""
-    names = report.compilation.program_names
-    wanted: str | None = getattr(arguments, "program", None)
-    if wanted is None:
-        return names
-    if wanted not in names:
-        raise UnknownName(
-            f"there is no program {wanted!r}{did_you_mean(wanted, names)}",
-            at=None,
-            found=f"its programs are {', '.join(map(repr, names))}",
-            fix=f"pass --program {names[0]}",
-        )
-    return [wanted]
 
 
 def say(loaded: LoadedReport, arguments: argparse.Namespace) -> None:

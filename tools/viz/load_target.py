@@ -56,11 +56,15 @@ def load_target(
     poplite.errors.FileLoadError: there is no file 'no_such_file.py'...
     """
     graph, programs = load_programs(target, given, vertices, name)
-    if len(programs) < 2:
-        return graph, next(iter(programs.values()), None)
+    return graph, in_order(programs)
+
+
+def in_order(programs: Mapping[str, Program]) -> Program | None:
+    """Return one program that runs each of several once, or the only one; None for none."""
     from poplite.program import Sequence
 
-    return graph, Sequence(*programs.values())
+    several = list(programs.values())
+    return Sequence(*several) if len(several) > 1 else next(iter(several), None)
 
 
 def first_steps(programs: Mapping[str, Program]) -> dict[str, int]:

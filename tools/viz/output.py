@@ -99,10 +99,8 @@ class Destination:
         A subcommand offers only formats that its pictures have.
         """
         match self.format:
-            case "svg":
-                self.write(forms.svg())
-            case "png":
-                self.write_png(forms.svg())
+            case "svg" | "png":
+                self.write_picture(forms.svg())
             case "json":
                 assert forms.json is not None
                 self.write(forms.json())
@@ -117,12 +115,12 @@ class Destination:
             case _:
                 self.write(forms.text(self.text_style(arguments)))
 
-    def write_png(self, picture: SvgText) -> None:
-        """Write a picture as PNG; without Pillow, write SVG instead and raise."""
+    def write_picture(self, picture: SvgText) -> None:
+        """Write a picture as SVG or PNG; without Pillow, write SVG in place of PNG and raise."""
         from poplite.viz.draw.png import INSTALL, is_possible
 
-        if is_possible():
-            self.write(picture.png())
+        if self.format != "png" or is_possible():
+            self.write(picture.png() if self.format == "png" else picture)
             return
         instead = "" if self.path is None else str(picture.write(self.path.with_suffix(".svg")))
         raise FileLoadError(

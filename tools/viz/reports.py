@@ -183,11 +183,11 @@ def _graph(loaded: LoadedReport) -> str:
     """Return the dataflow graph of a target, or for a file the one in its report."""
     if loaded.graph is None:
         return ""
-    from poplite.program import Sequence
+    from poplite.tools.viz.load_target import in_order
     from poplite.viz.dataflow.graph import dataflow_of
     from poplite.viz.dataflow.picture import dataflow_forms
 
-    program = Sequence(*(each for _, each in loaded.programs)) if loaded.programs else None
+    program = in_order(dict(loaded.programs))
     return dataflow_forms(dataflow_of(loaded.graph, program)).svg()
 
 
@@ -218,11 +218,7 @@ def _draw(report: Report, arguments: argparse.Namespace, out: Destination) -> No
             found="cycles and memory are not modelled in it: debug.instrument was False",
             fix="leave out that option, and save a report again",
         )
-    picture = overview_of(report).svg()
-    if out.format == "png":
-        out.write_png(picture)
-    else:
-        out.write(picture)
+    out.write_picture(overview_of(report).svg())
 
 
 # -- diff ------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from poplite.tools.viz.load_report import load
 from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
 from poplite.viz.page.pack import BLOCKS, Arrays
 from poplite.viz.page.report_data import report_data
-from poplite.viz.program import program_json, program_tree
+from poplite.viz.program import program_tree
 from poplite.viz.program_nodes import MOST
 from poplite.viz.summary import summary_of
 from poplite.viz.tensors.frames import Frame, frames_of, regions_json
@@ -197,7 +197,7 @@ def test_dataflow(drawn: Drawn) -> None:
 def test_program(drawn: Drawn) -> None:
     places = [(str(leaf), min(times, MOST)) for leaf, times in leaves(drawn.program)]
     told = set()
-    for row in json.loads(program_json(program_tree(drawn.program)))["rows"]:
+    for row in json.loads(program_tree(drawn.program).json())["rows"]:
         steps = range(row["first_step"], row["first_step"] + row["num_steps"])
         if row["kind"] != "control":
             assert (row["title"], row["runs"]) == places[row["first_step"] - 1]
