@@ -378,7 +378,7 @@ def test_elements_of_a_variable_by_tile(opened: Open, matvec: pl.Report, path: P
 def test_the_graph_has_all_nodes(opened: Open, matvec: pl.Report, path: Path) -> None:
     page = opened(path, "#tab=graph").page
     drawn = page.locator(".graphRoot svg .node > title").all_text_contents()
-    meant = ["\n".join([node.title, *node.facts()]) for node in dataflow_of_report(matvec).nodes]
+    meant = ["\n".join([node.title, *node.lines()]) for node in dataflow_of_report(matvec).nodes]
     assert sorted(drawn) == sorted(meant)
 
 

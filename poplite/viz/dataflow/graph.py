@@ -19,12 +19,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
 from poplite.graph.tile_mapping import ranges
 from poplite.text import amount
@@ -32,6 +30,7 @@ from poplite.viz.dataflow.fold import EDGES_A_NODE, Excerpt, Fold, Label, chosen
 from poplite.viz.dataflow.links import (
     NOUNS,
     Item,
+    ItemFacts,
     Kind,
     Links,
     NodeKind,
@@ -70,6 +69,8 @@ def members_text(counts: Mapping[Kind, int]) -> str:
     return ", ".join(amount(counts[kind], *NOUNS[kind]) for kind in kinds)
 
 
+NO_FACTS = ItemFacts()
+
 MOST_STEPS = 3
 """Steps of a node that are listed; of more, the first two and the last."""
 
@@ -83,32 +84,21 @@ class Node:
             "operation" what an operation of `poplite.ops` made, "scope" what is in a scope.
         name: with its scopes, verbatim; for several things, their common name.
         members: how many things of each kind it stands for; empty for one thing.
-        type_name: element type of data, and of what is copied or printed.
-        shape: shape of the same; None for anything else.
         size_bytes: bytes of data, or of what is copied.
-        vertices: vertex classes of a compute set, and how many vertices each has.
-        tiles: where it lies or runs, as ranges.
         steps: where it stands in the program, from 1.
-        location: the user's line that made it.
-        focus: whether it was asked for by name.
         verb: what it does with what its name says; empty where that needs no word.
-        parts: which parts of its two variables a copy moves from and to; empty for all of both.
+        focus: whether it was asked for by name.
+        facts: what else there is to say of it.
     """
 
     kind: NodeKind
     name: str
     members: tuple[tuple[Kind, int], ...] = ()
-    type_name: str = ""
-    shape: tuple[int, ...] | None = None
     size_bytes: int = 0
-    vertices: tuple[tuple[str, int], ...] = ()
-    tiles: str = ""
-    num_tiles: int = 0
     steps: tuple[int, ...] = ()
-    location: str = ""
-    focus: bool = False
     verb: str = ""
-    parts: str = ""
+    focus: bool = False
+    facts: ItemFacts = NO_FACTS
 
     @property
     def is_data(self) -> bool:
@@ -149,35 +139,38 @@ class Node:
     @property
     def detail(self) -> str:
         """The most important fact about it."""
+        size, facts = size_text(self.size_bytes), self.facts
         if self.members:
             text = members_text(dict(self.members))
-            return f"{text}, {size_text(self.size_bytes)}" if self.kind == "copy" else text
-        if self.kind == "copy" and self.parts:
-            return f"{self.parts}, {size_text(self.size_bytes)}"
+            return f"{text}, {size}" if self.kind == "copy" else text
         if self.kind == "compute":
-            return _vertices_text(self.vertices)
-        if self.kind == "copy" or self.shape is None:
-            return size_text(self.size_bytes)
+            return _vertices_text(facts.vertices)
+        if self.kind == "copy" or facts.shape is None:
+            return f"{facts.parts}, {size}" if facts.parts else size
         what = "constant " if self.kind == "constant" else ""
-        return f"{what}{self.type_name}{shape_text(self.shape)}"
+        return f"{what}{facts.type_name}{shape_text(facts.shape)}"
+
+    @property
+    def tiles(self) -> str:
+        """Where it lies or runs, as ranges."""
+        return ranges(self.facts.tiles) if len(self.facts.tiles) else ""
 
     @property
     def place(self) -> str:
         """Its tiles, empty when it has none."""
-        return f"on {amount(self.num_tiles, 'tile')} ({self.tiles})" if self.tiles else ""
+        return f"on {amount(len(self.facts.tiles), 'tile')} ({self.tiles})" if self.tiles else ""
 
-    def facts(self) -> list[str]:
+    def lines(self) -> list[str]:
         """Return all that is known about the node but its name, as lines."""
         lines = [self.detail]
-        if self.kind == "compute" and len(self.vertices) > 2:
-            lines += [f"{count:,} {name_text(name)}" for name, count in self.vertices]
+        if self.kind == "compute" and len(self.facts.vertices) > 2:
+            lines += [f"{count:,} {name_text(name)}" for name, count in self.facts.vertices]
         if self.kind == "copy" and not self.members:
             lines.append(name_text(self.name))
         elif self.size_bytes and self.kind != "copy":
             lines[0] += f", {size_text(self.size_bytes)}"
-        lines += [self.place] if self.place else []
-        lines += [self.step_text] if self.steps else []
-        return lines + ([name_text(self.location)] if self.location else [])
+        others = self.place, self.step_text, name_text(self.facts.location)
+        return lines + [line for line in others if line]
 
 
 def _vertices_text(vertices: Sequence[tuple[str, int]]) -> str:
@@ -190,53 +183,22 @@ def _vertices_text(vertices: Sequence[tuple[str, int]]) -> str:
 
 def node_of(items: Sequence[Item], label: Label | None, *, focus: bool) -> Node:
     """Describe a node of one item, or of several with the kind and name in `label`."""
+    first, members = items[0], tuple(members_of(items).items())
     if label is None:
-        (item,) = items
-        return _node_of_one(item, focus=focus)
+        members = members if first.numbers else ()
+        own = first.kind, first.name, members, first.size_bytes, first.steps, first.verb
+        return Node(*own, focus, first.facts())
     kind, name = label
-    sizes = [item.size_bytes for item in items if kind == "copy" or item.kind in DATA]
-    members = tuple(members_of(items).items())
-    node = Node(kind, name, members, size_bytes=sum(sizes), focus=focus)
-    if kind == "copy":
-        return replace(node, steps=tuple(sorted(s for item in items for s in item.steps)))
-    return _of_operation(node, items) if kind == "operation" else node
-
-
-def _node_of_one(item: Item, *, focus: bool) -> Node:
-    facts = item.facts()
-    return Node(
-        item.kind,
-        item.name,
-        tuple(members_of([item]).items()) if item.numbers else (),
-        facts.type_name,
-        facts.shape,
-        item.size_bytes,
-        facts.vertices,
-        _ranges(facts.tiles),
-        len(facts.tiles),
-        item.steps,
-        facts.location,
-        focus,
-        item.verb,
-        facts.parts,
-    )
-
-
-def _of_operation(node: Node, items: Sequence[Item]) -> Node:
-    """Add where the compute sets of an operation run, and the first step of them."""
-    found = [item.facts() for item in items if item.kind == "compute"]
-    tiles = sorted({int(tile) for facts in found for tile in facts.tiles})
-    return replace(
-        node,
-        tiles=_ranges(tiles),
-        num_tiles=len(tiles),
-        steps=tuple(sorted(step for item in items for step in item.steps)[:1]),
-        location=found[0].location if found else "",
-    )
-
-
-def _ranges(tiles: Sequence[int] | Int64) -> str:
-    return ranges(tiles) if len(tiles) else ""
+    size = sum(item.size_bytes for item in items if kind == "copy" or item.kind in DATA)
+    steps = sorted(step for item in items for step in item.steps)
+    facts = NO_FACTS
+    if kind == "operation":  # where its compute sets run, and the first step of them
+        found = [item.facts() for item in items if item.kind == "compute"]
+        tiles = sorted({int(tile) for each in found for tile in each.tiles})
+        facts = ItemFacts(tiles=tiles, location=found[0].location if found else "")
+        steps = steps[:1]
+    shown = tuple(steps) if kind in ("copy", "operation") else ()
+    return Node(kind, name, members, size, shown, focus=focus, facts=facts)
 
 
 class Through(NamedTuple):
@@ -414,10 +376,12 @@ def dataflow_json(flow: Dataflow) -> str:
     True
     """
     nodes = [
-        by_field(node, "focus", "verb", "type_name", "size_bytes", "location")
-        | {"members": dict(node.members), "vertices": dict(node.vertices)}
-        | {"bytes": node.size_bytes, "step": node.step or None, "at": node.location or None}
-        | {"element_type": node.type_name or None, "parts": node.parts or None}
+        by_field(node, "facts", "focus", "verb", "size_bytes")
+        | {"members": dict(node.members), "vertices": dict(node.facts.vertices)}
+        | {"bytes": node.size_bytes, "step": node.step or None, "tiles": node.tiles}
+        | {"at": node.facts.location or None, "parts": node.facts.parts or None}
+        | {"element_type": node.facts.type_name or None, "shape": node.facts.shape}
+        | {"num_tiles": len(node.facts.tiles)}
         for node in flow.nodes
     ]
     keys = "field", "bytes", "bytes_back"

@@ -86,7 +86,7 @@ def dataflow_forms(flow: Dataflow) -> Forms:
 def dataflow_picture(flow: Dataflow) -> Picture:
     """Return boxes and arrows.
 
-    >>> nodes = Node("variable", "x", type_name="int32", shape=(2,)), Node("compute", "step")
+    >>> nodes = Node("variable", "x"), Node("compute", "step")
     >>> dataflow_picture(Dataflow("dataflow", nodes, (Edge(0, 1, 8),), 0, "", 2)).title
     'dataflow'
     """
@@ -282,7 +282,7 @@ def _draw_labels(
 
 def _draw_box(canvas: Canvas, node: Node, x: float, y: float, width: float) -> None:
     radius = BAR if node.is_data else 2
-    canvas.open("node", tip="\n".join([node.title, *node.facts()]))
+    canvas.open("node", tip="\n".join([node.title, *node.lines()]))
     outline = _rounded(x, y, width, radius, radius)
     canvas.path(outline, "none")
     canvas.path(_rounded(x, y, BAR, radius, 0), _role(node.kind).kind)
@@ -337,7 +337,7 @@ def _listed(flow: Dataflow) -> Picture:
     for k, node in enumerate(flow.nodes):
         if node.is_data:
             facts = [node.detail, "" if k in touched else "not used"]
-            tiles = f"{node.num_tiles:,} ({node.tiles})" if node.tiles else ""
+            tiles = f"{len(node.facts.tiles):,} ({node.tiles})" if node.tiles else ""
             data.append(_row(node, (_name(node), size_text(node.size_bytes), tiles), facts))
     parts = ((WORKS, works), (DATA_COLUMNS, data))
     listings = (Listing(columns, tuple(rows)) for columns, rows in parts if rows)
@@ -389,7 +389,7 @@ def dataflow_dot(flow: Dataflow) -> str:
     Nodes are called n0, n1, ...; what users called them stands in labels and tooltips only,
     escaped so that neither `<b>` nor `\N` nor `&amp;` means anything to Graphviz.
 
-    >>> nodes = Node("variable", r"<x\N>", type_name="int32", shape=(2,)), Node("compute", "step")
+    >>> nodes = Node("variable", r"<x\N>"), Node("compute", "step")
     >>> text = dataflow_dot(Dataflow("two nodes", nodes, (Edge(0, 1, 8),), 0, "", 2))
     >>> print(text.splitlines()[-2].strip())
     n0 -> n1 [label="8 B" tooltip="<x\\\\N> -> step: 8 B"]
@@ -407,7 +407,7 @@ def dataflow_dot(flow: Dataflow) -> str:
         dot.node(
             f"n{k}",
             _label(node.title, node.detail, node.step_text),
-            tooltip=_tooltip(node.title, *node.facts()),
+            tooltip=_tooltip(node.title, *node.lines()),
             **_look(node),
         )
     for edge in flow.edges:

@@ -90,8 +90,8 @@ def test_bytes_are_summed_over_vertices() -> None:
     }
     assert titles(flow) == ["x", "z", "work numbers", "work", "y"]
     assert flow.title == "dataflow: 3 variables, 2 constants, 1 compute set"
-    assert flow.nodes[3].facts()[:3] == ["2 Blend", "on 2 tiles (0-1)", "step 1"]
-    assert flow.nodes[3].location.endswith("in test_bytes_are_summed_over_vertices")
+    assert flow.nodes[3].lines()[:3] == ["2 Blend", "on 2 tiles (0-1)", "step 1"]
+    assert flow.nodes[3].facts.location.endswith("in test_bytes_are_summed_over_vertices")
 
 
 def test_an_edge_over_several_variables_counts_for_each() -> None:
@@ -242,7 +242,7 @@ def test_numbered_names_are_collapsed_the_most_frequent_first() -> None:
         graph.add_variable(pl.INT, (4,), f"b{k}", mapping=0)
     flow = dataflow_of(graph, excerpt=Excerpt(max_nodes=10))
     assert titles(flow) == ["x0 ... x19", "b0", "b1", "b2"]
-    assert flow.nodes[0].facts() == ["20 variables, 320 B"]
+    assert flow.nodes[0].lines() == ["20 variables, 320 B"]
     assert flow.notice == "23 nodes collapsed to 4, by number"
     assert titles(dataflow_of(layers(20), excerpt=Excerpt(max_nodes=10))) == [
         "net/layer0/ ... net/layer19/"
@@ -428,7 +428,7 @@ def test_svg_with_any_name() -> None:
     tips = [title.text or "" for title in root.iter(f"{SVG}title")]
     flow = dataflow_of(graph, program)
     for node in flow.nodes:
-        assert "\n".join([node.title, *node.facts()]) in tips
+        assert "\n".join([node.title, *node.lines()]) in tips
     drawn = [text.text for text in root.iter(f"{SVG}text")]
     assert {"<b>bold</b>", '"quoted" \\"', "&amp; &lt;script&gt; ]]>"} <= set(drawn)
     assert not list(root.iter(f"{SVG}script"))
@@ -442,7 +442,7 @@ def test_dot_with_any_name() -> None:
     assert "tooltip=<" not in dot
     labels = ["\n".join(filter(None, (n.title, n.detail, n.step_text))) for n in flow.nodes]
     assert labels == strings(dot, "label")[1 : len(labels) + 1]  # the first is the graph's
-    tips = ["\n".join([node.title, *node.facts()]) for node in flow.nodes]
+    tips = ["\n".join([node.title, *node.lines()]) for node in flow.nodes]
     taken_apart = [tip.replace("\\\\", "\\") for tip in strings(dot, "tooltip")]
     assert tips == taken_apart[: len(tips)]
     outside = re.sub(r'"(?:[^"\\]|\\.)*"', "", dot.split("\n", 1)[1], flags=re.S)
@@ -498,7 +498,7 @@ def test_parts_of_copies_are_as_written(
     source = part(graph.add_variable(pl.INT, shape, "x", mapping=0))
     flow = dataflow_of(graph, pl.Copy(source, graph.add_variable(pl.INT, source.shape, "y")))
     (copy,) = (node for node in flow.nodes if node.kind == "copy")
-    assert copy.parts == (f"{said} -> all" if said else "")
+    assert copy.facts.parts == (f"{said} -> all" if said else "")
 
 
 def test_dot_marks_what_goes_both_ways() -> None:
