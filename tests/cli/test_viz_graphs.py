@@ -116,8 +116,8 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
         main(["graph", "--help"])
     assert caught.value.code == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert f"edges away from it (default {HOPS})" in said
-    assert f"until N nodes remain (default {MAX_NODES})" in said
+    assert f"edges away from it (default: {HOPS})" in said
+    assert f"until N nodes remain (default: {MAX_NODES})" in said
 
 
 def test_json_and_dot(graph_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

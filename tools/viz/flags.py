@@ -61,9 +61,8 @@ def add_picture(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> N
 
 def add_target(parser: argparse.ArgumentParser) -> None:
     """Add the target, and the arguments for its callable; `load_target` reads them."""
-    parser.add_argument(
-        "target", metavar="TARGET", type=_target, help="file.py:callable or module:callable"
-    )
+    what = "file.py:callable or module:callable"
+    parser.add_argument("target", metavar="TARGET", type=_target, help=what)
     add_call_arguments(parser)
 
 
@@ -129,23 +128,30 @@ def add_program(parser: argparse.ArgumentParser) -> None:
 
 def add_steps(parser: argparse.ArgumentParser) -> None:
     """Add the flag that selects steps."""
-    parser.add_argument(
-        "--step",
-        metavar="N|A:B|NAME",
-        help="show only this step, or steps A to B inclusive",
-    )
+    what = "show only this step, or steps A to B inclusive"
+    parser.add_argument("--step", metavar="N|A:B|NAME", help=what)
 
 
-def add_sort(parser: argparse.ArgumentParser, choices: Sequence[str], what: str) -> None:
-    """Add a sort order; the first choice is the default, and `what` describes the sorted items."""
+def add_choice(
+    parser: argparse.ArgumentParser, flag: str, choices: Sequence[str], what: str
+) -> None:
+    """Add a flag that takes one of several words; the first is the default."""
     help_text = f"{what} (default: {choices[0]})"
-    parser.add_argument("--sort", choices=choices, default=choices[0], help=help_text)
+    parser.add_argument(flag, choices=choices, default=choices[0], help=help_text)
 
 
-def add_top(parser: argparse.ArgumentParser, default: int, what: str) -> None:
-    """Add the number of largest items to list; `what` describes the items."""
-    help_text = f"{what} (default: {default})"
-    parser.add_argument("--top", metavar="N", type=number_from(1), default=default, help=help_text)
+def add_number(
+    parser: argparse.ArgumentParser,
+    flag: str,
+    what: str,
+    default: int | None = None,
+    least: int = 1,
+    of: str = "",
+) -> None:
+    """Add a flag that takes a number, and is None or has a default; `of` names what is counted."""
+    known = "" if default is None else f" (default: {default:,})"
+    kind = number_from(least, of)
+    parser.add_argument(flag, metavar="N", type=kind, default=default, help=f"{what}{known}")
 
 
 def add_output(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> None:
@@ -158,12 +164,8 @@ def add_output(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> No
         default="-",
         help=f"write to FILE in the format of its suffix ({suffixes}); - is standard output",
     )
-    parser.add_argument(
-        "-f",
-        "--format",
-        choices=formats,
-        help=f"output format (default: from the suffix, else {formats[0]})",
-    )
+    known = f"output format (default: from the suffix, else {formats[0]})"
+    parser.add_argument("-f", "--format", choices=formats, help=known)
     parser.add_argument(
         "--width",
         type=number_from(LEAST_WIDTH, "columns"),
@@ -171,12 +173,9 @@ def add_output(parser: argparse.ArgumentParser, *, formats: Sequence[str]) -> No
         help=f"width of text in columns, at least {LEAST_WIDTH} (default: the variable COLUMNS, "
         f"else {USUAL_WIDTH})",
     )
-    parser.add_argument(
-        "--color",
-        choices=("auto", "always", "never"),
-        default="auto",
-        help="use colours in text; auto: in a terminal, unless NO_COLOR is set",
-    )
+    colors = "use colours in text; auto: in a terminal, unless NO_COLOR is set"
+    choices = ("auto", "always", "never")
+    parser.add_argument("--color", choices=choices, default="auto", help=colors)
     parser.add_argument("-q", "--quiet", action="store_true", help="do not report written files")
     parser.set_defaults(formats=tuple(formats))
 
@@ -221,14 +220,12 @@ def build_flags(arguments: argparse.Namespace) -> list[str]:
     >>> build_flags(argparse.Namespace(given=[("rows", 20)], program="step"))
     ['--arg', 'rows=20', '--program', 'step']
     """
-    flags = [word for name, value in arguments.given for word in ("--arg", f"{name}={value}")]
     program: str | None = getattr(arguments, "program", None)
-    if program is not None:
-        flags += ["--program", program]
-    for place in getattr(arguments, "vertices", ()):
-        flags += ["--vertices", place]
+    pairs = [("--arg", f"{name}={value}") for name, value in arguments.given]
+    pairs += [] if program is None else [("--program", program)]
+    pairs += [("--vertices", place) for place in getattr(arguments, "vertices", ())]
     run = {True: ["--run"], False: ["--no-run"], None: []}
-    return flags + run[getattr(arguments, "execute", None)]
+    return [word for pair in pairs for word in pair] + run[getattr(arguments, "execute", None)]
 
 
 def _target(text: str) -> str:

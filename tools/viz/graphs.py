@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from poplite.errors import FileLoadError, InvalidOption, UnknownName
 from poplite.tools.viz.flags import (
+    add_number,
     add_picture,
     add_program,
     build_flags,
     command,
     drawn_width,
     fitted,
-    number_from,
     set_drawing,
 )
 from poplite.tools.viz.load_report import LoadedGraph, is_report_file, load_graph
@@ -61,12 +61,8 @@ def program_command(parser: argparse.ArgumentParser) -> None:
     """
     add_picture(parser, formats=("txt", "svg", "png", "json"))
     add_program(parser)
-    parser.add_argument(
-        "--depth",
-        metavar="N",
-        type=number_from(0, "levels"),
-        help="fold programs that are nested deeper than N levels",
-    )
+    what = "fold programs that are nested deeper than N levels"
+    add_number(parser, "--depth", what, least=0, of="levels")
     parser.add_argument(
         "--match",
         metavar="REGEX",
@@ -155,31 +151,16 @@ def graph_command(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--around", metavar="NAME", help="draw only nodes near a variable or compute set"
     )
-    parser.add_argument(
-        "--hops",
-        metavar="N",
-        type=number_from(0, "edges"),
-        default=2,
-        help="maximum number of edges away from it (default 2)",
-    )
+    add_number(parser, "--hops", "maximum number of edges away from it", 2, 0, "edges")
     parser.add_argument(
         "--scope",
         metavar="A/B",
         help="draw only the steps of a scope or an operation, and adjacent nodes",
     )
-    parser.add_argument(
-        "--max-nodes",
-        metavar="N",
-        type=number_from(LEAST_NODES, "nodes"),
-        default=300,
-        help="collapse scopes, then numbered names, until N nodes remain (default 300)",
-    )
-    parser.add_argument(
-        "--layout",
-        choices=("auto", "dot", "builtin"),
-        default="auto",
-        help="layout for svg or png; auto: Graphviz if it is installed, else the built-in layout",
-    )
+    what = "collapse scopes, then numbered names, until N nodes remain"
+    add_number(parser, "--max-nodes", what, 300, LEAST_NODES, "nodes")
+    what = "layout for svg or png; auto: Graphviz if it is installed, else the built-in layout"
+    parser.add_argument("--layout", choices=("auto", "dot", "builtin"), default="auto", help=what)
     set_drawing(parser, _graph)
 
 

@@ -126,13 +126,10 @@ SUBCOMMANDS = (
 
 
 def _parser() -> argparse.ArgumentParser:
-    description, columns = (
-        "Draw the graphs and tile mappings of poplite programs.",
-        terminal_columns(),
-    )
+    columns = terminal_columns()
     parser = argparse.ArgumentParser(
         prog="poplite-viz",
-        description=_folded(description, columns),
+        description=_folded("Draw the graphs and tile mappings of poplite programs.", columns),
         epilog=_folded(EPILOG, columns),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

@@ -10,13 +10,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from poplite.tools.viz.flags import (
+    add_choice,
+    add_number,
     add_output,
     add_report,
     add_run,
-    add_sort,
     add_steps,
-    add_top,
-    number_from,
     set_drawing,
 )
 
@@ -52,15 +51,14 @@ def memory_command(parser: argparse.ArgumentParser) -> None:
     Draw a bar for each tile, with the limit, and list the contents of the fullest tile at its peak.
     """
     add_report(parser, formats=("txt", "svg", "png", "json", "csv"))
-    parser.add_argument(
-        "--stack",
-        choices=STACKS,
-        default="kind",
-        help="parts of the bars: kinds of contents, the largest variables and buffers, or whether "
-        "contents are always live (default: kind)",
+    what = (
+        "parts of the bars: kinds of contents, the largest variables and buffers, or whether "
+        "contents are always live"
     )
-    add_sort(parser, MEMORY_SORTS, "order of tiles: by number, or the fullest first")
-    add_top(parser, 10, "number of listed contents of the fullest tile")
+    add_choice(parser, "--stack", STACKS, what)
+    what = "order of tiles: by number, or the fullest first"
+    add_choice(parser, "--sort", MEMORY_SORTS, what)
+    add_number(parser, "--top", "number of listed contents of the fullest tile", 10)
     _set_picture(parser, "memory.memory_bars", "stack", "sort", "top")
 
 
@@ -73,11 +71,8 @@ def tile_command(parser: argparse.ArgumentParser) -> None:
     add_report(parser, formats=("txt", "svg", "png", "json"))
     add_run(parser)
     parser.add_argument("tile", metavar="N", help="number of the tile")
-    parser.add_argument(
-        "--step",
-        metavar="N|NAME",
-        help="the step to show (default: the one in which the tile is fullest)",
-    )
+    what = "the step to show (default: the one in which the tile is fullest)"
+    parser.add_argument("--step", metavar="N|NAME", help=what)
     _set_picture(parser, "one_tile.tile_contents", "tile", "step")
 
 
@@ -88,18 +83,10 @@ def liveness_command(parser: argparse.ArgumentParser) -> None:
     largest parts.
     """
     add_report(parser, formats=("txt", "svg", "png", "json", "csv"))
-    parser.add_argument(
-        "--tile",
-        metavar="N|worst",
-        default="worst",
-        help="the tile to show (default: the fullest one)",
-    )
-    parser.add_argument(
-        "--top",
-        metavar="N",
-        type=number_from(1),
-        help="show only the N steps that need the most memory, in program order",
-    )
+    what = "the tile to show (default: the fullest one)"
+    parser.add_argument("--tile", metavar="N|worst", default="worst", help=what)
+    what = "show only the N steps that need the most memory, in program order"
+    add_number(parser, "--top", what)
     _set_picture(parser, "memory.live_steps", "tile", "top")
 
 
@@ -114,18 +101,13 @@ def steps_command(parser: argparse.ArgumentParser) -> None:
     """
     add_report(parser, formats=("txt", "svg", "png", "json"))
     add_run(parser)
-    parser.add_argument(
-        "--timeline",
-        action="store_true",
-        help="draw tiles from top to bottom, and time from left to right",
-    )
-    parser.add_argument(
-        "--tile", metavar="N", help="draw the timeline, with a row for this tile alone"
-    )
-    add_sort(parser, STEP_SORTS, "order of the rows")
-    parser.add_argument(
-        "--match", metavar="TEXT", default="", help="show only steps with this text in their names"
-    )
+    what = "draw tiles from top to bottom, and time from left to right"
+    parser.add_argument("--timeline", action="store_true", help=what)
+    what = "draw the timeline, with a row for this tile alone"
+    parser.add_argument("--tile", metavar="N", help=what)
+    add_choice(parser, "--sort", STEP_SORTS, "order of the rows")
+    what = "show only steps with this text in their names"
+    parser.add_argument("--match", metavar="TEXT", default="", help=what)
     add_steps(parser)
     _set_picture(parser, "steps.listed_or_in_time", "step", "match", "sort", "timeline", "tile")
 
@@ -139,7 +121,7 @@ def exchange_command(parser: argparse.ArgumentParser) -> None:
     add_report(parser, formats=("txt", "svg", "png", "json"))
     add_run(parser)
     add_steps(parser)
-    add_top(parser, 10, "number of listed causes")
+    add_number(parser, "--top", "number of listed causes", 10)
     _set_picture(parser, "exchange.traffic_of", "step", "top")
 
 
@@ -151,14 +133,8 @@ def ops_command(parser: argparse.ArgumentParser) -> None:
     """
     add_report(parser, formats=("txt", "svg", "png", "json", "csv"))
     add_run(parser)
-    parser.add_argument(
-        "--depth",
-        metavar="N",
-        type=number_from(1),
-        default=2,
-        help="number of levels to list (default: 2)",
-    )
-    add_sort(parser, SCOPE_SORTS, "order within a scope")
+    add_number(parser, "--depth", "number of levels to list", 2)
+    add_choice(parser, "--sort", SCOPE_SORTS, "order within a scope")
     _set_picture(parser, "ops.scope_tree", "depth", "sort")
 
 
@@ -176,13 +152,8 @@ def sweep_command(parser: argparse.ArgumentParser) -> None:
     """
     parser.add_argument("target", metavar="FILE", help="a file from sweep.save")
     parser.add_argument("--by", metavar="NAME", default="cycles", help="measure (default: cycles)")
-    parser.add_argument(
-        "--over",
-        metavar="NAME",
-        nargs="+",
-        default=[],
-        help="one or two parameters (default: the first ones with several values)",
-    )
+    what = "one or two parameters (default: the first ones with several values)"
+    parser.add_argument("--over", metavar="NAME", nargs="+", default=[], help=what)
     add_output(parser, formats=("txt", "svg", "png", "json", "csv"))
     set_drawing(parser, _sweep)
 

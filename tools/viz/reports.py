@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING
 from poplite.tools.viz.flags import (
     SAVED,
     add_call_arguments,
+    add_number,
     add_output,
     add_program,
     add_report,
     add_run,
-    add_top,
     add_vertices,
     build_flags,
     command,
     fitted,
-    number_from,
     set_drawing,
     set_run,
     terminal_columns,
@@ -54,17 +53,11 @@ def report_command(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("later", metavar="LATER", nargs="?", help="a later report for comparison")
     add_run(parser)
     parser.add_argument("--title", metavar="T", help="title of the page (default: the target)")
-    parser.add_argument(
-        "--open",
-        action="store_true",
-        help="show the page in a browser; without -o FILE in a new file",
-    )
+    what = "show the page in a browser; without -o FILE in a new file"
+    parser.add_argument("--open", action="store_true", help=what)
     parser.set_defaults(width=terminal_columns())  # with None, lines are not folded
-    parser.add_argument(
-        "--trace",
-        action="store_true",
-        help=f"record the order in which the first {MOST_TRACED:,} steps run",
-    )
+    what = f"record the order in which the first {MOST_TRACED:,} steps run"
+    parser.add_argument("--trace", action="store_true", help=what)
     set_run(parser, _report)
 
 
@@ -101,13 +94,11 @@ def _destination(arguments: argparse.Namespace) -> Destination:
     if arguments.open and arguments.output == "-":
         arguments.format = arguments.format or "html"
     out = Destination.of(arguments)
-    if not arguments.open:
+    if not arguments.open or out.path is not None or out.format != "html":
         return out
-    if out.path is None and out.format == "html":
-        file, path = tempfile.mkstemp(prefix="poplite-", suffix=".html")
-        os.close(file)
-        return replace(out, path=Path(path))
-    return out
+    file, path = tempfile.mkstemp(prefix="poplite-", suffix=".html")
+    os.close(file)
+    return replace(out, path=Path(path))
 
 
 def _check(arguments: argparse.Namespace, out: Destination) -> None:
@@ -144,7 +135,6 @@ def _check_trace(arguments: argparse.Namespace) -> None:
             at=None,
             found=why,
             fix="run poplite-viz report file.py:callable --run --trace, or call "
-            ""
             "report.save(path, trace)",
         )
 
@@ -155,28 +145,15 @@ def _check_trace(arguments: argparse.Namespace) -> None:
 def _page(loaded: list[LoadedReport], arguments: argparse.Namespace) -> str:
     from poplite.viz.page import report_page
 
-    names = [_short(each) for each in (arguments.target, arguments.later) if each is not None]
-    title = arguments.title or " and ".join(names)
+    places = [each for each in (arguments.target, arguments.later) if each is not None]
+    names = [each.replace(os.sep, "/").rpartition("/")[2] for each in places]  # without folders
+    title, graph = arguments.title or " and ".join(names), _graph(loaded[-1])
     if len(loaded) == 1:
-        return report_page(loaded[0].report, title=title, graph_svg=_graph(loaded[0]))
-    if names[0] == names[1]:
-        names = [arguments.target, arguments.later]
-    return report_page(
-        loaded[1].report,
-        title=title,
-        before=loaded[0].report,
-        names=(names[0], names[1]),
-        graph_svg=_graph(loaded[1]),
-    )
-
-
-def _short(place: str) -> str:
-    """Return a target or file without its folder.
-
-    >>> _short("examples/photo.py:build")
-    'photo.py:build'
-    """
-    return place.replace(os.sep, "/").rpartition("/")[2]
+        return report_page(loaded[0].report, title=title, graph_svg=graph)
+    one, other = names if names[0] != names[1] else places
+    before, after = (each.report for each in loaded)
+    both = (one, other)
+    return report_page(after, title=title, before=before, names=both, graph_svg=graph)
 
 
 def _graph(loaded: LoadedReport) -> str:
@@ -253,7 +230,7 @@ def diff_command(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="fail if this is true, such as 'cycles>+5%%'; may be repeated",
     )
-    add_top(parser, 20, "number of changes of each kind")
+    add_number(parser, "--top", "number of changes of each kind", 20)
     add_call_arguments(parser)
     add_program(parser)
     add_vertices(parser)
@@ -303,26 +280,11 @@ def trace_command(parser: argparse.ArgumentParser) -> None:
     https://ui.perfetto.dev. A saved report must be one that report.save(FILE, trace) wrote.
     """
     add_report(parser, formats=("json",))
-    parser.add_argument(
-        "--run",
-        dest="execute",
-        action="store_true",
-        default=None,
-        help="run it with zeros in its streams (default: run it only if it needs no data)",
-    )
-    parser.add_argument(
-        "--tiles",
-        metavar="N,...",
-        type=_tile_list,
-        help="tiles with their own tracks (default: the busiest, the least busy, one in between)",
-    )
-    parser.add_argument(
-        "--limit",
-        metavar="N",
-        type=number_from(1),
-        default=10_000,
-        help="number of steps to record (default: 10,000)",
-    )
+    what = "run it with zeros in its streams (default: run it only if it needs no data)"
+    parser.add_argument("--run", dest="execute", action="store_true", default=None, help=what)
+    what = "tiles with their own tracks (default: the busiest, the least busy, one in between)"
+    parser.add_argument("--tiles", metavar="N,...", type=_tile_list, help=what)
+    add_number(parser, "--limit", "number of steps to record", 10_000)
     set_drawing(parser, _traced)
 
 
@@ -341,14 +303,9 @@ def _trace(arguments: argparse.Namespace) -> Trace:
     from poplite.report.trace import trace_of
     from poplite.tools.viz.load_report import load
 
-    loaded = load(
-        arguments.target,
-        arguments.given,
-        arguments.program,
-        run=arguments.execute,
-        vertices=arguments.vertices,
-        tracing=arguments.limit,
-    )
+    target, given, name = arguments.target, arguments.given, arguments.program
+    run, vertices = arguments.execute, arguments.vertices
+    loaded = load(target, given, name, run=run, vertices=vertices, tracing=arguments.limit)
     if loaded.trace is not None:
         return loaded.trace
     trace = trace_of(loaded.report)
@@ -360,14 +317,16 @@ def _trace(arguments: argparse.Namespace) -> Trace:
     what = f"{arguments.target!r} has no recorded order of steps"
     found, fix = "none was saved with the report", saved
     if loaded.note:
-        found, what = (
-            "a trace needs a run",
+        what, found = (
             f"{arguments.target!r} is not run: {loaded.report.note}",
+            "a trace needs a run",
         )
         fix = command("trace", arguments.target, *build_flags(arguments), "--run")
     elif loaded.graph is not None:
-        found = "a saved graph is not run"
-        fix = f"run poplite-viz trace file.py:callable, or {saved}"
+        found, fix = (
+            "a saved graph is not run",
+            f"run poplite-viz trace file.py:callable, or {saved}",
+        )
     raise FileLoadError(what, at=None, found=found, fix=fix)
 
 

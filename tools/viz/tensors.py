@@ -39,31 +39,23 @@ def tiles_command(parser: argparse.ArgumentParser) -> None:
     """
     add_report(parser, formats=("txt", "svg", "png", "json", "html"))
     add_run(parser)
+    what = "count only the bytes of these variables"
     parser.add_argument(
-        "--variable",
-        metavar="NAME",
-        nargs="+",
-        action="extend",
-        default=[],
-        help="count only the bytes of these variables",
+        "--variable", metavar="NAME", nargs="+", action="extend", default=[], help=what
     )
-    parser.add_argument(
-        "--by",
-        choices=QUANTITIES,
-        help="measure: memory that tiles need or have free, vertices, cycles busy or waiting for "
-        "other tiles, bytes sent, received, or copied within the tile",
+    what = (
+        "measure: memory that tiles need or have free, vertices, cycles busy or waiting for "
+        "other tiles, bytes sent, received, or copied within the tile"
     )
+    parser.add_argument("--by", choices=QUANTITIES, help=what)
     add_steps(parser)
-    parser.add_argument(
-        "--from",
-        dest="scale",
-        choices=("zero", "least"),
-        help="start of the colour scale (default: least if the least value is over half of the "
-        "greatest, else zero)",
+    what = (
+        "start of the colour scale (default: least if the least value is over half of the "
+        "greatest, else zero)"
     )
-    parser.add_argument(
-        "--tiles", metavar="A:B", type=_range, help="show only tiles A to B inclusive"
-    )
+    parser.add_argument("--from", dest="scale", choices=("zero", "least"), help=what)
+    what = "show only tiles A to B inclusive"
+    parser.add_argument("--tiles", metavar="A:B", type=_range, help=what)
     set_drawing(parser, _tiles)
 
 
@@ -196,26 +188,17 @@ def regions_command(parser: argparse.ArgumentParser) -> None:
     or a field of a vertex, and the copies that it forces.
     """
     add_picture(parser, formats=("txt", "svg", "png", "json", "html"))
-    parser.add_argument(
-        "name",
-        metavar="NAME",
-        nargs="?",
-        help="name of the variable, with its scopes; without one, all tensors that are returned",
+    what = "name of the variable, with its scopes; without one, all tensors that are returned"
+    parser.add_argument("name", metavar="NAME", nargs="?", help=what)
+    what = (
+        "an operation: an index ('2:5, ::2'), or a Poplar operation with its arguments "
+        "('dimShuffle 1,0', 'broadcast 3 0', 'concat NAME 0'); may be repeated"
     )
     parser.add_argument(
-        "--op",
-        metavar="OP",
-        dest="operations",
-        action="append",
-        default=[],
-        help="an operation: an index ('2:5, ::2'), or a Poplar operation with its arguments "
-        "('dimShuffle 1,0', 'broadcast 3 0', 'concat NAME 0'); may be repeated",
+        "--op", metavar="OP", dest="operations", action="append", default=[], help=what
     )
-    parser.add_argument(
-        "--field",
-        metavar="'SET#VERTEX.FIELD'",
-        help="draw the elements connected to a field of a vertex, such as 'blur#3.x'",
-    )
+    what = "draw the elements connected to a field of a vertex, such as 'blur#3.x'"
+    parser.add_argument("--field", metavar="'SET#VERTEX.FIELD'", help=what)
     set_drawing(parser, _regions)
 
 
