@@ -7,6 +7,7 @@ be compiled so far it is variables and constants alone, with why.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +23,6 @@ from poplite.machine.target import Target
 from poplite.program import Program, Sequence as Steps
 from poplite.report.findings import Finding
 from poplite.report.memory import Memory, peaks_of
-from poplite.report.program_tree import num_steps
 from poplite.report.report import NO_PROGRAM, Report
 from poplite.text import amount
 from poplite.viz.colours import MEMORY, SPENT, Role
@@ -52,7 +52,7 @@ from poplite.viz.tile_map import modelled, tile_load
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
     from poplite.graph.tensor.tensor import Tensor
-    from poplite.report.compilation import Compilation
+    from poplite.report.compilation import Compilation, Variable as CompiledVariable
     from poplite.vertex.vertex import Field, Vertex
 
 USED = Role("used", "█", "q7", 0, "#")
@@ -265,25 +265,25 @@ def summary_of(graph: Graph, program: Program | Mapping[str, Program] | None = N
     """
     graph = graph.top_level_graph
     load, (memory, unmodelled) = tile_load(graph), modelled(graph, program)
-    lists = [compute_set.vertices for compute_set in graph.compute_sets]
-    vertices = [vertex for listed in lists for vertex in listed.items()]
+    vertices = [vertex for each in graph.compute_sets for vertex in each.vertices.items()]
+    singles = [vertex for each in graph.compute_sets for vertex in each.vertices.singles()]
+    tiles = set[int]().union(*(each.vertices.tiles() for each in graph.compute_sets))
+    data = [
+        (each.constant, each.num_elements * each.element_type.size_bytes)
+        for each in graph.variables
+    ]
     holes = [variable for variable in graph.variables if not variable.mapping.is_complete]
     return _summary(
         graph.target,
         memory,
         load.size_bytes,
-        [
-            (variable.constant, variable.num_elements * variable.element_type.size_bytes)
-            for variable in graph.variables
-        ],
+        data,
         replicas=graph.replication_factor,
         compute_sets=len(graph.compute_sets),
         classes=tuple(VertexCount(*pair) for pair in class_counts(vertices)),
         edges=num_edges(vertices),
-        vertex_tiles=len(set[int]().union(*(listed.tiles() for listed in lists))),
-        unplaced_vertices=sum(
-            vertex.tile is None for listed in lists for vertex in listed.singles()
-        ),
+        vertex_tiles=len(tiles),
+        unplaced_vertices=sum(vertex.tile is None for vertex in singles),
         used_tiles=int(np.count_nonzero(load.elements)),
         unmapped_elements=load.unmapped_elements,
         unmapped_variables=len(holes) if load.unmapped_elements else 0,
@@ -315,7 +315,7 @@ def _summary(
         constant_bytes=sum(sizes[1]),
         worst_tile=worst,
         worst_bytes=int(on_tiles[worst]),
-        kinds=() if memory is None else tuple(kinds_on(memory, worst).items()),
+        kinds=() if memory is None else kinds_on(memory, worst),
         over_tiles=int(np.count_nonzero(on_tiles > target.tile_memory_bytes)),
         **others,
     )
@@ -339,81 +339,58 @@ def summary_of_report(report: Report, program: str | None = None) -> Summary:
     >>> summary.verdict, summary.variables, summary.variable_bytes, summary.program
     ('fits', 2, 64, ProgramLength(steps=1, runs=1))
     """
-    compilation = report.compilation
-    target, memory = compilation.target, compilation.modelled
+    compilation, memory = report.compilation, report.compilation.modelled
+    vertices = [each for one in compilation.compute_sets for each in one.vertices]
+    tiles = [each.count_by_tile.tiles.array() for each in vertices]
     counts = (VertexCount(each.name, each.vertices) for each in compilation.vertex_types)
-    vertex_tiles = {
-        tile
-        for each in compilation.compute_sets
-        for vertices in each.vertices
-        for tile in vertices.count_by_tile.tiles.array().tolist()
-    }
-    unmapped = _unmapped(compilation)
+    unmapped = [_unmapped(variable) for variable in compilation.variables]
     steps = [each for each in report.places if program in (None, each.program_name)]
+    nodes = saved_programs(report)
+    chosen = nodes if program is None else {program: nodes[program]}
+    data, used = _data(compilation)
     return _summary(
-        target,
+        compilation.target,
         memory,
-        np.zeros(target.tiles, np.int64),
-        _data(compilation),
+        np.zeros(compilation.target.tiles, np.int64),
+        data,
         replicas=compilation.replicas,
         compute_sets=compilation.graph.num_compute_sets,
         classes=tuple(sorted(counts, key=lambda each: -each.vertices)),
         edges=compilation.graph.num_edges,
-        vertex_tiles=len(vertex_tiles),
+        vertex_tiles=_num_distinct(tiles),
         unplaced_vertices=0,
-        used_tiles=_used_tiles(compilation),
+        used_tiles=_num_distinct(used),
         unmapped_elements=sum(unmapped),
         unmapped_variables=sum(count > 0 for count in unmapped),
         unmodelled="" if memory is not None else "the option debug.instrument was False",
-        program=None if report.note == NO_PROGRAM else _length(report, program),
+        program=None if report.note == NO_PROGRAM else _steps_of(chosen),
         cycles=None if report.cycles is None else sum(each.cycles for each in steps),
         runs=report.runs,
         note=report.run_note,
     )
 
 
-def _length(report: Report, program: str | None) -> ProgramLength:
-    trees = dict(report.compilation.programs)
-    nodes = saved_programs(report)
-    chosen = list(trees) if program is None else [program]
-    runs = [runs_of(nodes[name]) for name in chosen]
-    known = [count for count in runs if count is not None]
-    total = sum(known) if len(known) == len(runs) else None
-    return ProgramLength(sum(num_steps(trees[name]) for name in chosen), total)
+def _data(compilation: Compilation) -> tuple[list[tuple[bool, int]], list[Int64]]:
+    """Return of each variable whether it is constant, and its bytes; and tiles that hold some."""
+    known, memory = compilation.variables, compilation.modelled
+    if len(known) or memory is None:
+        tiles = [each.tiles.array() for each in known if each.tiles is not None]
+        return [(each.constant, size_bytes(each)) for each in known], tiles
+    held = [each for each in memory.held if each.category in VARIABLES]  # of an older file
+    sizes = [(each.category == "constant", each.bytes.total) for each in held]
+    return sizes, [each.bytes.tiles.array() for each in held]
 
 
-def _data(compilation: Compilation) -> list[tuple[bool, int]]:
-    """Return of each variable and constant whether it is constant, and its bytes."""
-    if len(compilation.variables) or compilation.modelled is None:
-        return [(each.constant, size_bytes(each)) for each in compilation.variables]
-    return [  # of an older file
-        (held.category == "constant", held.bytes.total)
-        for held in compilation.modelled.held
-        if held.category in VARIABLES
-    ]
+def _num_distinct(tiles: Sequence[Int64]) -> int:
+    return int((np.unique(np.concatenate([[-1], *tiles])) >= 0).sum())
 
 
-def _unmapped(compilation: Compilation) -> list[int]:
-    """Return the elements without a tile of each variable whose tiles are known."""
-    found = []
-    for variable in compilation.variables:
-        if variable.first is not None and variable.tiles is not None:
-            end = int(np.prod(variable.shape, dtype=np.int64))
-            length = np.diff(variable.first.array(), append=end)
-            found.append(int(length[variable.tiles.array() < 0].sum()))
-    return found
-
-
-def _used_tiles(compilation: Compilation) -> int:
-    used: Int64 = np.zeros(0, np.int64)
-    for variable in compilation.variables:
-        if variable.tiles is not None:
-            used = np.union1d(used, variable.tiles.array())
-    held = () if compilation.modelled is None else compilation.modelled.held
-    for each in held if not len(used) else ():
-        if each.category in VARIABLES:
-            used = np.union1d(used, each.bytes.tiles.array())
-    return int(np.count_nonzero(used >= 0))
+def _unmapped(variable: CompiledVariable) -> int:
+    """Return the elements of a variable without a tile; 0 where its tiles are not known."""
+    if variable.first is None or variable.tiles is None:
+        return 0
+    length = np.diff(variable.first.array(), append=math.prod(variable.shape))
+    return int(length[variable.tiles.array() < 0].sum())
 
 
 def machine_name(target: Target) -> str:
@@ -432,21 +409,17 @@ def _have_no_tile(count: int, noun: str, plural: str = "") -> str:
     return f"{amount(count, noun, plural)} {'has' if count == 1 else 'have'} no tile"
 
 
-def kinds_on(plan: Memory, tile: int) -> dict[str, int]:
+def kinds_on(plan: Memory, tile: int) -> tuple[tuple[str, int], ...]:
     """Return the bytes of each kind of thing on a tile in its fullest step, and between them.
 
     They add up to the bytes that the tile needs.
     """
-    step = int(peaks_of(plan).step[tile])
-    found: dict[str, int] = {}
+    step, found = int(peaks_of(plan).step[tile]), Counter[str]()
     for held in plan.held:
-        size = held.bytes[tile] if held.steps is None or held.is_in(step) else 0
-        if size:
-            kind = held.category.replace("_", " ")
-            found[kind] = found.get(kind, 0) + size
-    found = dict(sorted(found.items(), key=lambda each: -each[1]))
-    gaps = plan.including_gaps[tile] - sum(found.values())
-    return found | ({"gaps": gaps} if gaps else {})
+        if held.steps is None or held.is_in(step):
+            found[held.category.replace("_", " ")] += held.bytes[tile]
+    gaps = plan.including_gaps[tile] - found.total()
+    return tuple(pair for pair in (*found.most_common(), ("gaps", gaps)) if pair[1])
 
 
 # -- vertices --------------------------------------------------------------------------------------
