@@ -6,7 +6,7 @@ bytes may be received than are sent.  Pairs of tiles count what is received.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -252,15 +252,15 @@ def traffic_of(report: Report, *, step: str | None = None, top: int = 10) -> Tra
     >>> traffic.sent.tolist(), traffic.matrix[1].tolist(), traffic.reach
     ([12, 0, 0, 0], [12, 0, 0, 0], 1.0)
     """
-    steps = report.places
-    shown = steps if step is None else chosen_steps(steps, step)
-    moving = [(each, list(_moving(each))) for each in shown]
+    shown = report.places if step is None else chosen_steps(report.places, step)
+    moving = [
+        (each, [p for p in each.phases if p.sent.total or p.received.total]) for each in shown
+    ]
     phases = [phase for _, found in moving for phase in found]
     tiles = report.tiles
-    sent, received = (
-        _summed([phase.sent.array() for phase in phases], tiles),
-        _summed([phase.received.array() for phase in phases], tiles),
-    )
+    nothing: Int64 = np.zeros(tiles, np.int64)
+    sent = sum((phase.sent.array() for phase in phases), nothing)
+    received = sum((phase.received.array() for phase in phases), nothing)
     block = 1 if tiles <= MOST_BLOCKS else 2 * -(-tiles // (2 * MOST_BLOCKS))
     host = sum(
         phase.sent.total + phase.received.total for phase in phases if phase.kind == "host exchange"
@@ -286,19 +286,6 @@ def _between_ranks(
     wanted = None if shown is None else {(each.program_name, each.row) for each in shown}
     found = [e for e in report.between_ranks if wanted is None or (e.program_name, e.row) in wanted]
     return tuple(sorted(found, key=lambda each: -each.bytes))
-
-
-def _moving(step: ExecutionStep) -> Iterator[Phase]:
-    for phase in step.phases:
-        if phase.sent.total or phase.received.total:
-            yield phase
-
-
-def _summed(several: list[Int64], tiles: int) -> Int64:
-    total: Int64 = np.zeros(tiles, np.int64)
-    for each in several:
-        total += each
-    return total
 
 
 def _summed_reasons(moving: Sequence[tuple[ExecutionStep, Sequence[Phase]]]) -> tuple[Reason, ...]:

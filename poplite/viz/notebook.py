@@ -301,7 +301,7 @@ def mapping_cell(mapping: TileMapping) -> str:
         elements < 0,
         [f"{amount(n, 'element')}, {amount(k, 'interval')}" for n, k in parts],
         lambda count: amount(count, "element"),
-    )
+    ).shown(says_extremes=False)
     return _shown_with_map(mapping, facts, tiles)
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
@@ -62,7 +63,6 @@ class TileMap(PictureData):
         ipus: IPUs that the tiles are on, each with as many.
         base: the quantity at which colours begin.
         first: number of the first tile.
-        has_histogram: whether to draw how many tiles have how much.
         quantity: the quantity of a report; empty for others.
     """
 
@@ -76,7 +76,6 @@ class TileMap(PictureData):
     ipus: int = 1
     base: int = 0
     first: int = 0
-    has_histogram: bool = False
     quantity: str = ""
 
     KIND: ClassVar = "tile map"
@@ -121,15 +120,14 @@ class TileMap(PictureData):
             ipus=1 if part else self.ipus,
             base=_base(value, scale),
             first=shown.start,
-            has_histogram=True,
         )
 
     def picture(self) -> Picture:
         """Return a map of all tiles, what its shades mean, and how many tiles have how much."""
         shades = Shades(int(self.value.max(initial=0)), self.base, self.unit, self.limit)
         cells = TileCells(self.value, self.over, self.tips, shades, self.first, self.ipus)
-        histogram = [Histogram(self.value, shades)] if self.has_histogram else []
-        return composed(self.heading, cells, [ShadeScale(shades), *histogram], notes=self.notes)
+        scale = ShadeScale(shades), Histogram(self.value, shades)
+        return composed(self.heading, cells, scale, notes=self.notes)
 
     def data(self) -> dict[str, object]:
         """Return the quantity of each tile."""
@@ -214,10 +212,9 @@ QUANTITIES: tuple[Quantity, ...] = tuple(WORDS)
 
 OF_MEMORY: tuple[Quantity, ...] = ("memory", "free")
 
-_NOUNS: dict[Quantity, tuple[str, ...]] = {
+_NOUNS: dict[Quantity, tuple[str, str]] = {
     "vertices": ("vertex", "vertices"),
-    "cycles": ("cycle",),
-    "waited": ("cycle",),
+    **dict.fromkeys(("cycles", "waited"), ("cycle", "cycles")),
 }
 """What is counted, where it is not bytes."""
 
@@ -258,9 +255,8 @@ def quantity_map(
         value = _of_steps(report, by, step)
         over = np.zeros(len(value), np.bool_)
 
-    def unit(number: int) -> str:
-        return amount(number, *_NOUNS[by]) if by in _NOUNS else size_text(number)
-
+    noun, plural = _NOUNS.get(by, ("", ""))
+    unit = partial(amount, noun=noun, plural=plural) if noun else size_text
     heading = f"{WORDS[by]} per tile{'' if step is None else f' in step {step}'}"
     tips = [unit(each) for each in value.tolist()]
     made = TileMap(heading, [], value, over, tips, unit, limit, target.ipus, quantity=by)
@@ -407,11 +403,7 @@ class TileLoad(PictureData):
 
     def summary(self) -> str:
         """Return how much lies where, on one line."""
-        used = np.flatnonzero(self.size_bytes)
-        total = size_text(int(self.size_bytes.sum()))
-        where = f" ({ranges(used)})" if 0 < len(used) < len(self.size_bytes) else ""
-        count = amount(len(self.size_bytes), "tile")
-        return f"{total} on {len(used):,} of {count}{where}"
+        return f"{size_text(int(self.size_bytes.sum()))} {_on_tiles(self.size_bytes)}"
 
     def balance(self) -> str:
         """Return the extremes among the tiles that hold anything; empty when none does.
@@ -532,25 +524,26 @@ def vertices_map(compute_set: ComputeSet) -> TileMap:
     count = np.bincount(np.array(placed, np.int64), minlength=tiles)
     for block in vertices.blocks():
         count += block.tiles.counts()
-    used = np.flatnonzero(count)
-    where = f" ({ranges(used)})" if 0 < len(used) < len(count) else ""
-    on = f"on {len(used):,} of {amount(len(count), 'tile')}{where}"
     missing = len(vertices) - int(count.sum())
+    unit = partial(amount, noun="vertex", plural="vertices")
     have = "has" if missing == 1 else "have"
     return TileMap(
         f"vertices per tile: '{name_text(compute_set.name)}'",
-        [f"{_vertex_count(int(count.sum()))} {on}"]
-        + ([f"! {_vertex_count(missing)} {have} no tile"] if missing else []),
+        [f"{unit(int(count.sum()))} {_on_tiles(count)}"]
+        + ([f"! {unit(missing)} {have} no tile"] if missing else []),
         count,
         count < 0,
-        [_vertex_count(n) for n in count.tolist()],
-        _vertex_count,
+        [unit(each) for each in count.tolist()],
+        unit,
         ipus=compute_set.graph.target.ipus,
-    )
+    ).shown(says_extremes=False)
 
 
-def _vertex_count(count: int) -> str:
-    return amount(count, "vertex", "vertices")
+def _on_tiles(value: Int64) -> str:
+    """Return how many tiles have any, and which."""
+    used = np.flatnonzero(value)
+    where = f" ({ranges(used)})" if 0 < len(used) < len(value) else ""
+    return f"on {len(used):,} of {amount(len(value), 'tile')}{where}"
 
 
 # -- users' functions ------------------------------------------------------------------------------

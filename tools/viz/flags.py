@@ -16,10 +16,18 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, get_args
+
+from poplite.errors import FileLoadError, InvalidOption, UnknownName
 
 if TYPE_CHECKING:
     from poplite.tools.viz.output import Destination
+
+file_error = partial(FileLoadError, at=None)
+option_error = partial(InvalidOption, at=None)
+name_error = partial(UnknownName, at=None)
+"""Errors of a command line, which has no line of the user's."""
 
 LEAST_WIDTH, USUAL_WIDTH = 40, 80
 

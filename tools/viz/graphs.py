@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from poplite.errors import FileLoadError, InvalidOption, UnknownName
+from poplite.errors import FileLoadError, UnknownName
 from poplite.tools.viz.flags import (
     add_number,
     add_picture,
@@ -17,7 +17,9 @@ from poplite.tools.viz.flags import (
     build_flags,
     command,
     drawn_width,
+    file_error,
     fitted,
+    option_error,
     set_drawing,
 )
 from poplite.tools.viz.load_report import LoadedGraph, is_report_file, load_graph
@@ -76,17 +78,15 @@ def program_command(parser: argparse.ArgumentParser) -> None:
 def _program(arguments: argparse.Namespace, out: Destination) -> None:
     loaded = load_graph(arguments)
     if not loaded.programs:
-        raise FileLoadError(
+        raise file_error(
             f"{arguments.target!r} must return a program; found a Graph alone",
-            at=None,
             found=f"it returned {loaded.graph!r}",
             fix="define it as def build() -> tuple[Graph, Program]: ... return graph, program",
         )
     if len(loaded.chosen) > 1 and out.format != "txt":
         named = *build_flags(arguments), "--program", next(iter(loaded.chosen))
-        raise InvalidOption(
+        raise option_error(
             f"{out.format} shows one program, but {arguments.target!r} has {len(loaded.chosen)}",
-            at=None,
             found=f"its programs are {', '.join(map(repr, loaded.chosen))}",
             fix=command("program", arguments.target, *named),
         )
@@ -202,9 +202,8 @@ def _check_layout(layout: str, form: str) -> None:
     from poplite.viz.draw.graphviz_layout import graphviz_links
 
     if layout == "builtin" and form == "pdf":
-        raise FileLoadError(
+        raise file_error(
             f"the built-in layout draws svg and png, not {form}",
-            at=None,
             fix=f"pass --format svg, or --layout dot for {form}",
         )
     if (layout == "dot" or form == "pdf") and not any(graphviz_links()):
@@ -212,9 +211,8 @@ def _check_layout(layout: str, form: str) -> None:
 
 
 def _no_graphviz(form: str, reason: str) -> FileLoadError:
-    return FileLoadError(
+    return file_error(
         f"cannot draw {form} with dot: {reason}",
-        at=None,
         found="neither the program dot nor the package pygraphviz was found",
         fix=f"run {INSTALL}, or install Graphviz, or draw svg with --layout builtin",
     )
@@ -274,9 +272,8 @@ def lint_command(parser: argparse.ArgumentParser) -> None:
 
 def _lint(arguments: argparse.Namespace, out: Destination) -> None:
     if is_report_file(arguments.target):
-        raise InvalidOption(
+        raise option_error(
             "lint needs code and edges, which a saved report or executable does not contain",
-            at=None,
             found=f"{arguments.target!r} is such a file",
             fix="pass file.py:callable, which builds the graph, or a file from graph.save",
         )

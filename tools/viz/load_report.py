@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from poplite.errors import FileLoadError, PopliteError
 from poplite.frozen import frozen
-from poplite.tools.viz.flags import SAVED
+from poplite.tools.viz.flags import SAVED, file_error
 from poplite.tools.viz.load_target import (
     is_graph_file,
     load_module,
@@ -216,11 +216,7 @@ def load(
         _refuse_flags(target, [("--run", run is True)])
         run = False
     elif ":" not in target:
-        raise FileLoadError(
-            f"cannot read {target!r}: No such file or directory",
-            at=None,
-            fix=f"pass {SAVED}",
-        )
+        raise file_error(f"cannot read {target!r}: No such file or directory", fix=f"pass {SAVED}")
     graph, programs = load_programs(target, given, vertices, name)
     with contextlib.redirect_stdout(sys.stderr):
         report, trace, note = _of_target(graph, programs, target, run=run, tracing=tracing)
@@ -240,9 +236,8 @@ def _of_file(
     from poplite.report import Report
 
     if path.endswith(".py"):
-        raise FileLoadError(
+        raise file_error(
             f"{path!r} does not name a callable",
-            at=None,
             fix=f"pass {path}:build, if build returns the graph",
         )
     _refuse_flags(path, [("--run", run is True), ("--arg", given)])
@@ -256,9 +251,8 @@ def _of_file(
     except FileLoadError as error:
         if "cannot be found" not in error.what:
             raise
-        raise FileLoadError(
+        raise file_error(
             error.what,
-            at=None,
             found=error.found,
             fix="pass --vertices FILE.py, the file that defines these classes, which determine "
             "the costs of vertices",
@@ -270,9 +264,8 @@ def _of_file(
 def _refuse_flags(path: str, flags: Iterable[tuple[str, object]]) -> None:
     for flag, is_given in flags:
         if is_given:
-            raise FileLoadError(
+            raise file_error(
                 f"{flag} needs a TARGET, but {path!r} is a saved file, which is never run",
-                at=None,
                 fix=f"leave out {flag}, or pass file.py:callable",
             )
 
@@ -281,10 +274,9 @@ def _check_program(path: str, name: str | None, report: Report) -> None:
     """Reject `--program` for a file with several programs, whose numbers are for all programs."""
     names = report.compilation.program_names
     if name is not None and names != [name]:
-        raise FileLoadError(
+        raise file_error(
             f"--program {name} needs a TARGET or a file from graph.save, but {path!r} is a saved "
             "report or executable: its numbers are for all its programs together",
-            at=None,
             found=f"its programs are {', '.join(map(repr, names))}",
             fix="leave out --program; summary, program and graph accept it for such a file",
         )

@@ -25,9 +25,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from poplite.errors import FileLoadError, PopliteError, UnknownName, did_you_mean, listed
+from poplite.errors import FileLoadError, PopliteError, did_you_mean, listed
 from poplite.source import SourceLocation
-from poplite.tools.viz.flags import Written, value_of
+from poplite.tools.viz.flags import Written, file_error, name_error, value_of
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
@@ -78,14 +78,11 @@ def program_named(programs: Mapping[str, Program], name: str, target: str) -> Pr
     if name in programs:
         return programs[name]
     if not programs:
-        raise UnknownName(
-            f"there is no program {name!r}, since {target!r} returned a Graph alone",
-            at=None,
-            fix=_RETURN,
+        raise name_error(
+            f"there is no program {name!r}, since {target!r} returned a Graph alone", fix=_RETURN
         )
-    raise UnknownName(
+    raise name_error(
         f"there is no program {name!r}{did_you_mean(name, programs)}",
-        at=None,
         found=f"the programs are {', '.join(map(repr, programs))}",
         fix=f"pass --program {next(iter(programs))}",
     )
@@ -171,9 +168,8 @@ def _read(
     from poplite.graph.graph import Graph
 
     if list(given):
-        raise FileLoadError(
+        raise file_error(
             f"--arg needs a callable, but {path!r} is a saved graph",
-            at=None,
             fix="leave out --arg, or pass file.py:callable",
         )
     return Graph.load(path, [load_module(place) for place in vertices])
@@ -200,9 +196,8 @@ def _load_file(place: str) -> ModuleType:
         folder = path.parent
         scripts = sorted(p.name for p in folder.glob("*.py")) if folder.is_dir() else []
         found = f"Python files in {str(folder)!r}: {', '.join(scripts[:5])}" if scripts else ""
-        raise FileLoadError(
+        raise file_error(
             f"there is no file {place!r}{did_you_mean(path.name, scripts)}",
-            at=None,
             found=found,
             fix="pass the path of a Python file, relative to the current folder",
         )
@@ -230,9 +225,8 @@ def _load_module(place: str) -> ModuleType:
     except (ImportError, ValueError):
         known = False
     if not known:
-        raise FileLoadError(
+        raise file_error(
             f"there is no module {place!r}",
-            at=None,
             found=f"it is neither in {folder!r} nor among Python's packages",
             fix=f"pass {place}.py:NAME if it is a file, or install its package",
         )
@@ -247,18 +241,15 @@ def _find(module: ModuleType, place: str, name: str) -> Callable[..., object]:
     for part in name.split("."):
         if not hasattr(found, part):
             known = _defined(found, module)
-            raise UnknownName(
+            raise name_error(
                 f"{place!r} has no {part!r}{did_you_mean(part, known)}",
-                at=None,
                 found=f"it defines:\n{listed(known, 'names')}" if known else "it defines nothing",
                 fix=f"pass {place}:{known[0]}" if known else _RETURN,
             )
         found = getattr(found, part)
     if not callable(found):
-        raise UnknownName(
-            f"'{place}:{name}' must be a callable; found {_described(found)}",
-            at=None,
-            fix=_RETURN,
+        raise name_error(
+            f"'{place}:{name}' must be a callable; found {_described(found)}", fix=_RETURN
         )
     return found  # type: ignore[no-any-return]  # the user's object, any callable
 
@@ -282,9 +273,8 @@ def _call(build: Callable[..., object], target: str, given: dict[str, object]) -
     known = [p.name for p in named]
     unknown = [name for name in given if name not in known]
     if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters):
-        raise UnknownName(
+        raise name_error(
             f"{target!r} takes no argument {unknown[0]!r}{did_you_mean(unknown[0], known)}",
-            at=None,
             found=f"it takes {', '.join(map(repr, known))}" if known else "it takes no arguments",
             fix=f"pass --arg {known[0]}=..." if known else "leave out --arg",
         )
@@ -292,10 +282,9 @@ def _call(build: Callable[..., object], target: str, given: dict[str, object]) -
     needed += [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY and p.default is p.empty]
     if needed:
         less = "these arguments" if given else "arguments"
-        raise FileLoadError(
+        raise file_error(
             f"{target!r} is called {'with' if given else 'without'} {less} but needs "
             f"{', '.join(map(repr, needed))}",
-            at=None,
             fix=f"pass --arg {needed[0]}=VALUE, or give it a default",
         )
     return _guarded(partial(build, **_read_as(given, parameters)), target, "raised")
@@ -378,9 +367,8 @@ def _checked(result: object, target: str) -> tuple[Graph, dict[str, Program]]:
                     found = f"its program {name!r} is {_described(program)}"
             if not found:
                 return graph, dict(several)
-    raise FileLoadError(
+    raise file_error(
         f"{target!r} must return a Graph or (Graph, Program); found {_described(result)}",
-        at=None,
         found=found,
         fix=_RETURN,
     )

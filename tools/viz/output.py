@@ -13,10 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from poplite.errors import FileLoadError
 from poplite.files import check_folder, write_bytes, write_text
 from poplite.frozen import frozen
-from poplite.tools.viz.flags import command, drawn_width
+from poplite.tools.viz.flags import command, drawn_width, file_error
 from poplite.viz.draw.terminal import Style
 
 if TYPE_CHECKING:
@@ -75,9 +74,8 @@ class Destination:
         known = {s: form for s, form in SUFFIXES.items() if form in arguments.formats}
         chosen = arguments.format or known.get(path.suffix.lower())
         if chosen is None:
-            raise FileLoadError(
+            raise file_error(
                 f"{arguments.output!r} must have a known suffix; found {path.suffix!r}",
-                at=None,
                 found=f"known suffixes are {', '.join(known)}",
                 fix=f"pass -o {path.with_suffix('.svg')}, or add --format svg",
             )
@@ -123,9 +121,8 @@ class Destination:
             self.write(picture.png() if self.format == "png" else picture)
             return
         instead = "" if self.path is None else str(picture.write(self.path.with_suffix(".svg")))
-        raise FileLoadError(
+        raise file_error(
             "cannot draw a PNG: Pillow is not installed",
-            at=None,
             found=f"wrote {instead!r} instead" if instead else "",
             fix=f"run {INSTALL}, or pass --format svg",
         )
@@ -156,9 +153,8 @@ def _check_inputs(path: Path, arguments: argparse.Namespace) -> None:
         place = getattr(arguments, name, None) or ""
         for read in (place, place.rpartition(":")[0], *getattr(arguments, "vertices", ())):
             if path.exists() and os.path.isfile(read) and path.samefile(read):
-                raise FileLoadError(
+                raise file_error(
                     f"-o {arguments.output} would overwrite the input {read!r}",
-                    at=None,
                     fix="use a different file for the picture",
                 )
 
@@ -184,18 +180,15 @@ def write_stdout(picture: str | bytes) -> None:
         # Discard the rest; otherwise Python would fail on it again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
-            raise FileLoadError(
+            raise file_error(
                 f"cannot write to standard output: {error.strerror or error}",
-                at=None,
                 fix="pass -o FILE, on a disk with enough space",
             ) from error
 
 
 def _encoding() -> str:
     if sys.stdout is None:  # closed by a shell with  >&-
-        raise FileLoadError(
-            "cannot write to standard output: it is closed", at=None, fix="pass -o FILE"
-        )
+        raise file_error("cannot write to standard output: it is closed", fix="pass -o FILE")
     return sys.stdout.encoding or "ascii"
 
 

@@ -22,7 +22,9 @@ from poplite.tools.viz.flags import (
     add_vertices,
     build_flags,
     command,
+    file_error,
     fitted,
+    option_error,
     set_drawing,
     set_run,
     terminal_columns,
@@ -103,36 +105,28 @@ def _destination(arguments: argparse.Namespace) -> Destination:
 
 def _check(arguments: argparse.Namespace, out: Destination) -> None:
     """Reject incompatible flags, before the user's program runs."""
-    from poplite.errors import InvalidOption
-
     page = f"poplite-viz report {arguments.target} -o report.html"
     for flag, given in (("--open", arguments.open), ("--title", arguments.title)):
         if given and out.format != "html":
-            raise InvalidOption(
-                f"{flag} needs a page; found format {out.format}",
-                at=None,
-                fix=f"run {page} {flag}",
+            raise option_error(
+                f"{flag} needs a page; found format {out.format}", fix=f"run {page} {flag}"
             )
     if arguments.trace:
         _check_trace(arguments)
     if arguments.later is not None and out.format not in ("txt", "html"):
-        raise InvalidOption(
+        raise option_error(
             f"two reports can be compared only as text or as a page; found format {out.format}",
-            at=None,
             fix=f"run poplite-viz report {arguments.target} {arguments.later}",
         )
 
 
 def _check_trace(arguments: argparse.Namespace) -> None:
     """Reject `--trace` if nothing runs."""
-    from poplite.errors import InvalidOption
-
     places = [each for each in (arguments.target, arguments.later) if each is not None]
     if arguments.execute is False or all(Path(place).is_file() for place in places):
         why = "--no-run is given" if arguments.execute is False else "saved files are not run"
-        raise InvalidOption(
+        raise option_error(
             "--trace records the order in which steps run, but nothing runs",
-            at=None,
             found=why,
             fix="run poplite-viz report file.py:callable --run --trace, or call "
             "report.save(path, trace)",
@@ -185,13 +179,11 @@ def _differences(
 
 
 def _draw(report: Report, arguments: argparse.Namespace, out: Destination) -> None:
-    from poplite.errors import InvalidOption
     from poplite.viz.summary import overview_of
 
     if report.compilation.modelled is None:
-        raise InvalidOption(
+        raise option_error(
             f"{arguments.target!r} has no numbers to draw",
-            at=None,
             found="cycles and memory are not modelled in it: debug.instrument was False",
             fix="leave out that option, and save a report again",
         )
@@ -299,7 +291,6 @@ def _traced(arguments: argparse.Namespace, out: Destination) -> None:
 
 
 def _trace(arguments: argparse.Namespace) -> Trace:
-    from poplite.errors import FileLoadError
     from poplite.report.trace import trace_of
     from poplite.tools.viz.load_report import load
 
@@ -327,7 +318,7 @@ def _trace(arguments: argparse.Namespace) -> Trace:
             "a saved graph is not run",
             f"run poplite-viz trace file.py:callable, or {saved}",
         )
-    raise FileLoadError(what, at=None, found=found, fix=fix)
+    raise file_error(what, found=found, fix=fix)
 
 
 def _tile_list(text: str) -> list[int]:

@@ -13,6 +13,7 @@ from poplite.tools.viz.flags import (
     add_steps,
     build_flags,
     command,
+    option_error,
     set_drawing,
 )
 
@@ -126,14 +127,12 @@ def _chosen(arguments: argparse.Namespace) -> list[str]:
 
 def _refuse(arguments: argparse.Namespace, names: tuple[str, ...], fix: str) -> None:
     """Reject flags that have no effect here."""
-    from poplite.errors import InvalidOption
-
     flags = {"scale": "--from", "execute": "--run" if arguments.execute else "--no-run"}
     for name in names:
         if getattr(arguments, name) not in (None, []):
             flag = flags.get(name, f"--{name}")
             kind = "--by" if name == "variable" else "bytes on tiles"
-            raise InvalidOption(f"{flag} has no effect with {kind}", at=None, fix=fix)
+            raise option_error(f"{flag} has no effect with {kind}", fix=fix)
 
 
 def _range(text: str) -> range:
@@ -233,11 +232,8 @@ def _draw_returned(arguments: argparse.Namespace, out: Destination) -> None:
 
 
 def _nothing_named(arguments: argparse.Namespace, found: str) -> InvalidOption:
-    from poplite.errors import InvalidOption
-
-    return InvalidOption(
+    return option_error(
         "regions draws a variable, or a field of a vertex, or the tensors that are returned",
-        at=None,
         found=found,
         fix="run " + command("regions", arguments.target, "NAME", "--op", "dimShuffle 1,0"),
     )
@@ -245,7 +241,6 @@ def _nothing_named(arguments: argparse.Namespace, found: str) -> InvalidOption:
 
 def _check(arguments: argparse.Namespace) -> None:
     """Reject missing or conflicting arguments, before the user's program runs."""
-    from poplite.errors import InvalidOption
     from poplite.tools.viz.load_report import is_report_file
     from poplite.tools.viz.load_target import is_graph_file
     from poplite.viz.tensors.views import read_operation
@@ -257,16 +252,14 @@ def _check(arguments: argparse.Namespace) -> None:
     if is_of_all and (arguments.operations or is_report_file(target) or is_graph_file(target)):
         raise _nothing_named(arguments, "neither is given")
     if arguments.field is not None and arguments.operations:
-        raise InvalidOption(
+        raise option_error(
             "--op needs a variable, not a field",
-            at=None,
             found=f"--op {arguments.operations[0]!r} with --field {arguments.field!r}",
             fix="leave out --op, or pass the name of a variable",
         )
     if arguments.field is not None and is_report_file(arguments.target):
-        raise InvalidOption(
+        raise option_error(
             "a saved report or executable does not contain the connections of single vertices",
-            at=None,
             found=f"--field {arguments.field!r} with {arguments.target!r}",
             fix="pass file.py:callable, which builds the graph, or a file from graph.save",
         )

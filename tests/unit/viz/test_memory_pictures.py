@@ -25,14 +25,16 @@ from poplite.viz.colours import OVER_LIMIT
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
+from poplite.viz.marks import Histogram, Picture
 from poplite.viz.memory import SORTS, STACKS, Stack, live_steps, memory_bars
 from poplite.viz.one_tile import tile_contents
+from poplite.viz.paint_svg import paint_svg
+from poplite.viz.paint_text import paint_text
 from poplite.viz.summary import overview_of
 from poplite.viz.tile_map import (
     QUANTITIES,
     Quantity,
     TileLoad,
-    TileMap,
     judged_load,
     quantity_map,
     tile_load,
@@ -273,17 +275,19 @@ def load(*sizes: int, limit: int = 638_976, unmapped: int = 0) -> TileLoad:
     return TileLoad("a graph", size // 4, size, unmapped, limit)
 
 
-def bare(counted: TileLoad) -> TileMap:
+def bare(counted: TileLoad) -> Picture:
     """The map alone, in colours from 0."""
-    return replace(replace(counted, scale="zero").drawn, has_histogram=False)
+    picture = replace(counted, scale="zero").picture()
+    marks = tuple(mark for mark in picture.marks if not isinstance(mark, Histogram))
+    return replace(picture, marks=marks)
 
 
 def draw_tiles_text(counted: TileLoad, style: Style = DEFAULT_STYLE) -> str:
-    return bare(counted).text(style)
+    return paint_text(bare(counted), style)
 
 
 def draw_tiles_svg(counted: TileLoad) -> SvgText:
-    return bare(counted).svg()
+    return paint_svg(bare(counted))
 
 
 @pytest.fixture
