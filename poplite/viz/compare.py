@@ -27,15 +27,7 @@ from poplite.viz.colours import Role
 from poplite.viz.draw.html import page, table
 from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.draw.units import name_text
-from poplite.viz.marks import (
-    ListColumn,
-    Listing,
-    ListRow,
-    Mark,
-    Picture,
-    Words,
-    composed,
-)
+from poplite.viz.marks import ListColumn, Listing, ListRow, Mark, Picture, Words, composed
 from poplite.viz.painters import PictureData
 
 if TYPE_CHECKING:

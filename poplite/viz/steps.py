@@ -41,15 +41,7 @@ from poplite.text import amount
 from poplite.viz.colours import PHASES, SPENT, WAITING as WAITING_ROLE, Part, Role
 from poplite.viz.draw.json_text import as_data
 from poplite.viz.draw.units import share_text
-from poplite.viz.marks import (
-    Legend,
-    ListColumn,
-    Listing,
-    ListRow,
-    Picture,
-    TimeLanes,
-    composed,
-)
+from poplite.viz.marks import Legend, ListColumn, Listing, ListRow, Picture, TimeLanes, composed
 from poplite.viz.names import chosen_steps, label_of_step, note_of, noted, tile_number
 from poplite.viz.painters import PictureData
 

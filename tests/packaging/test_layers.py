@@ -141,7 +141,8 @@ LOADED_BY_NAME = {
     "testing.native_codelets": "the folder of headers in C++",
     "tools.command": "itself, in the processes of ranks",
     "viz.draw.html": "the folder of style sheets",
-    "tools.viz.pictures": "pictures of reports, each by the module and name of its function",
+    "tools.viz.commands": "pictures of reports, each by the module and name of its function",
+    "tools.viz.flags": "none: the package of functions that run subcommands",
 }
 """Modules that load others by a name that is no import statement, and which."""
 

@@ -35,7 +35,7 @@ PACKAGES = {"numpy": "arrays", "numba": "compiles vertices"}
 """Packages that poplite needs, and their purpose."""
 
 
-def doctor() -> int:
+def doctor(_: object = None) -> int:
     """Print the findings; return 1 if a package that poplite needs is missing.
 
     The variable COLUMNS gives the width of lines.

@@ -17,7 +17,8 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, get_args
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 from poplite.errors import FileLoadError, InvalidOption, UnknownName
 
@@ -198,6 +199,16 @@ def set_run(parser: argparse.ArgumentParser, run: Run) -> None:
         "--traceback", action="store_true", help="show Python's traceback for an error"
     )
     parser.set_defaults(run=run)
+
+
+def named(place: str) -> Callable[..., Any]:
+    """Return the function `module.name` of this package, which is imported when it is called."""
+
+    def call(*given: Any) -> Any:
+        module, _, name = place.partition(".")
+        return getattr(import_module(f"poplite.tools.viz.{module}"), name)(*given)
+
+    return call
 
 
 def set_drawing(parser: argparse.ArgumentParser, draw: Drawing) -> None:

@@ -1,51 +1,38 @@
-"""`poplite-viz summary`, `program`, `graph`, `lint`: show a graph as the user built it."""
+"""What runs `poplite-viz summary`, `program`, `graph` and `lint`."""
 
 from __future__ import annotations
 
 import argparse
-import re
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from poplite.errors import FileLoadError, UnknownName
+from poplite.files import write_text
+from poplite.ipu.linting import findings_json, findings_text, is_placed, lint
 from poplite.tools.viz.flags import (
-    add_number,
-    add_picture,
-    add_program,
     build_flags,
     command,
     drawn_width,
     file_error,
     fitted,
     option_error,
-    set_drawing,
 )
 from poplite.tools.viz.load_report import LoadedGraph, is_report_file, load_graph
 from poplite.tools.viz.load_target import first_steps, in_order, load_programs
-
-if TYPE_CHECKING:
-    from poplite.tools.viz.output import Destination
-    from poplite.viz.dataflow.graph import Dataflow
-    from poplite.viz.program import ProgramTree
+from poplite.tools.viz.output import Destination
+from poplite.viz.dataflow.fold import Excerpt
+from poplite.viz.dataflow.graph import Dataflow, dataflow_of, dataflow_of_report
+from poplite.viz.dataflow.picture import FIRST_LINE, dataflow_dot, dataflow_forms
+from poplite.viz.draw.graphviz_layout import graphviz_links, graphviz_picture
+from poplite.viz.program import MOST_LINES, ProgramTree, program_tree
+from poplite.viz.summary import summary_of, summary_of_report
 
 # -- summary ---------------------------------------------------------------------------------------
 
 
-def summary_command(parser: argparse.ArgumentParser) -> None:
-    """Show the contents of a graph, and whether it fits.
-
-    Show the contents of a graph, the fullest tile, and whether that fits in memory.
-    """
-    add_picture(parser, formats=("txt", "svg", "png", "json"))
-    add_program(parser)
-    set_drawing(parser, _summary)
-
-
-def _summary(arguments: argparse.Namespace, out: Destination) -> None:
-    from poplite.viz.summary import summary_of, summary_of_report
-
+def draw_summary(arguments: argparse.Namespace, out: Destination) -> None:
+    """Draw what a graph holds, and whether it fits."""
     loaded = load_graph(arguments)
     if loaded.graph is not None:
         out.draw(summary_of(loaded.graph, loaded.chosen), arguments)
@@ -56,26 +43,8 @@ def _summary(arguments: argparse.Namespace, out: Destination) -> None:
 # -- program ---------------------------------------------------------------------------------------
 
 
-def program_command(parser: argparse.ArgumentParser) -> None:
-    """Draw the program tree, with step numbers and source lines.
-
-    Draw the program as a tree, with step numbers that are consecutive over all programs.
-    """
-    add_picture(parser, formats=("txt", "svg", "png", "json"))
-    add_program(parser)
-    what = "fold programs that are nested deeper than N levels"
-    add_number(parser, "--depth", what, least=0, of="levels")
-    parser.add_argument(
-        "--match",
-        metavar="REGEX",
-        type=_regex,
-        help="draw only steps whose line matches, with the programs around them",
-    )
-    parser.add_argument("--counts", action="store_true", help="show how often each step runs")
-    set_drawing(parser, _program)
-
-
-def _program(arguments: argparse.Namespace, out: Destination) -> None:
+def draw_program(arguments: argparse.Namespace, out: Destination) -> None:
+    """Draw the tree of a program, or of several as text."""
     loaded = load_graph(arguments)
     if not loaded.programs:
         raise file_error(
@@ -103,8 +72,6 @@ def _trees(
     loaded: LoadedGraph, arguments: argparse.Namespace, *, all_lines: bool
 ) -> list[ProgramTree]:
     """Return the trees to draw; with several programs, only those with a matching step."""
-    from poplite.viz.program import MOST_LINES, program_tree
-
     firsts, trees, refusals = first_steps(loaded.programs), [], []
     for name, program in loaded.chosen.items():
         try:
@@ -125,15 +92,6 @@ def _trees(
     return trees
 
 
-def _regex(text: str) -> str:
-    try:
-        re.compile(text)
-    except re.error as error:
-        message = f"{text!r} is not a regular expression: {error}"
-        raise argparse.ArgumentTypeError(message) from None
-    return text
-
-
 # -- graph -----------------------------------------------------------------------------------------
 
 
@@ -141,35 +99,11 @@ LEAST_NODES = 10
 INSTALL = 'pip install "poplite[dot]"'
 
 
-def graph_command(parser: argparse.ArgumentParser) -> None:
-    """Draw the dataflow graph: variables, and the steps that read and write them.
-
-    Draw variables, compute sets and copies, and the bytes that move between them.
-    """
-    add_picture(parser, formats=("txt", "svg", "json", "dot", "png", "pdf"))
-    add_program(parser)
-    parser.add_argument(
-        "--around", metavar="NAME", help="draw only nodes near a variable or compute set"
-    )
-    add_number(parser, "--hops", "maximum number of edges away from it", 2, 0, "edges")
-    parser.add_argument(
-        "--scope",
-        metavar="A/B",
-        help="draw only the steps of a scope or an operation, and adjacent nodes",
-    )
-    what = "collapse scopes, then numbered names, until N nodes remain"
-    add_number(parser, "--max-nodes", what, 300, LEAST_NODES, "nodes")
-    what = "layout for svg or png; auto: Graphviz if it is installed, else the built-in layout"
-    parser.add_argument("--layout", choices=("auto", "dot", "builtin"), default="auto", help=what)
-    set_drawing(parser, _graph)
-
-
-def _graph(arguments: argparse.Namespace, out: Destination) -> None:
-
+def draw_graph(arguments: argparse.Namespace, out: Destination) -> None:
+    """Draw the dataflow graph, by Graphviz or the built-in layout."""
     if out.format in ("svg", "png", "pdf"):
         _check_layout(arguments.layout, out.format)
     flow = _flow(arguments)
-    from poplite.viz.dataflow.picture import dataflow_dot, dataflow_forms
 
     if flow.notice:
         more = f"--max-nodes {flow.full_size} shows all nodes"
@@ -185,9 +119,6 @@ def _graph(arguments: argparse.Namespace, out: Destination) -> None:
 
 def _flow(arguments: argparse.Namespace) -> Dataflow:
     """Return the data flow of a target or a saved file."""
-    from poplite.viz.dataflow.fold import Excerpt
-    from poplite.viz.dataflow.graph import dataflow_of, dataflow_of_report
-
     excerpt = Excerpt(arguments.around, arguments.hops, arguments.scope, arguments.max_nodes)
     loaded = load_graph(arguments)
     if loaded.graph is None:
@@ -199,8 +130,6 @@ def _flow(arguments: argparse.Namespace) -> Dataflow:
 
 def _check_layout(layout: str, form: str) -> None:
     """Reject an unavailable layout before the user's program runs."""
-    from poplite.viz.draw.graphviz_layout import graphviz_links
-
     if layout == "builtin" and form == "pdf":
         raise file_error(
             f"the built-in layout draws svg and png, not {form}",
@@ -220,9 +149,6 @@ def _no_graphviz(form: str, reason: str) -> FileLoadError:
 
 def _lay_out(flow: Dataflow, out: Destination, layout: str) -> None:
     """Write a picture with Graphviz or the built-in layout."""
-    from poplite.viz.dataflow.picture import dataflow_dot, dataflow_forms
-    from poplite.viz.draw.graphviz_layout import graphviz_picture
-
     dot = dataflow_dot(flow)
     if layout == "builtin":
         out.write_picture(dataflow_forms(flow).svg())
@@ -247,9 +173,6 @@ def _lay_out(flow: Dataflow, out: Destination, layout: str) -> None:
 
 def _write_dot(picture: Path | None, dot: str) -> Path | None:
     """Write DOT text next to a picture, unless the user has a different file with that name."""
-    from poplite.files import write_text
-    from poplite.viz.dataflow.picture import FIRST_LINE
-
     if picture is None or picture.suffix.lower() not in (".svg", ".png"):  # such as /dev/stdout
         return None
     path = picture.with_suffix(".gv")
@@ -260,17 +183,8 @@ def _write_dot(picture: Path | None, dot: str) -> Path | None:
 # -- lint ------------------------------------------------------------------------------------------
 
 
-def lint_command(parser: argparse.ArgumentParser) -> None:
-    """Check vertices for work that a real tile would emulate, copy first, or get wrong.
-
-    Check the vertices of a graph, and report, with source lines and remedies, work that a real tile
-    would emulate, copy first, or get wrong.
-    """
-    add_picture(parser, formats=("txt", "json"))
-    set_drawing(parser, _lint)
-
-
-def _lint(arguments: argparse.Namespace, out: Destination) -> None:
+def draw_lint(arguments: argparse.Namespace, out: Destination) -> None:
+    """Write what a real tile would emulate, copy first, or get wrong."""
     if is_report_file(arguments.target):
         raise option_error(
             "lint needs code and edges, which a saved report or executable does not contain",
@@ -278,7 +192,6 @@ def _lint(arguments: argparse.Namespace, out: Destination) -> None:
             fix="pass file.py:callable, which builds the graph, or a file from graph.save",
         )
     graph, _ = load_programs(arguments.target, arguments.given, arguments.vertices)
-    from poplite.ipu.linting import findings_json, findings_text, is_placed, lint
 
     found = lint(graph)
     if out.format == "json":

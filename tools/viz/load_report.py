@@ -26,12 +26,7 @@ from typing import TYPE_CHECKING
 from poplite.errors import FileLoadError, PopliteError
 from poplite.frozen import frozen
 from poplite.tools.viz.flags import SAVED, file_error
-from poplite.tools.viz.load_target import (
-    is_graph_file,
-    load_module,
-    load_programs,
-    program_named,
-)
+from poplite.tools.viz.load_target import is_graph_file, load_module, load_programs, program_named
 
 if TYPE_CHECKING:
     from poplite import Engine

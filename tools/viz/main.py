@@ -14,8 +14,8 @@ import traceback
 from collections.abc import Sequence
 
 from poplite.errors import PopliteError
-from poplite.tools.viz import graphs, pictures, reports, tensors
-from poplite.tools.viz.flags import Run, add_subcommand, set_run, terminal_columns
+from poplite.tools.viz.commands import SUBCOMMANDS
+from poplite.tools.viz.flags import Run, add_subcommand, terminal_columns
 
 EPILOG = """\
 examples:
@@ -86,43 +86,6 @@ def _printable(message: str) -> str:
     from poplite.viz.draw.units import name_text
 
     return "\n".join(map(name_text, message.split("\n")))
-
-
-def _doctor_command(parser: argparse.ArgumentParser) -> None:
-    """Show installed versions, and the folder of compiled vertices.
-
-    Show which versions are installed, and whether the cache works.
-    """
-    set_run(parser, _doctor)
-
-
-def _doctor(_: argparse.Namespace) -> int:
-    from poplite.tools.viz.doctor import doctor
-
-    return doctor()
-
-
-SUBCOMMANDS = (
-    graphs.summary_command,
-    tensors.tiles_command,
-    tensors.tensor_command,
-    tensors.regions_command,
-    graphs.program_command,
-    graphs.graph_command,
-    graphs.lint_command,
-    pictures.memory_command,
-    pictures.tile_command,
-    pictures.liveness_command,
-    reports.report_command,
-    pictures.steps_command,
-    pictures.exchange_command,
-    pictures.ops_command,
-    reports.trace_command,
-    reports.diff_command,
-    pictures.sweep_command,
-    _doctor_command,
-)
-"""The functions that add the subcommands, in the order of the help."""
 
 
 def _parser() -> argparse.ArgumentParser:

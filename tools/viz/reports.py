@@ -1,4 +1,4 @@
-"""`poplite-viz report`, `diff`, `trace`: show, compare, or trace reports."""
+"""What runs `poplite-viz report`, `diff`, `trace` and `sweep`."""
 
 from __future__ import annotations
 
@@ -9,63 +9,28 @@ import tempfile
 import webbrowser
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from poplite.tools.viz.flags import (
-    SAVED,
-    add_call_arguments,
-    add_number,
-    add_output,
-    add_program,
-    add_report,
-    add_run,
-    add_vertices,
-    build_flags,
-    command,
-    file_error,
-    fitted,
-    option_error,
-    set_drawing,
-    set_run,
-    terminal_columns,
-)
-
-if TYPE_CHECKING:
-    from poplite.report import Report
-    from poplite.report.trace import Trace
-    from poplite.tools.viz.load_report import LoadedReport
-    from poplite.tools.viz.output import Destination
-    from poplite.viz.compare import Check
+from poplite.errors import UnknownName
+from poplite.report import Report
+from poplite.report.sweep import Sweep
+from poplite.report.trace import Trace, trace_of
+from poplite.tools.viz.commands import MOST_TRACED
+from poplite.tools.viz.flags import build_flags, command, file_error, fitted, option_error
+from poplite.tools.viz.load_report import LoadedReport, load, load_each
+from poplite.tools.viz.load_target import in_order
+from poplite.tools.viz.output import Destination, write_stdout
+from poplite.viz.compare import Comparison, column_names, outcomes
+from poplite.viz.dataflow.graph import dataflow_of
+from poplite.viz.dataflow.picture import dataflow_forms
+from poplite.viz.page import report_page
+from poplite.viz.summary import overview_of
+from poplite.viz.sweep import sweep_grid
 
 # -- report ----------------------------------------------------------------------------------------
 
 
-MOST_TRACED = 10_000
-"""Maximum number of steps whose order `--trace` records."""
-
-
-def report_command(parser: argparse.ArgumentParser) -> None:
-    """Show the costs of runs, or the changes from one report to another.
-
-    Build, compile and run a target once, or read a file that report.save or executable.save wrote,
-    and show cycles, memory, and the main findings: as text, or as an interactive page (-o
-    FILE.html). With a second report, show the changes.
-    """
-    add_report(parser, formats=("txt", "html", "svg", "png", "json"))
-    parser.add_argument("later", metavar="LATER", nargs="?", help="a later report for comparison")
-    add_run(parser)
-    parser.add_argument("--title", metavar="T", help="title of the page (default: the target)")
-    what = "show the page in a browser; without -o FILE in a new file"
-    parser.add_argument("--open", action="store_true", help=what)
-    parser.set_defaults(width=terminal_columns())  # with None, lines are not folded
-    what = f"record the order in which the first {MOST_TRACED:,} steps run"
-    parser.add_argument("--trace", action="store_true", help=what)
-    set_run(parser, _report)
-
-
-def _report(arguments: argparse.Namespace) -> int:
-    from poplite.tools.viz.load_report import load_each
-
+def draw_report(arguments: argparse.Namespace) -> int:
+    """Show the costs of runs, or the changes from one report to another."""
     out = _destination(arguments)
     _check(arguments, out)
     later = [] if arguments.later is None else [arguments.later]
@@ -91,8 +56,6 @@ def _report(arguments: argparse.Namespace) -> int:
 
 def _destination(arguments: argparse.Namespace) -> Destination:
     """Return the destination; a page that is to be opened but has no file gets a new one."""
-    from poplite.tools.viz.output import Destination
-
     if arguments.open and arguments.output == "-":
         arguments.format = arguments.format or "html"
     out = Destination.of(arguments)
@@ -137,7 +100,6 @@ def _check_trace(arguments: argparse.Namespace) -> None:
 
 
 def _page(loaded: list[LoadedReport], arguments: argparse.Namespace) -> str:
-    from poplite.viz.page import report_page
 
     places = [each for each in (arguments.target, arguments.later) if each is not None]
     names = [each.replace(os.sep, "/").rpartition("/")[2] for each in places]  # without folders
@@ -154,9 +116,6 @@ def _graph(loaded: LoadedReport) -> str:
     """Return the dataflow graph of a target, or for a file the one in its report."""
     if loaded.graph is None:
         return ""
-    from poplite.tools.viz.load_target import in_order
-    from poplite.viz.dataflow.graph import dataflow_of
-    from poplite.viz.dataflow.picture import dataflow_forms
 
     program = in_order(dict(loaded.programs))
     return dataflow_forms(dataflow_of(loaded.graph, program)).svg()
@@ -171,7 +130,6 @@ def _show(out: Destination) -> None:
 def _differences(
     report: Report, later: Report, arguments: argparse.Namespace, out: Destination
 ) -> str:
-    from poplite.viz.compare import column_names
 
     names = column_names(arguments.target, arguments.later)
     text = report.diff(later).text(names, width=arguments.width)
@@ -179,7 +137,6 @@ def _differences(
 
 
 def _draw(report: Report, arguments: argparse.Namespace, out: Destination) -> None:
-    from poplite.viz.summary import overview_of
 
     if report.compilation.modelled is None:
         raise option_error(
@@ -200,43 +157,8 @@ WRONG = 2
 """Exit code for a wrong command line."""
 
 
-def diff_command(parser: argparse.ArgumentParser) -> None:
-    """Show the changes from one report to another, with checks for CI.
-
-    Print the changes from A to B: cycles, steps, phases, memory. With --fail-if, check the changes;
-    the exit code is 3 if a check fails.
-
-    NAME of --fail-if: cycles, fullest (bytes of the fullest tile), bytes (of all tiles), balance
-    (percent), a phase (compute, copy, exchange, 'global exchange', 'host exchange', sync), a part
-    of time (work, 'idle workers', waiting), step:NAME, kind:NAME (of memory). OP: > or <. AMOUNT:
-    +5% or +1000 for a change, 600000 for the later number.
-    """
-    for name, which in (("before", "A"), ("after", "B")):
-        parser.add_argument(name, metavar=which, help=SAVED)
-    parser.add_argument(
-        "--fail-if",
-        metavar="NAME OP AMOUNT",
-        dest="checks",
-        type=_parsed_check,
-        action="append",
-        default=[],
-        help="fail if this is true, such as 'cycles>+5%%'; may be repeated",
-    )
-    add_number(parser, "--top", "number of changes of each kind", 20)
-    add_call_arguments(parser)
-    add_program(parser)
-    add_vertices(parser)
-    add_output(parser, formats=("txt", "svg", "png", "md", "html", "json"))
-    add_run(parser)
-    set_drawing(parser, _diff)
-
-
-def _diff(arguments: argparse.Namespace, out: Destination) -> int:
-    from poplite.errors import UnknownName
-    from poplite.tools.viz.load_report import load_each
-    from poplite.tools.viz.output import write_stdout
-    from poplite.viz.compare import Comparison, column_names, outcomes
-
+def draw_diff(arguments: argparse.Namespace, out: Destination) -> int:
+    """Write the changes between two reports; return 3 if a check fails."""
     files = arguments.before, arguments.after
     before, after = load_each(arguments, *files)
     try:
@@ -253,35 +175,11 @@ def _diff(arguments: argparse.Namespace, out: Destination) -> int:
     return FAILED if any(each.failed for each in checked) else 0
 
 
-def _parsed_check(text: str) -> Check:
-    from poplite.viz.compare import parsed
-
-    try:
-        return parsed(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
 # -- trace -----------------------------------------------------------------------------------------
 
 
-def trace_command(parser: argparse.ArgumentParser) -> None:
-    """Write the order of steps in a run, for Perfetto.
-
-    Run a program and write the times of its steps and phases and of some tiles, for
-    https://ui.perfetto.dev. A saved report must be one that report.save(FILE, trace) wrote.
-    """
-    add_report(parser, formats=("json",))
-    what = "run it with zeros in its streams (default: run it only if it needs no data)"
-    parser.add_argument("--run", dest="execute", action="store_true", default=None, help=what)
-    what = "tiles with their own tracks (default: the busiest, the least busy, one in between)"
-    parser.add_argument("--tiles", metavar="N,...", type=_tile_list, help=what)
-    add_number(parser, "--limit", "number of steps to record", 10_000)
-    set_drawing(parser, _traced)
-
-
-def _traced(arguments: argparse.Namespace, out: Destination) -> None:
-
+def draw_trace(arguments: argparse.Namespace, out: Destination) -> None:
+    """Write the order of the steps of a run."""
     trace = _trace(arguments)
     out.write(trace.to_json(arguments.tiles))
     if not trace.is_complete and not out.quiet:
@@ -291,8 +189,6 @@ def _traced(arguments: argparse.Namespace, out: Destination) -> None:
 
 
 def _trace(arguments: argparse.Namespace) -> Trace:
-    from poplite.report.trace import trace_of
-    from poplite.tools.viz.load_report import load
 
     target, given, name = arguments.target, arguments.given, arguments.program
     run, vertices = arguments.execute, arguments.vertices
@@ -321,8 +217,10 @@ def _trace(arguments: argparse.Namespace) -> Trace:
     raise file_error(what, found=found, fix=fix)
 
 
-def _tile_list(text: str) -> list[int]:
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() for part in parts):
-        raise argparse.ArgumentTypeError(f"must be numbers of tiles, such as 0,7; found {text!r}")
-    return [int(part) for part in parts]
+# -- sweep -----------------------------------------------------------------------------------------
+
+
+def draw_sweep(arguments: argparse.Namespace, out: Destination) -> None:
+    """Draw a measure of a sweep."""
+    grid = sweep_grid(Sweep.load(arguments.target), arguments.by, arguments.over)
+    out.draw(grid, arguments)
