@@ -222,11 +222,7 @@ def load(
 
 
 def _of_file(
-    path: str,
-    given: Iterable[tuple[str, object]],
-    *,
-    run: bool | None,
-    vertices: Sequence[str],
+    path: str, given: Iterable[tuple[str, object]], *, run: bool | None, vertices: Sequence[str]
 ) -> LoadedReport:
     from poplite.report import Report
 

@@ -302,11 +302,7 @@ class Dataflow:
 
 
 def dataflow_of(
-    graph: Graph,
-    program: Program | None = None,
-    *,
-    excerpt: Excerpt | None = None,
-    first: int = 1,
+    graph: Graph, program: Program | None = None, *, excerpt: Excerpt | None = None, first: int = 1
 ) -> Dataflow:
     """Find what reads and writes what; nodes are in program order.
 
