@@ -7,20 +7,18 @@ of `painters`, whose method `picture` returns a `Picture`, which is `marks`; `pa
     file        functions                 of
     memory      memory_bars, live_steps   what every tile needs, or one tile in each step
     one_tile    tile_contents             one tile
-    steps       step_list, timeline_of    steps as a list, or all tiles in time
+    steps       step_list, timeline_of,   steps as a list, all tiles in time,
+                scope_tree                scopes of names
     program     program_tree              programs
     dataflow    dataflow_of               what reads and writes what
-    ops         scope_tree                scopes of names
     exchange    traffic_of                what tiles send each other
-    compare     Comparison                two reports
-    sweep       sweep_grid                many reports
+    compare     Comparison, sweep_grid    two reports, or the many of a sweep
     tile_map    quantity_map, tile_load   a quantity for every tile
+    summary     summary_of, overview_of   a graph in numbers, a report at a glance
     tensors     ownership_of, frames_of   tensors and views
-    summary     summary_of                a graph in numbers
-    overview    overview_of               a report at a glance
 
-The folder `dataflow` gathers in `links`, `fold` and `graph` what its `picture` draws; `tensors` has
-the two pictures of tensors, and views and operations as text.
+The folder `dataflow` gathers in `links` and `graph` what its `picture` draws; `tensors` has the two
+pictures of tensors, and views and operations as text.
 
 `draw` holds what all of them are made of: words with units, columns, the terminal, SVG, PNG, HTML,
 JSON, and layouts.  `painters` lists the forms of each picture, and three doors lead to it: the
@@ -29,7 +27,7 @@ reports; `notebook`, which draws what a notebook shows (`poplite.display` calls 
 `poplite.tools.viz`, the command line.
 
 Imports go one way: colours, `draw`, marks, painters, pictures of reports, `tensors` and `program`,
-then `dataflow`, `summary`, and `notebook` and `pictures`.  Nothing below imports a module
+then `summary`, `dataflow`, and `notebook` and `pictures`.  Nothing below imports a module
 of this package.
 
 Positions follow from the data (tile number, element index, program order); the dataflow graph alone

@@ -20,8 +20,7 @@ from poplite.errors import ArgumentKind, InvalidOption, annotated, instance_of, 
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import Program
-from poplite.viz.dataflow.fold import HOPS, MAX_NODES, Excerpt
-from poplite.viz.dataflow.graph import dataflow_of
+from poplite.viz.dataflow.graph import HOPS, MAX_NODES, Excerpt, dataflow_of
 from poplite.viz.dataflow.picture import dataflow_dot, dataflow_forms
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import Style

@@ -15,7 +15,7 @@ import pytest
 from helpers.depth import thinned
 from helpers.scripts import go_to
 from poplite.tools.viz import main
-from poplite.viz.dataflow.fold import HOPS, MAX_NODES
+from poplite.viz.dataflow.graph import HOPS, MAX_NODES
 from poplite.viz.dataflow.picture import FIRST_LINE
 
 # -- graph -----------------------------------------------------------------------------------------

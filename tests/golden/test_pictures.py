@@ -46,10 +46,9 @@ from poplite.viz.draw.terminal import Style
 from poplite.viz.exchange import traffic_of
 from poplite.viz.memory import live_steps, memory_bars
 from poplite.viz.one_tile import tile_contents
-from poplite.viz.ops import scope_tree
 from poplite.viz.painters import Forms, PictureData
 from poplite.viz.program import program_tree
-from poplite.viz.steps import step_list, timeline_of
+from poplite.viz.steps import scope_tree, step_list, timeline_of
 from poplite.viz.summary import summary_of
 from poplite.viz.tensors.field import frames_of_field
 from poplite.viz.tensors.frame_picture import regions_forms

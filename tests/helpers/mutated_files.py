@@ -31,14 +31,13 @@ from poplite.viz.exchange import traffic_of
 from poplite.viz.memory import STACKS, Stack, live_steps, memory_bars
 from poplite.viz.notebook import html
 from poplite.viz.one_tile import tile_contents
-from poplite.viz.ops import scope_tree
 from poplite.viz.page import report_page
 from poplite.viz.page.pack import Arrays
 from poplite.viz.page.report_data import report_data
 from poplite.viz.painters import Forms, PictureData
 from poplite.viz.program import program_tree
 from poplite.viz.program_nodes import saved_programs
-from poplite.viz.steps import step_list, timeline_of
+from poplite.viz.steps import scope_tree, step_list, timeline_of
 from poplite.viz.summary import summary_of_report
 from poplite.viz.tensors.ownership import graph_of_variables, ownership_of, tensor_forms
 from poplite.viz.tile_map import WORDS, Quantity, quantity_map, tile_load

@@ -325,7 +325,7 @@ def ops_command(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     add_number(parser, "--depth", "number of levels to list", 2)
     add_choice(parser, "--sort", SCOPE_SORTS, "order within a scope")
-    _set_picture(parser, "ops.scope_tree", "depth", "sort")
+    _set_picture(parser, "steps.scope_tree", "depth", "sort")
 
 
 def trace_command(parser: argparse.ArgumentParser) -> None:

@@ -21,8 +21,7 @@ from poplite.tools.viz.flags import (
 from poplite.tools.viz.load_report import LoadedGraph, is_report_file, load_graph
 from poplite.tools.viz.load_target import first_steps, in_order, load_programs
 from poplite.tools.viz.output import Destination
-from poplite.viz.dataflow.fold import Excerpt
-from poplite.viz.dataflow.graph import Dataflow, dataflow_of, dataflow_of_report
+from poplite.viz.dataflow.graph import Dataflow, Excerpt, dataflow_of, dataflow_of_report
 from poplite.viz.dataflow.picture import FIRST_LINE, dataflow_dot, dataflow_forms
 from poplite.viz.draw.graphviz_layout import graphviz_links, graphviz_picture
 from poplite.viz.program import MOST_LINES, ProgramTree, program_tree

@@ -19,12 +19,11 @@ from poplite.tools.viz.flags import build_flags, command, file_error, fitted, op
 from poplite.tools.viz.load_report import LoadedReport, load, load_each
 from poplite.tools.viz.load_target import in_order
 from poplite.tools.viz.output import Destination, write_stdout
-from poplite.viz.compare import Comparison, column_names, outcomes
+from poplite.viz.compare import Comparison, column_names, outcomes, sweep_grid
 from poplite.viz.dataflow.graph import dataflow_of
 from poplite.viz.dataflow.picture import dataflow_forms
 from poplite.viz.page import report_page
 from poplite.viz.summary import overview_of
-from poplite.viz.sweep import sweep_grid
 
 # -- report ----------------------------------------------------------------------------------------
 

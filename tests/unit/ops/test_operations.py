@@ -23,8 +23,7 @@ from poplite.ops.fuse.classes import class_of, display_name
 from poplite.ops.fuse.recipe import Body, Line, MapRecipe, OperandPart, ReductionRecipe, SumRecipe
 from poplite.types import FLOAT, HALF, INT
 from poplite.vertex.from_source import made_from_source
-from poplite.viz.dataflow.fold import Excerpt
-from poplite.viz.dataflow.graph import dataflow_of
+from poplite.viz.dataflow.graph import Excerpt, dataflow_of
 
 
 class Bench:

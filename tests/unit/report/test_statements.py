@@ -23,9 +23,9 @@ from poplite.report.remedies import REMEDIES
 from poplite.report.trace import Trace
 from poplite.tools.viz.load_report import load
 from poplite.viz.exchange import traffic_of
-from poplite.viz.ops import ScopeCost, scope_tree
 from poplite.viz.page.pack import Arrays
 from poplite.viz.page.report_data import report_data
+from poplite.viz.steps import ScopeCost, scope_tree
 from poplite.viz.summary import overview_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

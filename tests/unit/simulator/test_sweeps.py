@@ -24,7 +24,7 @@ import pytest
 import poplite as pl
 from helpers.depth import deep
 from poplite.tools.viz import main
-from poplite.viz.sweep import sweep_grid
+from poplite.viz.compare import sweep_grid
 
 
 def build(tiles: int, form: str = "copy") -> Any:

@@ -21,10 +21,10 @@ import poplite as pl
 from helpers.depth import deep
 from poplite.errors import UnknownName
 from poplite.viz import SvgText, graph_dot, graph_svg, graph_text
-from poplite.viz.dataflow.fold import Excerpt
 from poplite.viz.dataflow.graph import (
     Dataflow,
     Edge,
+    Excerpt,
     Node,
     dataflow_json,
     dataflow_of,
@@ -34,8 +34,8 @@ from poplite.viz.dataflow.picture import dataflow_dot, dataflow_forms, dataflow_
 from poplite.viz.draw.columns import cells
 from poplite.viz.draw.layered_layout import GAP, WIDEST, LayoutLink, layered
 from poplite.viz.draw.terminal import Style
-from poplite.viz.ops import SORTS, ScopeCost, scope_tree
 from poplite.viz.paint_svg import paint_svg
+from poplite.viz.steps import SCOPE_SORTS, ScopeCost, scope_tree
 
 # -- reads, writes, order --------------------------------------------------------------------------
 
@@ -666,7 +666,7 @@ def every(scope: ScopeCost) -> list[ScopeCost]:
     return [scope, *(inner for each in scope.inside for inner in every(each))]
 
 
-@pytest.mark.parametrize("sort", SORTS)
+@pytest.mark.parametrize("sort", SCOPE_SORTS)
 def test_a_scope_is_the_sum_of_what_is_inside(sort: str) -> None:
     report = report_of({"net/layer1/dot": "", "net/layer1/add": "", "net/loss": "", "end": ""})
     tree = scope_tree(report, sort=sort)
@@ -677,7 +677,7 @@ def test_a_scope_is_the_sum_of_what_is_inside(sort: str) -> None:
             assert scope.cycles == sum(each.cycles for each in scope.inside)
             assert scope.received == sum(each.received for each in scope.inside)
             assert scope.num_inside() == len(every(scope)) - 1
-            keys = [SORTS[sort](each) for each in scope.inside]
+            keys = [SCOPE_SORTS[sort](each) for each in scope.inside]
             assert keys == sorted(keys)
 
 
