@@ -503,18 +503,12 @@ def timeline_of(
 
 
 def listed_or_in_time(
-    report: Report,
-    *,
-    step: str | None,
-    match: str,
-    sort: str,
-    timeline: bool,
-    tile: int | str | None,
+    report: Report, *, sort: str, timeline: bool, tile: str | None, **wanted: Any
 ) -> StepList | Timeline:
     """Return a list of steps, or a timeline where it, or the row of a tile, is asked for."""
     if timeline or tile is not None:
-        return timeline_of(report, step=step, match=match, tile=tile)
-    return step_list(report, step=step, match=match, sort=sort)
+        return timeline_of(report, tile=tile, **wanted)
+    return step_list(report, sort=sort, **wanted)
 
 
 def _stretches(step: ExecutionStep, begin: int) -> Iterator[Stretch]:

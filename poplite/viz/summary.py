@@ -60,14 +60,6 @@ OVER = Role("over its memory", "!", "over")
 
 
 @frozen
-class VertexCount:
-    """How many vertices of one class there are."""
-
-    name: str
-    vertices: int
-
-
-@frozen
 class ProgramLength:
     """How long a program is.
 
@@ -113,7 +105,7 @@ class Summary(PictureData):
     constants: int
     constant_bytes: int
     compute_sets: int
-    classes: tuple[VertexCount, ...]
+    classes: tuple[tuple[str, int], ...]
     edges: int
     vertex_tiles: int
     unplaced_vertices: int
@@ -135,7 +127,7 @@ class Summary(PictureData):
     @property
     def vertices(self) -> int:
         """Vertices of all classes."""
-        return sum(entry.vertices for entry in self.classes)
+        return sum(count for _, count in self.classes)
 
     @property
     def fits(self) -> bool:
@@ -193,7 +185,7 @@ class Summary(PictureData):
     def _vertices(self) -> str:
         if not self.classes:
             return "0"
-        classes = classes_text([(entry.name, entry.vertices) for entry in self.classes])
+        classes = classes_text(self.classes)
         return f"{self.vertices:,} on {amount(self.vertex_tiles, 'tile')}: {classes}"
 
     def _program(self) -> str:
@@ -251,6 +243,7 @@ class Summary(PictureData):
         """Return all fields, and what follows from them."""
         found: dict[str, Any] = as_data(self)
         found |= {"fits": self.fits, "kinds": dict(self.kinds)}
+        found["classes"] = [{"name": name, "vertices": count} for name, count in self.classes]
         return found | {"verdict": self.verdict, "vertices": self.vertices}
 
 
@@ -280,7 +273,7 @@ def summary_of(graph: Graph, program: Program | Mapping[str, Program] | None = N
         data,
         replicas=graph.replication_factor,
         compute_sets=len(graph.compute_sets),
-        classes=tuple(VertexCount(*pair) for pair in class_counts(vertices)),
+        classes=class_counts(vertices),
         edges=num_edges(vertices),
         vertex_tiles=len(tiles),
         unplaced_vertices=sum(vertex.tile is None for vertex in singles),
@@ -342,7 +335,7 @@ def summary_of_report(report: Report, program: str | None = None) -> Summary:
     compilation, memory = report.compilation, report.compilation.modelled
     vertices = [each for one in compilation.compute_sets for each in one.vertices]
     tiles = [each.count_by_tile.tiles.array() for each in vertices]
-    counts = (VertexCount(each.name, each.vertices) for each in compilation.vertex_types)
+    counts = [(each.name, each.vertices) for each in compilation.vertex_types]
     unmapped = [_unmapped(variable) for variable in compilation.variables]
     steps = [each for each in report.places if program in (None, each.program_name)]
     nodes = saved_programs(report)
@@ -355,7 +348,7 @@ def summary_of_report(report: Report, program: str | None = None) -> Summary:
         data,
         replicas=compilation.replicas,
         compute_sets=compilation.graph.num_compute_sets,
-        classes=tuple(sorted(counts, key=lambda each: -each.vertices)),
+        classes=tuple(sorted(counts, key=lambda each: -each[1])),
         edges=compilation.graph.num_edges,
         vertex_tiles=_num_distinct(tiles),
         unplaced_vertices=0,

@@ -58,7 +58,7 @@ def draw_program(arguments: argparse.Namespace, out: Destination) -> None:
             found=f"its programs are {', '.join(map(repr, loaded.chosen))}",
             fix=command("program", arguments.target, *named),
         )
-    all_lines = out.format == "json" or (out.format == "txt" and not out.is_stdout)
+    all_lines = out.format == "json" or (out.format == "txt" and out.path is not None)
     trees = _trees(loaded, arguments, all_lines=all_lines)
     if out.format == "txt":
         style = out.text_style(arguments)

@@ -64,20 +64,15 @@ def load_report(arguments: argparse.Namespace, *, run: bool | None = None) -> Re
     If nothing was run, the reason is printed on standard error.  `run` is used if the subcommand
     has no flag for it: False for pictures that need no run.  Raises as `load` does.
     """
-    wanted = getattr(arguments, "execute", run)
-    loaded = load(
-        arguments.target,
-        getattr(arguments, "given", ()),
-        getattr(arguments, "program", None),
-        run=wanted,
-        vertices=getattr(arguments, "vertices", ()),
-    )
-    say(loaded, arguments)
+    (loaded,) = load_each(arguments, arguments.target, run=run)
     return loaded.report
 
 
 def load_each(
-    arguments: argparse.Namespace, *places: str, tracing: int | None = None
+    arguments: argparse.Namespace,
+    *places: str,
+    run: bool | None = None,
+    tracing: int | None = None,
 ) -> list[LoadedReport]:
     """Load several targets or files; `--arg` applies to the targets, `--program` to all.
 
@@ -85,18 +80,23 @@ def load_each(
     whose order is recorded for targets.  Raises as `load` does.
     """
     targets = [each for each in places if not _is_saved(each)] or places
-    found = []
+    wanted, found = getattr(arguments, "execute", run), []
     for place in places:
         is_target = place in targets
-        given, run = (arguments.given, arguments.execute) if is_target else ((), None)
-        each = load(
-            place, given, arguments.program, run=run, vertices=arguments.vertices, tracing=tracing
+        loaded = load(
+            place,
+            arguments.given if is_target else (),
+            arguments.program,
+            run=wanted if is_target else None,
+            vertices=arguments.vertices,
+            tracing=tracing,
         )
-        if tracing is not None and each.trace is not None:
-            each = replace(each, report=each.report.with_order(each.trace))
-        found.append(each)
+        if tracing is not None and loaded.trace is not None:
+            loaded = replace(loaded, report=loaded.report.with_order(loaded.trace))
+        found.append(loaded)
     for loaded in found:
-        say(loaded, arguments)
+        if loaded.note and not arguments.quiet:
+            print(f"poplite-viz: {loaded.note}", file=sys.stderr)
     return found
 
 
@@ -172,12 +172,6 @@ def load_variables(arguments: argparse.Namespace, names: Iterable[str]) -> Graph
     from poplite.viz.tensors.ownership import graph_of_variables
 
     return graph_of_variables(saved, names)
-
-
-def say(loaded: LoadedReport, arguments: argparse.Namespace) -> None:
-    """Print the reason on standard error if nothing was run, unless `--quiet` is given."""
-    if loaded.note and not arguments.quiet:
-        print(f"poplite-viz: {loaded.note}", file=sys.stderr)
 
 
 def load(

@@ -22,19 +22,6 @@ if TYPE_CHECKING:
     from poplite.viz.draw.svg import SvgText
     from poplite.viz.painters import Forms, PictureData
 
-SUFFIXES = {
-    ".txt": "txt",
-    ".svg": "svg",
-    ".json": "json",
-    ".csv": "csv",
-    ".md": "md",
-    ".html": "html",
-    ".gv": "dot",
-    ".dot": "dot",
-    ".png": "png",
-    ".pdf": "pdf",
-}
-
 
 @frozen
 class Destination:
@@ -71,7 +58,8 @@ class Destination:
             return cls(None, arguments.format or arguments.formats[0], style, arguments.quiet)
         path = check_folder(arguments.output)
         _check_inputs(path, arguments)
-        known = {s: form for s, form in SUFFIXES.items() if form in arguments.formats}
+        known = {f".{form}": form for form in arguments.formats}
+        known |= {".gv": "dot"} if "dot" in known.values() else {}
         chosen = arguments.format or known.get(path.suffix.lower())
         if chosen is None:
             raise file_error(
@@ -81,11 +69,6 @@ class Destination:
             )
         style = Style(color=arguments.color == "always", full=True)
         return cls(path, chosen, style, arguments.quiet)
-
-    @property
-    def is_stdout(self) -> bool:
-        """Whether it is standard output."""
-        return self.path is None
 
     def text_style(self, arguments: argparse.Namespace) -> Style:
         """Return the style of a picture as text, with the width from its flag."""

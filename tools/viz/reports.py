@@ -169,7 +169,7 @@ def draw_diff(arguments: argparse.Namespace, out: Destination) -> int:
     comparison = Comparison(column_names(*files), diff, tuple(checked), arguments.top)
     failing = [word for each in arguments.checks for word in ("--fail-if", each.text)]
     out.draw(comparison, arguments, "diff", *files, *build_flags(arguments), *failing)
-    if not out.is_stdout:  # print the checks as well
+    if out.path is not None:  # print the checks as well
         write_stdout(comparison.checks_text())
     return FAILED if any(each.failed for each in checked) else 0
 
