@@ -100,20 +100,15 @@ class Comparison(PictureData):
         'what changed from base.json to pr.json'
         """
         unknown = Words("neither cycles nor memory are modelled in both")
-        warning = Words(f"! {self.note}")
         same = [name for name, changes in self.diff.sections().items() if not changes]
-        parts: list[Mark] = [
-            *([] if self.diff.totals else [unknown]),
-            Listing(COLUMNS, tuple(self._rows())),
-            *(Words(f"{name}: no change", "soft") for name in same),
-        ]
-        made = composed(
+        changed: list[Mark] = [] if self.diff.totals else [unknown]
+        changed.append(Listing(COLUMNS, tuple(self._rows())))
+        return composed(
             f"what changed from {self.names[0]} to {self.names[1]}",
-            parts,
+            [*changed, *(Words(f"{name}: no change", "soft") for name in same)],
             self._checks_listing() if self.checks else (),
+            notes=[f"! {self.note}"] if self.note else [],
         )
-        heading, *others = made.marks
-        return Picture(made.title, (heading, *([warning] if self.note else []), *others))
 
     def _rows(self) -> Iterator[ListRow]:
         sections = {title: changes for title, changes in self.diff.sections().items() if changes}

@@ -305,6 +305,7 @@ def tile_contents(report: Report, tile: int | str, *, step: str | None = None) -
 def things_on(memory: Memory, tile: int, step: int) -> list[Thing]:
     """Return what lies on a tile, by address, else the largest first; of a step, what is live."""
     addresses: Sequence[PerTile | None] = memory.addresses or [None] * len(memory.held)
+    numbers = [number_of(step) or f"{k:,}" for k, step in enumerate(memory.steps, 1)]
     found = [
         Thing(
             name=name_of(held),
@@ -312,7 +313,7 @@ def things_on(memory: Memory, tile: int, step: int) -> list[Thing]:
             kind=thing_kind(held.category),
             bytes=size,
             address=None if where is None else where[tile],
-            when=_when(held.steps, memory),
+            when=_when(held.steps, numbers),
             is_live=held.steps is None or held.is_in(step),
             at=held.at,
         )
@@ -324,18 +325,14 @@ def things_on(memory: Memory, tile: int, step: int) -> list[Thing]:
     return sorted(found, key=lambda each: -each.bytes)
 
 
-def _when(steps: Steps | None, memory: Memory) -> str:
+def _when(steps: Steps | None, numbers: Sequence[str]) -> str:
     """Return the steps in which something is live, in words."""
     if steps is None:
         return ALWAYS
-    ends = [tuple(_number(memory, step) for step in stretch) for stretch in steps]
+    ends = [(numbers[first], numbers[last]) for first, last in steps]
     ranges = [first if first == last else f"{first}-{last}" for first, last in ends]
     shown = ", ".join(ranges[:MOST_STRETCHES]) + (", ..." if len(ranges) > MOST_STRETCHES else "")
     return f"step{'s' if len(ranges) > 1 or '-' in shown else ''} {shown}"
-
-
-def _number(memory: Memory, step: int) -> str:
-    return number_of(memory.steps[step]) or f"{step + 1:,}"
 
 
 def _running(

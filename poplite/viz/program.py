@@ -150,9 +150,7 @@ class ProgramTree(PictureData):
         present = {row.label.kind for row in self.rows}
         kinds = Legend(tuple(THINGS[kind] for kind in KINDS if kind in present), in_text=False)
         notice = Words(self.notice(), "soft") if self.hidden else ()
-        made = composed(self.heading, self._listing(), notice)
-        heading, *others = made.marks
-        return Picture(self.heading, (heading, kinds, *others))
+        return composed(self.heading, [kinds, self._listing()], notice)
 
     def _listing(self) -> Listing:
         """Return a row for each node, with the lines of helpers in a column of their own."""
@@ -350,15 +348,11 @@ def facts_of(program: Program, pattern: re.Pattern[str] | None = None) -> dict[i
 
 def _why_closed(node: Program, lines: int, first: int | None, is_deep: bool) -> str:
     """Return why nothing is drawn below a node, "" when it is; `first` if it was drawn before."""
+    count = node.num_steps
     if first is not None and lines > FEW_LINES:
-        return _as_before(first, node.num_steps)
-    return f"{many(node.num_steps, 'step')} on {many(lines - 1, 'line')} folded" if is_deep else ""
-
-
-def _as_before(first: int, count: int) -> str:
-    if not count:
-        return "as above"
-    return f"as {'step' if count == 1 else 'steps'} {step_numbers(first, count)}"
+        steps = f"{'step' if count == 1 else 'steps'} {step_numbers(first, count)}"
+        return f"as {steps}" if count else "as above"
+    return f"{many(count, 'step')} on {many(lines - 1, 'line')} folded" if is_deep else ""
 
 
 def _no_match(program: Program, pattern: str) -> UnknownName:

@@ -115,7 +115,7 @@ def load_programs(
     if is_graph_file(target):
         graph, programs = _read(target, given, vertices)
     else:
-        graph, programs = _build(target, given)
+        graph, programs = _checked(_returned(target, given), target)
     if name is not None:
         programs = {name: program_named(programs, name, target)}
     return graph, programs
@@ -148,10 +148,6 @@ def _tensors_in(value: object, name: str) -> Iterator[tuple[str, Tensor]]:
         below = ((f"{name}.{each}" if name else each, getattr(value, each)) for each in names)
     for label, each in below:
         yield from _tensors_in(each, label)
-
-
-def _build(target: str, given: Iterable[tuple[str, object]]) -> tuple[Graph, dict[str, Program]]:
-    return _checked(_returned(target, given), target)
 
 
 def _returned(target: str, given: Iterable[tuple[str, object]]) -> object:

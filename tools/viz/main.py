@@ -72,20 +72,17 @@ def run_parsed(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> i
 
 def failed(command: str, error: PopliteError, arguments: argparse.Namespace) -> int:
     """Print the message of a user's error, or the traceback if requested; return 1."""
+    from poplite.viz.draw.units import name_text
+
     if arguments.traceback:
         traceback.print_exc()
     else:
         if error.at is not None and error.at.file == sys.argv[0]:
             error.at = None  # a line of the command itself, which no user can correct
-        print(f"{command}: {_printable(str(error))}", file=sys.stderr)
+        # Names may contain control characters, which a terminal would interpret.
+        lines = map(name_text, str(error).split("\n"))
+        print(f"{command}:", "\n".join(lines), file=sys.stderr)
     return 1
-
-
-def _printable(message: str) -> str:
-    """Escape control characters, which names may contain and a terminal would interpret."""
-    from poplite.viz.draw.units import name_text
-
-    return "\n".join(map(name_text, message.split("\n")))
 
 
 def _parser() -> argparse.ArgumentParser:
