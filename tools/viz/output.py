@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from poplite.viz.painters import Forms, PictureData
 
 
+SUFFIXES = ("txt", "svg", "json", "csv", "md", "html", "gv", "dot", "png", "pdf")
+
+
 @frozen
 class Destination:
     """A file or standard output.
@@ -58,8 +61,8 @@ class Destination:
             return cls(None, arguments.format or arguments.formats[0], style, arguments.quiet)
         path = check_folder(arguments.output)
         _check_inputs(path, arguments)
-        known = {f".{form}": form for form in arguments.formats}
-        known |= {".gv": "dot"} if "dot" in known.values() else {}
+        forms = ((each, "dot" if each == "gv" else each) for each in SUFFIXES)
+        known = {f".{suffix}": form for suffix, form in forms if form in arguments.formats}
         chosen = arguments.format or known.get(path.suffix.lower())
         if chosen is None:
             raise file_error(
