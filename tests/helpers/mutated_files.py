@@ -218,9 +218,10 @@ def _map(report: Report, by: Quantity) -> list[object]:
 def _drawn(forms: Forms | PictureData) -> list[object]:
     made: list[object] = [forms.text(Style()), forms.svg()]
     made += [forms.json()] if forms.json is not None else []
-    for make in (forms.csv, forms.page):
-        with suppress(NotImplementedError):  # not every picture has these forms
-            made += [] if make is None else [make("") if make is forms.page else make()]
+    with suppress(NotImplementedError):  # not every picture has these forms
+        made += [] if forms.csv is None else [forms.csv()]
+    with suppress(NotImplementedError):
+        made += [] if forms.page is None else [forms.page("")]
     return made
 
 
