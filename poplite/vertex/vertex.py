@@ -537,6 +537,13 @@ def _role(annotation: Any) -> Role | None:
     return ROLES.get(get_origin(inner) or inner)
 
 
+def _role_outside(annotation: Any) -> str:
+    """Return what to write instead of C++'s `Vector<Input<Vector<float>>>`, "" for others."""
+    (inner,) = get_args(annotation) if get_origin(annotation) is Vector else (None,)
+    role, elements = get_origin(inner), get_args(inner)
+    return f"use {spelled(role[Vector[elements[0]]])}" if role in ROLES else ""
+
+
 def _field(
     cls: type[Vertex],
     owner: type,
@@ -554,7 +561,8 @@ def _field(
         raise definition_error(
             cls,
             f"field '{name}' has the annotation {spelled(annotation)}, which is not valid",
-            "use Input[...], Output[...], InOut[...] or State[...]; constants need no annotation",
+            _role_outside(annotation)
+            or "use Input[...], Output[...], InOut[...] or State[...]; constants need no annotation",
         )
     if name in RESERVED_NAMES or name in Vertex.__dict__ or name.startswith("__"):
         fix = f"rename it to '{name}_value'"

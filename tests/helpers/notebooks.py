@@ -21,8 +21,7 @@ TUTORIALS = sorted((ROOT / "docs/tutorials").glob("*.ipynb"))
 def executed(path: Path, folder: Path) -> Any:
     """Return a notebook with the outputs of its cells, which run in a folder, and no other trace.
 
-    What is printed to standard error is left out: a machine that has compiled the classes before
-    prints nothing there.
+    What compiles is left out: a machine that has compiled the classes before prints nothing.
     """
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
     paths = os.environ.get("PYTHONPATH", "")
@@ -42,12 +41,17 @@ def executed(path: Path, folder: Path) -> Any:
         cell.metadata = {key: value for key, value in cell.metadata.items() if key == "tags"}
         cell.id = f"cell-{number}"
         if cell.cell_type == "code":
-            cell.outputs = [o for o in cell.outputs if o.get("name") != "stderr"]
+            cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
             for output in cell.outputs:
                 output.get("traceback", []).clear()  # it has the paths of this machine
                 if "image/svg+xml" in output.get("data", {}):
                     output.data["text/plain"] = "a picture"  # not its text once more
     return notebook
+
+
+def _is_progress(output: Any) -> bool:
+    shown = output.get("data", {}).get("text/plain", "")
+    return output.get("name") == "stderr" or shown.startswith("poplite: compiling")
 
 
 def text(notebook: Any) -> str:

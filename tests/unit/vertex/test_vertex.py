@@ -667,3 +667,15 @@ def test_fields_of_mixins_that_cannot_be() -> None:
         )
     assert caught.value.what == "vertex class 'V': its bases declare field 'x' differently"
     assert caught.value.found == "A has x: Input[FLOAT], another base has x: Output[FLOAT]"
+
+
+def test_a_role_within_a_vector_as_in_cpp_says_what_to_write() -> None:
+    with pytest.raises(pl.VertexDefinitionError, match="Vector.Input.Vector.FLOAT") as caught:
+
+        class Rows(pl.Vertex):
+            rows: pl.Vector[pl.Input[pl.Vector[pl.FLOAT]]]
+
+            def compute(self) -> None:
+                pass
+
+    assert caught.value.fix == "use Input[Vector[Vector[FLOAT]]]"
