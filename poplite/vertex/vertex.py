@@ -541,7 +541,7 @@ def _role_outside(annotation: Any) -> str:
     """Return what to write instead of C++'s `Vector<Input<Vector<float>>>`, "" for others."""
     (inner,) = get_args(annotation) if get_origin(annotation) is Vector else (None,)
     role, elements = get_origin(inner), get_args(inner)
-    return f"use {spelled(role[Vector[elements[0]]])}" if role in ROLES else ""
+    return spelled(role[Vector[elements[0]]]) if role in ROLES else ""
 
 
 def _field(
@@ -558,11 +558,11 @@ def _field(
     role = _role(annotation)
     annotation, layouts = split_annotation(annotation)
     if role is None:
+        any_role = "Input[...], Output[...], InOut[...] or State[...]; constants need no annotation"
         raise definition_error(
             cls,
             f"field '{name}' has the annotation {spelled(annotation)}, which is not valid",
-            _role_outside(annotation)
-            or "use Input[...], Output[...], InOut[...] or State[...]; constants need no annotation",
+            f"use {_role_outside(annotation) or any_role}",
         )
     if name in RESERVED_NAMES or name in Vertex.__dict__ or name.startswith("__"):
         fix = f"rename it to '{name}_value'"
