@@ -59,6 +59,12 @@ class AxisRole:
         name: the name in messages; None until it has one.
         docstring: its purpose.
         line: the user's line that made it.
+
+    >>> import poplite.named as ng
+    >>> Height = ng.make_axis_role("Height")
+    >>> H = ng.make_axis(3, "H", roles=[Height])
+    >>> H.has_role(Height), H.has_role(ng.make_axis_role("Height"))
+    (True, False)
     """
 
     __slots__ = ("name", "docstring", "line")

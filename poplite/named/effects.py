@@ -203,6 +203,14 @@ def sequential(items: Sequence[Any]) -> Sequential:
     Args:
         items: tensors and effects. A tensor is computed where it first occurs, and keeps that
             value later.
+
+    Raises:
+        AxisError: if items is not a list.
+
+    >>> import poplite.named as ng
+    >>> x = ng.variable([ng.make_axis(3, "H")], name="x")
+    >>> ng.sequential([ng.assign(x, x + 1), x * 2])
+    <sequential of 2 items>
     """
     found = tuple(checked_item(each, "sequential") for each in _list(items, "sequential"))
     return record_effect(Sequential(found), found)
@@ -216,6 +224,12 @@ def parallel(items: Sequence[Any]) -> Parallel:
 
     Raises:
         AxisError: if an item is not an assignment.
+
+    >>> import poplite.named as ng
+    >>> H = ng.make_axis(3, "H")
+    >>> x, y = ng.variable([H], name="x"), ng.variable([H], name="y")
+    >>> ng.parallel([ng.assign(x, y), ng.assign(y, x)])
+    <parallel of 2 assignments>
     """
     found: list[Assign] = []
     for each in _list(items, "parallel"):
@@ -238,6 +252,14 @@ def repeat(n: int, item: Any) -> RepeatEffect:
     Args:
         n: the number of times, 0 or more.
         item: an effect, or a list of several.
+
+    Raises:
+        AxisError: for an n that is not a whole number from 0.
+
+    >>> import poplite.named as ng
+    >>> x = ng.variable([ng.make_axis(3, "H")], name="x")
+    >>> ng.repeat(10, ng.assign(x, x * 0.5))
+    <repeat 10 times>
     """
     count = integer_or_none(n)
     if count is None or count < 0 or isinstance(n, bool):

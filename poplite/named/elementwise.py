@@ -353,13 +353,58 @@ def check_no_outer(operation: str, one: Op, axes: Axes, other: Op) -> None:
     )
 
 
+_ONE = """Return `{name}` of each element, with the values of `poplite.ops.{operation}`.
+
+Args:
+    x: a tensor or a number.
+
+Raises:
+    ElementTypeError: for an element type without this operation.
+
+>>> import poplite as pl, poplite.named as ng
+>>> x = ng.placeholder([ng.make_axis(3, "H")], pl.{type})
+>>> ng.{name}(x)
+<{name} (H:3) {gives}>
+"""
+"""The docstring of a function of one operand."""
+
+_TWO = """Return `{name}` of the elements of x and y, paired by their axes.
+
+The values are those of `poplite.ops.{operation}`. Axes that only one operand has are broadcast.
+
+Args:
+    x: a tensor or a number.
+    y: a tensor of the element type of x, or a number, which takes that type.
+
+Raises:
+    ElementTypeError: for two element types, or one without this operation.
+    SizeOverflowError: for a number out of range of the element type.
+    AxisLengthError: for an axis with two lengths.
+    ImplicitOuterProductError: inside `ng.strict`, if each has an axis that the other lacks.
+
+>>> import poplite as pl, poplite.named as ng
+>>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+>>> ng.{name}(ng.placeholder([H, W], pl.{type}), ng.placeholder([W], pl.{type}))
+<{name} (H:3, W:4) {gives}>
+"""
+"""The docstring of a function of two operands."""
+
+
+def _described(docstring: str, operation: str) -> str:
+    """Return the docstring of an operation, with operands of a type that the operation has."""
+    operands = BOOL if operation.startswith("logical") else FLOAT
+    gives = BOOL if OPERATIONS[operation].gives == "bool" else operands
+    name = public_name(operation)
+    return docstring.format(name=name, operation=operation, type=operands, gives=gives)
+
+
 def _unary(operation: str) -> Callable[[Any], Op]:
     def function(x: Any) -> Op:
         return apply(operation, x)
 
     FUNCTIONS.add(operation)
     function.__name__ = operation
-    function.__doc__ = f"Return `{operation}` of each element; see `poplite.ops.{operation}`."
+    function.__doc__ = _described(_ONE, operation)
     return function
 
 
@@ -369,10 +414,7 @@ def _binary(operation: str) -> Callable[[Any, Any], Op]:
 
     name = function.__name__ = public_name(operation)
     FUNCTIONS.add(name)
-    function.__doc__ = (
-        f"Return `{name}` of the elements of x and y, paired by their axes; see"
-        f" `poplite.ops.{operation}`."
-    )
+    function.__doc__ = _described(_TWO, operation)
     return function
 
 
@@ -414,6 +456,13 @@ def safelog(x: Any) -> Op:
     """Return the natural logarithm of each element, but at least -50.
 
     Source: nGraph's `safelog`, which keeps log(0) finite.
+
+    Raises:
+        ElementTypeError: for elements that are not FLOAT or HALF.
+
+    >>> import poplite.named as ng
+    >>> ng.safelog(ng.placeholder([ng.make_axis(3, "H")]))
+    <safelog (H:3) FLOAT>
     """
     floor = 1.9287498479639178e-22  # exp(-50)
     return written_as("safelog", log(maximum(of_floats(x, "safelog"), floor)))
@@ -425,6 +474,14 @@ def cast(x: Any, dtype: ElementTypeLike) -> Op:
     Args:
         x: a tensor or a number.
         dtype: the new element type.
+
+    Raises:
+        ElementTypeError: for QUARTER, or for something that is not an element type.
+
+    >>> import poplite as pl, poplite.named as ng
+    >>> x = ng.placeholder([ng.make_axis(3, "H")])
+    >>> ng.cast(x, pl.INT), ng.cast(x, pl.FLOAT) is x
+    (<cast (H:3) INT>, True)
     """
     operand, found = as_op(x, "cast"), tensor_type(dtype, "cast")
     if operand.dtype is found:
@@ -440,7 +497,13 @@ class StopGradient(Op):
 
 
 def stop_gradient(x: Any) -> Op:
-    """Return x, which derivatives treat as a constant."""
+    """Return x, which derivatives treat as a constant.
+
+    >>> import poplite.named as ng
+    >>> x = ng.variable([ng.make_axis(3, "H")], name="x")
+    >>> ng.stop_gradient(ng.max(x, ...))
+    <stop_gradient () FLOAT>
+    """
     operand = as_op(x, "stop_gradient")
     return StopGradient(operand.axes, operand.dtype, (operand,))
 

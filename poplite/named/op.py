@@ -110,6 +110,13 @@ class Op:
         line: the user's line that made it.
         adjoints: the adjoints that `deriv` computed for it, by the error; None before.
         written: the function that a user called, if it consists of several operations; else empty.
+
+    >>> import poplite.named as ng
+    >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+    >>> x, y = ng.placeholder([H, W], name="x"), ng.placeholder([W], name="y")
+    >>> z = x * y + 1
+    >>> z, z.shape, [each.name for each in z.placeholders()]
+    (<add (H:3, W:4) FLOAT>, (3, 4), ['x', 'y'])
     """
 
     __slots__ = ("axes", "dtype", "args", "name", "line", "adjoints", "written", "_labels")

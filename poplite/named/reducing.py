@@ -140,6 +140,7 @@ def sum(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> O
     Raises:
         AxisError: without either list, or if both together are not the axes of x.
         MissingAxisError: for an axis that x lacks.
+        ElementTypeError: for BOOL.
 
     >>> import poplite.named as ng
     >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
@@ -150,27 +151,76 @@ def sum(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> O
 
 
 def prod(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
-    """Return the product along axes; without elements it is 1. See `sum`."""
+    """Return the product along axes; without elements it is 1. See `sum`.
+
+    Raises:
+        whatever `sum` raises.
+
+    >>> import poplite.named as ng
+    >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+    >>> ng.prod(ng.placeholder([H, W]), [W])
+    <prod (H:3) FLOAT>
+    """
     return _reduce("mul", x, reduction_axes, out_axes, "prod")
 
 
 def max(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:  # noqa: A001
-    """Return the largest element along axes, none of which may have length 0. See `sum`."""
+    """Return the largest element along axes, none of which may have length 0. See `sum`.
+
+    Raises:
+        TensorCreationError: for an axis of length 0.
+        whatever `sum` raises.
+
+    >>> import poplite.named as ng
+    >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+    >>> ng.max(ng.placeholder([H, W]), out_axes=[W])
+    <max (W:4) FLOAT>
+    """
     return _reduce("max", x, reduction_axes, out_axes, "max")
 
 
 def min(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:  # noqa: A001
-    """Return the smallest element along axes, none of which may have length 0. See `sum`."""
+    """Return the smallest element along axes, none of which may have length 0. See `sum`.
+
+    Raises:
+        TensorCreationError: for an axis of length 0.
+        whatever `sum` raises.
+
+    >>> import poplite.named as ng
+    >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+    >>> ng.min(ng.placeholder([H, W]), ...)
+    <min () FLOAT>
+    """
     return _reduce("min", x, reduction_axes, out_axes, "min")
 
 
 def all(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:  # noqa: A001
-    """Return whether all elements along axes are true. See `sum`."""
+    """Return whether all elements along axes are true. See `sum`.
+
+    Raises:
+        ElementTypeError: for elements that are not BOOL.
+        whatever `sum` raises for axes.
+
+    >>> import poplite.named as ng
+    >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+    >>> ng.all(ng.placeholder([H, W]) > 0, [H])
+    <all (W:4) BOOL>
+    """
     return _reduce("logical_and", x, reduction_axes, out_axes, "all")
 
 
 def any(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:  # noqa: A001
-    """Return whether any element along axes is true. See `sum`."""
+    """Return whether any element along axes is true. See `sum`.
+
+    Raises:
+        ElementTypeError: for elements that are not BOOL.
+        whatever `sum` raises for axes.
+
+    >>> import poplite.named as ng
+    >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+    >>> ng.any(ng.placeholder([H, W]) > 0, [H])
+    <any (W:4) BOOL>
+    """
     return _reduce("logical_or", x, reduction_axes, out_axes, "any")
 
 
@@ -190,7 +240,18 @@ class Count(Op):
 
 
 def mean(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
-    """Return the mean along axes, none of which may have length 0. See `sum`."""
+    """Return the mean along axes, none of which may have length 0. See `sum`.
+
+    Raises:
+        ElementTypeError: for elements that are not FLOAT or HALF.
+        TensorCreationError: for an axis of length 0.
+        whatever `sum` raises for axes.
+
+    >>> import poplite as pl, poplite.named as ng
+    >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+    >>> ng.mean(ng.placeholder([H, W], pl.HALF), [H])
+    <mean (W:4) HALF>
+    """
     operand = of_floats(x, "mean")
     reduced, out = reduced_axes(operand, reduction_axes, out_axes, "mean")
     check_not_empty("mean", operand, reduced)
@@ -200,7 +261,16 @@ def mean(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> 
 
 
 def variance(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
-    """Return the mean squared difference from the mean along axes. See `sum`."""
+    """Return the mean squared difference from the mean along axes. See `sum`.
+
+    Raises:
+        whatever `mean` raises.
+
+    >>> import poplite.named as ng
+    >>> H, W, N = (ng.make_axis(length, name) for length, name in ((3, "H"), (4, "W"), (8, "N")))
+    >>> ng.variance(ng.placeholder([H, W, N]), [H], out_axes=[N, W])
+    <variance (N:8, W:4) FLOAT>
+    """
     operand = of_floats(x, "variance")
     reduced, out = reduced_axes(operand, reduction_axes, out_axes, "variance")
     check_not_empty("variance", operand, reduced)
@@ -208,7 +278,16 @@ def variance(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None)
 
 
 def squared_L2(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
-    """Return the sum of squares along axes. See `sum`."""
+    """Return the sum of squares along axes. See `sum`.
+
+    Raises:
+        whatever `sum` raises.
+
+    >>> import poplite.named as ng
+    >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+    >>> ng.squared_L2(ng.placeholder([H, W]), [W])
+    <squared_L2 (H:3) FLOAT>
+    """
     operand = as_op(x, "squared_L2")
     reduced, out = reduced_axes(operand, reduction_axes, out_axes, "squared_L2")
     squares = square(operand)
@@ -219,6 +298,15 @@ def L2_norm(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) 
     """Return the square root of the sum of squares along axes. See `sum`.
 
     The derivative with respect to x is 0 where the norm is 0.
+
+    Raises:
+        ElementTypeError: for elements that are not FLOAT or HALF.
+        whatever `sum` raises for axes.
+
+    >>> import poplite.named as ng
+    >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+    >>> ng.L2_norm(ng.placeholder([H, W]), [W])
+    <L2_norm (H:3) FLOAT>
     """
     operand = of_floats(x, "L2_norm")
     reduced, out = reduced_axes(operand, reduction_axes, out_axes, "L2_norm")
@@ -227,7 +315,16 @@ def L2_norm(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) 
 
 
 def L1_norm(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
-    """Return the sum of absolute values along axes. See `sum`."""
+    """Return the sum of absolute values along axes. See `sum`.
+
+    Raises:
+        whatever `sum` raises.
+
+    >>> import poplite.named as ng
+    >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+    >>> ng.L1_norm(ng.placeholder([H, W]), ...)
+    <L1_norm () FLOAT>
+    """
     operand = as_op(x, "L1_norm")
     reduced, out = reduced_axes(operand, reduction_axes, out_axes, "L1_norm")
     sizes = absolute(operand)
@@ -241,12 +338,33 @@ def _written(name: str, made: Op, out: Axes | None) -> Op:
 
 
 def argmax(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
-    """Return the position of the largest element along one axis, the first if several: INT."""
+    """Return the position of the largest element along one axis, the first if several: INT.
+
+    Raises:
+        AxisError: for several axes, or none.
+        ElementTypeError: for BOOL.
+        TensorCreationError: for an axis of length 0.
+        whatever `sum` raises for axes.
+
+    >>> import poplite.named as ng
+    >>> K, N = ng.make_axis(10, "K"), ng.make_axis(8, "N")
+    >>> ng.argmax(ng.placeholder([K, N]), [K])
+    <argmax (N:8) INT>
+    """
     return _extreme("argmax", x, reduction_axes, out_axes)
 
 
 def argmin(x: Any, reduction_axes: AxesLike = None, out_axes: AxesLike = None) -> Op:
-    """Return the position of the smallest element along one axis, the first if several: INT."""
+    """Return the position of the smallest element along one axis, the first if several: INT.
+
+    Raises:
+        whatever `argmax` raises.
+
+    >>> import poplite.named as ng
+    >>> K, N = ng.make_axis(10, "K"), ng.make_axis(8, "N")
+    >>> ng.argmin(ng.placeholder([K, N]), out_axes=[N])
+    <argmin (N:8) INT>
+    """
     return _extreme("argmin", x, reduction_axes, out_axes)
 
 
@@ -369,6 +487,11 @@ def softmax(x: Any, axes: AxesLike) -> Op:
         x: FLOAT or HALF.
         axes: the axes along which the results sum to 1.
 
+    Raises:
+        ElementTypeError: for elements that are not FLOAT or HALF.
+        MissingAxisError: for an axis that x lacks.
+        TensorCreationError: for an axis of length 0.
+
     >>> import poplite.named as ng
     >>> K, N = ng.make_axis(10, "K"), ng.make_axis(8, "N")
     >>> softmax(ng.placeholder([K, N]), [K])
@@ -385,7 +508,16 @@ def softmax(x: Any, axes: AxesLike) -> Op:
 
 
 def log_softmax(x: Any, axes: AxesLike) -> Op:
-    """Return the logarithm of `softmax`, computed without taking the logarithm of 0."""
+    """Return the logarithm of `softmax`, computed without taking the logarithm of 0.
+
+    Raises:
+        whatever `softmax` raises.
+
+    >>> import poplite.named as ng
+    >>> K, N = ng.make_axis(10, "K"), ng.make_axis(8, "N")
+    >>> ng.log_softmax(ng.placeholder([K, N]), [K])
+    <log_softmax (K:10, N:8) FLOAT>
+    """
     return written_as("log_softmax", _log_of(softmax(x, axes)))
 
 
@@ -410,6 +542,12 @@ def cross_entropy_multi(p: Any, t: Any, axes: AxesLike = None, out_axes: AxesLik
 
     Raises:
         AxisError: if neither has all axes of the other.
+
+    >>> import poplite as pl, poplite.named as ng
+    >>> K, N = ng.make_axis(10, "K"), ng.make_axis(8, "N")
+    >>> x, label = ng.placeholder([K, N]), ng.placeholder([N], pl.INT)
+    >>> ng.cross_entropy_multi(ng.softmax(x, [K]), ng.one_hot(label, K), [K])
+    <cross_entropy_multi (N:8) FLOAT>
     """
     one, other = _matched(p, t, "cross_entropy_multi")
     made = -sum(other * _log_of(one), axes, out_axes)
@@ -425,6 +563,11 @@ def cross_entropy_binary(p: Any, t: Any) -> Op:
 
     Raises:
         AxisError: if neither has all axes of the other.
+
+    >>> import poplite.named as ng
+    >>> N = ng.make_axis(8, "N")
+    >>> ng.cross_entropy_binary(ng.sigmoid(ng.placeholder([N])), ng.placeholder([N]))
+    <cross_entropy_binary (N:8) FLOAT>
     """
     one, other = _matched(p, t, "cross_entropy_binary")
     if isinstance(one, Elementwise) and one.operation == "sigmoid":

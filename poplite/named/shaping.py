@@ -106,6 +106,11 @@ def axes_with_order(x: Any, axes: AxesLike) -> Op:
 
     Raises:
         MissingAxisError: for an axis that x lacks, or an axis of x that is not listed.
+
+    >>> import poplite.named as ng
+    >>> H, W, N = (ng.make_axis(length, name) for length, name in ((3, "H"), (4, "W"), (8, "N")))
+    >>> ng.axes_with_order(ng.placeholder([H, W, N]), [N, ...])
+    <broadcast (N:8, H:3, W:4) FLOAT>
     """
     return with_axes_order(as_op(x, "axes_with_order"), axes, "axes_with_order")
 
@@ -117,7 +122,17 @@ def with_axes_order(operand: Op, axes: AxesLike, what: str) -> Op:
 
 
 def expand_dims(x: Any, axis: Axis, pos: int = 0) -> Op:
-    """Return x repeated along one more axis, at a position; x itself if it already has the axis."""
+    """Return x repeated along one more axis, at a position; x itself if it already has the axis.
+
+    Raises:
+        AxisError: for a position out of range.
+
+    >>> import poplite.named as ng
+    >>> H, N = ng.make_axis(3, "H"), ng.make_axis(8, "N")
+    >>> x = ng.placeholder([H])
+    >>> ng.expand_dims(x, N), ng.expand_dims(x, N, -1)
+    (<broadcast (N:8, H:3) FLOAT>, <broadcast (H:3, N:8) FLOAT>)
+    """
     operand = as_op(x, "expand_dims")
     new = changed_axes.only_axis(axes_of(axis), "expand_dims")
     if new in operand.axes:
@@ -165,7 +180,18 @@ def _relabelled(operand: Op, axes: AxesLike, what: str) -> Op:
 
 
 def map_roles(x: Any, axes_map: AxesMap) -> Op:
-    """Return x with axes renamed by a map; axes that it does not name stay."""
+    """Return x with axes renamed by a map; axes that it does not name stay.
+
+    Raises:
+        AxisError: if `axes_map` is not an `AxesMap`.
+        AxisLengthError: for a new axis of another length.
+        DuplicateAxisError: if two axes would become one.
+
+    >>> import poplite.named as ng
+    >>> H, P, N = ng.make_axis(3, "H"), ng.make_axis(3, "P"), ng.make_axis(8, "N")
+    >>> ng.map_roles(ng.placeholder([H, N]), ng.AxesMap({H: P}))
+    <cast_axes (P:3, N:8) FLOAT>
+    """
     operand = as_op(x, "map_roles")
     if not isinstance(axes_map, AxesMap):
         raise AxisError(
@@ -178,7 +204,16 @@ def map_roles(x: Any, axes_map: AxesMap) -> Op:
 
 
 def cast_role(x: Any, axes: AxesLike) -> Op:
-    """Return x with other axes in place of its own, with the lengths that x has."""
+    """Return x with other axes in place of its own, with the lengths that x has.
+
+    Raises:
+        AxisError: for the wrong number of axes.
+
+    >>> import poplite.named as ng
+    >>> H, P = ng.make_axis(3, "H"), ng.make_axis(5, "P")
+    >>> ng.cast_role(ng.placeholder([H]), [P])
+    <cast_axes (P:3) FLOAT>
+    """
     operand, listed = as_op(x, "cast_role"), axes_of(axes)
     if len(listed) != operand.rank:
         return _relabelled(operand, listed, "cast_role")  # raises an error
@@ -192,7 +227,18 @@ def _as_long(new: Axis, own: Axis) -> Axis:
 
 
 def axes_by_role(x: Any, roles: Any) -> Op:
-    """Return x with its axes in the order of their roles, with length 1 for missing roles."""
+    """Return x with its axes in the order of their roles, with length 1 for missing roles.
+
+    Raises:
+        DuplicateAxisError: if two axes have the same role.
+        MissingAxisError: for an axis that has none of the roles.
+
+    >>> import poplite.named as ng
+    >>> Height, Width = ng.make_axis_role("Height"), ng.make_axis_role("Width")
+    >>> H, W = ng.make_axis(3, "H", roles=[Height]), ng.make_axis(4, "W", roles=[Width])
+    >>> ng.axes_by_role(ng.placeholder([H, W]), [Width, Height])
+    <broadcast (W:4, H:3) FLOAT>
+    """
     operand = as_op(x, "axes_by_role")
     return broadcast(operand, by_roles(operand.axes, roles))
 
@@ -229,6 +275,12 @@ def unflatten(x: Any, axis: Axis | None = None) -> Op:
 
     Raises:
         AxisError: for an axis that is not flattened.
+
+    >>> import poplite.named as ng
+    >>> x = ng.placeholder(ng.make_axes({"N": 8, "H": 3, "W": 4}))
+    >>> flat = ng.flatten(x, x.axes[1:])
+    >>> flat, ng.unflatten(flat)
+    (<flatten (N:8, (H,W):12) FLOAT>, <flatten (N:8, H:3, W:4) FLOAT>)
     """
     operand = as_op(x, "unflatten")
     whole = changed_axes.unsliced(operand.axes, operand)
@@ -333,7 +385,17 @@ def tensor_slice(x: Any, slices: Sequence[Part], axes: AxesLike = None) -> Op:
 
 
 def slice_along_axis(x: Any, axis: Axis, index: int) -> Op:
-    """Return one index along an axis: a tensor without the axis."""
+    """Return one index along an axis: a tensor without the axis.
+
+    Raises:
+        MissingAxisError: for an axis that x lacks.
+        TensorIndexError: for an index out of range.
+
+    >>> import poplite.named as ng
+    >>> H, W = ng.make_axis(3, "H"), ng.make_axis(4, "W")
+    >>> ng.slice_along_axis(ng.placeholder([H, W]), H, -1)
+    <slice (W:4) FLOAT>
+    """
     operand = as_op(x, "slice_along_axis")
     own = only_axis(chosen(axis, operand.axes, "slice_along_axis"), "slice_along_axis")
     return sliced_op(operand, {own: index})
@@ -516,6 +578,12 @@ def stack(xs: Sequence[Any], axis: Axis, pos: int = 0) -> Op:
     Raises:
         AxisLengthError: for the wrong number of tensors.
         DuplicateAxisError: for an axis that a tensor has already.
+
+    >>> import poplite.named as ng
+    >>> H, N = ng.make_axis(3, "H"), ng.make_axis(2, "N")
+    >>> x, y = ng.placeholder([H]), ng.placeholder([H])
+    >>> ng.stack([x, y], N), ng.stack([x, y], N, pos=1)
+    (<concat (N:2, H:3) FLOAT>, <broadcast (H:3, N:2) FLOAT>)
     """
     args = _operands(xs, "stack")
     for each in args:

@@ -443,7 +443,15 @@ class Gradient(Op):
 
 
 def keep(x: Any) -> Op:
-    """Return x, stored where it is computed, even if recomputing it would be cheaper."""
+    """Return x, stored where it is computed, even if recomputing it would be cheaper.
+
+    >>> import poplite.named as ng
+    >>> x = ng.placeholder([ng.make_axis(3, "H")], name="x")
+    >>> device = ng.make_transformer(tiles=2)
+    >>> works = [device.computation(2 * each, x) for each in (x + 1, ng.keep(x + 1))]
+    >>> [work.explain().count("stored: ") for work in works]
+    [1, 2]
+    """
     operand = as_op(x, "keep")
     return Keep(operand.axes, operand.dtype, (operand,))
 
@@ -458,6 +466,11 @@ def place(x: Any, map: Any) -> Op:  # noqa: A002  (the name in `ng.variable`)
     Raises:
         AxisError: if the hint is malformed or names an axis that x lacks.
         InvalidTileMapping: for a tile below 0.
+
+    >>> import poplite.named as ng
+    >>> N, H = ng.make_axis(8, "N"), ng.make_axis(3, "H")
+    >>> ng.place(ng.placeholder([N, H]) * 2, map=0)
+    <place (N:8, H:3) FLOAT>
     """
     operand = as_op(x, "place")
     check_hint(f"place of '{operand.name or operand.called}'", operand.axes, map)

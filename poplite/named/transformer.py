@@ -61,6 +61,14 @@ class Computation:
         params: the tensors whose values are the arguments of a call.
         items: its results and effects, in order.
         is_added: whether the engine has its program.
+
+    >>> import poplite.named as ng
+    >>> x = ng.placeholder([ng.make_axis(3, "H")], name="x")
+    >>> double = ng.make_transformer(tiles=2).computation({"y": x + x}, x, name="double")
+    >>> double
+    <Computation 'double' (x)>
+    >>> double([1, 2, 3])
+    {'y': array([2., 4., 6.], dtype=float32)}
     """
 
     def __init__(
@@ -333,6 +341,13 @@ class Transformer:
         is_strict: whether operations may not make outer products implicitly.
         fuse: "cost" to store values where that is cheaper; "none" to store every operation.
         checks: the checks of the engine.
+
+    >>> import poplite.named as ng
+    >>> w = ng.variable([ng.make_axis(3, "H")], initial_value=1, name="w")
+    >>> device = ng.make_transformer(tiles=2)
+    >>> grow, read = device.computation(ng.assign(w, w + w)), device.computation(w)
+    >>> grow(), grow(), read()
+    (None, None, array([4., 4., 4.], dtype=float32))
     """
 
     def __init__(
