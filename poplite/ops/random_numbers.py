@@ -638,6 +638,13 @@ class Dropped(NamedTuple):
     Attributes:
         out: the kept elements of the tensor, scaled, and 0 elsewhere.
         counter: determines the dropped elements, for `dropout_gradient`: UNSIGNED_INT[4].
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (8,), "x", mapping="linear")
+    >>> made = pl.ops.random.dropout(pl.ops.random.key(graph, seed=7), x, 0.5, program=program)
+    >>> made.out.shape, made.counter.shape
+    ((8,), (4,))
     """
 
     out: Tensor
@@ -715,7 +722,18 @@ def dropout_gradient(
         The gradient with respect to the operand of the dropout.
 
     Raises:
-        whatever `ops.random.dropout` raises; it has an example.
+        whatever `ops.random.dropout` raises.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (8,), "x", mapping="linear", initial_value=1)
+    >>> key = pl.ops.random.key(graph, seed=7)
+    >>> y, counter = pl.ops.random.dropout(key, x, 0.5, program=program)
+    >>> by_x = pl.ops.random.dropout_gradient(counter, x, 0.5, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> bool((engine.read(by_x) == engine.read(y)).all())
+    True
     """
     what = "ops.random.dropout_gradient"
     draw = RandomDraw(what, counter, name, program, gradient, again=True)

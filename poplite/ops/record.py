@@ -196,6 +196,13 @@ def lower(
     Raises:
         PopliteError: as `ops.map`, except that an `out` which shares elements with a tensor of the
             expression is stored through a temporary tensor.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x, y = (graph.add_variable(pl.FLOAT, (4,), name, mapping="linear") for name in "xy")
+    >>> made = pl.ops.lower(graph, [x + y, pl.ops.Root(x - y, out=x)], program)
+    >>> [each.name for each in made]
+    ['add', 'x']
     """
     check_graph("lower(graph, roots, program)", graph)
     fix = "ops.lower(graph, [x + y, x - y], program)"
@@ -232,6 +239,14 @@ def explain(result: Tensor) -> str:
 
     Raises:
         TensorCreationError: for a tensor that is not a result.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (4,), "x", mapping="linear")
+    >>> print(pl.ops.explain(pl.ops.map(x * x + 1, name="y", program=program)))
+    stored: x * x + 1.0, by x0 * x0 + k0, 16 B (a result, like x)
+        v0 = a0 * a0
+        v1 = v0 + k0
     """
     if not isinstance(result, Tensor):
         raise no_tensor("ops.explain", result, "pass the tensor that ops.map returned")

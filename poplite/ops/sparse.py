@@ -339,6 +339,13 @@ class SparsePlan:
     Attributes:
         graph: the graph for which it was made.
         layout: the rows of each tile and worker.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> pattern = pl.ops.SparsePattern((3, 4), [0, 2, 2, 3], [1, 3, 0])
+    >>> plan = pl.ops.plan_sparse_matmul(graph, pattern, columns=8)
+    >>> plan, plan.create_values("a").shape
+    (<SparsePlan of <SparsePattern 3 x 4, 3 non-zeros> on 3 tiles>, (3,))
     """
 
     def __init__(self, graph: Graph, layout: SparseLayout) -> None:

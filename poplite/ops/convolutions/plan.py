@@ -273,6 +273,13 @@ class ConvolutionPlan:
         layouts: the chosen layout. For an input with zeros between its elements, there is one
             layout for each phase (`poplite.ops.convolutions.request`) that reads elements, or one
             for several phases that read the same elements; the longest comes first.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> how = dict(batch=2, field=(8, 8), inputs=3, outputs=16, kernel=(3, 3))
+    >>> plan = pl.ops.plan_convolution(graph, **how)
+    >>> plan.tiles, plan.create_weights("w").shape
+    (4, (16, 3, 3, 3))
     """
 
     def __init__(self, graph: Graph, request: ConvolutionRequest) -> None:

@@ -385,6 +385,15 @@ class Note:
         body: the computation of the vertex for each element; None without one.
         origin: the operation of another layer to which the part belongs, or None.
         result: the name of the tensor that holds it, or empty.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> x = graph.add_variable(pl.FLOAT, (4,), "x", mapping="linear")
+    >>> y = pl.ops.map(x * 2 + 1, name="y", program=pl.Sequence())
+    >>> print(pl.ops.explain(y))
+    stored: x * 2.0 + 1.0, by x0 * k0 + k1, 16 B (a result, like x)
+        v0 = a0 * k0
+        v1 = v0 + k1
     """
 
     what: What

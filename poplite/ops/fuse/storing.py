@@ -630,6 +630,13 @@ class Root:
             `ops.map`.
         name: the name of a new tensor and of its steps.
         at: the user's source line.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x, y = (graph.add_variable(pl.FLOAT, (4,), name, mapping="linear") for name in "xy")
+    >>> roots = [pl.ops.Root(x + y, out=y), pl.ops.Root(x - y, name="z", mapping=1)]
+    >>> pl.ops.lower(graph, roots, program)
+    [<Tensor 'y' float32[4] on 2 tiles (0-1), 16 B>, <Tensor 'z' float32[4] on tile 1, 16 B>]
     """
 
     expr: Expr

@@ -52,6 +52,14 @@ class AttentionWeights(NamedTuple):
         key: [elements of a key, heads * depth].
         value: [elements of a value, heads * width].
         output: [heads * width, elements of a result].
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> shapes = {"query": (6, 8), "key": (6, 8), "value": (6, 4), "output": (4, 6)}
+    >>> w = {name: graph.add_variable(pl.FLOAT, shape, name) for name, shape in shapes.items()}
+    >>> weights = pl.ops.nn.AttentionWeights(**w)  # for 2 heads, of depth 4 and width 2
+    >>> weights.output.shape
+    (4, 6)
     """
 
     query: Tensor
@@ -69,6 +77,15 @@ class AttentionSaved(NamedTuple):
         value: [batch, keys, heads * width].
         shares: [batch, heads, queries, keys], the softmax, which sums to 1 along the keys.
         mixed: [batch, queries, heads * width].
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (1, 5, 6), "x", mapping=0)
+    >>> w = [graph.add_variable(pl.FLOAT, (6, 6), f"w{n}", mapping=0) for n in range(4)]
+    >>> weights = pl.ops.nn.AttentionWeights(*w)
+    >>> saved = pl.ops.nn.multi_head_attention(x, x, x, weights, 2, program=program).saved
+    >>> saved.shares.shape, saved.mixed.shape
+    ((1, 2, 5, 5), (1, 5, 6))
     """
 
     query: Tensor
@@ -84,6 +101,14 @@ class Attention(NamedTuple):
     Attributes:
         result: [batch, queries, elements of a result].
         saved: values for `multi_head_attention_gradient`.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (1, 5, 6), "x", mapping=0)
+    >>> w = [graph.add_variable(pl.FLOAT, (6, 6), f"w{n}", mapping=0) for n in range(4)]
+    >>> weights = pl.ops.nn.AttentionWeights(*w)
+    >>> pl.ops.nn.multi_head_attention(x, x, x, weights, 2, program=program).result.shape
+    (1, 5, 6)
     """
 
     result: Tensor
@@ -98,6 +123,16 @@ class AttentionGradient(NamedTuple):
         key: gradient with respect to the keys.
         value: gradient with respect to the values.
         weights: gradient with respect to the weights.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (1, 5, 6), "x", mapping=0)
+    >>> w = [graph.add_variable(pl.FLOAT, (6, 6), f"w{n}", mapping=0) for n in range(4)]
+    >>> how = x, x, x, pl.ops.nn.AttentionWeights(*w), 2
+    >>> made = pl.ops.nn.multi_head_attention(*how, program=program)
+    >>> by = pl.ops.nn.multi_head_attention_gradient(*how, made, made.result, program=program)
+    >>> (by.query + by.key + by.value).shape
+    (1, 5, 6)
     """
 
     query: Tensor
@@ -203,6 +238,16 @@ def multi_head_attention_gradient(
     Raises:
         TensorCreationError: for values that are not from `multi_head_attention`.
         whatever `multi_head_attention` raises.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (1, 5, 6), "x", mapping=0)
+    >>> w = [graph.add_variable(pl.FLOAT, (6, 6), f"w{n}", mapping=0) for n in range(4)]
+    >>> how = x, x, x, pl.ops.nn.AttentionWeights(*w), 2
+    >>> made = pl.ops.nn.multi_head_attention(*how, program=program)
+    >>> by = pl.ops.nn.multi_head_attention_gradient(*how, made, made.result, program=program)
+    >>> by.query.shape, by.weights.output.shape
+    ((1, 5, 6), (6, 6))
     """
     what = "ops.nn.multi_head_attention_gradient"
     call = _call(what, query, key, value, weights, heads, name, program)

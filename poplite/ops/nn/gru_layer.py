@@ -58,6 +58,13 @@ class GruSaved(NamedTuple):
             the product, as both parts of the candidate are kept.
         outputs: [steps, batch, units], before each step.
         lengths: the number of steps of each sequence, [batch]; None if all are complete.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> plan = pl.ops.nn.plan_gru(graph, batch=2, inputs=3, units=8)
+    >>> made = pl.ops.nn.gru(plan.create_input(5), plan.create_weights(), program=program)
+    >>> made.saved.gates.shape, made.saved.outputs.shape, made.saved.lengths
+    ((5, 2, 24), (5, 2, 8), None)
     """
 
     gates: Tensor
@@ -72,6 +79,14 @@ class Gru(NamedTuple):
         outputs: [steps, batch, units].
         output: the last output, [batch, units].
         saved: values for `gru_gradient`; None after inference.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> plan = pl.ops.nn.plan_gru(graph, batch=2, inputs=3, units=8)
+    >>> x, weights = plan.create_input(5), plan.create_weights()
+    >>> made = pl.ops.nn.gru(x, weights, inference=True, program=program)
+    >>> made.outputs.shape, made.output.shape, made.saved
+    ((5, 2, 8), (2, 8), None)
     """
 
     outputs: Tensor
@@ -86,6 +101,15 @@ class GruGradient(NamedTuple):
         x: gradient with respect to the inputs, [steps, batch, inputs].
         weights: gradient with respect to the weights.
         output: gradient with respect to the output before the first step, [batch, units].
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> plan = pl.ops.nn.plan_gru(graph, batch=2, inputs=3, units=8)
+    >>> x, weights = plan.create_input(5), plan.create_weights()
+    >>> made = pl.ops.nn.gru(x, weights, program=program)
+    >>> by = pl.ops.nn.gru_gradient(x, weights, made, made.outputs, program=program)
+    >>> by.weights.bias.shape, by.output.shape
+    ((3, 8), (2, 8))
     """
 
     x: Tensor
@@ -222,6 +246,15 @@ def gru_gradient(
         TensorCreationError: if `forward` was not returned by `gru`, or was computed with
             `inference=True`.
         whatever `gru` raises.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> plan = pl.ops.nn.plan_gru(graph, batch=2, inputs=3, units=8)
+    >>> x, weights = plan.create_input(5), plan.create_weights()
+    >>> made = pl.ops.nn.gru(x, weights, program=program)
+    >>> by = pl.ops.nn.gru_gradient(x, weights, made, made.outputs, program=program)
+    >>> by.x.shape, by.weights.input.shape
+    ((5, 2, 3), (3, 3, 8))
     """
     what = "ops.nn.gru_gradient"
     reset_after = checked_truth(reset_after, f"{what}: reset_after")

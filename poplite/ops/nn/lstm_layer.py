@@ -54,6 +54,15 @@ class LstmState(NamedTuple):
     Attributes:
         output: [batch, units].
         cell: [batch, units].
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> plan = pl.ops.nn.plan_lstm(graph, batch=2, inputs=3, units=8)
+    >>> first = [graph.add_variable(pl.FLOAT, (2, 8), name, mapping=0) for name in ("h", "c")]
+    >>> x, weights = plan.create_input(5), plan.create_weights()
+    >>> made = pl.ops.nn.lstm(x, weights, pl.ops.nn.LstmState(*first), program=program)
+    >>> made.state.output.shape, made.state.cell.shape
+    ((2, 8), (2, 8))
     """
 
     output: Tensor
@@ -68,6 +77,13 @@ class LstmSaved(NamedTuple):
         cells: [steps, batch, units], before each step.
         outputs: [steps, batch, units], before each step.
         lengths: the number of steps of each sequence, [batch]; None if all are complete.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> plan = pl.ops.nn.plan_lstm(graph, batch=2, inputs=3, units=8)
+    >>> made = pl.ops.nn.lstm(plan.create_input(5), plan.create_weights(), program=program)
+    >>> made.saved.gates.shape, made.saved.cells.shape, made.saved.lengths
+    ((5, 2, 32), (5, 2, 8), None)
     """
 
     gates: Tensor
@@ -83,6 +99,14 @@ class Lstm(NamedTuple):
         outputs: [steps, batch, units].
         state: the state after the last step.
         saved: values for `lstm_gradient`; None after inference.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> plan = pl.ops.nn.plan_lstm(graph, batch=2, inputs=3, units=8)
+    >>> x, weights = plan.create_input(5), plan.create_weights()
+    >>> made = pl.ops.nn.lstm(x, weights, inference=True, program=program)
+    >>> made.outputs.shape, made.state.cell.shape, made.saved
+    ((5, 2, 8), (2, 8), None)
     """
 
     outputs: Tensor
@@ -97,6 +121,15 @@ class LstmGradient(NamedTuple):
         x: gradient with respect to the inputs, [steps, batch, inputs].
         weights: gradient with respect to the weights.
         state: gradient with respect to the state before the first step.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> plan = pl.ops.nn.plan_lstm(graph, batch=2, inputs=3, units=8)
+    >>> x, weights = plan.create_input(5), plan.create_weights()
+    >>> made = pl.ops.nn.lstm(x, weights, program=program)
+    >>> by = pl.ops.nn.lstm_gradient(x, weights, made, made.outputs, program=program)
+    >>> by.weights.output.shape, by.state.cell.shape
+    ((4, 8, 8), (2, 8))
     """
 
     x: Tensor
@@ -221,6 +254,15 @@ def lstm_gradient(
         TensorCreationError: if `forward` was not returned by `lstm`, or was computed with
             `inference=True`.
         whatever `lstm` raises.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> plan = pl.ops.nn.plan_lstm(graph, batch=2, inputs=3, units=8)
+    >>> x, weights = plan.create_input(5), plan.create_weights()
+    >>> made = pl.ops.nn.lstm(x, weights, program=program)
+    >>> by = pl.ops.nn.lstm_gradient(x, weights, made, made.outputs, program=program)
+    >>> by.x.shape, by.weights.input.shape
+    ((5, 2, 3), (4, 3, 8))
     """
     call = layer_of("ops.nn.lstm_gradient", x, weights, GATES, 1, name, program)
     steps, batch, inputs, units = call.sizes

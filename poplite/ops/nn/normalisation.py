@@ -69,6 +69,13 @@ class LayerNormGradient(NamedTuple):
         x: gradient with respect to the operand, of its shape.
         gain: gradient with respect to the gain, of the shape of a row.
         bias: gradient with respect to the bias, of the shape of a row.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x, g = (graph.add_variable(pl.FLOAT, (8, 16), name) for name in "xg")
+    >>> by = pl.ops.nn.layer_norm_gradient(x, g)
+    >>> by.x.shape, by.gain.shape, by.bias.shape
+    ((8, 16), (16,), (16,))
     """
 
     x: Expr
@@ -157,6 +164,13 @@ class ChannelNormGradient(NamedTuple):
         x: gradient with respect to the operand, of its shape.
         gain: gradient with respect to the gain, one for each channel.
         bias: gradient with respect to the bias, one for each channel.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x, g = (graph.add_variable(pl.FLOAT, (8, 3, 16), name) for name in "xg")
+    >>> by = pl.ops.nn.batch_norm_gradient(x, g)
+    >>> by.x.shape, by.gain.shape, by.bias.shape
+    ((8, 3, 16), (3,), (3,))
     """
 
     x: Expr
@@ -170,6 +184,12 @@ class ChannelStatistics(NamedTuple):
     Attributes:
         mean: mean of each channel, FLOAT.
         variance: variance of each channel, FLOAT: the mean squared distance from the mean.
+
+    >>> import poplite as pl
+    >>> x = pl.Graph().add_variable(pl.HALF, (8, 3, 16), "x")
+    >>> statistics = pl.ops.nn.batch_statistics(x)
+    >>> statistics.mean.shape, statistics.variance.element_type
+    ((3,), FLOAT)
     """
 
     mean: Expr
@@ -216,6 +236,12 @@ def batch_norm_gradient(
     Raises:
         TensorCreationError: for a gradient of a different shape or type.
         whatever `batch_norm` raises.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x, g = (graph.add_variable(pl.FLOAT, (8, 3, 16), name) for name in "xg")
+    >>> pl.ops.nn.batch_norm_gradient(x, g).bias
+    <Expr sum(g, 0, 2) float32[3]>
     """
     return _of_batch("ops.nn.batch_norm_gradient", x).gradients(gradient, gain, epsilon)
 
@@ -242,6 +268,16 @@ def batch_norm_inference(
 
     Raises:
         whatever `batch_norm` raises.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (1, 2), "x", mapping=0, initial_value=[[3, 8]])
+    >>> m, v = (graph.add_constant(pl.FLOAT, (2,), row, mapping=0) for row in ([1, 2], [4, 9]))
+    >>> y = pl.ops.map(pl.ops.nn.batch_norm_inference(x, m, v, epsilon=0), program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(y).tolist()
+    [[1.0, 2.0]]
     """
     norm = _of_batch("ops.nn.batch_norm_inference", x)
     inverse = rsqrt(as_expr(norm.wide("variance", variance), norm.what) + epsilon)
@@ -376,6 +412,13 @@ def group_norm_gradient(
 
     Raises:
         whatever `group_norm` raises.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x, g = (graph.add_variable(pl.FLOAT, (8, 6, 16), name) for name in "xg")
+    >>> by = pl.ops.nn.group_norm_gradient(x, g, groups=2)
+    >>> by.x.shape, by.gain.shape
+    ((8, 6, 16), (6,))
     """
     what = "ops.nn.group_norm_gradient"
     norm = _of_groups(what, x, count_of(what, "groups", groups))
@@ -387,6 +430,16 @@ def instance_norm(x: Operand, gain: Scale = 1.0, bias: Scale = 0.0, epsilon: flo
 
     Raises:
         whatever `batch_norm` raises.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> numbers = [[[3, 5], [1, 9]]]
+    >>> x = graph.add_variable(pl.FLOAT, (1, 2, 2), "x", mapping=0, initial_value=numbers)
+    >>> y = pl.ops.map(pl.ops.nn.instance_norm(x, epsilon=0), program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(y).tolist()
+    [[[-1.0, 1.0], [-1.0, 1.0]]]
     """
     return _of_groups("ops.nn.instance_norm", x, None).normalised(gain, bias, epsilon)
 
@@ -398,6 +451,13 @@ def instance_norm_gradient(
 
     Raises:
         whatever `batch_norm` raises.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph()
+    >>> x, g = (graph.add_variable(pl.FLOAT, (8, 6, 16), name) for name in "xg")
+    >>> by = pl.ops.nn.instance_norm_gradient(x, g)
+    >>> by.x.shape, by.gain.shape
+    ((8, 6, 16), (6,))
     """
     norm = _of_groups("ops.nn.instance_norm_gradient", x, None)
     return norm.gradients(gradient, gain, epsilon)

@@ -87,6 +87,11 @@ class AdamState(NamedTuple):
         first: running mean of gradients, FLOAT of the shape of the parameter.
         second: running mean of the squares of gradients, FLOAT of the shape of the parameter.
         shares: FLOAT[2], the weight of the gradients in each mean, as opposed to its initial 0.
+
+    >>> import poplite as pl
+    >>> w = pl.Graph(pl.Target(tiles=2)).add_variable(pl.HALF, (6,), "w", mapping="linear")
+    >>> [(each.element_type, each.shape) for each in pl.ops.nn.adam_state(w)]
+    [(FLOAT, (6,)), (FLOAT, (6,)), (FLOAT, (2,))]
     """
 
     first: Tensor

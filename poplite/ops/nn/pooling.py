@@ -148,6 +148,15 @@ def sum_pool(
 
     Raises:
         whatever `max_pool` raises.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (1, 1, 4), "x", mapping=0, initial_value=[[[1, 3, 4, 2]]])
+    >>> y = pl.ops.nn.sum_pool(x, 2, stride=1, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(y).tolist()
+    [[[4.0, 7.0, 6.0]]]
     """
     call, given, request = _asked("ops.nn.sum_pool", x, window, stride, padding, name, program)
     image = call.stored(given, "x")
@@ -169,6 +178,15 @@ def average_pool(
 
     Raises:
         whatever `max_pool` raises.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> x = graph.add_variable(pl.FLOAT, (1, 1, 4), "x", mapping=0, initial_value=[[[1, 3, 4, 2]]])
+    >>> y = pl.ops.nn.average_pool(x, 2, padding=1, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(y).tolist()
+    [[[1.0, 3.5, 2.0]]]
     """
     call, given, request = _asked("ops.nn.average_pool", x, window, stride, padding, name, program)
     image = call.stored(given, "x")
@@ -269,6 +287,15 @@ def sum_pool_gradient(
 
     Raises:
         whatever `max_pool_gradient` raises.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> g = graph.add_variable(pl.FLOAT, (1, 1, 2), "g", mapping=1, initial_value=[[[5, 7]]])
+    >>> by_x = pl.ops.nn.sum_pool_gradient(g, (4,), 2, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(by_x).tolist()
+    [[[5.0, 5.0, 7.0, 7.0]]]
     """
     what = "ops.nn.sum_pool_gradient"
     call, result, request = _asked(what, gradient, window, stride, padding, name, program, field)
@@ -292,6 +319,15 @@ def average_pool_gradient(
 
     Raises:
         whatever `max_pool_gradient` raises.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=2)), pl.Sequence()
+    >>> g = graph.add_variable(pl.FLOAT, (1, 1, 2), "g", mapping=1, initial_value=[[[5, 7]]])
+    >>> by_x = pl.ops.nn.average_pool_gradient(g, (4,), 2, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(by_x).tolist()
+    [[[2.5, 2.5, 3.5, 3.5]]]
     """
     what = "ops.nn.average_pool_gradient"
     call, result, request = _asked(what, gradient, window, stride, padding, name, program, field)

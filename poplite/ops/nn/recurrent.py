@@ -134,6 +134,12 @@ class RecurrentWeights(NamedTuple):
         input: [gates, inputs, units], the factors of the inputs.
         output: [gates, units, units], the factors of the outputs of the previous step.
         bias: [gates, units]; for a GRU that resets after the product, [gates, 2, units].
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> plan = pl.ops.nn.plan_gru(graph, batch=8, inputs=3, units=16, reset_after=True)
+    >>> [each.shape for each in plan.create_weights("w")]
+    [(3, 3, 16), (3, 16, 16), (3, 2, 16)]
     """
 
     input: Tensor
@@ -151,6 +157,11 @@ class RecurrentPlan:
         product: the plan of the product of a step; for a GRU, of the product for two gates.
         candidate: for a GRU, the plans of the products for its candidate: one plan for x and h
             together, or one for each with the reset after the product.
+
+    >>> import poplite as pl
+    >>> plan = pl.ops.nn.plan_gru(pl.Graph(pl.Target(tiles=4)), batch=8, inputs=3, units=16)
+    >>> plan.gates, plan.product, len(plan.candidate)
+    (3, <MatMulPlan 8 x 19 times 19 x 32, FLOAT with partials of FLOAT, 3 tiles>, 1)
     """
 
     def __init__(

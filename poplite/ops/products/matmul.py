@@ -78,6 +78,12 @@ class MatMulPlan:
     Attributes:
         graph: the graph for which it was made.
         layout: the chosen layout.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> plan = pl.ops.plan_matmul(graph, m=32, k=64, n=100, type=pl.HALF)
+    >>> plan.grid, plan.block, plan.tiles
+    ((4, 1, 1), (8, 64, 100), 4)
     """
 
     def __init__(self, graph: Graph, layout: ProductLayout) -> None:

@@ -62,6 +62,12 @@ class EmbeddingPlan:
         reading: how rows are read; None if they are only changed.
         changing: how rows are changed; None if they are only read.
         others: the cheapest alternatives with other numbers of blocks, best first.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> plan = pl.ops.plan_embedding(graph, entries=1000, width=16, lookups=64)
+    >>> plan.create_table().shape, plan.create_updates().shape
+    ((1000, 16), (64, 16))
     """
 
     graph: Graph

@@ -233,6 +233,17 @@ def multi_update_max(
 
     The arguments and errors are those of `ops.multi_update_add`, without a scale. NaN counts as
     the largest number.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> x = graph.add_variable(pl.INT, (4,), "x", mapping="linear", initial_value=5)
+    >>> k = graph.add_constant(pl.UNSIGNED_INT, (3,), [3, 1, 3], mapping=0)
+    >>> s = graph.add_constant(pl.INT, (3,), [7, 2, 6], mapping=0)
+    >>> _ = pl.ops.multi_update_max(x, s, k, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(x).tolist()
+    [5, 5, 5, 7]
     """
     what = "ops.multi_update_max"
     return _update(what, MAX, x, s, indices, dim, plan, out_of_range, name, program)
@@ -252,6 +263,17 @@ def multi_update_mul(
     """Record steps that multiply slices of a tensor by index: `np.multiply.at(x, indices, s)`.
 
     The arguments and errors are those of `ops.multi_update_add`, without a scale.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> x = graph.add_variable(pl.INT, (4,), "x", mapping="linear", initial_value=5)
+    >>> k = graph.add_constant(pl.UNSIGNED_INT, (3,), [3, 1, 3], mapping=0)
+    >>> s = graph.add_constant(pl.INT, (3,), [7, 2, 6], mapping=0)
+    >>> _ = pl.ops.multi_update_mul(x, s, k, program=program)
+    >>> engine = pl.Engine(graph, program)
+    >>> engine.run()
+    >>> engine.read(x).tolist()
+    [5, 10, 5, 210]
     """
     what = "ops.multi_update_mul"
     return _update(what, MUL, x, s, indices, dim, plan, out_of_range, name, program)

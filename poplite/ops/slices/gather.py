@@ -248,7 +248,14 @@ def embedding(
         A new variable: the shape of the indices, followed by the width.
 
     Raises:
-        whatever `ops.multi_slice` raises; it has an example.
+        whatever `ops.multi_slice` raises.
+
+    >>> import poplite as pl
+    >>> graph, program = pl.Graph(pl.Target(tiles=4)), pl.Sequence()
+    >>> table = graph.add_variable(pl.FLOAT, (100, 16), "table", mapping="linear")
+    >>> words = graph.add_constant(pl.UNSIGNED_INT, (2, 3), [[7, 0, 2], [1, 7, 9]], mapping=0)
+    >>> pl.ops.embedding(table, words, program=program).shape
+    (2, 3, 16)
     """
     return multi_slice(
         table, indices, plan=plan, out_of_range=out_of_range, name=name, program=program
