@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 import importlib
 import inspect
 import pkgutil
@@ -223,6 +224,43 @@ def test_a_name_is_the_same_whichever_module_is_loaded_first(name: str) -> None:
     modules = {each.name for each in pkgutil.iter_modules(getattr(package, "__path__", []))}
     for each in modules & set(HELD[name]):
         assert getattr(package, each) is importlib.import_module(f"{name}.{each}")
+
+
+WITH_EXAMPLES = (
+    *("poplite", "poplite.named", "poplite.ops", "poplite.ops.linalg", "poplite.ops.nn"),
+    *("poplite.ops.random", "poplite.testing", "poplite.viz"),
+)
+
+NOT_YET = frozenset(
+    {
+        *("Executable", "FieldData", "FieldRef", "InOut", "Input", "Output", "State", "Target"),
+        *("Variable", "Vector", "VertexInstance", "VertexPerfEstimate"),
+        *("get_and_modify_floating_point_behaviour", "set_stochastic_rounding"),
+    }
+)
+"""Names of `poplite` to which examples are still to be added."""
+
+
+def _needs_example(value: object) -> bool:
+    """Return whether a public object is a class or a function whose use an example shows.
+
+    Enumerations are lists of values, a page has a program for each error, and an element type is an
+    argument in the examples of others.
+    """
+    types = enum.Enum, BaseException, importlib.import_module("poplite").ElementType
+    return inspect.isroutine(value) or (inspect.isclass(value) and not issubclass(value, types))
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_a_public_class_or_function_has_an_example(name: str) -> None:
+    module = importlib.import_module(name)
+    values = {each: getattr(module, each) for each in module.__all__}
+    without = {
+        each
+        for each, value in values.items()
+        if _needs_example(value) and ">>> " not in str(value.__doc__)
+    }
+    assert without - (NOT_YET if name == "poplite" else set()) == set()
 
 
 def _used(text: str) -> set[tuple[str, str]]:
