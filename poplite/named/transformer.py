@@ -563,8 +563,10 @@ class Transformer:
             hint = hint.place
         if hint is None:
             hint = self._hint_for(op)
+        if isinstance(hint, Mapping) and not hint:  # tile 0 is a hint too
+            hint = None
         size = op.element_type.size_bytes
-        return hinted(self._graph, description.name, op.axes, size, hint or None, layout, inner)
+        return hinted(self._graph, description.name, op.axes, size, hint, layout, inner)
 
     def _hint_for(self, op: Op) -> dict[Any, Any]:
         """Return the hints that apply to a tensor.

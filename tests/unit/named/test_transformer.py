@@ -215,12 +215,14 @@ def test_tensors_lie_where_hints_say() -> None:
     b = ng.variable([N], 0, name="b")
     s = ng.variable([K], 0, map=2, name="s")
     v = ng.persistent_tensor([N], 0, map=b, name="v")
+    t = ng.variable([K], 0, map=0, name="t")
     device = ng.make_transformer(tiles=4, map={N: "tiles"})
-    work = device.computation([x + b, s, v], x)
+    work = device.computation([x + b, s, v, t], x)
     assert work(np.ones((40, 8)))[0].tolist() == [[1] * 8] * 40
     assert tiles_of(device, work, x) == [80] * 4
     assert tiles_of(device, work, b) == tiles_of(device, work, v) == [2] * 4
     assert tiles_of(device, work, s) == [0, 0, 40, 0]
+    assert tiles_of(device, work, t) == [40, 0, 0, 0]
     first = device.graph.tile_mapping(work.tensor(x)[:, :2])
     assert first.elements_per_tile.tolist() == [80, 0, 0, 0]
 
