@@ -197,7 +197,7 @@ if TYPE_CHECKING:
         WriteUndef as WriteUndef,
     )
     from poplite.program.function import FunctionBuffer as FunctionBuffer
-    from poplite.program.registers import (
+    from poplite.program.steps import (
         ModifyFloatingPointBehaviour as ModifyFloatingPointBehaviour,
         SetFloatingPointBehaviour as SetFloatingPointBehaviour,
         SetStochasticRounding as SetStochasticRounding,

@@ -28,10 +28,9 @@ from poplite.errors import (
 )
 from poplite.expr.numpy_names import absent_method
 from poplite.expr.operand import Equality, Operand, as_read, check_no_truth
-from poplite.graph.graph import Graph
+from poplite.graph.graph import Graph, working_graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
-from poplite.graph.virtual import working_graph
 from poplite.ops.record import map
 from poplite.poplar.callable_values import CalledShape, CalledText
 from poplite.program import Execute, If, Program, Repeat, RepeatWhileTrue, Sequence, Switch

@@ -29,7 +29,7 @@ LAYERS = (
 
 ROOMS = {
     "graph": "variable_mapping tile_mapping | host_values space | tensor | compute_sets host"
-    " variables | connect | saving poplar_only | graph | virtual partition",
+    " variables | connect | saving poplar_only | graph | partition",
     "simulator": "running | codegen | pricing | compiled_parts | run"
     " | host | strict | compiled_program | accesses accounts reporting"
     " | states | engine_arguments | simulated | poplar_only | engine | decided"
@@ -51,7 +51,6 @@ EXCEPTIONS = {
     ("graph.graph", "program.base"): "types: Poplar's addFunction takes a program",
     ("graph.graph", "program.function"): "inside the two methods that make functions",
     ("graph.graph", "program.recording"): "inside the method that makes steps",
-    ("graph.graph", "graph.virtual"): "inside create_virtual_graph, which makes another graph",
 }
 """Imports against the order, each with its reason."""
 

@@ -38,9 +38,8 @@ from poplite.compat.poputil import output_mapping
 from poplite.errors import ElementTypeError, InvalidOption, checked_items
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr as Node, Weak
-from poplite.graph.graph import Graph
+from poplite.graph.graph import Graph, working_graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.virtual import working_graph
 from poplite.program import Sequence as Steps
 from poplite.text import amount, clipped, of_type
 from poplite.types import FLOAT, HALF

@@ -18,11 +18,10 @@ from poplite.expr.build import as_expr, cast
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr
 from poplite.frozen import frozen
-from poplite.graph.graph import Graph
+from poplite.graph.graph import Graph, home_graph
 from poplite.graph.partition import map_like
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.virtual import home_graph
 from poplite.ops.control import repeat
 from poplite.ops.convolutions.request import float_type
 from poplite.ops.elementwise import where

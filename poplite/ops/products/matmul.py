@@ -21,9 +21,8 @@ from poplite.errors import GraphMemoryAllocationError, InvalidOption, TensorCrea
 from poplite.expr.build import apply, as_expr, contraction
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr, Leaf, Weak, formula
-from poplite.graph.graph import Graph
+from poplite.graph.graph import Graph, working_graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.virtual import working_graph
 from poplite.machine.target import Target
 from poplite.ops.operands import check_parts, wrong_kind
 from poplite.ops.planning import (
