@@ -165,8 +165,7 @@ if TYPE_CHECKING:
         TargetType as TargetType,
     )
     from poplite.machine.target import Target as Target
-    from poplite.ops.control import counted_loop as counted_loop
-    from poplite.ops.graph_function import graph_function as graph_function
+    from poplite.ops.control import counted_loop as counted_loop, graph_function as graph_function
     from poplite.poplar.binder import (
         FunctionBufferMappingType as FunctionBufferMappingType,
         VariableMappingMethod as VariableMappingMethod,

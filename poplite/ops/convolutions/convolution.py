@@ -28,8 +28,13 @@ from poplite.expr.operand import Operand
 from poplite.graph.graph import working_graph
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.convolutions.convolution_steps import Convolution, record_convolutions
-from poplite.ops.convolutions.layout import by_channels, by_taps, expanded_weights
+from poplite.ops.convolutions.layout import (
+    Convolution,
+    by_channels,
+    by_taps,
+    expanded_weights,
+    record_convolutions,
+)
 from poplite.ops.convolutions.plan import ConvolutionPlan, planned
 from poplite.ops.convolutions.request import (
     ConvolutionRequest,

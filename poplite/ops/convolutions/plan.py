@@ -24,13 +24,15 @@ from poplite.errors import GraphMemoryAllocationError, TensorCreationError
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.ops.convolutions.convolution_steps import Convolution, record_convolutions, weights_of
 from poplite.ops.convolutions.layout import (
+    Convolution,
     ConvolutionLayout,
     collapsed_weights,
     expansions,
     input_of,
     num_adjacent_channels,
+    record_convolutions,
+    weights_of,
 )
 from poplite.ops.convolutions.request import (
     ConvolutionRequest,

@@ -36,7 +36,7 @@ from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor
 from poplite.graph.tile_mapping import TileMapping
 from poplite.graph.variable_mapping import Linear
 from poplite.machine.target import Target
-from poplite.ops.fuse.gathering import HeldShare, common_share, exchange_cycles, moves_of
+from poplite.ops.fuse.pricing import HeldShare, common_share, exchange_cycles, moves_of
 from poplite.types import BOOL
 from poplite.vertices import filling as library
 

@@ -10,18 +10,16 @@ from poplite.public import loaded_on_use
 
 if TYPE_CHECKING:
     from poplite.ops.products.layout import (
-        MatrixBlocks as MatrixBlocks,
-        Options as Options,
-        ProductLayout as ProductLayout,
-    )
-    from poplite.ops.products.matmul import layout_for as layout_for
-    from poplite.ops.products.matmul_steps import (
         BlockParts as BlockParts,
         Epilogue as Epilogue,
+        MatrixBlocks as MatrixBlocks,
         Multiplication as Multiplication,
+        Options as Options,
+        ProductLayout as ProductLayout,
         mapping_of_product as mapping_of_product,
         product_of as product_of,
         rows_cost_more as rows_cost_more,
     )
+    from poplite.ops.products.matmul import layout_for as layout_for
 
 __all__, __getattr__, __dir__ = loaded_on_use(__name__)

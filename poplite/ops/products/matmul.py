@@ -47,9 +47,6 @@ from poplite.ops.products.layout import (
     ProductRequest,
     Three,
     checked_options,
-    request_of,
-)
-from poplite.ops.products.matmul_steps import (
     left_of,
     mapping_of_left,
     mapping_of_partials,
@@ -57,6 +54,7 @@ from poplite.ops.products.matmul_steps import (
     part_sizes,
     passes_of,
     product_of,
+    request_of,
     right_of,
 )
 from poplite.program.control import check_graph
