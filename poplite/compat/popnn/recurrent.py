@@ -26,8 +26,8 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops import nn
-from poplite.ops.convolutions.request import float_type
 from poplite.ops.operands import count_of, invalid_value, the_tensor
+from poplite.ops.products.convolution_request import float_type
 from poplite.text import clipped, of_type
 from poplite.types import ElementTypeLike, element_type
 

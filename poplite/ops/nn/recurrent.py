@@ -23,7 +23,6 @@ from poplite.graph.partition import map_like
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.control import repeat
-from poplite.ops.convolutions.request import float_type
 from poplite.ops.elementwise import where
 from poplite.ops.operands import (
     FLOATS,
@@ -42,6 +41,7 @@ from poplite.ops.operands import (
     unfit,
     wrong_kind,
 )
+from poplite.ops.products.convolution_request import float_type
 from poplite.ops.products.matmul import MatMulPlan, plan_matmul
 from poplite.ops.record import copy, map as stored
 from poplite.ops.slices.dynamic import create_sliceable, dynamic_slice, dynamic_update

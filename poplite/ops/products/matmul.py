@@ -41,7 +41,7 @@ from poplite.ops.planning import (
     parts_of,
     too_large,
 )
-from poplite.ops.products.layout import (
+from poplite.ops.products.matmul_layout import (
     Options,
     ProductLayout,
     ProductRequest,

@@ -21,7 +21,7 @@ from poplite.ops.operands import (
     called,
     counts_of,
 )
-from poplite.ops.products.layout import MOST_PRODUCTS, checked_share
+from poplite.ops.products.matmul_layout import MOST_PRODUCTS, checked_share
 from poplite.text import clipped, integer_or_none
 from poplite.types import FLOAT, HALF, ElementType
 
@@ -257,7 +257,7 @@ class ConvolutionRequest:
         expand: number of last dimensions whose taps are treated as channels of the input; None if
             the plan chooses.
         source: the original convolution, if taps are treated as channels
-            (`poplite.ops.convolutions.layout`); otherwise None.
+            (`poplite.ops.products.convolution_layout`); otherwise None.
     """
 
     groups: int
@@ -348,7 +348,7 @@ class ConvolutionRequest:
 #
 # Every n-th output reads elements with the same taps, and zeros with the other taps. So the outputs
 # of a phase are a convolution of the original input with only these taps, and zeros are not
-# multiplied. The vertices of all phases run at the same time (`convolution_steps`).
+# multiplied. The vertices of all phases run at the same time (`convolution_layout`).
 
 
 @frozen

@@ -39,8 +39,8 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor
 from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
-from poplite.ops.convolutions.request import ConvolutionRequest, Dimension, outputs_per_row
 from poplite.ops.planning import EqualParts, part_edges, segments
+from poplite.ops.products.convolution_request import ConvolutionRequest, Dimension, outputs_per_row
 from poplite.program import Copy, WriteUndef
 from poplite.program.recording import Recorder
 from poplite.types import FLOAT
@@ -348,7 +348,7 @@ def expansions(request: ConvolutionRequest) -> list[ConvolutionRequest]:
 def expanded(request: ConvolutionRequest, number: int) -> ConvolutionRequest:
     """Return a convolution with the taps of its last dimensions as channels.
 
-    >>> from poplite.ops.convolutions.request import Spacing, forward
+    >>> from poplite.ops.products.convolution_request import Spacing, forward
     >>> from poplite.types import FLOAT
     >>> dimensions = (forward(8, 3, Spacing()), forward(9, 3, Spacing(stride=2)))
     >>> print(expanded(ConvolutionRequest(1, 2, 4, 16, dimensions, FLOAT, 0.6), 1))

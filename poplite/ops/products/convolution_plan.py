@@ -24,30 +24,6 @@ from poplite.errors import GraphMemoryAllocationError, TensorCreationError
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.ops.convolutions.layout import (
-    Convolution,
-    ConvolutionLayout,
-    collapsed_weights,
-    expansions,
-    input_of,
-    num_adjacent_channels,
-    record_convolutions,
-    weights_of,
-)
-from poplite.ops.convolutions.request import (
-    ConvolutionRequest,
-    Flag,
-    Number,
-    Padding,
-    check_channels,
-    check_rank,
-    checked_expansion,
-    float_type,
-    outputs_per_row,
-    parts,
-    request_of,
-    spacings,
-)
 from poplite.ops.operands import check_parts, count_of, counts_of
 from poplite.ops.planning import (
     PricedWays,
@@ -60,6 +36,30 @@ from poplite.ops.planning import (
     held_text,
     others_text,
     too_large,
+)
+from poplite.ops.products.convolution_layout import (
+    Convolution,
+    ConvolutionLayout,
+    collapsed_weights,
+    expansions,
+    input_of,
+    num_adjacent_channels,
+    record_convolutions,
+    weights_of,
+)
+from poplite.ops.products.convolution_request import (
+    ConvolutionRequest,
+    Flag,
+    Number,
+    Padding,
+    check_channels,
+    check_rank,
+    checked_expansion,
+    float_type,
+    outputs_per_row,
+    parts,
+    request_of,
+    spacings,
 )
 from poplite.program.control import check_graph
 from poplite.program.copy import TensorCopy
@@ -273,8 +273,8 @@ class ConvolutionPlan:
         graph: the graph for which it was made.
         request: the convolution.
         layouts: the chosen layout. For an input with zeros between its elements, there is one
-            layout for each phase (`poplite.ops.convolutions.request`) that reads elements, or one
-            for several phases that read the same elements; the longest comes first.
+            layout for each phase (`convolution_request`) that reads elements, or one for several
+            phases that read the same elements; the longest comes first.
     """
 
     def __init__(self, graph: Graph, request: ConvolutionRequest) -> None:

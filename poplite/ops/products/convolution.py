@@ -28,15 +28,20 @@ from poplite.expr.operand import Operand
 from poplite.graph.graph import working_graph
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.convolutions.layout import (
+from poplite.ops.operands import (
+    Given,
+    called,
+    wrong_kind,
+)
+from poplite.ops.products.convolution_layout import (
     Convolution,
     by_channels,
     by_taps,
     expanded_weights,
     record_convolutions,
 )
-from poplite.ops.convolutions.plan import ConvolutionPlan, planned
-from poplite.ops.convolutions.request import (
+from poplite.ops.products.convolution_plan import ConvolutionPlan, planned
+from poplite.ops.products.convolution_request import (
     ConvolutionRequest,
     Flag,
     Number,
@@ -50,11 +55,6 @@ from poplite.ops.convolutions.request import (
     request_of,
     sizes_of,
     spacings,
-)
-from poplite.ops.operands import (
-    Given,
-    called,
-    wrong_kind,
 )
 from poplite.ops.products.matmul import matmul
 from poplite.ops.record import OperationCall, map as stored
