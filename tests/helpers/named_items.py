@@ -16,8 +16,8 @@ import poplite as pl
 import poplite.named as ng
 from helpers.named_drawing import STEPS, Drawn
 from helpers.named_oracle import evaluate
-from poplite.named.effects import Assign, Item, Parallel, RepeatEffect, Sequential
 from poplite.named.op import Op
+from poplite.named.programs import Assign, Item, Parallel, RepeatEffect, Sequential
 from poplite.named.tensors import TensorOp
 
 Array = npt.NDArray[Any]

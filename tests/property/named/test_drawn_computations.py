@@ -18,8 +18,8 @@ from helpers.depth import deep, examples, values_only
 from helpers.named_drawing import STEPS, Drawn, public
 from helpers.named_items import Computation, Run
 from helpers.named_oracle import evaluate
-from poplite.named.effects import Item, roots_of
 from poplite.named.op import Op, nodes_below
+from poplite.named.programs import Item, roots_of
 from poplite.named.reducing import DotProduct, Reduce
 from poplite.named.tensors import TensorOp
 
