@@ -31,9 +31,9 @@ ROOMS = {
     "graph": "variable_mapping tile_mapping | host_values space | tensor | compute_sets host"
     " variables | connect | saving poplar_only | graph | partition",
     "simulator": "running | codegen | pricing | compiled_parts | run"
-    " | host | strict | compiled_program | accesses accounts reporting"
+    " | host | strict | compiled_program | accounts reporting"
     " | states | engine_arguments | simulated | poplar_only | engine | decided"
-    " | sent_functions sweeps",
+    " | sweeps",
     "viz": "colours | draw | marks | paint_svg paint_text | painters | names | one_tile | memory"
     " steps tile_map program_nodes | tensors program exchange compare | summary"
     " | dataflow | page | notebook pictures",
