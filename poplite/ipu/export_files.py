@@ -16,7 +16,7 @@ from poplite.graph.compute_sets.edge_table import EdgeTables
 from poplite.graph.graph import Graph
 from poplite.ipu.building import host_text
 from poplite.ipu.linting import check_graph
-from poplite.ipu.table_elements import Place
+from poplite.ipu.table_columns import Place
 from poplite.ipu.tables import Tables, tables_of
 from poplite.jit.build import no_collection
 from poplite.text import clipped

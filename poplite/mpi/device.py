@@ -42,8 +42,7 @@ from poplite.executable.steps import action_text
 from poplite.files import checked_path
 from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.target import Target
-from poplite.mpi.channel import say_end, started_mpi
-from poplite.mpi.endings import watch_own_end
+from poplite.mpi.channel import say_end, started_mpi, watch_own_end
 from poplite.mpi.messages import (
     HOST,
     CopiedPieces,

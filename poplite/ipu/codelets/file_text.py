@@ -18,9 +18,15 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from poplite.errors import ElementTypeError, VertexCompileError
-from poplite.ipu.codelets.function import CodeletFunction, member
+from poplite.ipu.codelets.function import (
+    ELEMENTS,
+    CodeletFunction,
+    identifier,
+    literal,
+    member,
+    unused,
+)
 from poplite.ipu.codelets.statements import function_text
-from poplite.ipu.codelets.terms import ELEMENTS, identifier, literal, unused
 from poplite.text import clipped, items_or_none
 from poplite.types import QUARTER, QUARTER_METADATA
 from poplite.vertex.compute.arithmetic import Kind

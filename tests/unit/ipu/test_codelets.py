@@ -38,7 +38,7 @@ from helpers.vertex_classes import Key, vertex_classes
 from poplite import ops
 from poplite.errors import VertexCompileError
 from poplite.ipu.codelets.file_text import codelet_file
-from poplite.ipu.codelets.terms import identifier
+from poplite.ipu.codelets.function import identifier
 from poplite.ipu.tables import tables_of
 from poplite.testing import native_codelets
 from poplite.types import ELEMENT_TYPES, element_type
