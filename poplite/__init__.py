@@ -99,7 +99,7 @@ if TYPE_CHECKING:
         ReplicatedStreamMode as ReplicatedStreamMode,
         StreamCallback as StreamCallback,
     )
-    from poplite.graph.partition import (
+    from poplite.graph.partitioners import (
         cut as cut,
         detect_innermost_grouping as detect_innermost_grouping,
         grid_blocks as grid_blocks,

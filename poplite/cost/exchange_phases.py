@@ -69,7 +69,7 @@ from poplite.cost.moved_data import (
 )
 from poplite.cost.step_cost import NOTHING, PhaseCost, at_tiles
 from poplite.graph.compute_sets.vertex_block import VertexBlock
-from poplite.graph.tensor.placement import mapping_of
+from poplite.graph.tensor.tensor_mapping import mapping_of
 from poplite.machine.target import Link, global_sync_cycles, link_bytes_per_cycle, route
 from poplite.program.copy import CrossReplicaCopy
 from poplite.report.execution import Cause

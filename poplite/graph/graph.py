@@ -71,7 +71,7 @@ from poplite.graph.space import (
     checked_scope,
     variable_named,
 )
-from poplite.graph.tensor import placement, rearrange, regions
+from poplite.graph.tensor import rearrange, regions, tensor_mapping
 from poplite.graph.tensor.rearrange import TensorCloneDuplicationMethod, TensorCloneMethod
 from poplite.graph.tensor.tensor import Tensor, check_own, of_variable
 from poplite.graph.tile_mapping import (
@@ -558,15 +558,15 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         if type(mapping) is int and isinstance(target, Tensor) and target.graph is self:
             storage = target.view.space
             constant = isinstance(storage, Storage) and storage.constant
-            moves = constant and placement.any_mapped(self.space, target.view)
+            moves = constant and tensor_mapping.any_mapped(self.space, target.view)
             if 0 <= mapping < self.target.tiles and not moves:
                 # Nothing can fail here, so the user's line, which is slow to find, is not needed.
                 # `target.graph` is never a virtual graph, so the tile needs no renumbering.
-                placement.paint_view(self.space, target.view, mapping)
+                tensor_mapping.paint_view(self.space, target.view, mapping)
                 return
         if isinstance(target, Tensor):
             check_own(self, target, "set_tile_mapping")
-            placement.paint_mapping(self.space, self._tiles, target.view, mapping, target.name)
+            tensor_mapping.paint_mapping(self.space, self._tiles, target.view, mapping, target.name)
         else:
             connect.check_mapped(self, target)
             connect.put_on_tile(target, self._tiles, mapping)
@@ -595,8 +595,10 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         """
         check_own(self, tensor, "tile_mapping")
         if checked_truth(require_complete, "tile_mapping: require_complete"):
-            return placement.complete_mapping(self.space, self._tiles, tensor.view, tensor.name)
-        return self._tiles.renumbered(placement.mapping_of(self.space, tensor.view))
+            return tensor_mapping.complete_mapping(
+                self.space, self._tiles, tensor.view, tensor.name
+            )
+        return self._tiles.renumbered(tensor_mapping.mapping_of(self.space, tensor.view))
 
     def variable_tile_mapping(self, tensor: Tensor) -> TileMapping:
         """Return the tiles of all elements of the variable below a view.
@@ -618,7 +620,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         True
         """
         check_own(self, tensor, "variable_tile_mapping")
-        mapping = placement.variable_mapping(self.space, tensor.view, tensor.name)
+        mapping = tensor_mapping.variable_mapping(self.space, tensor.view, tensor.name)
         return self._tiles.renumbered(mapping)
 
     # Virtual graphs

@@ -22,7 +22,7 @@ from poplite.expr.build import cast, iota
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr
 from poplite.graph.compute_sets.compute_set import ComputeSet
-from poplite.graph.partition import cut
+from poplite.graph.partitioners import cut
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.elementwise import equal, less_equal, where

@@ -29,7 +29,7 @@ LAYERS = (
 
 ROOMS = {
     "graph": "variable_mapping tile_mapping | host_values space | tensor | compute_sets host"
-    " variables | connect | saving poplar_only | graph | partition",
+    " variables | connect | saving poplar_only | graph | partitioners",
     "simulator": "running | codegen | pricing | compiled_parts | run"
     " | host | strict | compiled_program | accounts reporting"
     " | states | engine_arguments | simulated | poplar_only | engine | decided"

@@ -30,7 +30,7 @@ from poplite.arrays.intervals import Int64, distinct, overlay, repeated
 from poplite.expr.tree import ElementClass, IotaExpr, Number, Shape
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
-from poplite.graph.partition import map_linearly
+from poplite.graph.partitioners import map_linearly
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor
 from poplite.graph.tile_mapping import TileMapping

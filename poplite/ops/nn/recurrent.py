@@ -19,7 +19,7 @@ from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph, home_graph
-from poplite.graph.partition import map_like
+from poplite.graph.partitioners import map_like
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.control import repeat

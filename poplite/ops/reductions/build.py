@@ -23,7 +23,7 @@ from poplite.arrays.series import Digit, row_major
 from poplite.expr.tree import ElementClass, Shape
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
-from poplite.graph.partition import map_linearly
+from poplite.graph.partitioners import map_linearly
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.graph.tile_mapping import TileMapping

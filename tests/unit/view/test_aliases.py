@@ -17,7 +17,7 @@ from helpers.depth import deep, thinned
 from poplite import FLOAT, Graph, concat as concat_tensors
 from poplite.arrays.intervals import Int64
 from poplite.errors import SizeOverflowError
-from poplite.graph.partition import detect_innermost_grouping
+from poplite.graph.partitioners import detect_innermost_grouping
 from poplite.view import (
     MOST_LEVELS,
     Storage,

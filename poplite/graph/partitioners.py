@@ -54,8 +54,8 @@ from poplite.errors import (
 from poplite.graph.graph import Graph
 from poplite.graph.space import MAX_ADDRESS
 from poplite.graph.tensor.arguments import described, dimension, no_tensor, one_of
-from poplite.graph.tensor.placement import paint_linearly
 from poplite.graph.tensor.tensor import Tensor, check_own
+from poplite.graph.tensor.tensor_mapping import paint_linearly
 from poplite.graph.tile_mapping import TileMapping
 from poplite.graph.variable_mapping import Linear
 from poplite.machine.target import MOST_TILES
