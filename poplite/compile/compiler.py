@@ -242,7 +242,7 @@ def _joined(
     if prices.memory is None:
         return ()
     # Loaded with the first graph, not with the package.
-    from poplite.compile.joined_copies import joined_copies
+    from poplite.cost.model import joined_copies
 
     return joined_copies(graph, named.values(), numbers.steps)
 
