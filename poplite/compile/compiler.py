@@ -29,9 +29,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poplite.compile.checks import check_program
-from poplite.compile.lower import origins_of, stored
+from poplite.compile.lower_compute_sets import origins_of, stored
 from poplite.compile.options import EngineOptions, engine_options, interpreted_classes
-from poplite.compile.orders import check_orders
 from poplite.compile.program_parts import (
     LoweredParts,
     Numbers,
@@ -41,6 +40,7 @@ from poplite.compile.program_parts import (
     numbers_of,
     parts_of,
 )
+from poplite.compile.races import check_orders
 from poplite.cost.step_cost import JoinedCopyCost, StepCost, data_dependent_steps
 from poplite.errors import ControlProgramError, ProfilingDisabled, UnknownName
 from poplite.executable import encoding as op

@@ -55,7 +55,7 @@ from poplite.arrays.series import (
     constant,
     counting,
 )
-from poplite.compile.copies import NO_MOVES, Side, copied_runs, copied_views
+from poplite.compile.lower_copies import NO_MOVES, Side, copied_runs, copied_views
 from poplite.executable.encoding import (
     COUNT_WORD,
     Column,

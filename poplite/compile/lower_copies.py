@@ -1,6 +1,4 @@
-"""The moves of a copy: source, destination and size of its blocks of bytes.
-
-`lower.lower_copy` makes a step of them.
+"""Lower copies to moves: source, destination and size of their blocks of bytes.
 
 Two views, each of one variable, are two mixed-radix numbers. Once their digits are split so that
 extents are equal, they are nested loops; the innermost two loops become one record of any size::
@@ -21,11 +19,19 @@ other pieces are listed. Pieces are first sorted by destination if that reduces 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.executable.encoding import PIECE_WORDS, RECORD_WORDS, Moves
+from poplite.executable.layout import ArenaLayout
+from poplite.executable.steps import CopyStep
+from poplite.program import CrossReplicaCopy
+from poplite.view import Storage, View, runs
+
+if TYPE_CHECKING:
+    from poplite.program import TensorCopy
 
 Runs = tuple[Int64, Int64]
 """Byte position and size in bytes of each run, in view order."""
@@ -53,6 +59,47 @@ LIST_SPAN = 1 << 32
 _NO_PIECES = np.zeros((0, PIECE_WORDS), np.uint32)
 
 NO_MOVES = Moves(np.zeros((0, RECORD_WORDS), np.int64), _NO_PIECES)
+
+
+def lower_copy(copy: TensorCopy | CrossReplicaCopy, layout: ArenaLayout) -> CopyStep:
+    """Lower a Copy to moves between runs of the source and the destination."""
+    size = copy.source.element_type.size_bytes
+    views = copy.destination.view, copy.source.view
+    to, start = (_byte_digits(view, size, layout) for view in views)
+    moves = copied_views(to, start, size) if to and start else None
+    if moves is None:
+        moves = copied_runs(*(_byte_runs(view, size, layout) for view in views))
+    replica_map = copy.replica_map if isinstance(copy, CrossReplicaCopy) else None
+    return CopyStep(f"{copy.source.name} to {copy.destination.name}", moves, replica_map)
+
+
+def dense_moves(view: View, size: int, layout: ArenaLayout) -> Moves:
+    """Return the moves from a view to a block of bytes that starts at 0, in row-major order.
+
+    `size` is the size of an element in bytes.
+    """
+    if not view.num_elements:
+        return NO_MOVES
+    start = _byte_digits(view, size, layout)
+    digits = [(view.num_elements, size)] if start and start[1] else []
+    moves = copied_views((0, digits), start, size) if start else None
+    if moves is None:
+        dense = np.array([0]), np.array([view.num_elements * size])
+        moves = copied_runs(dense, _byte_runs(view, size, layout))
+    return moves
+
+
+def _byte_digits(view: View, size: int, layout: ArenaLayout) -> Side | None:
+    """Return the first byte of a view of one variable, and its digits in bytes."""
+    if not isinstance(view.space, Storage) or not view.num_elements:
+        return None
+    first = layout.byte_position(view.space.base + view.off)
+    return first, [(extent, stride * size) for extent, stride in view.flat_digits()]
+
+
+def _byte_runs(view: View, size: int, layout: ArenaLayout) -> tuple[Int64, Int64]:
+    begin, count = runs(view)
+    return layout.byte_positions(begin), count * size
 
 
 def copied_views(destination: Side, source: Side, size: int) -> Moves | None:

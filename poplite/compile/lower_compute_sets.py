@@ -1,4 +1,4 @@
-"""Lower the compute sets, copies and variables of a graph to their stored form.
+"""Lower compute sets, with the variables of their graph, to their stored form.
 
     edges   ->  places    pointers for contiguous fields, copies for others
     places  ->  columns   start, length and rows of every field, as numbers for all vertices
@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, Steps, compact, constant, counting, taken
-from poplite.compile.copies import NO_MOVES, Side, copied_runs, copied_views
+from poplite.compile.lower_copies import NO_MOVES
 from poplite.compile.places import (
     InPlace,
     PlacedEdges,
@@ -42,69 +42,26 @@ from poplite.compile.places import (
 )
 from poplite.executable.encoding import NUMBER, Moves, RowForm, positions
 from poplite.executable.layout import MOST_PIECES, ArenaLayout, ElementTiles, StoredVariable
-from poplite.executable.steps import ComputeStep, CopyStep, Origins, Vertices
+from poplite.executable.steps import ComputeStep, Origins, Vertices
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import StateValues, Vectors
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family
 from poplite.graph.compute_sets.vertex_block import EdgeRuns, Edges, VertexTiles
-from poplite.program import CrossReplicaCopy
 from poplite.source import SourceLocation
 from poplite.vertex.compute import check
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import Vertex
-from poplite.view import Storage, View, runs, storages
+from poplite.view import storages
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
     from poplite.graph.space import Variable
-    from poplite.program import TensorCopy
 
 
 Column = tuple[int, str]
 
 VERTEX_OVERHEAD = 8
 """Work for starting one vertex, in elements; used only to balance chunks."""
-
-
-def lower_copy(copy: TensorCopy | CrossReplicaCopy, layout: ArenaLayout) -> CopyStep:
-    """Lower a Copy to moves between runs of the source and the destination."""
-    size = copy.source.element_type.size_bytes
-    views = copy.destination.view, copy.source.view
-    to, start = (_byte_digits(view, size, layout) for view in views)
-    moves = copied_views(to, start, size) if to and start else None
-    if moves is None:
-        moves = copied_runs(*(_byte_runs(view, size, layout) for view in views))
-    replica_map = copy.replica_map if isinstance(copy, CrossReplicaCopy) else None
-    return CopyStep(f"{copy.source.name} to {copy.destination.name}", moves, replica_map)
-
-
-def dense_moves(view: View, size: int, layout: ArenaLayout) -> Moves:
-    """Return the moves from a view to a block of bytes that starts at 0, in row-major order.
-
-    `size` is the size of an element in bytes.
-    """
-    if not view.num_elements:
-        return NO_MOVES
-    start = _byte_digits(view, size, layout)
-    digits = [(view.num_elements, size)] if start and start[1] else []
-    moves = copied_views((0, digits), start, size) if start else None
-    if moves is None:
-        dense = np.array([0]), np.array([view.num_elements * size])
-        moves = copied_runs(dense, _byte_runs(view, size, layout))
-    return moves
-
-
-def _byte_digits(view: View, size: int, layout: ArenaLayout) -> Side | None:
-    """Return the first byte of a view of one variable, and its digits in bytes."""
-    if not isinstance(view.space, Storage) or not view.num_elements:
-        return None
-    first = layout.byte_position(view.space.base + view.off)
-    return first, [(extent, stride * size) for extent, stride in view.flat_digits()]
-
-
-def _byte_runs(view: View, size: int, layout: ArenaLayout) -> tuple[Int64, Int64]:
-    begin, count = runs(view)
-    return layout.byte_positions(begin), count * size
 
 
 def lower_compute_sets(
