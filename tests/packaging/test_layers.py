@@ -137,7 +137,7 @@ LOADED_BY_NAME = {
     "simulator.pricing.counting_driver": "what compiles a driver that counts, in any process",
     "simulator.pricing.native_slots": "what compiles the slots of a class, in any process",
     "simulator.run.binding": "none: it knows classes of the library by their module",
-    "testing.native_codelets": "the folder of headers in C++",
+    "testing.forms": "the folder of headers in C++",
     "tools.command": "itself, in the processes of ranks",
     "viz.draw.html": "the folder of style sheets",
     "tools.viz.commands": "pictures of reports, each by the module and name of its function",

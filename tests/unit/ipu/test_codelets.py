@@ -40,7 +40,7 @@ from poplite.errors import VertexCompileError
 from poplite.ipu.codelets.file_text import codelet_file
 from poplite.ipu.codelets.function import identifier
 from poplite.ipu.tables import tables_of
-from poplite.testing import native_codelets
+from poplite.testing import forms
 from poplite.types import ELEMENT_TYPES, element_type
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import Vertex, has_compute
@@ -129,7 +129,7 @@ def test_programs_that_check_indices_have_equal_bits(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     checked = functools.partial(codelet_file, stops_outside=True)
-    monkeypatch.setattr(native_codelets, "codelet_file", checked)
+    monkeypatch.setattr(forms, "codelet_file", checked)
     assert_equal_bits(compiled([*PROGRAMS], tmp_path), iter(PROGRAMS), 6)
 
 

@@ -22,7 +22,7 @@ from helpers.vertex_classes import vertex_classes
 from poplite.ipu import Finding
 from poplite.ipu.codelets.file_text import codelet_file
 from poplite.ipu.linting import emulated, findings_text, is_placed
-from poplite.testing.faster_forms import classes_of
+from poplite.testing.forms import classes_of
 from poplite.vertex.vertex import MultiVertex, Vertex, has_compute
 
 MANY = 7
