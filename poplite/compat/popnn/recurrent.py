@@ -17,7 +17,7 @@ from poplite.compat.arguments import (
     check_params,
     memory_share,
 )
-from poplite.compat.popnn.nonlinearities import NonLinearityType
+from poplite.compat.popnn.functions import NonLinearityType
 from poplite.errors import InvalidOption, TensorCreationError, checked_member, checked_truth
 from poplite.expr.tree import ElementClass
 from poplite.frozen import frozen
