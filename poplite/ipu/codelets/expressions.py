@@ -40,7 +40,7 @@ from poplite.vertex.compute.dialect import (
 from poplite.vertex.compute.helpers import bind, helper_of
 from poplite.vertex.compute.lanes import IDENTITIES, JOINS
 from poplite.vertex.compute.mathematics import KERNELS
-from poplite.vertex.compute.typing.facts import Checked, ElementsValue, LanesOf
+from poplite.vertex.compute.typed_facts import Checked, ElementsValue, LanesOf
 from poplite.vertex.fields import Field
 
 

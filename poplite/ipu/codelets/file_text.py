@@ -32,7 +32,7 @@ from poplite.types import QUARTER, QUARTER_METADATA
 from poplite.vertex.compute.arithmetic import Kind
 from poplite.vertex.compute.identity import check, code_identity
 from poplite.vertex.compute.mathematics import DOUBLES, KERNELS, PAIRS
-from poplite.vertex.compute.typing.facts import Checked, ElementsValue
+from poplite.vertex.compute.typed_facts import Checked, ElementsValue
 from poplite.vertex.fields import ROLE_NAMES, Field, VectorLayout
 from poplite.vertex.vertex import MultiVertex, Vertex
 
@@ -549,7 +549,7 @@ class _Value:
 
 
 class _Writer:
-    """Writes the operations of a kernel; see `poplite.vertex.compute.mathematics.singles`."""
+    """Writes the operations of a kernel; see `poplite.vertex.compute.mathematics_singles`."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

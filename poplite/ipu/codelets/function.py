@@ -34,7 +34,7 @@ from poplite.vertex.compute import arithmetic
 from poplite.vertex.compute.arithmetic import Kind
 from poplite.vertex.compute.dialect import STORED
 from poplite.vertex.compute.helpers import Constants
-from poplite.vertex.compute.typing.facts import Checked, ElementsValue, Facts, LanesOf, Mixed, Value
+from poplite.vertex.compute.typed_facts import Checked, ElementsValue, Facts, LanesOf, Mixed, Value
 
 ELEMENTS: dict[type[ElementType[Any]], str] = {
     **{element: element.toString() for element in STORED},
@@ -333,7 +333,7 @@ def choice_term(test: Term, one: Term, other: Term, kind: Kind) -> Term:
 #     self.y = t * 3            *y = t_float * 3.0f;
 #
 # Widening at the assignment gives the same value as widening where paths merge
-# (`poplite.vertex.compute.typing.facts`), so no copies are needed where paths merge.
+# (`poplite.vertex.compute.typed_facts`), so no copies are needed where paths merge.
 # A variable is declared in the innermost block that contains all its uses; a variable that only
 # loops assign, and that is read only in their bodies, is declared in each loop.
 

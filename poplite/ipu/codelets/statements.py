@@ -51,7 +51,7 @@ from poplite.types import (
 )
 from poplite.vertex.compute.arithmetic import Kind
 from poplite.vertex.compute.dialect import BINARY, is_num_workers, is_self
-from poplite.vertex.compute.typing.facts import ElementsValue, LanesOf
+from poplite.vertex.compute.typed_facts import ElementsValue, LanesOf
 from poplite.vertex.fields import Field
 
 Assigned = Term | tuple[Version, str] | None

@@ -24,7 +24,7 @@ from typing import Literal
 
 from poplite.frozen import frozen
 from poplite.vertex.compute.identity import remembered
-from poplite.vertex.compute.typing.facts import Checked
+from poplite.vertex.compute.typed_facts import Checked
 from poplite.vertex.vertex import Vertex
 
 Ends = Literal["always", "by order", "perhaps"]

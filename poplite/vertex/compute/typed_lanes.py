@@ -19,7 +19,7 @@ from poplite.types import QUARTER
 from poplite.vertex.compute import lanes
 from poplite.vertex.compute.arithmetic import Kind, element_kind, fits_lanes
 from poplite.vertex.compute.dialect import BINARY, UNARY, Scope, is_self
-from poplite.vertex.compute.typing.facts import ElementsValue, Facts, LanesOf, NumberValue, Value
+from poplite.vertex.compute.typed_facts import ElementsValue, Facts, LanesOf, NumberValue, Value
 
 FUNCTIONS = {"larger": 2, "smaller": 2, "absolute": 1, "fma": 3}
 """Functions of `poplite.vertex.compute.arithmetic` that take lanes, with their argument counts."""

@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poplite.vertex.compute.mathematics.singles import (
+from poplite.vertex.compute.mathematics_singles import (
     MAGIC,
     MAGIC_BITS,
     SIGN,

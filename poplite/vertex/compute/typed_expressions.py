@@ -34,8 +34,8 @@ from poplite.vertex.compute.dialect import (
     is_self,
 )
 from poplite.vertex.compute.helpers import Constants, is_literal
-from poplite.vertex.compute.typing.calls import CallTyper, TypeHelper
-from poplite.vertex.compute.typing.facts import (
+from poplite.vertex.compute.typed_calls import CallTyper, TypeHelper
+from poplite.vertex.compute.typed_facts import (
     ElementsValue,
     Facts,
     LanesOf,

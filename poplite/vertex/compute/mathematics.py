@@ -4,9 +4,9 @@ The results of a C library depend on its version and on the processor. These ker
 sequences of operations that IEEE 754 rounds once, so that LLVM turns loops over them into vector
 instructions::
 
-    singles.py         functions of float32, and the language of kernels: evaluated by NumPy here,
-                       as LLVM instructions elsewhere
-    doubles.py         functions of doubles
+    mathematics_singles    functions of float32, and the language of kernels: evaluated by NumPy
+                           here, as LLVM instructions elsewhere
+    mathematics_doubles    functions of doubles
 
 All functions of float32 except `exp` compute in double and round once, so their error is little
 more than that of the rounding, half a unit in the last place. Polynomials minimise the greatest
@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from poplite.vertex.compute.mathematics import doubles, singles
-from poplite.vertex.compute.mathematics.singles import NumPyEvaluator, Value
+from poplite.vertex.compute import mathematics_doubles as doubles, mathematics_singles as singles
+from poplite.vertex.compute.mathematics_singles import NumPyEvaluator, Value
 
 Kernel = Callable[..., Value]
 """Takes an evaluator and one float32 or two, or doubles."""

@@ -34,7 +34,7 @@ from poplite.vertex.compute.arithmetic import Kind
 from poplite.vertex.compute.dialect import FUNCTIONS, STORED, Scope
 from poplite.vertex.compute.helpers import HelperFunction, helper_of, is_operation
 from poplite.vertex.compute.number_functions import fma
-from poplite.vertex.compute.typing.facts import (
+from poplite.vertex.compute.typed_facts import (
     Checked,
     ElementsValue,
     Facts,
@@ -44,7 +44,7 @@ from poplite.vertex.compute.typing.facts import (
     Value,
     evaluated,
 )
-from poplite.vertex.compute.typing.lanes import LanesTyping
+from poplite.vertex.compute.typed_lanes import LanesTyping
 
 TypeHelper = Callable[[Scope, ast.Call, HelperFunction, "dict[ast.expr, Value]"], Checked]
 """Types the helper that a call refers to, for the values of the arguments."""
