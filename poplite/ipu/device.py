@@ -65,11 +65,11 @@ from poplite.report.report import Report
 from poplite.simulator.accounts import Accounts
 from poplite.simulator.compiled_program import program_name
 from poplite.simulator.engine_arguments import LoadedPrograms, Setup, Source, check_root
-from poplite.simulator.host.actions import format_tensor
-from poplite.simulator.host.handles import HostLinks, describe
-from poplite.simulator.host.tensors import ByMoves, ByView, HostTensors, TensorPlace
 from poplite.simulator.reporting import report_of
 from poplite.simulator.run.arena import Arena, Bytes, carry_memory
+from poplite.simulator.run.host_actions import format_tensor
+from poplite.simulator.run.host_handles import HostLinks, describe
+from poplite.simulator.run.host_tensors import ByMoves, ByView, HostTensors, TensorPlace
 from poplite.simulator.running import Running, Stopped, busy, shown
 from poplite.text import clipped
 from poplite.view import View, storages

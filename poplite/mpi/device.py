@@ -60,8 +60,8 @@ from poplite.mpi.transport import OtherRanks
 from poplite.report.execution import BetweenRanks
 from poplite.simulator.accounts import Accounts
 from poplite.simulator.engine_arguments import LoadedPrograms, Setup, Source, check_root
-from poplite.simulator.host.tensors import ByMoves, ByView, HostAccess
 from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.host_tensors import ByMoves, ByView, HostAccess
 from poplite.simulator.run.slot_counts import SlotTotals
 from poplite.simulator.simulated import Simulated
 from poplite.simulator.states import (

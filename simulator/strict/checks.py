@@ -35,8 +35,8 @@ from poplite.executable.encoding import Code
 from poplite.executable.executable import Executable
 from poplite.executable.steps import ComputeStep, CopyStep, Undefine, vertex_classes
 from poplite.jit.kernels.written import INCOMPLETE, LOSSY
-from poplite.simulator.host.tensors import HostAccess
 from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.host_tensors import HostAccess
 from poplite.simulator.running import Peers
 from poplite.simulator.strict.error_texts import ProgramRow
 from poplite.simulator.strict.looks import (

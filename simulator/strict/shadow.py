@@ -58,9 +58,9 @@ from poplite.frozen import frozen
 from poplite.graph.tile_mapping import ranges
 from poplite.jit.build import BoundKernel
 from poplite.jit.kernels.written import MOVED, carry, moved_are_written
-from poplite.simulator.host.connections import view_of
-from poplite.simulator.host.tensors import bytes_of
 from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.host_connections import view_of
+from poplite.simulator.run.host_tensors import bytes_of
 from poplite.simulator.run.interpreted_vertices import move_between
 from poplite.simulator.run.touched import (
     MOST_ELEMENTS,

@@ -31,7 +31,7 @@ ROOMS = {
     "graph": "variable_mapping tile_mapping | host_values space | tensor | compute_sets host"
     " variables | connect | saving poplar_only | graph | partitioners",
     "simulator": "running | codegen | pricing | compiled_parts | run"
-    " | host | strict | compiled_program | accounts reporting"
+    " | strict | compiled_program | accounts reporting"
     " | states | engine_arguments | simulated | poplar_only | engine | decided"
     " | sweeps",
     "viz": "colours | draw | marks | paint_svg paint_text | painters | names | one_tile | memory"

@@ -13,7 +13,7 @@ import pytest
 import poplite as pl
 from helpers.running import both_forms
 from helpers.streams import made
-from poplite.simulator.host.actions import format_tensor
+from poplite.simulator.run.host_actions import format_tensor
 
 # -- streams ---------------------------------------------------------------------------------------
 

@@ -39,7 +39,8 @@ from poplite.executable.steps import (
 from poplite.frozen import frozen
 from poplite.graph.host_values import element_array
 from poplite.machine.target import replica_number
-from poplite.simulator.host.connections import (
+from poplite.simulator.run.arena import Bytes
+from poplite.simulator.run.host_connections import (
     Connection,
     Looking,
     Ring,
@@ -50,8 +51,7 @@ from poplite.simulator.host.connections import (
     view_of,
     workers,
 )
-from poplite.simulator.host.tensors import read_host
-from poplite.simulator.run.arena import Bytes
+from poplite.simulator.run.host_tensors import read_host
 from poplite.simulator.running import Peers
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import QUARTER, QuarterMetadata
