@@ -45,7 +45,7 @@ from poplite.executable.steps import (
     Undefine,
 )
 from poplite.frozen import frozen
-from poplite.jit.kernels.written import GAINED, INCOMPLETE, LOSSY
+from poplite.jit.kernels_written import GAINED, INCOMPLETE, LOSSY
 from poplite.simulator.engine import Simulator
 from poplite.simulator.reporting import Stretches, accesses_of, bytes_of_fields, moved
 from poplite.simulator.run.slot_counts import counting_candidates, deciding_fields

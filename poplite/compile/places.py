@@ -73,7 +73,7 @@ from poplite.executable.steps import Vertices
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges
 from poplite.jit.build import run_kernel
-from poplite.jit.kernels.intervals import go_on
+from poplite.jit.kernels_intervals import go_on
 from poplite.vertex.vertex import Vertex
 
 # -- rows in place ---------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ from poplite.errors import SHOWN_FAULTS, GraphMemoryAllocationError, VertexCompi
 from poplite.graph.compute_sets.compute_set import Vectors
 from poplite.graph.compute_sets.vertex_block import VertexBlock, VertexTiles
 from poplite.graph.tile_mapping import ranges
-from poplite.jit.kernels.tiles import aligned
+from poplite.jit.kernels_tiles import aligned
 from poplite.program import Execute, Program, children_first
 from poplite.program.control import runs_in_order
 from poplite.report.execution import PhaseKind

@@ -47,7 +47,7 @@ from poplite.cost.exchange_cycles import (
 from poplite.cost.locations import FEW, Locations, Segments, walk
 from poplite.cost.step_cost import NOTHING, PhaseCost, at_tile
 from poplite.graph.compute_sets.vertex_block import EdgeRuns, VertexTiles, edge_cuts
-from poplite.jit.kernels.tiles import away, crossing, pair, stretches
+from poplite.jit.kernels_tiles import away, crossing, pair, stretches
 from poplite.report.execution import Cause
 from poplite.report.per_tile import PerTile
 from poplite.view import Storage, View, num_runs, runs

@@ -42,7 +42,7 @@ from poplite.display import Displayed
 from poplite.errors import SHOWN_FAULTS, ConstantRemappedWarning, InvalidTileMapping
 from poplite.graph.variable_mapping import NO_TILE as NO_TILE, Cut
 from poplite.jit.build import address, native
-from poplite.jit.kernels.tiles import by_tile
+from poplite.jit.kernels_tiles import by_tile
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped, element_range, integer_or_none, of_type
 from poplite.types import unmasked

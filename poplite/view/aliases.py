@@ -55,7 +55,7 @@ from poplite.arrays.intervals import Int64, Mask, repeated
 from poplite.arrays.series import Digit, coalesce, locate, place_values, regroup
 from poplite.errors import SizeOverflowError
 from poplite.jit.build import address, native
-from poplite.jit.kernels.views import MARK, TEST, visit
+from poplite.jit.kernels_views import MARK, TEST, visit
 from poplite.view.address_sets import LARGEST_SPAN, meet, repeats, span
 from poplite.view.concatenation import SlicedViews
 from poplite.view.contiguous_runs import (

@@ -39,7 +39,7 @@ from poplite.executable import encoding as op
 from poplite.executable.encoding import Code
 from poplite.executable.steps import ComputeStep
 from poplite.jit.build import BoundKernel
-from poplite.jit.kernels.written import (
+from poplite.jit.kernels_written import (
     DEPENDENT,
     INCOMPLETE,
     LOSSY,

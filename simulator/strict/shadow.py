@@ -57,7 +57,7 @@ from poplite.executable.steps import (
 from poplite.frozen import frozen
 from poplite.graph.tile_mapping import ranges
 from poplite.jit.build import BoundKernel
-from poplite.jit.kernels.written import MOVED, carry, moved_are_written
+from poplite.jit.kernels_written import MOVED, carry, moved_are_written
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.host_connections import view_of
 from poplite.simulator.run.host_tensors import bytes_of

@@ -67,7 +67,7 @@ from poplite.graph.compute_sets.vertex_block import (
 )
 from poplite.graph.tensor.tensor import Tensor
 from poplite.jit.build import run_kernel
-from poplite.jit.kernels.intervals import OWN, foreign_writes, meet_writes
+from poplite.jit.kernels_intervals import OWN, foreign_writes, meet_writes
 from poplite.view import Cat, Storage, View, runs_of_many, storages
 from poplite.view.concatenation import SlicedViews
 from poplite.view.contiguous_runs import MOST_RUNS

@@ -50,7 +50,7 @@ from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import Vectors, size_of
 from poplite.graph.tensor.tensor import Tensor
 from poplite.jit.build import run_kernel
-from poplite.jit.kernels.intervals import distinct as distinct_kernel
+from poplite.jit.kernels_intervals import distinct as distinct_kernel
 from poplite.poplar.callable_values import CalledInt, CalledText
 from poplite.poplar.spelling import cpp_spelling
 from poplite.source import SourceLocation

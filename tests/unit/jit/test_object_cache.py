@@ -581,7 +581,7 @@ def test_choices_in_a_file_change_the_name(tmp_path: Path, monkeypatch: pytest.M
 def test_code_for_another_level_is_made_anew(tmp_path: Path) -> None:
     script = (
         "import sys\nfrom poplite.jit.build import native\n"
-        "from poplite.jit.kernels.intervals import repeat_pattern\n"
+        "from poplite.jit.kernels_intervals import repeat_pattern\n"
         "native(repeat_pattern)\nprint('poplite.jit.kernel_code' in sys.modules)"
     )
     cache = str(tmp_path / "cache")

@@ -1,4 +1,4 @@
-"""Kernels: loops over runs or elements that `poplite.jit.build` compiles.
+"""The language of kernels, loops over runs or elements that `poplite.jit.build` compiles.
 
 A kernel is a function of pointers and integers. It reads and writes `p[i]`, allocates nothing
 and returns a number; the caller allocates its outputs. Its annotations are its types, as strings
