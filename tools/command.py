@@ -126,7 +126,7 @@ def _export_command(parser: argparse.ArgumentParser) -> None:
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    from poplite.ipu.export_files import export
+    from poplite.ipu.building import export
 
     graph, programs = load_programs(arguments.target, arguments.given)
     if not programs:
