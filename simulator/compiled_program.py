@@ -451,7 +451,7 @@ class CompiledProgram:
         try:
             launch.raise_fault(record, steps.computes, forms)
         except TensorIndexError as error:
-            if not launch.is_undone:
+            if not launch.step.may_fault:  # else memory is as before the compute set
                 steps.spoiled = error.what
             raise
 

@@ -302,7 +302,8 @@ def _check(
     for number in sorted(suspects):
         variable = graph.space.variables[number]
         used = [step for step in steps if number in step.reads or number in step.writes]
-        if variable.num_elements <= MOST_ELEMENTS and not _has_values(variable):
+        has_values = variable.initial_value is not None or variable.replica_values
+        if variable.num_elements <= MOST_ELEMENTS and not has_values:
             _check_variable(graph, variable, recorded, used, programs, edges_of)
 
 
@@ -406,10 +407,6 @@ def _without(region: Region, other: Region) -> Region:
     gaps = np.concatenate([[0], other[1]]), np.concatenate([other[0], [last]])
     some = gaps[0] < gaps[1]
     return intersection(*region, gaps[0][some], gaps[1][some])
-
-
-def _has_values(variable: Variable) -> bool:
-    return variable.initial_value is not None or bool(variable.replica_values)
 
 
 def _of_nobody_else(
