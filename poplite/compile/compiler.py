@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,6 +33,7 @@ from poplite.compile.options import EngineOptions, engine_options, interpreted_c
 from poplite.compile.program_parts import (
     LoweredParts,
     Numbers,
+    Place,
     ProgramParts,
     host_tensor,
     lower_parts,
@@ -87,9 +87,6 @@ from poplite.source import SourceLocation, here
 from poplite.text import clipped, of_type
 from poplite.vertex.vertex import Vertex
 from poplite.view import addresses
-
-if TYPE_CHECKING:
-    from poplite.compile.program_parts import Place
 
 Programs = Program | Iterable[Program] | Mapping[str, Program]
 

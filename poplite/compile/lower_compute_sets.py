@@ -44,7 +44,7 @@ from poplite.executable.encoding import NUMBER, Moves, RowForm, positions
 from poplite.executable.layout import MOST_PIECES, ArenaLayout, ElementTiles, StoredVariable
 from poplite.executable.steps import ComputeStep, Origins, Vertices
 from poplite.frozen import frozen
-from poplite.graph.compute_sets.compute_set import StateValues, Vectors
+from poplite.graph.compute_sets.compute_set import ComputeSet, StateValues, Vectors, VertexInstance
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family
 from poplite.graph.compute_sets.vertex_block import EdgeRuns, Edges, VertexTiles
 from poplite.source import SourceLocation
@@ -54,7 +54,6 @@ from poplite.vertex.vertex import Vertex
 from poplite.view import storages
 
 if TYPE_CHECKING:
-    from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
     from poplite.graph.space import Variable
 
 

@@ -19,7 +19,6 @@ other pieces are listed. Pieces are first sorted by destination if that reduces 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,11 +26,8 @@ from poplite.arrays.intervals import Int64
 from poplite.executable.encoding import PIECE_WORDS, RECORD_WORDS, Moves
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.steps import CopyStep
-from poplite.program import CrossReplicaCopy
+from poplite.program import CrossReplicaCopy, TensorCopy
 from poplite.view import Storage, View, runs
-
-if TYPE_CHECKING:
-    from poplite.program import TensorCopy
 
 Runs = tuple[Int64, Int64]
 """Byte position and size in bytes of each run, in view order."""

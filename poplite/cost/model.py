@@ -42,9 +42,10 @@ from poplite.cost.exchange_phases import (
 )
 from poplite.cost.step_cost import JoinedCopyCost, PhaseCost, SlotSource, StepCost, VertexCosts
 from poplite.frozen import frozen
-from poplite.graph.compute_sets.compute_set import Vectors
+from poplite.graph.compute_sets.compute_set import ComputeSet, Vectors
 from poplite.graph.compute_sets.perf_estimates import (
     Column,
+    Estimator,
     VertexPerfEstimate,
     checked_estimate,
     cycles_of,
@@ -59,6 +60,7 @@ from poplite.graph.space import metadata_of, same_meaning
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program import (
     Copy,
+    CrossReplicaCopy,
     CycleStamp,
     Program,
     Sequence as InOrder,
@@ -72,11 +74,8 @@ from poplite.view import View, num_runs, runs
 from poplite.view.contiguous_runs import few_runs
 
 if TYPE_CHECKING:
-    from poplite.graph.compute_sets.compute_set import ComputeSet
     from poplite.graph.compute_sets.edge_table import EdgeTable, Family
-    from poplite.graph.compute_sets.perf_estimates import Estimator
     from poplite.machine.target import Target
-    from poplite.program import CrossReplicaCopy
 
 
 Answers = dict[tuple[type[Vertex], tuple[int, ...]], tuple[VertexPerfEstimate, set[int]]]

@@ -29,7 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -53,7 +53,7 @@ from poplite.graph.compute_sets.vertex_block import (
 )
 from poplite.graph.connect.rules import as_state, check_tensor, takes_number
 from poplite.graph.host_values import element_array, scalar
-from poplite.graph.space import same_meaning
+from poplite.graph.space import Space, same_meaning
 from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor
 from poplite.graph.tile_mapping import TileNumbers, no_such_tile
 from poplite.source import SourceLocation
@@ -62,10 +62,6 @@ from poplite.types import unmasked
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import Vertex
 from poplite.view import View, address_at, concat_slices, num_runs, runs, storages
-
-if TYPE_CHECKING:
-    from poplite.graph.space import Space
-
 
 Rule = Callable[[int], None]
 """A check of one vertex, by its position among those added, that raises its error."""
