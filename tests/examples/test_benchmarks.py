@@ -18,8 +18,7 @@ import pytest
 
 import poplite as pl
 from helpers.depth import deep
-from helpers.running import python
-from helpers.scripts import script
+from helpers.running import python, script
 from poplite.graph.partitioners import grid_blocks
 
 ENGINE = [

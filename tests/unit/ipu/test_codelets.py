@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers import pages, scripts
+from helpers import pages, running
 from helpers.arithmetic_rows import ROWS, SECTIONS, Row, source
 from helpers.codelet_programs import PROGRAMS, Cast, Raised
 from helpers.codelets import (
@@ -68,7 +68,7 @@ def tables(folder: Path) -> dict[type[Vertex], list[Row]]:
         rows = [row for row in ROWS if row.section == section and "QUARTER" not in str(row)]
         path = folder / f"section{number}.py"
         path.write_text(source(rows).replace("class Table", f"class Table{number}"))
-        found[getattr(scripts.load(path), f"Table{number}")] = rows
+        found[getattr(running.load(path), f"Table{number}")] = rows
     return found
 
 

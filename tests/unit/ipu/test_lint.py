@@ -17,7 +17,7 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from helpers.codelets import NATIVE
 from helpers.depth import deep, examples
-from helpers.scripts import load
+from helpers.running import load
 from helpers.vertex_classes import vertex_classes
 from poplite.ipu import Finding
 from poplite.ipu.codelets.file_text import codelet_file

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import poplite as pl
-from helpers import scripts
+from helpers import running
 from helpers.depth import deep, thinned
 from helpers.running import python, words_of
 from helpers.source_tree import MODULES, statements_in, tree_of
@@ -153,7 +153,7 @@ CHANGES = {
 def load(folder: Path, text: str) -> ModuleType:
     path = folder / "program.py"
     path.write_text(text)
-    return scripts.load(path, "cache_program")
+    return running.load(path, "cache_program")
 
 
 @pytest.mark.parametrize("name", CHANGES)
