@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite as pl
-from poplite.compile.checks import races
+from poplite.compile.races import races
 from poplite.graph.compute_sets.edge_table import EdgeTable, edge_table
 from rows import SETTLING, Row, check, in_turn, run
 

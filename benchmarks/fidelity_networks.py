@@ -24,7 +24,7 @@ from poplite import ops
 from poplite.compat.poputil import mapTensorLinearly
 from poplite.graph.tensor.tensor import Slices
 from poplite.machine.facts import Architecture
-from poplite.ops.convolutions.plan import ConvolutionPlan
+from poplite.ops.products.convolution_plan import ConvolutionPlan
 from poplite.vertices.convolution import convolution_cycles
 from poplite.vertices.estimators import scaled_add
 

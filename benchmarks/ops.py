@@ -26,7 +26,7 @@ from engine_kernels import Product, matmul_prange, operands
 from fidelity_networks import HALF
 from ops_maps import Floats, engine_of, least, target
 from poplite import ops
-from poplite.ops.convolutions.plan import (
+from poplite.ops.products.convolution_plan import (
     ConvolutionPlan,
     cheapest_ways as convolution_ways,
     exact_cycles as exact_convolution_cycles,

@@ -24,7 +24,7 @@ import numpy.typing as npt
 import poplite as pl
 from poplite.arrays.intervals import Int64, intersection, union
 from poplite.graph import Graph
-from poplite.graph.partition import map_linearly
+from poplite.graph.partitioners import map_linearly
 from poplite.graph.variable_mapping import VariableMapping
 from poplite.machine.target import Target
 from poplite.view import View, addresses, chunks, contains_aliases, intersects, num_runs, runs

@@ -99,7 +99,7 @@ if TYPE_CHECKING:
         ReplicatedStreamMode as ReplicatedStreamMode,
         StreamCallback as StreamCallback,
     )
-    from poplite.graph.partition import (
+    from poplite.graph.partitioners import (
         cut as cut,
         detect_innermost_grouping as detect_innermost_grouping,
         grid_blocks as grid_blocks,
@@ -165,8 +165,7 @@ if TYPE_CHECKING:
         TargetType as TargetType,
     )
     from poplite.machine.target import Target as Target
-    from poplite.ops.control import counted_loop as counted_loop
-    from poplite.ops.graph_function import graph_function as graph_function
+    from poplite.ops.control import counted_loop as counted_loop, graph_function as graph_function
     from poplite.poplar.binder import (
         FunctionBufferMappingType as FunctionBufferMappingType,
         VariableMappingMethod as VariableMappingMethod,
@@ -197,7 +196,7 @@ if TYPE_CHECKING:
         WriteUndef as WriteUndef,
     )
     from poplite.program.function import FunctionBuffer as FunctionBuffer
-    from poplite.program.registers import (
+    from poplite.program.steps import (
         ModifyFloatingPointBehaviour as ModifyFloatingPointBehaviour,
         SetFloatingPointBehaviour as SetFloatingPointBehaviour,
         SetStochasticRounding as SetStochasticRounding,

@@ -28,11 +28,11 @@ from poplite.executable.encoding import Code
 from poplite.executable.executable import Executable
 from poplite.executable.steps import ComputeStep, vertex_classes
 from poplite.simulator import compiled_parts
-from poplite.simulator.host.actions import Host
 from poplite.simulator.run import launches
 from poplite.simulator.run.arena import Arena
 from poplite.simulator.run.binding import CompiledSteps
 from poplite.simulator.run.faults import StoppedLaunch
+from poplite.simulator.run.host_actions import Host
 from poplite.simulator.run.interpreted_vertices import Compute, InterpretedSteps, VertexFault, move
 from poplite.simulator.run.slot_counts import SlotCounts
 from poplite.simulator.running import Peers, Progress, Recording, Running, Stopped, busy, shown
@@ -451,7 +451,7 @@ class CompiledProgram:
         try:
             launch.raise_fault(record, steps.computes, forms)
         except TensorIndexError as error:
-            if not launch.is_undone:
+            if not launch.step.may_fault:  # else memory is as before the compute set
                 steps.spoiled = error.what
             raise
 

@@ -45,9 +45,9 @@ from poplite.executable.steps import (
     Undefine,
 )
 from poplite.frozen import frozen
-from poplite.jit.kernels.written import GAINED, INCOMPLETE, LOSSY
-from poplite.simulator.accesses import Stretches, accesses_of, bytes_of_fields, moved
+from poplite.jit.kernels_written import GAINED, INCOMPLETE, LOSSY
 from poplite.simulator.engine import Simulator
+from poplite.simulator.reporting import Stretches, accesses_of, bytes_of_fields, moved
 from poplite.simulator.run.slot_counts import counting_candidates, deciding_fields
 from poplite.simulator.run.touched import FieldElements, gathered_from, ranges, touched
 from poplite.simulator.strict.checks import DECIDING, MOST_KEPT, MOST_LOOKS, StrictChecks

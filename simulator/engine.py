@@ -27,7 +27,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TextIO, overload
 
 from poplite.compile.compiler import Programs
-from poplite.compile.options import Faster, Interpret
+from poplite.compile.options import EngineOptions, Faster, Interpret
 from poplite.errors import ListsPresent, refuse_copies
 from poplite.executable.executable import Checks, Executable
 from poplite.graph.graph import Graph
@@ -46,6 +46,7 @@ from poplite.simulator.engine_arguments import (
     ExecutableDevice,
     InPlaceOf,
     Setup,
+    Source,
     check_loadable,
     checked_device,
     checked_seed,
@@ -62,9 +63,7 @@ from poplite.types import QuarterMetadata
 from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:
-    from poplite.compile.options import EngineOptions
     from poplite.report.report import Report
-    from poplite.simulator.engine_arguments import Source
     from poplite.simulator.simulated import Simulated
 
 # -- the default device ----------------------------------------------------------------------------

@@ -52,8 +52,8 @@ from poplite.text import amount, clipped, integer_or_none, of_type, why_not_call
 if TYPE_CHECKING:
     from poplite.report.report import Report
     from poplite.report.trace import Trace
-    from poplite.simulator.host.handles import HostLinks
     from poplite.simulator.run.arena import Arena
+    from poplite.simulator.run.host_handles import HostLinks
     from poplite.simulator.running import Progress
 
 

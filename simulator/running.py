@@ -102,23 +102,18 @@ class Running:
     ended
     """
 
-    __slots__ = ("_is_stopped",)
+    __slots__ = ("is_stopped",)
 
     def __init__(self) -> None:
-        self._is_stopped = False
+        self.is_stopped = False
 
     def stop(self) -> None:
         """Request the end of the run; may be called from any thread, any number of times."""
-        self._is_stopped = True
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether the run is to end."""
-        return self._is_stopped
+        self.is_stopped = True
 
     def watch(self) -> None:
         """Raise `Stopped` if the run is to end."""
-        if self._is_stopped:
+        if self.is_stopped:
             raise Stopped
 
 

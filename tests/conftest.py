@@ -18,7 +18,7 @@ import pytest
 
 from helpers import both_ends, depth, values
 from helpers.browser import browser as browser, opened as opened  # fixtures
-from helpers.scripts import script
+from helpers.running import script
 from helpers.vertex_classes import Key, all_classes
 from poplite.jit import object_cache, side_by_side
 from poplite.jit.build import Builds, processors

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from poplite.errors import ControlProgramError, DeviceRuntimeError, UnknownName, did_you_mean
-from poplite.mpi.endings import ENDED, FOLDER, FirstEnd, last_step, left, lost
+from poplite.mpi.channel import ENDED, FOLDER, FirstEnd, last_step, left, lost
 from poplite.text import amount
 from poplite.tools.viz import main as viz
 from poplite.tools.viz.doctor import doctor
@@ -126,7 +126,7 @@ def _export_command(parser: argparse.ArgumentParser) -> None:
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    from poplite.ipu.export_files import export
+    from poplite.ipu.building import export
 
     graph, programs = load_programs(arguments.target, arguments.given)
     if not programs:

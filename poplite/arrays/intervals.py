@@ -35,7 +35,7 @@ import numpy.typing as npt
 
 from poplite.errors import TensorIndexError, made_by
 from poplite.jit.build import address, native, run_kernel
-from poplite.jit.kernels.intervals import DIGIT_BITS, common, sort_by_digit, topmost
+from poplite.jit.kernels_intervals import DIGIT_BITS, common, sort_by_digit, topmost
 from poplite.poplar.callable_values import CalledInt
 from poplite.text import clipped, integer_or_none
 

@@ -39,7 +39,7 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
 from poplite.jit.build import address, native
-from poplite.jit.kernels.intervals import repeat_joining, repeat_pattern
+from poplite.jit.kernels_intervals import repeat_joining, repeat_pattern
 
 T = TypeVar("T")
 

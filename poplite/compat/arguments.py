@@ -33,9 +33,8 @@ from poplite.errors import (
 from poplite.expr.operand import Operand, as_read
 from poplite.expr.tree import Expr
 from poplite.graph.compute_sets.compute_set import ComputeSet
-from poplite.graph.graph import Graph
+from poplite.graph.graph import Graph, working_graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.virtual import working_graph
 from poplite.machine.target import Target
 from poplite.ops.operands import invalid_value
 from poplite.poplar.spelling import binder_of

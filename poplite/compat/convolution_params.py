@@ -23,8 +23,13 @@ from poplite.compat.arguments import check_params, sizes_of
 from poplite.errors import ElementTypeError, InvalidOption, TensorCreationError, checked_truth
 from poplite.expr.tree import ElementClass
 from poplite.frozen import frozen
-from poplite.ops.convolutions.request import MOST_DIMENSIONS, check_number, dilated, float_type
 from poplite.ops.operands import count_of, invalid_value
+from poplite.ops.products.convolution_request import (
+    MOST_DIMENSIONS,
+    check_number,
+    dilated,
+    float_type,
+)
 from poplite.text import clipped, integer_or_none
 from poplite.types import ElementTypeLike, element_type
 

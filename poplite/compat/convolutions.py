@@ -35,8 +35,8 @@ from poplite.expr.tree import ElementClass
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
-from poplite.ops.convolutions.request import dilated
 from poplite.ops.operands import invalid_value
+from poplite.ops.products.convolution_request import dilated
 from poplite.program import Sequence as Steps
 
 _KNOWN = (

@@ -65,8 +65,8 @@ from poplite.graph.tensor.tensor import Tensor, check_own
 from poplite.graph.tile_mapping import TileMapping
 from poplite.ops.fuse.placement import grain_of
 from poplite.ops.operands import count_of, invalid_value, steps_for
-from poplite.ops.products.layout import Options as PlanOptions, checked_options
 from poplite.ops.products.matmul import plan_by, product
+from poplite.ops.products.matmul_layout import Options as PlanOptions, checked_options
 from poplite.poplar.absent import shown as _shown
 from poplite.program import Program, Sequence as Steps
 from poplite.text import clipped, integer_or_none, of_type

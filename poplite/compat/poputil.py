@@ -18,7 +18,7 @@ from poplite.compat.arguments import bound, checked, library_codelets as _librar
 from poplite.errors import InvalidOption, TensorCreationError, TensorIndexError
 from poplite.expr.tree import ElementClass, Expr
 from poplite.graph.graph import Graph
-from poplite.graph.partition import checked_regions, cut_regions
+from poplite.graph.partitioners import checked_regions, cut_regions
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target

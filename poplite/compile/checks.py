@@ -2,24 +2,11 @@
 
 A call that is wrong by itself raises at once. This module checks everything that could still have
 been added or changed: tensors of another graph, missing edges and state, vertices and elements
-without a tile, and races. All faults of one kind are reported together.
+without a tile, and races (`poplite.compile.races`). All faults of one kind are reported together.
 
 Each message names the objects, their source lines, and the program step that needs them::
 
     Execute, Copy, If, ...  ->  graph?  edges?  tiles of vertices?  of elements?  races?
-
-The vertices of a compute set run in no particular order, so elements that one vertex writes must
-not be read or written by any other.  A vertex may read elements that it also writes through an
-Output: the Input then gets a copy.  It must not read elements that it also accesses through an
-InOut, which is read and written in place::
-
-    heat, one buffer   vertex 0  reads [0, 5)   writes [0, 4)
-                       vertex 1  reads [3, 8)   writes [4, 8)     elements 3 and 4 race
-
-    heat, in place     vertex 0  reads [0, 5)   InOut [0, 4)       rejected: elements 0 to 3
-
-These checks consider connections, not the code of `compute`.
-`poplite.graph.compute_sets.edge_table` finds overlapping edges; this module adds names and lines.
 
 Source: Poplar user guide, "Mapping" and "Compute sets"; SDK error texts for the wording.
 """
@@ -27,19 +14,17 @@ Source: Poplar user guide, "Mapping" and "Compute sets"; SDK error texts for the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, islice, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from poplite.arrays.intervals import Int64
-from poplite.arrays.series import OnAccess
+from poplite.compile.races import check_in_place, check_races
 from poplite.errors import (
     SHOWN_FAULTS,
     ControlProgramError,
     EmptyComputeSetWarning,
     GraphConnectionError,
-    GraphCycleError,
     InvalidTileMapping,
     NoSizeSpecified,
     SizeOverflowError,
@@ -48,11 +33,10 @@ from poplite.errors import (
 )
 from poplite.executable.encoding import MOST_RUNS
 from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
-from poplite.graph.compute_sets.edge_table import EdgeTable, EdgeTables, FieldRuns
+from poplite.graph.compute_sets.edge_table import EdgeTables
 from poplite.graph.graph import Graph
 from poplite.graph.space import Variable
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.tensor.tensor_text import element_text
 from poplite.graph.tile_mapping import TileMapping, ranges, unmapped_error
 from poplite.program import (
     Execute,
@@ -372,177 +356,3 @@ def _warn_of_empty(used: _Used) -> None:
             f"Execute('{first.name}')",
         )
     )
-
-
-# -- races -----------------------------------------------------------------------------------------
-
-
-class Race(NamedTuple):
-    """Two edges of different vertices that share elements; the first edge is written.
-
-    Attributes:
-        writer: the vertex that writes.
-        writer_field: its field, with the row for a list.
-        other: the vertex that also reads or writes.
-        other_field: its field.
-        verb: "read" or "written".
-        begin: address of the first element shared by the first two overlapping runs.
-        end: one past the last shared address.
-    """
-
-    writer: VertexInstance
-    writer_field: str
-    other: VertexInstance
-    other_field: str
-    verb: str
-    begin: int
-    end: int
-
-    @property
-    def at(self) -> SourceLocation:
-        """The user's line that added the writer."""
-        return self.writer.location
-
-    def describe(self, graph: Graph) -> str:
-        """Return one line with the elements, both vertices and both source lines."""
-        return (
-            f"{element_text(graph.variables, self.begin, self.end)}: "
-            f"written by {self.writer}, field '{self.writer_field}' ({self.writer.location}); "
-            f"{self.verb} by {self.other}, field '{self.other_field}' ({self.other.location})"
-        )
-
-
-def check_races(
-    graph: Graph, tables: Mapping[ComputeSet, EdgeTable], steps: Mapping[ComputeSet, object]
-) -> None:
-    """Reject compute sets whose vertices race; `steps` has the steps that execute each."""
-    found = [(cs, races(cs, table)) for cs, table in tables.items()]
-    count = sum(len(some) for _, some in found)
-    if not count:
-        return
-    compute_set, first = next((cs, some[0]) for cs, some in found if some)
-    what = f"writes what {first.other} {'reads' if first.verb == 'read' else 'also writes'}"
-    more = f"; {count:,} races found" if count > 1 else ""
-    shown = islice(chain.from_iterable(some for _, some in found), SHOWN_FAULTS)
-    lines = [race.describe(graph) for race in shown]
-    raise GraphCycleError(
-        f"compute set '{compute_set.name}': {first.writer} {what}{more}",
-        at=first.at,
-        where=str(steps[compute_set]),
-        found=listed(lines + [""] * (count - len(lines)), "races"),
-        fix="use two buffers: read one variable, write another, and swap them in the next "
-        "compute set; use InOut where only one vertex accesses an element"
-        if first.verb == "read"
-        else "give every element one writer, or put the vertices in two compute sets",
-    )
-
-
-def check_in_place(
-    graph: Graph, tables: Mapping[ComputeSet, EdgeTable], steps: Mapping[ComputeSet, object]
-) -> None:
-    """Reject an Input that shares elements with an InOut of the same vertex.
-
-    The compute sets do not race; `steps` has the steps that execute each.
-    """
-    found = [
-        (cs, Races(cs, crossings.written, written, crossings.read, read, "read"))
-        for cs, crossings in ((cs, table.crossings) for cs, table in tables.items())
-        for written, read in [crossings.shared]
-        if len(read)
-    ]
-    if not found:
-        return
-    count = sum(len(some) for _, some in found)
-    compute_set, first = next((cs, some[0]) for cs, some in found)
-    field, other = first.writer_field, first.other_field
-    more = f"; {count:,} such pairs of fields" if count > 1 else ""
-    shown = islice(chain.from_iterable(some for _, some in found), SHOWN_FAULTS)
-    lines = [
-        f"{element_text(graph.variables, pair.begin, pair.end)}: in Input '{pair.other_field}' and "
-        f"in InOut '{pair.writer_field}' of {pair.writer} ({pair.at})"
-        for pair in shown
-    ]
-    raise GraphConnectionError(
-        f"compute set '{compute_set.name}': Input '{other}' of {first.writer} shares elements "
-        f"with its InOut '{field}'{more}",
-        at=first.at,
-        where=str(steps[compute_set]),
-        found=listed(lines + [""] * (count - len(lines)), "pairs")
-        + "\nother fields may read elements before or after they are overwritten in place",
-        fix=f"read the elements through '{field}', or make it an Output and read through "
-        f"'{other}', "
-        "which then has the values from before",
-    )
-
-
-def races(compute_set: ComputeSet, table: EdgeTable) -> Sequence[Race]:
-    """Return the races of a compute set: overlapping writes or, if none, reads that overlap writes.
-
-    There is at least one race for each edge that races; an edge that overlaps several others is
-    not listed with each of them.
-
-    >>> import poplite as pl
-    >>> from poplite.graph.compute_sets.edge_table import edge_table
-    >>> class Zero(pl.Vertex):
-    ...     x: pl.Output[pl.FLOAT]
-    ...     def compute(self) -> None:
-    ...         self.x = 0.0
-    >>> graph = pl.Graph()
-    >>> x, cs = graph.add_variable(pl.FLOAT, (), "x"), graph.add_compute_set("zero")
-    >>> for tile in range(2):
-    ...     vertex = graph.add_vertex(cs, Zero, tile=tile, x=x)
-    >>> [(race.writer.tile, race.other.tile) for race in races(cs, edge_table(cs))]
-    [(0, 1)]
-    """
-    found = table.crossings
-    (writers, others), other_runs, verb = found.double, found.written, "written"
-    if not len(writers):
-        (writers, others), other_runs, verb = found.foreign, found.read, "read"
-    if not len(writers):
-        return ()
-    return Races(compute_set, found.written, writers, other_runs, others, verb)
-
-
-class Races(OnAccess[Race]):
-    """Races, each constructed on access, since there may be millions.
-
-    Args:
-        compute_set: the compute set whose vertices race.
-        written: runs that are written.
-        writers: int64[n], the writing run of each pair.
-        touched: the other runs, which are read or written.
-        others: int64[n], the other run of each pair.
-        verb: "read" or "written".
-    """
-
-    def __init__(
-        self,
-        compute_set: ComputeSet,
-        written: FieldRuns,
-        writers: Int64,
-        touched: FieldRuns,
-        others: Int64,
-        verb: str,
-    ) -> None:
-        self._compute_set, self._verb = compute_set, verb
-        self._written, self._touched = written, touched
-        pairs = np.hstack([touched.edges(others), written.edges(writers)])
-        # One race for each pair of edges, in order of the other vertex's edge.
-        self._edges, first = np.unique(pairs, axis=0, return_index=True)
-        self._writers, self._others = writers[first], others[first]
-
-    def __len__(self) -> int:
-        return len(self._edges)
-
-    def _item(self, key: int) -> Race:
-        edges = self._edges[key].tolist()
-        (other, other_field), (writer, field) = self._named(*edges[:3]), self._named(*edges[3:])
-        both = (self._written, self._writers[key]), (self._touched, self._others[key])
-        begin = max(runs.begin[run] for runs, run in both)
-        end = min(runs.begin[run] + runs.size[run] for runs, run in both)
-        return Race(writer, field, other, other_field, self._verb, int(begin), int(end))
-
-    def _named(self, vertex: int, position: int, row: int) -> tuple[VertexInstance, str]:
-        instance = self._compute_set.vertices[vertex]
-        field = list(instance.vertex_class.fields.values())[position]
-        return instance, f"{field.name}[{row}]" if field.depth == 2 else field.name

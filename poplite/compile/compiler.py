@@ -24,23 +24,23 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from poplite.compile.checks import check_program
-from poplite.compile.lower import origins_of, stored
+from poplite.compile.lower_compute_sets import origins_of, stored
 from poplite.compile.options import EngineOptions, engine_options, interpreted_classes
-from poplite.compile.orders import check_orders
 from poplite.compile.program_parts import (
     LoweredParts,
     Numbers,
+    Place,
     ProgramParts,
     host_tensor,
     lower_parts,
     numbers_of,
     parts_of,
 )
+from poplite.compile.races import check_orders
 from poplite.cost.step_cost import JoinedCopyCost, StepCost, data_dependent_steps
 from poplite.errors import ControlProgramError, ProfilingDisabled, UnknownName
 from poplite.executable import encoding as op
@@ -87,9 +87,6 @@ from poplite.source import SourceLocation, here
 from poplite.text import clipped, of_type
 from poplite.vertex.vertex import Vertex
 from poplite.view import addresses
-
-if TYPE_CHECKING:
-    from poplite.compile.program_parts import Place
 
 Programs = Program | Iterable[Program] | Mapping[str, Program]
 
@@ -242,7 +239,7 @@ def _joined(
     if prices.memory is None:
         return ()
     # Loaded with the first graph, not with the package.
-    from poplite.compile.joined_copies import joined_copies
+    from poplite.cost.model import joined_copies
 
     return joined_copies(graph, named.values(), numbers.steps)
 

@@ -55,7 +55,7 @@ from poplite.arrays.series import (
     constant,
     counting,
 )
-from poplite.compile.copies import NO_MOVES, Side, copied_runs, copied_views
+from poplite.compile.lower_copies import NO_MOVES, Side, copied_runs, copied_views
 from poplite.executable.encoding import (
     COUNT_WORD,
     Column,
@@ -73,7 +73,7 @@ from poplite.executable.steps import Vertices
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges
 from poplite.jit.build import run_kernel
-from poplite.jit.kernels.intervals import go_on
+from poplite.jit.kernels_intervals import go_on
 from poplite.vertex.vertex import Vertex
 
 # -- rows in place ---------------------------------------------------------------------------------

@@ -24,7 +24,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Literal
 
-from poplite.compile.lower import dense_moves, lower_compute_sets, lower_copy
+from poplite.compile.lower_compute_sets import lower_compute_sets
+from poplite.compile.lower_copies import dense_moves, lower_copy
 from poplite.executable.encoding import Moves, joined_moves
 from poplite.executable.layout import ArenaLayout
 from poplite.executable.steps import (

@@ -32,7 +32,7 @@ from poplite.arrays.intervals import Int64, sorted_order, sorted_with_order
 from poplite.arrays.series import compact
 from poplite.cost.step_cost import NOTHING, PhaseCost, at_few, at_tile, at_tiles, times
 from poplite.jit.build import address, native
-from poplite.jit.kernels.tiles import (
+from poplite.jit.kernels_tiles import (
     LOAD_WORDS,
     PIECE_WORDS,
     PLACE_WORDS,

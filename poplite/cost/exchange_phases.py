@@ -68,26 +68,20 @@ from poplite.cost.moved_data import (
     touched,
 )
 from poplite.cost.step_cost import NOTHING, PhaseCost, at_tiles
-from poplite.graph.compute_sets.vertex_block import VertexBlock
-from poplite.graph.tensor.placement import mapping_of
-from poplite.machine.target import Link, global_sync_cycles, link_bytes_per_cycle, route
+from poplite.graph.compute_sets.vertex_block import Edges, VertexBlock, VertexTiles
+from poplite.graph.tensor.tensor_mapping import mapping_of
+from poplite.machine.target import Link, Target, global_sync_cycles, link_bytes_per_cycle, route
 from poplite.program.copy import CrossReplicaCopy
 from poplite.report.execution import Cause
 from poplite.report.per_tile import PerTile
-from poplite.view import Storage, contains_aliases
+from poplite.view import Storage, View, contains_aliases
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from poplite.arrays.intervals import Int64
     from poplite.graph.compute_sets.edge_table import EdgeTable, Family, FieldEdges
-    from poplite.graph.compute_sets.vertex_block import Edges, VertexTiles
     from poplite.graph.graph import Graph
     from poplite.graph.tensor.tensor import Tensor
-    from poplite.machine.target import Target
     from poplite.program import Program, TensorCopy
     from poplite.source import SourceLocation
-    from poplite.view import View
 
 
 def global_phase(

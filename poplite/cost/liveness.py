@@ -39,7 +39,7 @@ from poplite.cost.step_accesses import AccessBlock, AccessedPieces, Flow, places
 from poplite.cost.step_cost import few
 from poplite.frozen import frozen
 from poplite.jit.build import run_kernel
-from poplite.jit.kernels.tiles import ALWAYS, first_fit
+from poplite.jit.kernels_tiles import ALWAYS, first_fit
 from poplite.machine.target import Target
 from poplite.program import (
     If,

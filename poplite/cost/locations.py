@@ -264,7 +264,7 @@ def _segments(table: TileTable, places: Int64) -> Segments:
 
 
 def walk(segments: Segments, kernel: Callable[..., int], *given: Any) -> int:
-    """Run a kernel of `poplite.jit.kernels.tiles`: interpreted on lists, otherwise compiled.
+    """Run a kernel of `poplite.jit.kernels_tiles`: interpreted on lists, otherwise compiled.
 
     The kernel gets the segments, then the other arguments: numbers, and lists or contiguous arrays.
     """

@@ -37,11 +37,11 @@ from poplite.arrays.series import Series, compact, constant
 from poplite.cost.liveness import Lifetimes, lifetimes, placed
 from poplite.cost.step_cost import PhaseCost, StepCost, add_each_to, add_to, at_tile, few
 from poplite.errors import SHOWN_FAULTS, GraphMemoryAllocationError, VertexCompileError
-from poplite.graph.compute_sets.compute_set import Vectors
+from poplite.graph.compute_sets.compute_set import ComputeSet, Vectors
 from poplite.graph.compute_sets.vertex_block import VertexBlock, VertexTiles
 from poplite.graph.tile_mapping import ranges
-from poplite.jit.kernels.tiles import aligned
-from poplite.program import Execute, Program, children_first
+from poplite.jit.kernels_tiles import aligned
+from poplite.program import Execute, Program, Step, children_first
 from poplite.program.control import runs_in_order
 from poplite.report.execution import PhaseKind
 from poplite.report.memory import (
@@ -63,13 +63,10 @@ from poplite.vertex.fields import Field, VectorLayout, VectorListLayout
 from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:
-    from poplite.graph.compute_sets.compute_set import ComputeSet
     from poplite.graph.compute_sets.edge_table import EdgeTable
     from poplite.graph.graph import Graph
     from poplite.graph.space import Variable
     from poplite.machine.target import Target
-    from poplite.program import Step
-    from poplite.vertex.vertex import Vertex
 
 
 class VertexBytes:

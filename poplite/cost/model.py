@@ -11,16 +11,26 @@ An earlier row takes precedence over a later one. If there are two formulas, the
 derived class is used; for the same class, the estimator. An estimator can read all of a vertex, but
 is called for only one of many vertices with equal sizes and equal state: anything else that it
 reads is that of this one vertex.
+
+Copies that do not depend on each other may run in any order, and therefore also at once: with one
+sync and one exchange, in which all tiles send at the same time. Programs run unchanged; reports
+show the cost that the joined Copy would have::
+
+    Copy a[0] -> b[1]
+    Copy a[1] -> b[0]       joined with the one before: one Copy of a[0], a[1] to b[1], b[0]
+    Copy b[0] -> c          reads elements that were written, so it starts a new series
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from poplite import view as views
 from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Series, compact, constant, taken
 from poplite.cost.exchange_phases import (
@@ -30,11 +40,12 @@ from poplite.cost.exchange_phases import (
     phases_of_copy,
     phases_of_host,
 )
-from poplite.cost.step_cost import PhaseCost, SlotSource, StepCost, VertexCosts
+from poplite.cost.step_cost import JoinedCopyCost, PhaseCost, SlotSource, StepCost, VertexCosts
 from poplite.frozen import frozen
-from poplite.graph.compute_sets.compute_set import Vectors
+from poplite.graph.compute_sets.compute_set import ComputeSet, Vectors
 from poplite.graph.compute_sets.perf_estimates import (
     Column,
+    Estimator,
     VertexPerfEstimate,
     checked_estimate,
     cycles_of,
@@ -44,17 +55,27 @@ from poplite.graph.compute_sets.perf_estimates import (
     words_of,
 )
 from poplite.graph.compute_sets.vertex_block import VertexBlock, VertexTiles
-from poplite.program import CycleStamp
+from poplite.graph.graph import Graph
+from poplite.graph.space import metadata_of, same_meaning
+from poplite.graph.tensor.tensor import Tensor
+from poplite.program import (
+    Copy,
+    CrossReplicaCopy,
+    CycleStamp,
+    Program,
+    Sequence as InOrder,
+    TensorCopy,
+    children_first,
+)
 from poplite.report.per_tile import PerTile
+from poplite.types import QUARTER
 from poplite.vertex.vertex import Vertex, has_cycles
+from poplite.view import View, num_runs, runs
+from poplite.view.contiguous_runs import few_runs
 
 if TYPE_CHECKING:
-    from poplite.graph.compute_sets.compute_set import ComputeSet
     from poplite.graph.compute_sets.edge_table import EdgeTable, Family
-    from poplite.graph.compute_sets.perf_estimates import Estimator
-    from poplite.graph.graph import Graph
     from poplite.machine.target import Target
-    from poplite.program import CrossReplicaCopy, Program, TensorCopy
 
 
 Answers = dict[tuple[type[Vertex], tuple[int, ...]], tuple[VertexPerfEstimate, set[int]]]
@@ -282,3 +303,149 @@ def _host_cost(graph: Graph, program: Program) -> StepCost:
     cycles = np.zeros(graph.target.tiles, np.int64)
     cycles[graph.tile_mapping(program.tensor).tiles] = graph.target.cost("cycle_stamp_cycles")
     return StepCost((PhaseCost("compute", PerTile.of(cycles)),))
+
+
+# -- joined copies ---------------------------------------------------------------------------------
+
+
+MOST_PIECES = 1 << 12
+"""Maximum number of pieces of memory in a Copy that is considered; with more pieces, the share of
+sync and code in the cost is small.
+"""
+
+Pieces = tuple[list[int], list[int]]
+"""Starts and lengths of pieces of memory, in elements."""
+
+
+def joined_copies(
+    graph: Graph,
+    programs: Iterable[Program],
+    numbers: Mapping[Any, int],
+) -> tuple[JoinedCopyCost, ...]:
+    """Return the costs of series of adjacent Copies that do not depend on each other.
+
+    Each series occurs once. `numbers` has the step number of each Copy.
+    """
+    found: dict[tuple[int, ...], JoinedCopyCost] = {}
+    for program in programs:
+        for node in children_first(program):
+            if isinstance(node, InOrder):
+                for series in _series(graph, node.children):
+                    steps = tuple([numbers[each] for each in series])
+                    if steps not in found:
+                        found[steps] = JoinedCopyCost(steps, _cost(graph, series))
+    return tuple(found.values())
+
+
+def _series(graph: Graph, children: Iterable[Program]) -> Iterator[list[TensorCopy]]:
+    """Yield series of at least two adjacent Copies that do not depend on each other."""
+    series = _Series(graph)
+    for child in children:
+        copy = child if isinstance(child, TensorCopy) else None
+        ends = None if copy is None else _pieces(copy)
+        if copy is None or ends is None or not series.takes(copy, *ends):
+            if len(series.copies) > 1:
+                yield series.copies
+            if series.copies:
+                series = _Series(graph)
+        if copy is not None and ends is not None:
+            series.add(copy, *ends)
+    if len(series.copies) > 1:
+        yield series.copies
+
+
+class _Series:
+    """Adjacent independent Copies, and the elements that they read and write."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.copies: list[TensorCopy] = []
+        self._graph, self._read, self._written = graph, _Elements(), _Elements()
+
+    def takes(self, copy: TensorCopy, read: Pieces, written: Pieces) -> bool:
+        """Return whether one Copy may replace the series and this Copy."""
+        if not self.copies:
+            return True
+        if not _are_alike(self._graph, self.copies[0].source, copy.source):
+            return False
+        meet = self._written.meet
+        return not (meet(read) or meet(written) or self._read.meet(written))
+
+    def add(self, copy: TensorCopy, read: Pieces, written: Pieces) -> None:
+        """Add a Copy that reads and writes the given pieces."""
+        self.copies.append(copy)
+        self._read.add(read)
+        self._written.add(written)
+
+
+def _are_alike(graph: Graph, one: Tensor, other: Tensor) -> bool:
+    """Return whether the elements of two tensors have the same meaning and can be joined."""
+    if one.element_type is not QUARTER or other.element_type is not QUARTER:
+        return one.element_type is other.element_type
+    space = graph.space
+    return same_meaning(space, *(metadata_of(space, each.view) for each in (one, other)))
+
+
+def _pieces(copy: TensorCopy) -> tuple[Pieces, Pieces] | None:
+    """Return the pieces that a Copy reads and writes; None if there are none, or too many."""
+    read = _pieces_of(copy.source.view)
+    written = None if read is None else _pieces_of(copy.destination.view)
+    return None if read is None or written is None else (read, written)
+
+
+def _pieces_of(view: View) -> Pieces | None:
+    """Return the pieces of memory of a view; None if there are none, or too many."""
+    few = few_runs(view)
+    if few is not None:
+        return few if few[0] else None
+    if view.num_elements > MOST_PIECES and num_runs(view) > MOST_PIECES:
+        return None
+    begin, size = runs(view)
+    return begin.tolist(), size.tolist()
+
+
+class _Elements:
+    """A set of elements of the graph, as ascending disjoint intervals."""
+
+    def __init__(self) -> None:
+        self._begins: list[int] = []
+        self._ends: list[int] = []
+
+    def meet(self, pieces: Pieces) -> bool:
+        """Return whether any elements of the pieces are in the set."""
+        begins, ends = self._begins, self._ends
+        for begin, size in zip(*pieces, strict=True):
+            at = bisect_right(ends, begin)
+            if at < len(begins) and begins[at] < begin + size:
+                return True
+        return False
+
+    def add(self, pieces: Pieces) -> None:
+        """Add the elements of the pieces."""
+        begins, ends = self._begins, self._ends
+        for begin, size in zip(*pieces, strict=True):
+            end = begin + size
+            first, last = bisect_left(ends, begin), bisect_right(begins, end)
+            if first < last:
+                begin, end = min(begin, begins[first]), max(end, ends[last - 1])
+            begins[first:last] = [begin]
+            ends[first:last] = [end]
+
+
+def _cost(graph: Graph, series: Sequence[TensorCopy]) -> StepCost:
+    """Return the cost of one Copy that replaces a series of Copies."""
+    one = Copy(
+        _joined(graph, [each.source for each in series]),
+        _joined(graph, [each.destination for each in series]),
+    )
+    assert isinstance(one, TensorCopy)
+    return StepCost(phases_of_copy(graph, one))
+
+
+def _joined(graph: Graph, tensors: Sequence[Tensor]) -> Tensor:
+    """Return the concatenated elements of tensors that can be joined."""
+    flat = [_flat(each.view) for each in tensors]
+    return Tensor(graph, tensors[0].element_type, views.concat(flat, 0))
+
+
+def _flat(view: View) -> View:
+    return view if len(view.shape) == 1 else view.reshape((view.num_elements,))

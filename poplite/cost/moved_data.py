@@ -46,8 +46,8 @@ from poplite.cost.exchange_cycles import (
 )
 from poplite.cost.locations import FEW, Locations, Segments, walk
 from poplite.cost.step_cost import NOTHING, PhaseCost, at_tile
-from poplite.graph.compute_sets.vertex_block import EdgeRuns, VertexTiles, edge_cuts
-from poplite.jit.kernels.tiles import away, crossing, pair, stretches
+from poplite.graph.compute_sets.vertex_block import EdgeRuns, Edges, VertexTiles, edge_cuts
+from poplite.jit.kernels_tiles import away, crossing, pair, stretches
 from poplite.report.execution import Cause
 from poplite.report.per_tile import PerTile
 from poplite.view import Storage, View, num_runs, runs
@@ -55,7 +55,6 @@ from poplite.view.contiguous_runs import few_runs
 
 if TYPE_CHECKING:
     from poplite.graph.compute_sets.edge_table import FieldEdges
-    from poplite.graph.compute_sets.vertex_block import Edges
     from poplite.machine.target import Target
     from poplite.program import CrossReplicaCopy, TensorCopy
 

@@ -25,7 +25,7 @@ from poplite.frozen import frozen
 from poplite.graph.compute_sets.vertex_block import VertexTiles
 from poplite.graph.variable_mapping import Int32
 from poplite.jit.build import address, native
-from poplite.jit.kernels.tiles import finish, pack
+from poplite.jit.kernels_tiles import finish, pack
 from poplite.report.execution import Cause, PhaseKind, TilePairs
 from poplite.report.per_tile import PerTile
 from poplite.vertex.compute import flow_of

@@ -44,8 +44,7 @@ from poplite.graph.compute_sets.compute_set import (
 )
 from poplite.graph.compute_sets.perf_estimates import checked_estimate, checked_estimates
 from poplite.graph.compute_sets.vertex_block import Edges, VertexBlock
-from poplite.graph.connect.bulk import block_of
-from poplite.graph.connect.bulk_inputs import edges_of
+from poplite.graph.connect.bulk import block_of, edges_of
 from poplite.graph.connect.connect import bind, bind_row, check_declared
 from poplite.graph.graph import Graph
 from poplite.graph.space import Space, Variable

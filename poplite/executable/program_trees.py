@@ -210,7 +210,8 @@ class ControlFlow:
         """
         calls = {begin: self._calls(begin, end) for begin, end in self.sections()}
         runs = dict.fromkeys(calls, 0) | {0: 1}
-        for begin in reversed(_callees_first(calls)):
+        callees_first = [*bottom_up([0], lambda begin: [*calls[begin][1]])]
+        for begin in reversed(callees_first):
             most, called = calls[begin]
             self._counted(runs[begin] * most)
             for function, times in called.items():
@@ -300,11 +301,6 @@ class ControlFlow:
     def _check(is_right: bool, row: int) -> None:
         if not is_right:
             raise Unstructured(f"row {row:,} has a jump that does not form a program")
-
-
-def _callees_first(calls: Mapping[int, tuple[int, Mapping[int, int]]]) -> list[int]:
-    """Return the sections that the program reaches, each after the sections it calls."""
-    return list(bottom_up([0], lambda begin: [*calls[begin][1]]))
 
 
 # -- trees -----------------------------------------------------------------------------------------

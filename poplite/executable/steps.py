@@ -169,7 +169,7 @@ class Origins:
 #     PrintTensor("loss", loss)   ->   Print("loss", HostTensor("loss", FLOAT, (), ...), ...)
 # Their data are blocks of bytes in the arena, dense and in row-major order; copies before and after
 # an action move tensors to and from these blocks (`poplite.compile.program_parts`).
-# `poplite.simulator.host.actions` runs actions.
+# `poplite.simulator.run.host_actions` runs actions.
 
 
 @frozen(eq=False)

@@ -8,8 +8,8 @@ Jumps are those of nested loops and branches, so that reports can state how ofte
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from poplite.executable.encoding import (
     COUNT_WORD,
     NUMBER,
     WORDS,
+    Code,
     Column,
     columns,
     forms_of,
@@ -31,12 +32,6 @@ from poplite.executable.program_trees import ControlFlow, Unstructured
 from poplite.executable.steps import ComputeStep, CopyStep, Vertices, phases_of
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.vertex_block import VertexTiles
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from poplite.executable.encoding import Code
-
 
 OPERANDS: dict[int, tuple[str, ...]] = {
     op.LAUNCH: ("step", "phase"),

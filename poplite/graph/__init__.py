@@ -16,8 +16,7 @@ if TYPE_CHECKING:
         FieldRef as FieldRef,
         VertexInstance as VertexInstance,
     )
-    from poplite.graph.graph import Graph as Graph
+    from poplite.graph.graph import Graph as Graph, VirtualGraph as VirtualGraph
     from poplite.graph.variables import MappingLike as MappingLike
-    from poplite.graph.virtual import VirtualGraph as VirtualGraph
 
 __all__, __getattr__, __dir__ = loaded_on_use(__name__)

@@ -15,14 +15,23 @@ tile, races) are checked when the graph is compiled::
 line, and calls the other modules of the package: `space` for variables, `tile_mapping` for their
 tiles, `compute_sets` and `connect` for vertices, `host` for streams and remote buffers.
 
-Semantics: Poplar API reference, "Graph".
+A virtual graph is a graph over some tiles of another, with their own tile numbers from 0::
+
+    first = graph.create_virtual_graph(0, 1472)              the tiles of one IPU
+    second = graph.create_virtual_graph(1472, 2944)
+    y = second.add_variable(FLOAT, (n,), mapping="linear")   over the second IPU
+
+It shares the parts of the top-level graph: variables, compute sets and functions made with it
+belong to that graph (`y.graph is graph`), and messages, vertices and pictures use its tile numbers.
+
+Semantics: Poplar API reference, "Graph", "Graph::createVirtualGraph".
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Never, SupportsIndex, TextIO, overload
 
@@ -30,7 +39,13 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.display import Displayed, write_dataflow
-from poplite.errors import GraphConnectionError, ListsPresent, checked_truth, refuse_copies
+from poplite.errors import (
+    GraphConnectionError,
+    InvalidTileMapping,
+    ListsPresent,
+    checked_truth,
+    refuse_copies,
+)
 from poplite.graph import compute_sets, connect, poplar_only, saving, variables
 from poplite.graph.host import (
     DataStream,
@@ -56,21 +71,30 @@ from poplite.graph.space import (
     checked_scope,
     variable_named,
 )
-from poplite.graph.tensor import placement, rearrange, regions
+from poplite.graph.tensor import rearrange, regions, tensor_mapping
 from poplite.graph.tensor.rearrange import TensorCloneDuplicationMethod, TensorCloneMethod
 from poplite.graph.tensor.tensor import Tensor, check_own, of_variable
-from poplite.graph.tile_mapping import AllTiles, TileMapping, TileNumbers, tile_of_pair
+from poplite.graph.tile_mapping import (
+    AllTiles,
+    NearTiles,
+    SomeTiles,
+    TileMapping,
+    TileNumbers,
+    ranges,
+    tile_of_pair,
+)
 from poplite.graph.variables import MappingLike
 from poplite.machine.target import Target, checked_target, replica_part, tiles_text
 from poplite.poplar.callable_values import CalledInt
 from poplite.poplar.spelling import binder_of, cpp_spelling
 from poplite.public import checked_methods
 from poplite.source import here
-from poplite.text import amount, clipped
-from poplite.types import UNSIGNED_INT, ElementTypeLike, QuarterMetadata
+from poplite.text import amount, clipped, integer_or_none
+from poplite.types import UNSIGNED_INT, ElementTypeLike, QuarterMetadata, unmasked
 from poplite.view import Storage
 
 if TYPE_CHECKING:
+    from poplite.arrays.intervals import Int64
     from poplite.graph.compute_sets.compute_set import (
         ComputeSet,
         FieldRef,
@@ -79,7 +103,6 @@ if TYPE_CHECKING:
     )
     from poplite.graph.compute_sets.perf_estimates import Estimator, VertexPerfEstimate
     from poplite.graph.compute_sets.vertex_block import VertexBlock
-    from poplite.graph.virtual import VirtualGraph
     from poplite.machine.device import Device
     from poplite.poplar.spellings import GraphSpelling
     from poplite.program.base import Program
@@ -535,15 +558,15 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         if type(mapping) is int and isinstance(target, Tensor) and target.graph is self:
             storage = target.view.space
             constant = isinstance(storage, Storage) and storage.constant
-            moves = constant and placement.any_mapped(self.space, target.view)
+            moves = constant and tensor_mapping.any_mapped(self.space, target.view)
             if 0 <= mapping < self.target.tiles and not moves:
                 # Nothing can fail here, so the user's line, which is slow to find, is not needed.
                 # `target.graph` is never a virtual graph, so the tile needs no renumbering.
-                placement.paint_view(self.space, target.view, mapping)
+                tensor_mapping.paint_view(self.space, target.view, mapping)
                 return
         if isinstance(target, Tensor):
             check_own(self, target, "set_tile_mapping")
-            placement.paint_mapping(self.space, self._tiles, target.view, mapping, target.name)
+            tensor_mapping.paint_mapping(self.space, self._tiles, target.view, mapping, target.name)
         else:
             connect.check_mapped(self, target)
             connect.put_on_tile(target, self._tiles, mapping)
@@ -572,8 +595,10 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         """
         check_own(self, tensor, "tile_mapping")
         if checked_truth(require_complete, "tile_mapping: require_complete"):
-            return placement.complete_mapping(self.space, self._tiles, tensor.view, tensor.name)
-        return self._tiles.renumbered(placement.mapping_of(self.space, tensor.view))
+            return tensor_mapping.complete_mapping(
+                self.space, self._tiles, tensor.view, tensor.name
+            )
+        return self._tiles.renumbered(tensor_mapping.mapping_of(self.space, tensor.view))
 
     def variable_tile_mapping(self, tensor: Tensor) -> TileMapping:
         """Return the tiles of all elements of the variable below a view.
@@ -595,7 +620,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         True
         """
         check_own(self, tensor, "variable_tile_mapping")
-        mapping = placement.variable_mapping(self.space, tensor.view, tensor.name)
+        mapping = tensor_mapping.variable_mapping(self.space, tensor.view, tensor.name)
         return self._tiles.renumbered(mapping)
 
     # Virtual graphs
@@ -625,8 +650,6 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         >>> second.tile_mapping(x).tiles.tolist(), graph.tile_mapping(x).tiles.tolist()
         ([0, 1, 2, 3, 4, 5, 6, 7], [8, 9, 10, 11, 12, 13, 14, 15])
         """
-        from poplite.graph.virtual import virtual_graph  # it imports this module
-
         return virtual_graph(self, tiles, upper)
 
     @property
@@ -1484,3 +1507,128 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
             f"{amount(len(self._parts.compute_sets), 'compute set')}, "
             f"{amount(self.num_vertices, 'vertex', 'vertices')}>"
         )
+
+
+# -- virtual graphs --------------------------------------------------------------------------------
+
+
+class VirtualGraph(Graph):
+    """A graph over some tiles of another, created by `graph.create_virtual_graph`.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=8))
+    >>> high = graph.create_virtual_graph(4, 8)
+    >>> x = high.add_variable(pl.FLOAT, (4,), "x", mapping=1)
+    >>> graph.tile_mapping(x).tiles.tolist(), high.tile_mapping(x).tiles.tolist()
+    ([5], [1])
+    """
+
+    def __init__(self, top: Graph, tiles: Int64) -> None:
+        self._top, self._parts, self.space = top, top._parts, top.space
+        self._tiles = SomeTiles(tiles, top, top.target.tiles)
+        self.target = replace(top.target, tiles=len(tiles), ipus=_ipus(top.target, tiles))
+        self.replication_factor = top.replication_factor
+
+    @property
+    def top_level_graph(self) -> Graph:
+        """The graph over all tiles, to which variables, compute sets and functions belong."""
+        return self._top
+
+    def __repr__(self) -> str:
+        return repr(self._tiles)
+
+
+class WorkingGraph(VirtualGraph):
+    """A virtual graph prepared for operations: all that they access is mapped to its tiles.
+
+    Attributes:
+        virtual: the virtual graph, whose tile numbers the user's mappings use.
+    """
+
+    def __init__(self, given: VirtualGraph) -> None:
+        assert isinstance(given._tiles, SomeTiles)
+        self._top, self._parts, self.space = given._top, given._parts, given.space
+        self._tiles, self.virtual = NearTiles(given._tiles), given
+        self.target, self.replication_factor = given.target, given.replication_factor
+
+
+def working_graph(graph: Graph) -> Graph:
+    """Return the graph that operations use; always the same object for the same list of tiles."""
+    if not isinstance(graph, VirtualGraph) or isinstance(graph, WorkingGraph):
+        return graph
+    assert isinstance(graph._tiles, SomeTiles)
+    known, key = graph._parts.working, graph._tiles.tiles.tobytes()
+    if key not in known:
+        known[key] = WorkingGraph(graph)
+    return known[key]
+
+
+def home_graph(graph: Graph, tensors: Iterable[Tensor]) -> Graph:
+    """Return the virtual graph used to create these tensors, or the graph itself."""
+    home = graph.space.home_of(tensor.view for tensor in tensors)
+    return graph if home is None else VirtualGraph(graph.top_level_graph, home.tiles)
+
+
+def mapping_graph(graph: Graph) -> Graph:
+    """Return the graph whose tile numbers the user's mappings use, for a graph for operations."""
+    return graph.virtual if isinstance(graph, WorkingGraph) else graph
+
+
+def virtual_graph(parent: Graph, tiles: object, upper: object) -> VirtualGraph:
+    """Return a graph over some tiles of another; see `Graph.create_virtual_graph`."""
+    if isinstance(tiles, SupportsIndex) and not isinstance(tiles, np.ndarray):
+        low, high = (0, tiles) if upper is None else (tiles, upper)
+        own = np.arange(_bound(parent, low), _bound(parent, high))
+        asked = f"tiles {low!r} up to {high!r}"
+    else:
+        own, asked = _listed(parent, tiles, upper), "tiles []"
+    if not len(own):
+        raise _refused(parent, f"{asked} selects no tile; at least 1 is needed")
+    return VirtualGraph(parent.top_level_graph, parent._tiles.to_top_level(own))
+
+
+def _bound(parent: Graph, value: object) -> int:
+    number = integer_or_none(value)
+    if number is None:
+        raise _refused(parent, f"{clipped(value)} is not a tile number")
+    if not 0 <= number <= parent.target.tiles:
+        tiles = amount(parent.target.tiles, "tile")
+        raise _refused(parent, f"tiles up to {number}, but the graph has {tiles}")
+    return number
+
+
+def _listed(parent: Graph, tiles: object, upper: object) -> Int64:
+    """Return a list of tiles after checking it."""
+    try:
+        own = np.asarray(unmasked(tiles, "create_virtual_graph"))
+    except ValueError:  # lists of different lengths
+        own = np.empty((0, 0))
+    if own.ndim != 1 or (len(own) and own.dtype.kind not in "iu") or upper is not None:
+        also = "" if upper is None else f" with upper={clipped(upper)}"
+        raise _refused(parent, f"{clipped(tiles, 60)}{also} is not a list of tile numbers")
+    wrong = own[(own < 0) | (own >= parent.target.tiles)]
+    if len(wrong):
+        has = amount(parent.target.tiles, "tile")
+        raise _refused(parent, f"tile {wrong[0]}, but the graph has {has}")
+    numbers, times = np.unique(own, return_counts=True)
+    if len(numbers) < len(own):
+        twice = int(numbers[times > 1][0])
+        at_ = np.flatnonzero(own == twice)
+        raise _refused(parent, f"tile {twice} is listed as tile {at_[0]} and as tile {at_[1]}")
+    return own.astype(np.int64)
+
+
+def _refused(parent: Graph, what: str) -> InvalidTileMapping:
+    return InvalidTileMapping(
+        f"create_virtual_graph: {what}",
+        found=f"tiles are {ranges(range(parent.target.tiles))} in {parent!r}",
+        fix="create_virtual_graph(4) for tiles 0-3, (4, 8) for tiles 4-7, or ([0, 2, 5])",
+    )
+
+
+def _ipus(target: Target, tiles: Int64) -> int:
+    """Return the number of IPUs with these tiles; 1 unless each has one run of equal length."""
+    ipu = tiles // target.tiles_per_ipu
+    ends = np.append(np.flatnonzero(np.diff(ipu)) + 1, len(tiles))
+    equal = (np.diff(ends, prepend=0) == ends[0]).all()
+    return len(ends) if equal and len(np.unique(ipu)) == len(ends) else 1

@@ -42,7 +42,7 @@ from poplite.display import Displayed
 from poplite.errors import SHOWN_FAULTS, ConstantRemappedWarning, InvalidTileMapping
 from poplite.graph.variable_mapping import NO_TILE as NO_TILE, Cut
 from poplite.jit.build import address, native
-from poplite.jit.kernels.tiles import by_tile
+from poplite.jit.kernels_tiles import by_tile
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped, element_range, integer_or_none, of_type
 from poplite.types import unmasked
@@ -543,10 +543,10 @@ class SomeTiles:
     (4, 1)
     """
 
-    __slots__ = ("_from", "_to", "_top_level", "num_tiles")
+    __slots__ = ("_from", "_top_level", "num_tiles", "tiles")
 
     def __init__(self, tiles: Int64, top_level: object, num_top_level: int) -> None:
-        self.num_tiles, self._to, self._top_level = len(tiles), tiles, top_level
+        self.num_tiles, self.tiles, self._top_level = len(tiles), tiles, top_level
         # The last entry, at index -1, is for `NO_TILE`.
         self._from = np.full(num_top_level + 1, NO_TILE)
         self._from[tiles] = np.arange(len(tiles))
@@ -555,11 +555,6 @@ class SomeTiles:
     def home(self) -> SomeTiles | None:
         """The virtual graph whose variables are created with these numbers."""
         return self
-
-    @property
-    def tiles(self) -> Int64:
-        """The top-level number of each tile."""
-        return self._to
 
     def checked(self, tile: object, what: str) -> int:
         """Return the top-level number of a user's tile, or refuse it."""
@@ -572,11 +567,11 @@ class SomeTiles:
                 fix=f"convert a number of the top-level graph: "
                 f"virtual.convert_top_level_graph_tile_to_tile({number})",
             )
-        return int(self._to[tile_number(tile, what, self.num_tiles)])
+        return int(self.tiles[tile_number(tile, what, self.num_tiles)])
 
     def in_range(self, tile: object) -> int | None:
         """Return the top-level number of an int that is a tile; else None."""
-        return int(self._to[tile]) if type(tile) is int and 0 <= tile < self.num_tiles else None
+        return int(self.tiles[tile]) if type(tile) is int and 0 <= tile < self.num_tiles else None
 
     def number_of(self, tile: object, call: str) -> int:
         """Return this graph's number of a top-level tile, or refuse it."""
@@ -586,14 +581,14 @@ class SomeTiles:
             raise InvalidTileMapping(
                 f"tile {number} of the top-level graph is not among the {self.num_tiles:,} tiles "
                 "of this virtual graph",
-                found=f"it has tiles {ranges(np.sort(self._to))}",
+                found=f"it has tiles {ranges(np.sort(self.tiles))}",
                 fix=f"pass one of these, or create a virtual graph that includes tile {number}",
             )
         return own
 
     def to_top_level(self, tiles: Int64) -> Int64:
         """Return the top-level numbers of tiles of this graph."""
-        return self._to[tiles]
+        return self.tiles[tiles]
 
     def from_top_level(self, tiles: Int64) -> Int64:
         """Return this graph's numbers of top-level tiles; `NO_TILE` for tiles outside it."""
@@ -626,8 +621,8 @@ class SomeTiles:
         )
 
     def __repr__(self) -> str:
-        rising = (np.diff(self._to) > 0).all()
-        names = ranges(self._to) if rising else clipped(self._to.tolist(), 40).strip("[]")
+        rising = (np.diff(self.tiles) > 0).all()
+        names = ranges(self.tiles) if rising else clipped(self.tiles.tolist(), 40).strip("[]")
         return f"<VirtualGraph of tiles {names} of {self._top_level!r}>"
 
 
@@ -646,14 +641,14 @@ class NearTiles(SomeTiles):
     __slots__ = ("_own",)
 
     def __init__(self, own: SomeTiles) -> None:
-        super().__init__(own._to, own._top_level, len(own._from) - 1)
+        super().__init__(own.tiles, own._top_level, len(own._from) - 1)
         others = np.flatnonzero(self._from[:-1] == NO_TILE)
         self._from[others] = np.arange(len(others)) % self.num_tiles
         self._own = own
 
     def of_clone(self, tiles: Int64) -> Int64:
         """Return the top-level tiles of a clone: the graph's own for elements on other tiles."""
-        return np.where(tiles == NO_TILE, NO_TILE, self._to[self._from[tiles]])
+        return np.where(tiles == NO_TILE, NO_TILE, self.tiles[self._from[tiles]])
 
     @property
     def home(self) -> SomeTiles | None:

@@ -42,7 +42,6 @@ from poplite.graph.space import (
 )
 from poplite.graph.tensor import arguments
 from poplite.graph.tensor.concat import concat
-from poplite.graph.tensor.placement import Nested, paint_mapping
 from poplite.graph.tensor.rearrange import (
     CloneLayout,
     TensorCloneDuplicationMethod,
@@ -52,6 +51,7 @@ from poplite.graph.tensor.rearrange import (
     layout,
 )
 from poplite.graph.tensor.tensor import Tensor, of_variable
+from poplite.graph.tensor.tensor_mapping import Nested, paint_mapping
 from poplite.graph.tensor.tensor_text import why_not_writeable
 from poplite.graph.tile_mapping import AllTiles, TileNumbers
 from poplite.graph.variable_mapping import NO_TILE, Linear

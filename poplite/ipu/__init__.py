@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from poplite.public import loaded_on_use
 
 if TYPE_CHECKING:
+    from poplite.ipu.building import export as export
     from poplite.ipu.codelets.file_text import codelet_text as codelet_text
     from poplite.ipu.device import Device as Device
-    from poplite.ipu.export_files import export as export
     from poplite.ipu.linting import Finding as Finding, lint as lint
 
 __all__, __getattr__, __dir__ = loaded_on_use(__name__)

@@ -53,7 +53,7 @@ from poplite.vertex.compute.arithmetic import Kind, binary_kind
 from poplite.vertex.compute.dialect import BINARY
 from poplite.vertex.compute.helpers import Constants
 from poplite.vertex.compute.mathematics import KERNELS
-from poplite.vertex.compute.typing.facts import Checked, ElementsValue, LanesOf
+from poplite.vertex.compute.typed_facts import Checked, ElementsValue, LanesOf
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import MultiVertex, Vertex
 

@@ -1,7 +1,7 @@
 """Native code of jobs: found in the cache or compiled.
 
     >>> import numpy as np
-    >>> from poplite.jit.kernels.intervals import repeat_pattern
+    >>> from poplite.jit.kernels_intervals import repeat_pattern
     >>> pattern, base, out = np.array([0, 1]), np.array([10, 20]), np.empty(4, np.int64)
     >>> native(repeat_pattern)(address(pattern), 2, address(base), 2, address(out), 4)
     4
@@ -238,7 +238,7 @@ def run_kernel(kernel: Callable[..., int], size: int, *arguments: Argument) -> i
     """Call a kernel with numbers and contiguous arrays; `size` is the number of items it visits.
 
     >>> import numpy as np
-    >>> from poplite.jit.kernels.intervals import sort_by_digit
+    >>> from poplite.jit.kernels_intervals import sort_by_digit
     >>> out = np.empty(3, np.int64)
     >>> run_kernel(sort_by_digit, 3, np.array([9, 2, 5]), 3, 0, np.empty(2048, np.int64), out)
     3

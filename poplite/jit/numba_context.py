@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import BuiltinFunctionType, FunctionType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 from weakref import ref
 
 import llvmlite.binding as llvm
@@ -53,9 +53,6 @@ from numba.core.typing.templates import (
 from poplite.frozen import frozen
 from poplite.jit.kernel_code import RAISED_STATUS
 from poplite.jit.native_code import Processor, hide, with_short_vectors
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 typing_rules = TypingRegistry()
 """Typing templates for poplite's own types and intrinsics."""

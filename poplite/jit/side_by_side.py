@@ -17,15 +17,13 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from poplite.jit.build import Job, processors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LEAST_WAITING = 3
 """Number of waiting jobs for which a helper is started; starting one for fewer (0.2 s) does not

@@ -42,8 +42,7 @@ from poplite.executable.steps import action_text
 from poplite.files import checked_path
 from poplite.machine.device import Device as PoplarDevice
 from poplite.machine.target import Target
-from poplite.mpi.channel import say_end, started_mpi
-from poplite.mpi.endings import watch_own_end
+from poplite.mpi.channel import say_end, started_mpi, watch_own_end
 from poplite.mpi.messages import (
     HOST,
     CopiedPieces,
@@ -61,8 +60,8 @@ from poplite.mpi.transport import OtherRanks
 from poplite.report.execution import BetweenRanks
 from poplite.simulator.accounts import Accounts
 from poplite.simulator.engine_arguments import LoadedPrograms, Setup, Source, check_root
-from poplite.simulator.host.tensors import ByMoves, ByView, HostAccess
 from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.host_tensors import ByMoves, ByView, HostAccess
 from poplite.simulator.run.slot_counts import SlotTotals
 from poplite.simulator.simulated import Simulated
 from poplite.simulator.states import (

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.compile.copies import copied_runs
+from poplite.compile.lower_copies import copied_runs
 from poplite.executable.encoding import Moves
 from poplite.executable.layout import ArenaLayout, StoredVariable
 from poplite.executable.steps import Origins

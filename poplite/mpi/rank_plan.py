@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from poplite.arrays.intervals import Int64
-from poplite.compile.copies import NO_MOVES
+from poplite.compile.lower_copies import NO_MOVES
 from poplite.compile.places import joined_columns
 from poplite.cost.step_cost import tile_cycles
 from poplite.executable import encoding as op

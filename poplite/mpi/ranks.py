@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from poplite.errors import ControlProgramError, DeviceRuntimeError
 from poplite.frozen import frozen
-from poplite.mpi.channel import CALL, channel_of
-from poplite.mpi.endings import end_job
+from poplite.mpi.channel import CALL, channel_of, end_job
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm, Request

@@ -42,7 +42,7 @@ from poplite.executable import encoding as op
 from poplite.executable.steps import Action, HostFunctionCall, Print, RowTransfer, Transfer
 from poplite.frozen import frozen
 from poplite.jit.build import processors
-from poplite.mpi.endings import last_step
+from poplite.mpi.channel import last_step
 from poplite.mpi.messages import Messages
 from poplite.mpi.rank_plan import Exchange
 from poplite.mpi.ranks import Ranks, Word, stopped_by, text_of

@@ -20,13 +20,6 @@ from poplite.named.axes import (
 )
 from poplite.named.derivative import deriv as deriv
 from poplite.named.description import TensorDescription as TensorDescription
-from poplite.named.effects import (
-    assign as assign,
-    parallel as parallel,
-    repeat as repeat,
-    sequential as sequential,
-    steps as steps,
-)
 from poplite.named.elementwise import (
     absolute as absolute,
     add as add,
@@ -76,6 +69,13 @@ from poplite.named.op import (
     absent_name as _absent_function,
     metadata as metadata,
     unfit_call as _unfit_call,
+)
+from poplite.named.programs import (
+    assign as assign,
+    parallel as parallel,
+    repeat as repeat,
+    sequential as sequential,
+    steps as steps,
 )
 from poplite.named.reducing import (
     L1_norm as L1_norm,

@@ -89,8 +89,9 @@ def result_type(operation: str, args: Sequence[Op], what: str) -> ElementClass |
     if operation == "select":
         counted, predicate = args[:2], args[2]
         if predicate.dtype is not BOOL:
+            kind = "a number" if predicate.dtype is None else repr(predicate.dtype)
             raise ElementTypeError(
-                f"{what}: the predicate is {_kind_text(predicate)}, not BOOL",
+                f"{what}: the predicate is {kind}, not BOOL",
                 found=predicate.text,
                 fix=f"pass a comparison, such as {spelled(predicate)} > 0",
             )
@@ -215,10 +216,6 @@ def _other_than(operation: str, element: ElementClass, x: str, y: str = "y") -> 
     if operation == "divide":
         return f"use ng.cast({x}, pl.FLOAT), or {x} // {y}, which rounds down"
     return f"ng.cast({x}, pl.FLOAT)"
-
-
-def _kind_text(op: Op) -> str:
-    return "a number" if op.dtype is None else repr(op.dtype)
 
 
 # -- operations ------------------------------------------------------------------------------------

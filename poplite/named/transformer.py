@@ -22,7 +22,6 @@ from poplite.machine.target import Target
 from poplite.named.axes import Axes, Axis, axes_of, check_kind, some
 from poplite.named.changed_axes import spelled
 from poplite.named.description import TensorDescription
-from poplite.named.effects import listed_items, needed, no_parameter, roots_of, written_by
 from poplite.named.explain import (
     copies,
     copy_lines,
@@ -36,7 +35,14 @@ from poplite.named.explain import (
 )
 from poplite.named.layout import Layout
 from poplite.named.op import Op, as_op, nodes_below
-from poplite.named.programs import ItemRecorder
+from poplite.named.programs import (
+    ItemRecorder,
+    listed_items,
+    needed,
+    no_parameter,
+    roots_of,
+    written_by,
+)
 from poplite.named.shaping import view_description
 from poplite.named.storage import StoredTensor, Votes, check_hints, hinted
 from poplite.named.tensors import Gradient, TensorOp, filled_array

@@ -25,15 +25,6 @@ if TYPE_CHECKING:
         together as together,
         while_ as while_,
     )
-    from poplite.ops.convolutions.convolution import (
-        convolution as convolution,
-        convolution_input_gradient as convolution_input_gradient,
-        convolution_weights_gradient as convolution_weights_gradient,
-    )
-    from poplite.ops.convolutions.plan import (
-        ConvolutionPlan as ConvolutionPlan,
-        plan_convolution as plan_convolution,
-    )
     from poplite.ops.elementwise import (
         absolute as absolute,
         acos as acos,
@@ -132,6 +123,15 @@ if TYPE_CHECKING:
         transpose as transpose,
         tril as tril,
         triu as triu,
+    )
+    from poplite.ops.products.convolution import (
+        convolution as convolution,
+        convolution_input_gradient as convolution_input_gradient,
+        convolution_weights_gradient as convolution_weights_gradient,
+    )
+    from poplite.ops.products.convolution_plan import (
+        ConvolutionPlan as ConvolutionPlan,
+        plan_convolution as plan_convolution,
     )
     from poplite.ops.products.matmul import (
         MatMulPlan as MatMulPlan,

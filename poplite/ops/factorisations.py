@@ -22,13 +22,13 @@ from poplite.expr.build import cast, iota
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr
 from poplite.graph.compute_sets.compute_set import ComputeSet
-from poplite.graph.partition import cut
+from poplite.graph.partitioners import cut
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ops.elementwise import equal, less_equal, where
 from poplite.ops.operands import FLOATS, Given, called, check_type, count_of, described, operand
-from poplite.ops.products.layout import Options
 from poplite.ops.products.matmul import product
+from poplite.ops.products.matmul_layout import Options
 from poplite.ops.record import OperationCall, assign, copy, map as stored, zero
 from poplite.program import Execute, Repeat, Sequence as Steps
 from poplite.program.recording import recorder

@@ -25,11 +25,10 @@ from poplite.errors import (
 )
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr
-from poplite.graph.graph import Graph
+from poplite.graph.graph import Graph, mapping_graph
 from poplite.graph.tensor.arguments import no_tensor
 from poplite.graph.tensor.tensor import Slices, Tensor, check_own
 from poplite.graph.tensor.tensor_text import type_and_shape
-from poplite.graph.virtual import mapping_graph
 from poplite.ops.fuse.placement import Mappings, complete, cuts, held, variable
 from poplite.ops.operands import (
     FLOATS,

@@ -25,7 +25,7 @@ from poplite.errors import ElementTypeError, TensorCreationError, checked_truth
 from poplite.expr.build import cast
 from poplite.expr.operand import Operand
 from poplite.graph.graph import Graph
-from poplite.graph.partition import cut
+from poplite.graph.partitioners import cut
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor
 from poplite.graph.tile_mapping import TileMapping

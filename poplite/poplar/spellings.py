@@ -35,7 +35,7 @@ from poplite.graph.tensor.regions import VarRegions
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tile_mapping import TileMapping
 from poplite.graph.variables import MappingLike
-from poplite.graph.virtual import VirtualGraph
+from poplite.graph.graph import VirtualGraph
 from poplite.machine.device import Device
 from poplite.machine.facts import Architecture
 from poplite.machine.option_flags import OptionFlags

@@ -44,31 +44,29 @@ from poplite.program.copy import (
     TensorCopy as TensorCopy,
 )
 from poplite.program.function import Call as Call, Function as Function
-from poplite.program.registers import (
+from poplite.program.steps import (
+    Abort as Abort,
+    AbortOnCondition as AbortOnCondition,
+    AssumeEqualAcrossReplicas as AssumeEqualAcrossReplicas,
     CycleStamp as CycleStamp,
+    ErrorProgram as ErrorProgram,
+    Execute as Execute,
+    Mark as Mark,
     ModifyFloatingPointBehaviour as ModifyFloatingPointBehaviour,
+    PrintTensor as PrintTensor,
+    PrintTensorFormat as PrintTensorFormat,
     SetFloatingPointBehaviour as SetFloatingPointBehaviour,
     SetMode as SetMode,
     SetStochasticRounding as SetStochasticRounding,
+    Stop as Stop,
+    Sync as Sync,
+    SyncType as SyncType,
+    WriteUndef as WriteUndef,
     cycle_count as cycle_count,
     cycle_stamp as cycle_stamp,
     get_and_modify_floating_point_behaviour as get_and_modify_floating_point_behaviour,
     set_floating_point_behaviour as set_floating_point_behaviour,
     set_stochastic_rounding as set_stochastic_rounding,
-)
-from poplite.program.steps import (
-    Abort as Abort,
-    AbortOnCondition as AbortOnCondition,
-    AssumeEqualAcrossReplicas as AssumeEqualAcrossReplicas,
-    ErrorProgram as ErrorProgram,
-    Execute as Execute,
-    Mark as Mark,
-    PrintTensor as PrintTensor,
-    PrintTensorFormat as PrintTensorFormat,
-    Stop as Stop,
-    Sync as Sync,
-    SyncType as SyncType,
-    WriteUndef as WriteUndef,
 )
 from poplite.public import names_of
 

@@ -25,9 +25,8 @@ from typing import ClassVar, NamedTuple, Self
 from poplite.errors import SHOWN_FAULTS, ControlProgramError, GraphCycleError
 from poplite.expr.tree import Expr
 from poplite.graph.compute_sets.compute_set import ComputeSet, RecordedOperation
-from poplite.graph.graph import Graph
+from poplite.graph.graph import Graph, home_graph, mapping_graph, working_graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.virtual import home_graph, mapping_graph, working_graph
 from poplite.program.base import Program, checked, fill
 from poplite.program.control import OPEN, Sequence, check_appended
 from poplite.program.steps import Execute

@@ -17,17 +17,22 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from poplite.arrays.intervals import Int64
-from poplite.machine.target import bytes_per_cycle
-from poplite.report.execution import Cause, PhaseKind, between_syncs
+from poplite.machine.target import Target, bytes_per_cycle
+from poplite.report.execution import (
+    Cause,
+    Execution,
+    ExecutionStep,
+    Phase,
+    PhaseKind,
+    between_syncs,
+)
 from poplite.report.findings import NAME, Finding, FindingKind, Insights, WorstTile, where
 from poplite.report.memory import freed_by_spreading, peaks_of, remedy_for
 from poplite.report.remedies import REMEDIES, remedy_of
 from poplite.text import amount, shortened
 
 if TYPE_CHECKING:
-    from poplite.machine.target import Target
     from poplite.report.compilation import Compilation, JoinedCopies
-    from poplite.report.execution import Execution, ExecutionStep, Phase
 
 _OF_PHASE: dict[PhaseKind, FindingKind] = {
     "copy": "copied on its tile",

@@ -19,14 +19,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poplite.report.execution import PHASE_KINDS, Execution, ExecutionStep
+from poplite.report.execution import PHASE_KINDS, BetweenRanks, Execution, ExecutionStep
 from poplite.report.findings import NAME, insights_text, where
 from poplite.report.memory import Memory, MemoryCategories
 from poplite.text import amount, shortened
 
 if TYPE_CHECKING:
     from poplite.report.compilation import Compilation
-    from poplite.report.execution import BetweenRanks
     from poplite.report.report import Report
 
 MOST_TYPES = 20

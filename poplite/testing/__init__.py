@@ -8,12 +8,11 @@
         reversed_twice = my_reverse(my_reverse(t.tensor))
         check_tensor(reversed_twice, t.addresses)
 
-`vertices` runs one vertex in both forms on elements in random memory layouts, `faster_forms`
-compares a faster form with `compute`, `native_codelets` compares the C++ codelet with it, and
-`plugin` has fixtures for pytest. `addressed` pairs a tensor with the addresses of its elements and
-checks all its queries; `random_tensors` makes tensors from a seed, `strategies` is for Hypothesis,
-which no other module needs, and `python -m poplite.testing.fuzz` checks as many tensors as time
-allows.
+`vertices` runs one vertex in both forms on elements in random memory layouts, `forms` compares a
+faster form or the C++ codelet with `compute`, and `plugin` has fixtures for pytest. `addressed`
+pairs a tensor with the addresses of its elements and checks all its queries; `random_tensors` makes
+tensors from a seed, `strategies` is for Hypothesis, which no other module needs, and
+`python -m poplite.testing.fuzz` checks as many tensors as time allows.
 """
 
 from __future__ import annotations
@@ -34,8 +33,10 @@ if TYPE_CHECKING:
         tiles_of as tiles_of,
         variables as variables,
     )
-    from poplite.testing.faster_forms import check_faster as check_faster
-    from poplite.testing.native_codelets import check_codelet as check_codelet
+    from poplite.testing.forms import (
+        check_codelet as check_codelet,
+        check_faster as check_faster,
+    )
     from poplite.testing.random_tensors import (
         random_mapping as random_mapping,
         random_shape as random_shape,

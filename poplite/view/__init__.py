@@ -6,9 +6,9 @@
     (1, 12)
 
 `view` defines the operations, `concatenation` joins views, `contiguous_runs` and `regions` find
-runs of addresses; `aliases` decides which views share elements by the number theory of strided
-sets, with arrays for many sets at once; `address_sets` sorts elements by address; `equality`
-decides which views have the same elements; `operations` finds the expression that creates a view.
+runs of addresses; `aliases` decides which views share elements, by the number theory of strided
+sets, with arrays for many sets at once, and which are equal; `address_sets` sorts elements by
+address; `operations` finds the expression that creates a view.
 The arithmetic of digits is in `poplite.arrays.series`.
 """
 
@@ -17,6 +17,8 @@ from poplite.view.aliases import (
     contains_aliases as contains_aliases,
     contains_constant as contains_constant,
     intersects as intersects,
+    same_elements as same_elements,
+    sample as sample,
 )
 from poplite.view.concatenation import concat as concat, concat_slices as concat_slices
 from poplite.view.contiguous_runs import (
@@ -24,7 +26,6 @@ from poplite.view.contiguous_runs import (
     one_level as one_level,
     runs as runs,
 )
-from poplite.view.equality import same_elements as same_elements, sample as sample
 from poplite.view.operations import source as source
 from poplite.view.regions import (
     address_at as address_at,

@@ -22,7 +22,7 @@ from poplite.arrays.intervals import Int64, overlay
 from poplite.arrays.series import Digit, coalesce, grid, pack
 from poplite.errors import SizeOverflowError
 from poplite.jit.build import address, native
-from poplite.jit.kernels.views import FOUND, GAVE_UP, add_multiples, reaches
+from poplite.jit.kernels_views import FOUND, GAVE_UP, add_multiples, reaches
 from poplite.view.contiguous_runs import runs
 from poplite.view.view import NOWHERE, Storage, View
 

@@ -49,7 +49,7 @@ from poplite.arrays.series import (
 )
 from poplite.errors import SizeOverflowError
 from poplite.jit.build import run_kernel
-from poplite.jit.kernels.views import ABREAST, TALL, leaf_runs, through, transposed
+from poplite.jit.kernels_views import ABREAST, TALL, leaf_runs, through, transposed
 from poplite.view.concatenation import ConcatPart, SlicedViews, joined as joined_parts
 from poplite.view.view import NOWHERE, Cat, Storage, View, placed
 

@@ -54,7 +54,7 @@ from poplite.arrays.series import (
 )
 from poplite.errors import SizeOverflowError, TensorIndexError
 from poplite.jit.build import run_kernel
-from poplite.jit.kernels.views import GROUPS, MEMBERS, form_groups
+from poplite.jit.kernels_views import GROUPS, MEMBERS, form_groups
 from poplite.view.address_sets import (
     AddressRuns,
     Part,

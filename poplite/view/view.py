@@ -90,7 +90,7 @@ NOWHERE = Storage(-1, 0, 0)
 
 
 class View:
-    """An immutable view; equal views have the same form (`equality` compares their elements).
+    """An immutable view; equal views have the same form (`aliases` compares their elements).
 
     Attributes:
         dims: stride or digits of each dimension; ignored where the size is 1.

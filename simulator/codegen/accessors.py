@@ -25,12 +25,13 @@ Importing this module imports llvmlite.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Literal
 
 from llvmlite import ir
 
 from poplite.executable import encoding as op
-from poplite.executable.encoding import RowForm
+from poplite.executable.encoding import Forms, RowForm
 from poplite.frozen import frozen
 from poplite.machine.floating_point import STOCHASTIC
 from poplite.simulator.codegen import codecs, mathematics
@@ -38,11 +39,6 @@ from poplite.simulator.codegen.codecs import half_by_mode, quarter_by_mode, rand
 from poplite.types import BOOL, FLOAT, HALF, QUARTER, ElementType
 from poplite.vertex.compute.mathematics import PAIRS
 from poplite.vertex.vertex import Field, MultiVertex, Vertex
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from poplite.executable.encoding import Forms
 
 INDEX, NARROW = ir.IntType(64), ir.IntType(32)
 TRUTH = ir.IntType(1)

@@ -19,7 +19,7 @@ Importing this module imports llvmlite, not Numba.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -47,8 +47,6 @@ from poplite.types import BOOL, FLOAT, HALF
 from poplite.vertex.compute.lanes import WIDTH
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from poplite.vertex.vertex import Vertex
 
 # -- vectors ---------------------------------------------------------------------------------------

@@ -138,7 +138,7 @@ def _bits_of(number: float) -> int:
 
 
 class _Evaluator:
-    """Emits the functions that kernels call; see `poplite.vertex.compute.mathematics.singles`."""
+    """Emits the functions that kernels call; see `poplite.vertex.compute.mathematics_singles`."""
 
     def __init__(self, builder: ir.IRBuilder, *, converts_longs: bool) -> None:
         self._builder, self._converts_longs = builder, converts_longs

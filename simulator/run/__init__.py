@@ -1,1 +1,1 @@
-"""Launches, which are bound to memory, run and counted."""
+"""A running program: its memory, its launches, its host."""

@@ -83,11 +83,6 @@ class StoppedLaunch:
         assert isinstance(step, ComputeStep), "only compute sets have vertices"
         return step
 
-    @property
-    def is_undone(self) -> bool:
-        """Whether memory is restored to its state before the compute set if a vertex stops."""
-        return self.step.may_fault
-
     def raise_fault(
         self,
         record: Record,

@@ -5,8 +5,8 @@ Each step is *armed* at first: Python runs it. A Copy then moves the shadow as w
 set runs several times (`poplite.simulator.strict.replay`). A step whose elements are then all
 written is disarmed, and costs nothing from then on. If elements become unwritten, because unwritten
 elements are copied over them, all steps are armed again. A step that was checked `MOST_LOOKS` times
-is trusted: its results count as written. Moves of unwritten elements are recorded, so that messages
-can give their origin (`poplite.simulator.strict.origins`).
+is trusted: its results count as written. Moves of unwritten elements are recorded in the shadow, so
+that messages can give their origin.
 
 In loops, Python soon leaves a step that it checks repeatedly to compiled code, which handles the
 case that all elements are written afterwards (`poplite.simulator.strict.looks`).
@@ -34,9 +34,9 @@ from poplite.executable import encoding as op
 from poplite.executable.encoding import Code
 from poplite.executable.executable import Executable
 from poplite.executable.steps import ComputeStep, CopyStep, Undefine, vertex_classes
-from poplite.jit.kernels.written import INCOMPLETE, LOSSY
-from poplite.simulator.host.tensors import HostAccess
+from poplite.jit.kernels_written import INCOMPLETE, LOSSY
 from poplite.simulator.run.arena import Arena
+from poplite.simulator.run.host_tensors import HostAccess
 from poplite.simulator.running import Peers
 from poplite.simulator.strict.error_texts import ProgramRow
 from poplite.simulator.strict.looks import (
@@ -45,12 +45,12 @@ from poplite.simulator.strict.looks import (
     LaunchOf,
     plan_of_copy,
 )
-from poplite.simulator.strict.origins import UnwrittenCopies
 from poplite.simulator.strict.replay import Replay, Runner
 from poplite.simulator.strict.shadow import (
     Moving,
     Read,
     Shadow,
+    UnwrittenCopies,
     are_written,
     look_at_action,
     shadow_of_written,

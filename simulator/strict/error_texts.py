@@ -23,7 +23,7 @@ from poplite.executable.steps import ComputeStep, NamedVertex, action_text
 from poplite.simulator.run.arena import Conflict
 from poplite.simulator.run.touched import FieldElements, element_name, gathered_from
 from poplite.simulator.strict.looks import Mask
-from poplite.simulator.strict.origins import CopyOrigin, UnwrittenCopies
+from poplite.simulator.strict.shadow import CopyOrigin, UnwrittenCopies
 from poplite.text import amount, same_problem
 from poplite.vertex.compute import FasterForm
 

@@ -43,9 +43,9 @@ from poplite.executable import encoding as op
 from poplite.executable.encoding import Moves
 from poplite.executable.steps import ComputeStep, Vertices
 from poplite.frozen import frozen
+from poplite.jit import kernels_written as kernels
 from poplite.jit.build import BoundKernel, address, address_of
-from poplite.jit.kernels import written as kernels
-from poplite.jit.kernels.written import VARIANTS
+from poplite.jit.kernels_written import VARIANTS
 from poplite.simulator import compiled_parts
 from poplite.simulator.run.arena import Arena, Bytes
 from poplite.simulator.run.touched import FieldElements, gathered_from, ranges, starts_and_lengths

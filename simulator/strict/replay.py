@@ -14,11 +14,19 @@ All of these runs execute `compute`, except the run with faster forms.
 
 Between the runs, kernels save, change and compare elements. Python examines single elements only
 after a fault.
+
+With different values a vertex might never end. Only a `while` loop may run forever, and compiled
+code cannot be stopped in such a loop::
+
+    while i != self.n: i += 2      ends for n = 0, the value in memory, but never for n = 75
+
+Before vertices with such loops run with different values, those that read any of the changed
+elements run in Python, which counts iterations. The vertices of the library end for all values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, partial
 from typing import Any, Protocol
 
@@ -31,7 +39,7 @@ from poplite.executable import encoding as op
 from poplite.executable.encoding import Code
 from poplite.executable.steps import ComputeStep
 from poplite.jit.build import BoundKernel
-from poplite.jit.kernels.written import (
+from poplite.jit.kernels_written import (
     DEPENDENT,
     INCOMPLETE,
     LOSSY,
@@ -40,11 +48,11 @@ from poplite.jit.kernels.written import (
     clear_log,
     count_conflicts,
 )
-from poplite.simulator.run.arena import Arena
-from poplite.simulator.run.binding import is_put_off
-from poplite.simulator.run.touched import FieldElements, edges_of, elements_of
+from poplite.simulator.run.arena import Arena, Floats
+from poplite.simulator.run.binding import is_of_library, is_put_off
+from poplite.simulator.run.interpreted_vertices import Values, described
+from poplite.simulator.run.touched import FieldElements, edges_of, elements_of, numbers_and_rows
 from poplite.simulator.running import Peers
-from poplite.simulator.strict.endless import Place, WhileLoops
 from poplite.simulator.strict.error_texts import ProgramRow
 from poplite.simulator.strict.looks import (
     FILLS,
@@ -62,8 +70,16 @@ from poplite.simulator.strict.looks import (
     trusting_plan,
 )
 from poplite.simulator.strict.shadow import Shadow
-from poplite.vertex.compute import MOST_TURNS, FasterForms, check
-from poplite.vertex.vertex import MultiVertex
+from poplite.vertex.compute import (
+    MOST_TURNS,
+    FasterForms,
+    InterpretedSelf,
+    TooManyTurns,
+    bounded,
+    check,
+    flow_of,
+)
+from poplite.vertex.vertex import MultiVertex, Vertex
 
 TURNS, ELEMENTS_PER_TURN = 256, 256
 """For vertices that move rows: the minimum number of executions between two counts of the unwritten
@@ -672,3 +688,52 @@ def differing(
     bits = f"u{defined.itemsize}"
     are_nan = np.isnan(defined) & np.isnan(faster)
     return np.asarray((defined.view(bits) != faster.view(bits)) & ~are_nan)
+
+
+# -- vertices that may not end ---------------------------------------------------------------------
+
+
+Place = tuple[int, int]
+"""The replica of a vertex, and its position in the compute set."""
+
+
+class WhileLoops:
+    """The vertices of a compute set that may never end."""
+
+    def __init__(self, step: ComputeStep, arena: Arena) -> None:
+        self._arena = arena
+        self._groups = [
+            (group, numbers_and_rows(group, with_state=True))
+            for group in step.groups
+            if flow_of(group.cls).may_not_end and not is_of_library(group.cls)
+        ]
+        self.classes = {group.cls for group, _ in self._groups}
+
+    def first_endless(self, places: Collection[Place]) -> Place | None:
+        """Run the vertices at `places`; return the first with too many iterations, if any."""
+        for replica, memory in enumerate(self._arena.parts):
+            for group, rows in self._groups:
+                for number, values in described(group, memory, rows=rows):
+                    place = replica, number
+                    if place in places and _goes_on(group.cls, values, number, self._arena.floats):
+                        return place
+        return None
+
+
+def _goes_on(cls: type[Vertex], values: Values, number: int, floats: Floats) -> bool:
+    """Run a vertex; return whether it makes too many iterations."""
+    form, turns = bounded(cls)
+    turns.reset()
+    try:
+        with np.errstate(all="ignore"):
+            vertex = InterpretedSelf(cls, values, floats.stores(number, 0))
+            if not issubclass(cls, MultiVertex):
+                form(vertex)
+                return False
+            for worker in range(vertex.num_workers):
+                form(InterpretedSelf(cls, values, floats.stores(number, worker)), worker)
+    except TooManyTurns:
+        return True
+    except Exception:
+        return False  # the compiled form also stops
+    return False

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 import poplite as pl
-from helpers.running import python
-from helpers.scripts import go_to
+from helpers.running import go_to, python
 from poplite.ipu import selftest
 from poplite.source import SourceLocation
 from poplite.tools.code_lines import code_lines, main as count_lines

@@ -18,8 +18,7 @@ import pytest
 
 import poplite
 from helpers.depth import deep, thinned
-from helpers.running import full_disk
-from helpers.scripts import go_to
+from helpers.running import full_disk, go_to
 from poplite import Engine, Graph, Sequence, Sweep, files
 from poplite.tools.viz import doctor
 from poplite.tools.viz.main import EPILOG, main

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from helpers.depth import thinned
-from helpers.scripts import go_to
+from helpers.running import go_to
 from poplite.tools.viz import main
 from poplite.viz.dataflow.graph import HOPS, MAX_NODES
 from poplite.viz.dataflow.picture import FIRST_LINE

@@ -13,7 +13,7 @@ import pytest
 import poplite as pl
 from helpers.browser import CHROMIUM, QUIET
 from helpers.depth import deep
-from helpers.scripts import go_to
+from helpers.running import go_to
 from helpers.small_report import not_modelled, small_report
 from poplite.tools.viz import main
 from poplite.tools.viz.load_report import load

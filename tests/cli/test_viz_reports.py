@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import poplite as pl
-from helpers.scripts import go_to
+from helpers.running import go_to
 from helpers.view_page import ViewPage
 from poplite.errors import FileLoadError, InvalidTileMapping, UnknownName
 from poplite.executable import executable_file

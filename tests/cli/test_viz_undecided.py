@@ -10,7 +10,7 @@ import pytest
 
 import poplite as pl
 from helpers.ranks import needs_mpi
-from helpers.scripts import go_to
+from helpers.running import go_to
 from poplite.errors import FileLoadError
 from poplite.tools.command import main as poplite
 from poplite.tools.viz.load_report import load

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers import scripts
+from helpers import running
 from helpers.depth import deep
 from helpers.pages import blocks
 from helpers.running import python
@@ -82,7 +82,7 @@ def page_class() -> str:
 
 def load(text: str, path: Path) -> type[pl.Vertex]:
     path.write_text("import poplite as pl\n" + text)
-    vertex: type[pl.Vertex] = scripts.load(path).Rows
+    vertex: type[pl.Vertex] = running.load(path).Rows
     return vertex
 
 

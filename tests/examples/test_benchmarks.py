@@ -18,9 +18,8 @@ import pytest
 
 import poplite as pl
 from helpers.depth import deep
-from helpers.running import python
-from helpers.scripts import script
-from poplite.graph.partition import grid_blocks
+from helpers.running import python, script
+from poplite.graph.partitioners import grid_blocks
 
 ENGINE = [
     *["photo", "R1", "R2", "R14", "R21", "R26", "R27", "R28"],

@@ -14,7 +14,7 @@ from PIL import Image
 
 import poplite as pl
 from helpers.depth import deep, interpreted_everywhere, values_only
-from helpers.scripts import script
+from helpers.running import script
 from poplite import viz
 from poplite.report import Finding
 from poplite.tools import viz as viz_command

@@ -17,7 +17,7 @@ import pytest
 from poplite.errors import FileLoadError
 from poplite.ipu.building import cpp_compiler
 from poplite.ipu.codelets.file_text import declared_fields
-from poplite.testing.native_codelets import (
+from poplite.testing.forms import (
     EXACT as EXACT,
     CompiledCodelets as CompiledCodelets,
     Fields,

@@ -29,8 +29,7 @@ import pytest
 from helpers.codelets import EXACT, NATIVE, STAND_IN, WARNINGS, compiler
 from poplite.errors import FileLoadError
 from poplite.ipu.building import Sdk
-from poplite.ipu.table_columns import HEAD, MAGIC, ROW, VERSION, with_checksum
-from poplite.ipu.table_elements import Place
+from poplite.ipu.table_columns import HEAD, MAGIC, ROW, VERSION, Place, with_checksum
 from poplite.ipu.tables import Tables
 
 CLEAN = (*WARNINGS, "-Wno-init-list-lifetime")

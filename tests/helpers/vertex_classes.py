@@ -12,7 +12,7 @@ import pytest
 
 import poplite as pl
 from helpers import pages
-from helpers.scripts import script
+from helpers.running import script
 from poplite.vertex.vertex import has_compute
 
 Key = tuple[str, str]

@@ -1,4 +1,4 @@
-"""The kernels of `poplite.jit.kernels.written` in NumPy: same names, arguments and results."""
+"""The kernels of `poplite.jit.kernels_written` in NumPy: same names, arguments and results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
-from poplite.jit.kernels import written as kernels
+from poplite.jit import kernels_written as kernels
 from poplite.simulator.run.touched import ranges
 
 Array = npt.NDArray[Any]

@@ -29,11 +29,11 @@ LAYERS = (
 
 ROOMS = {
     "graph": "variable_mapping tile_mapping | host_values space | tensor | compute_sets host"
-    " variables | connect | saving poplar_only | graph | virtual partition",
+    " variables | connect | saving poplar_only | graph | partitioners",
     "simulator": "running | codegen | pricing | compiled_parts | run"
-    " | host | strict | compiled_program | accesses accounts reporting"
+    " | strict | compiled_program | accounts reporting"
     " | states | engine_arguments | simulated | poplar_only | engine | decided"
-    " | sent_functions sweeps",
+    " | sweeps",
     "viz": "colours | draw | marks | paint_svg paint_text | painters | names | one_tile | memory"
     " steps tile_map program_nodes | tensors program exchange compare | summary"
     " | dataflow | page | notebook pictures",
@@ -51,7 +51,6 @@ EXCEPTIONS = {
     ("graph.graph", "program.base"): "types: Poplar's addFunction takes a program",
     ("graph.graph", "program.function"): "inside the two methods that make functions",
     ("graph.graph", "program.recording"): "inside the method that makes steps",
-    ("graph.graph", "graph.virtual"): "inside create_virtual_graph, which makes another graph",
 }
 """Imports against the order, each with its reason."""
 
@@ -138,7 +137,7 @@ LOADED_BY_NAME = {
     "simulator.pricing.counting_driver": "what compiles a driver that counts, in any process",
     "simulator.pricing.native_slots": "what compiles the slots of a class, in any process",
     "simulator.run.binding": "none: it knows classes of the library by their module",
-    "testing.native_codelets": "the folder of headers in C++",
+    "testing.forms": "the folder of headers in C++",
     "tools.command": "itself, in the processes of ranks",
     "viz.draw.html": "the folder of style sheets",
     "tools.viz.commands": "pictures of reports, each by the module and name of its function",

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import poplite as pl
-from helpers.scripts import load
+from helpers.running import load
 from poplite import errors
 from poplite.errors import PopliteError, did_you_mean, listed
 from poplite.source import SourceLocation, here

@@ -18,28 +18,25 @@ from poplite.compat.popnn import (
     ln as ln,
     lstm as lstm,
 )
-from poplite.compat.popnn.losses import (
+from poplite.compat.popnn.functions import (
     CROSS_ENTROPY_LOSS as CROSS_ENTROPY_LOSS,
     MASKED_LABEL_CODE as MASKED_LABEL_CODE,
+    SOFTMAX_SCALING as SOFTMAX_SCALING,
     SUM_SQUARED_LOSS as SUM_SQUARED_LOSS,
     LossType as LossType,
+    NonLinearityType as NonLinearityType,
     argMax as argMax,
     argMin as argMin,
     calcAccuracy as calcAccuracy,
     calcLoss as calcLoss,
-    maxAndArgMax as maxAndArgMax,
-    minAndArgMin as minAndArgMin,
-    topK as topK,
-)
-from poplite.compat.popnn.nonlinearities import (
-    SOFTMAX_SCALING as SOFTMAX_SCALING,
-    NonLinearityType as NonLinearityType,
     gelu as gelu,
     geluErf as geluErf,
     geluErfInPlace as geluErfInPlace,
     geluInPlace as geluInPlace,
     logSoftmax as logSoftmax,
     logSoftmaxInPlace as logSoftmaxInPlace,
+    maxAndArgMax as maxAndArgMax,
+    minAndArgMin as minAndArgMin,
     nonLinearity as nonLinearity,
     nonLinearityInPlace as nonLinearityInPlace,
     nonLinearityInputGradient as nonLinearityInputGradient,
@@ -57,6 +54,7 @@ from poplite.compat.popnn.nonlinearities import (
     swishInPlace as swishInPlace,
     tanh as tanh,
     tanhInPlace as tanhInPlace,
+    topK as topK,
 )
 from poplite.compat.popnn.pooling import (
     PoolingType as PoolingType,

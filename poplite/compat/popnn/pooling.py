@@ -20,7 +20,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops import nn
-from poplite.ops.convolutions.request import check_fields, check_number, forward, spacings
+from poplite.ops.products.convolution_request import check_fields, check_number, forward, spacings
 from poplite.poplar.absent import shown as _shown
 from poplite.program import Sequence as Steps
 from poplite.text import clipped

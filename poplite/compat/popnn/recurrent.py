@@ -17,7 +17,7 @@ from poplite.compat.arguments import (
     check_params,
     memory_share,
 )
-from poplite.compat.popnn.nonlinearities import NonLinearityType
+from poplite.compat.popnn.functions import NonLinearityType
 from poplite.errors import InvalidOption, TensorCreationError, checked_member, checked_truth
 from poplite.expr.tree import ElementClass
 from poplite.frozen import frozen
@@ -26,8 +26,8 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops import nn
-from poplite.ops.convolutions.request import float_type
 from poplite.ops.operands import count_of, invalid_value, the_tensor
+from poplite.ops.products.convolution_request import float_type
 from poplite.text import clipped, of_type
 from poplite.types import ElementTypeLike, element_type
 

@@ -15,34 +15,41 @@ Source: PopLibs, `popops/ElementWise.hpp`, `popops/Expr.hpp`, `popops/Reduce.hpp
 from poplite.compat.arguments import library_codelets as _library_codelets
 from poplite.compat.popops import embedding as embedding, expr as expr
 from poplite.compat.popops.elementwise import (
+    allTrue as allTrue,
+    cast as cast,
+    castWithOutput as castWithOutput,
+    fill as fill,
     forms as _forms,
+    iota as iota,
     map as map,
     mapInPlace as mapInPlace,
     mapWithOutput as mapWithOutput,
+    pad as pad,
+    scaledAddTo as scaledAddTo,
+    scaledSubtractFrom as scaledSubtractFrom,
+    zero as zero,
 )
 from poplite.compat.popops.expr import (
     BinaryOpType as _B,
     TernaryOpType as _T,
     UnaryOpType as _U,
 )
-from poplite.compat.popops.filling import (
-    allTrue as allTrue,
-    cast as cast,
-    castWithOutput as castWithOutput,
-    fill as fill,
-    iota as iota,
-    pad as pad,
-    scaledAddTo as scaledAddTo,
-    scaledSubtractFrom as scaledSubtractFrom,
-    zero as zero,
-)
 from poplite.compat.popops.reductions import (
     Operation as Operation,
     ReduceParams as ReduceParams,
     SingleReduceOp as SingleReduceOp,
+    SortOrder as SortOrder,
+    TopKParams as TopKParams,
     reduce as reduce,
     reduceMany as reduceMany,
     reduceWithOutput as reduceWithOutput,
+    sort as sort,
+    sortInPlace as sortInPlace,
+    sortKeyValue as sortKeyValue,
+    sortKeyValueInPlace as sortKeyValueInPlace,
+    topK as topK,
+    topKKeyValue as topKKeyValue,
+    topKWithPermutation as topKWithPermutation,
 )
 from poplite.compat.popops.slices import (
     createSliceableTensor as createSliceableTensor,
@@ -57,17 +64,6 @@ from poplite.compat.popops.slices import (
     multiUpdateMul as multiUpdateMul,
     selectScalarFromRows as selectScalarFromRows,
     updateScalarInRows as updateScalarInRows,
-)
-from poplite.compat.popops.sorting import (
-    SortOrder as SortOrder,
-    TopKParams as TopKParams,
-    sort as sort,
-    sortInPlace as sortInPlace,
-    sortKeyValue as sortKeyValue,
-    sortKeyValueInPlace as sortKeyValueInPlace,
-    topK as topK,
-    topKKeyValue as topKKeyValue,
-    topKWithPermutation as topKWithPermutation,
 )
 from poplite.poplar.absent import shown as _shown
 from poplite.public import names_of

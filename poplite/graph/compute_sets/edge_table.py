@@ -54,7 +54,7 @@ import numpy as np
 from poplite.arrays.intervals import Int64, Mask, repeated, sorted_with_order
 from poplite.arrays.series import NARROW, Listed, Series, Steps, compact, constant, counting
 from poplite.frozen import frozen
-from poplite.graph.compute_sets.compute_set import StateValues, Vectors
+from poplite.graph.compute_sets.compute_set import ComputeSet, StateValues, Vectors, VertexInstance
 from poplite.graph.compute_sets.vertex_block import (
     EdgeRuns,
     Edges,
@@ -67,13 +67,12 @@ from poplite.graph.compute_sets.vertex_block import (
 )
 from poplite.graph.tensor.tensor import Tensor
 from poplite.jit.build import run_kernel
-from poplite.jit.kernels.intervals import OWN, foreign_writes, meet_writes
+from poplite.jit.kernels_intervals import OWN, foreign_writes, meet_writes
 from poplite.view import Cat, Storage, View, runs_of_many, storages
 from poplite.view.concatenation import SlicedViews
 from poplite.view.contiguous_runs import MOST_RUNS
 
 if TYPE_CHECKING:
-    from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
     from poplite.graph.space import Space
     from poplite.vertex.fields import Field
     from poplite.vertex.vertex import Vertex

@@ -47,10 +47,16 @@ from poplite.errors import (
     refuse_empty,
 )
 from poplite.frozen import frozen
-from poplite.graph.compute_sets.compute_set import Vectors, size_of
+from poplite.graph.compute_sets.compute_set import (
+    FieldRef,
+    StateValues,
+    Vectors,
+    VertexInstance,
+    size_of,
+)
 from poplite.graph.tensor.tensor import Tensor
 from poplite.jit.build import run_kernel
-from poplite.jit.kernels.intervals import distinct as distinct_kernel
+from poplite.jit.kernels_intervals import distinct as distinct_kernel
 from poplite.poplar.callable_values import CalledInt, CalledText
 from poplite.poplar.spelling import cpp_spelling
 from poplite.source import SourceLocation
@@ -69,14 +75,12 @@ from poplite.vertex.fields import (
     profiler_list_layout,
     shape_kind,
 )
-from poplite.vertex.vertex import has_cycles
+from poplite.vertex.vertex import Vertex, has_cycles
 
 if TYPE_CHECKING:
-    from poplite.graph.compute_sets.compute_set import FieldRef, StateValues, VertexInstance
     from poplite.graph.compute_sets.edge_table import Family
     from poplite.graph.compute_sets.vertex_block import Edges
     from poplite.machine.target import Target
-    from poplite.vertex.vertex import Vertex
 
 MOST = 1 << 40
 """Maximum number of cycles (a quarter of an hour) or operations of a vertex; the sums over many

@@ -45,8 +45,8 @@ from poplite.graph.connect.rules import (
     takes_number,
 )
 from poplite.graph.space import check_same_metadata
-from poplite.graph.tensor.placement import paint_view
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor_mapping import paint_view
 from poplite.graph.tile_mapping import TileNumbers
 from poplite.graph.variables import add_metadata, add_number
 from poplite.source import SourceLocation, here

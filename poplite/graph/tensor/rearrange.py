@@ -45,8 +45,8 @@ from poplite.errors import (
     made_by,
 )
 from poplite.graph.tensor.arguments import described, is_sequence, no_tensor
-from poplite.graph.tensor.placement import pieces_of, pieces_of_runs
 from poplite.graph.tensor.tensor import Tensor
+from poplite.graph.tensor.tensor_mapping import pieces_of, pieces_of_runs
 from poplite.text import amount, clipped
 from poplite.types import unmasked
 from poplite.view import (

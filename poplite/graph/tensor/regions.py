@@ -33,8 +33,8 @@ from poplite.arrays.intervals import Int64, StridedIntervals, place, strided, st
 from poplite.arrays.series import LikeList, OnAccess
 from poplite.errors import NONE, ElementTypeError, TensorIndexError, checked_truth, made_by
 from poplite.graph.tensor.arguments import is_sequence, no_interval
-from poplite.graph.tensor.placement import complete_mapping
-from poplite.graph.tile_mapping import NO_TILE
+from poplite.graph.tensor.tensor_mapping import complete_mapping
+from poplite.graph.tile_mapping import NO_TILE, TileNumbers
 from poplite.text import amount, clipped, fitted, integer_or_none, of_type
 from poplite.view import Cat, Interval, Intervals, View, chunks, contains_aliases, runs, storages
 from poplite.view.address_sets import AddressRuns, Part, ranges_of
@@ -43,7 +43,6 @@ from poplite.view.regions import ANYWHERE, FARTHEST, MemoryOrder, alias_order, m
 if TYPE_CHECKING:
     from poplite.graph.space import Space, Variable
     from poplite.graph.tensor.tensor import Tensor
-    from poplite.graph.tile_mapping import TileNumbers
 
 
 SHOWN = 6

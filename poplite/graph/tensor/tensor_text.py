@@ -27,8 +27,8 @@ import numpy as np
 from poplite.arrays.intervals import Int64, union
 from poplite.arrays.series import digits_of
 from poplite.errors import SizeOverflowError
-from poplite.graph.tensor.placement import mapping_of
 from poplite.graph.tensor.regions import var_regions
+from poplite.graph.tensor.tensor_mapping import mapping_of
 from poplite.graph.tile_mapping import NO_TILE, TileMapping, ranges
 from poplite.graph.variable_mapping import split
 from poplite.text import amount, element_range, fitted, shortened

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import ast
 
-from poplite.ipu.codelets.function import ROW, CodeletFunction, version_of
-from poplite.ipu.codelets.terms import (
+from poplite.ipu.codelets.function import (
     ELEMENTS,
     NUMBERS,
     PRIMARY,
+    ROW,
     UNARY,
+    CodeletFunction,
     Term,
     binary_term,
     choice_term,
@@ -25,6 +26,7 @@ from poplite.ipu.codelets.terms import (
     literal_term,
     truth_term,
     unary_term,
+    version_of,
 )
 from poplite.types import BOOL, CHAR, FLOAT, HALF, LONGLONG, UNSIGNED_LONGLONG
 from poplite.vertex.compute.arithmetic import Kind, literal_kind
@@ -38,7 +40,7 @@ from poplite.vertex.compute.dialect import (
 from poplite.vertex.compute.helpers import bind, helper_of
 from poplite.vertex.compute.lanes import IDENTITIES, JOINS
 from poplite.vertex.compute.mathematics import KERNELS
-from poplite.vertex.compute.typing.facts import Checked, ElementsValue, LanesOf
+from poplite.vertex.compute.typed_facts import Checked, ElementsValue, LanesOf
 from poplite.vertex.fields import Field
 
 

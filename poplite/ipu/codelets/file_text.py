@@ -18,15 +18,21 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from poplite.errors import ElementTypeError, VertexCompileError
-from poplite.ipu.codelets.function import CodeletFunction, member
+from poplite.ipu.codelets.function import (
+    ELEMENTS,
+    CodeletFunction,
+    identifier,
+    literal,
+    member,
+    unused,
+)
 from poplite.ipu.codelets.statements import function_text
-from poplite.ipu.codelets.terms import ELEMENTS, identifier, literal, unused
 from poplite.text import clipped, items_or_none
 from poplite.types import QUARTER, QUARTER_METADATA
 from poplite.vertex.compute.arithmetic import Kind
 from poplite.vertex.compute.identity import check, code_identity
 from poplite.vertex.compute.mathematics import DOUBLES, KERNELS, PAIRS
-from poplite.vertex.compute.typing.facts import Checked, ElementsValue
+from poplite.vertex.compute.typed_facts import Checked, ElementsValue
 from poplite.vertex.fields import ROLE_NAMES, Field, VectorLayout
 from poplite.vertex.vertex import MultiVertex, Vertex
 
@@ -543,7 +549,7 @@ class _Value:
 
 
 class _Writer:
-    """Writes the operations of a kernel; see `poplite.vertex.compute.mathematics.singles`."""
+    """Writes the operations of a kernel; see `poplite.vertex.compute.mathematics_singles`."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

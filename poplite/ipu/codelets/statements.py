@@ -24,21 +24,19 @@ from typing import NamedTuple
 
 from poplite.ipu.codelets.expressions import ExpressionWriter, element_term, returns
 from poplite.ipu.codelets.function import (
-    INDENT,
-    ROW,
-    CodeletFunction,
-    Version,
-    loop_targets,
-    type_of,
-)
-from poplite.ipu.codelets.terms import (
     ELEMENTS,
+    INDENT,
     NUMBERS,
     PRIMARY,
+    ROW,
+    CodeletFunction,
     Term,
+    Version,
     binary_term,
     literal,
+    loop_targets,
     truth_term,
+    type_of,
 )
 from poplite.types import (
     BOOL,
@@ -53,7 +51,7 @@ from poplite.types import (
 )
 from poplite.vertex.compute.arithmetic import Kind
 from poplite.vertex.compute.dialect import BINARY, is_num_workers, is_self
-from poplite.vertex.compute.typing.facts import ElementsValue, LanesOf
+from poplite.vertex.compute.typed_facts import ElementsValue, LanesOf
 from poplite.vertex.fields import Field
 
 Assigned = Term | tuple[Version, str] | None

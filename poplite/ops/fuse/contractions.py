@@ -34,10 +34,16 @@ from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
 from poplite.ops import products, reductions
 from poplite.ops.fuse.classes import class_of
-from poplite.ops.fuse.gathering import ReadOperand, copied_cycles, exchange_cycles
 from poplite.ops.fuse.maps import broadcast_to, map_cycles
 from poplite.ops.fuse.placement import Mappings, place, sent_to, share_of
-from poplite.ops.fuse.pricing import Bound, compared, followed
+from poplite.ops.fuse.pricing import (
+    Bound,
+    ReadOperand,
+    compared,
+    copied_cycles,
+    exchange_cycles,
+    followed,
+)
 from poplite.ops.fuse.recipe import OperandPart, Straight, SumRecipe, straight
 from poplite.ops.fuse.storing import all_parts, rebuilt, replaced
 from poplite.types import FLOAT

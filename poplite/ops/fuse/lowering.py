@@ -27,9 +27,8 @@ from poplite.expr.tree import (
     ViewExpr,
     step_name,
 )
-from poplite.graph.graph import Graph
+from poplite.graph.graph import Graph, mapping_graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.virtual import mapping_graph
 from poplite.ops import products, reductions
 from poplite.ops.fuse.contractions import (
     ProductPrices,

@@ -25,15 +25,16 @@ from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor
 from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
 from poplite.ops.fuse.classes import class_of
-from poplite.ops.fuse.gathering import (
+from poplite.ops.fuse.placement import Cuts, Mappings, Rects, cuts, grain_of, held, rects
+from poplite.ops.fuse.pricing import (
+    KINDS,
     HeldShare,
     ReadOperand,
     VectorReads,
     gathering_cycles,
     held_elements,
+    steps_of,
 )
-from poplite.ops.fuse.placement import Cuts, Mappings, Rects, cuts, grain_of, held, rects
-from poplite.ops.fuse.pricing import KINDS, steps_of
 from poplite.ops.fuse.recipe import MapRecipe, OperandPart, Straight, straight
 from poplite.program import Copy
 from poplite.program.recording import Recorder

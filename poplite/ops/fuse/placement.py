@@ -30,13 +30,13 @@ from poplite.arrays.intervals import Int64, distinct, overlay, repeated
 from poplite.expr.tree import ElementClass, IotaExpr, Number, Shape
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
-from poplite.graph.partition import map_linearly
+from poplite.graph.partitioners import map_linearly
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import SliceLists, Slices, Tensor
 from poplite.graph.tile_mapping import TileMapping
 from poplite.graph.variable_mapping import Linear
 from poplite.machine.target import Target
-from poplite.ops.fuse.gathering import HeldShare, common_share, exchange_cycles, moves_of
+from poplite.ops.fuse.pricing import HeldShare, common_share, exchange_cycles, moves_of
 from poplite.types import BOOL
 from poplite.vertices import filling as library
 

@@ -567,13 +567,10 @@ _Part = tuple[Expr, bool]
 
 def _operands(part: _Part) -> list[_Part]:
     node, is_reduced = part
-    is_reduced |= isinstance(node, Reduction) and _has_tensor(node.operands[0])
+    if isinstance(node, Reduction):  # its operand takes the mapping of a tensor of its shape
+        operand = node.operands[0]
+        is_reduced |= any(tensor.shape == operand.shape for tensor in operand.leaves)
     return [(each, is_reduced) for each in node.operands]
-
-
-def _has_tensor(operand: Expr) -> bool:
-    """Return whether a reduced operand takes the mapping of one of its tensors."""
-    return any(tensor.shape == operand.shape for tensor in operand.leaves)
 
 
 def _is_long(positions: IotaExpr) -> bool:

@@ -11,10 +11,10 @@ from typing import NamedTuple
 from poplite.errors import ElementTypeError, TensorCreationError
 from poplite.expr.build import as_expr, cast
 from poplite.expr.operand import Operand
+from poplite.graph.graph import home_graph
 from poplite.graph.tensor.arguments import no_tensor
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
-from poplite.graph.virtual import home_graph
 from poplite.ops.elementwise import sqrt
 from poplite.ops.fuse.storing import Root
 from poplite.ops.operands import check_name, invalid_value

@@ -44,7 +44,10 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
-from poplite.ops.convolutions.layout import (
+from poplite.ops.moving import pad
+from poplite.ops.operands import Given, called, count_of
+from poplite.ops.planning import PricedWays, blocks_of_all, cheapest
+from poplite.ops.products.convolution_layout import (
     ConvolutionLayout,
     EqualBlocks,
     arranged,
@@ -53,7 +56,7 @@ from poplite.ops.convolutions.layout import (
     signal_of,
     windows_of,
 )
-from poplite.ops.convolutions.request import (
+from poplite.ops.products.convolution_request import (
     ConvolutionRequest,
     Dimension,
     Number,
@@ -69,9 +72,6 @@ from poplite.ops.convolutions.request import (
     sizes_of,
     spacings,
 )
-from poplite.ops.moving import pad
-from poplite.ops.operands import Given, called, count_of
-from poplite.ops.planning import PricedWays, blocks_of_all, cheapest
 from poplite.ops.record import OperationCall, map as stored
 from poplite.ops.reductions.build import reduce_into
 from poplite.ops.reductions.plan import RemainingPartials, cheapest_levels, cycles_of

@@ -18,13 +18,11 @@ from poplite.expr.build import as_expr, cast
 from poplite.expr.operand import Operand
 from poplite.expr.tree import ElementClass, Expr
 from poplite.frozen import frozen
-from poplite.graph.graph import Graph
-from poplite.graph.partition import map_like
+from poplite.graph.graph import Graph, home_graph
+from poplite.graph.partitioners import map_like
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.virtual import home_graph
 from poplite.ops.control import repeat
-from poplite.ops.convolutions.request import float_type
 from poplite.ops.elementwise import where
 from poplite.ops.operands import (
     FLOATS,
@@ -43,6 +41,7 @@ from poplite.ops.operands import (
     unfit,
     wrong_kind,
 )
+from poplite.ops.products.convolution_request import float_type
 from poplite.ops.products.matmul import MatMulPlan, plan_matmul
 from poplite.ops.record import copy, map as stored
 from poplite.ops.slices.dynamic import create_sliceable, dynamic_slice, dynamic_update

@@ -21,9 +21,8 @@ from poplite.errors import GraphMemoryAllocationError, InvalidOption, TensorCrea
 from poplite.expr.build import apply, as_expr, contraction
 from poplite.expr.operand import Operand
 from poplite.expr.tree import Expr, Leaf, Weak, formula
-from poplite.graph.graph import Graph
+from poplite.graph.graph import Graph, working_graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.graph.virtual import working_graph
 from poplite.machine.target import Target
 from poplite.ops.operands import check_parts, wrong_kind
 from poplite.ops.planning import (
@@ -42,15 +41,12 @@ from poplite.ops.planning import (
     parts_of,
     too_large,
 )
-from poplite.ops.products.layout import (
+from poplite.ops.products.matmul_layout import (
     Options,
     ProductLayout,
     ProductRequest,
     Three,
     checked_options,
-    request_of,
-)
-from poplite.ops.products.matmul_steps import (
     left_of,
     mapping_of_left,
     mapping_of_partials,
@@ -58,6 +54,7 @@ from poplite.ops.products.matmul_steps import (
     part_sizes,
     passes_of,
     product_of,
+    request_of,
     right_of,
 )
 from poplite.program.control import check_graph

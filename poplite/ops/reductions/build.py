@@ -23,16 +23,15 @@ from poplite.arrays.series import Digit, row_major
 from poplite.expr.tree import ElementClass, Shape
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
-from poplite.graph.partition import map_linearly
+from poplite.graph.partitioners import map_linearly
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
 from poplite.ops.fuse.classes import class_of
-from poplite.ops.fuse.gathering import HeldShare, ReadOperand
 from poplite.ops.fuse.maps import add_copy, least_map_cycles, map_cycles
 from poplite.ops.fuse.placement import Mappings, Sending
-from poplite.ops.fuse.pricing import Bound, Remembered, computed_of
+from poplite.ops.fuse.pricing import Bound, HeldShare, ReadOperand, Remembered, computed_of
 from poplite.ops.fuse.recipe import ReductionRecipe, Straight
 from poplite.ops.planning import received_cycles
 from poplite.ops.reductions.first_extremes import OF_ROWS, FirstExtremes

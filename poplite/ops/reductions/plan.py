@@ -21,14 +21,17 @@ from poplite.expr.tree import ElementClass
 from poplite.frozen import frozen
 from poplite.graph.tile_mapping import NO_TILE, TileMapping
 from poplite.machine.target import Target
-from poplite.ops.fuse.gathering import (
+from poplite.ops.fuse.pricing import (
+    Bound,
+    Computed,
     ReadOperand,
+    Remembered,
     VectorReads,
+    compared,
     exchange_cycles,
     gathering_cycles,
     moves_of,
 )
-from poplite.ops.fuse.pricing import Bound, Computed, Remembered, compared
 from poplite.ops.planning import received_cycles
 from poplite.ops.reductions.stage import (
     LEAST_WORK,
@@ -442,7 +445,7 @@ class _Planner:
 #                 that are combined on other tiles are sent there
 #
 # Both are priced tile by tile from `poplite.vertices.estimators`, including the copies for their
-# vertices (`poplite.ops.fuse.gathering`).
+# vertices (`poplite.ops.fuse.pricing`).
 
 
 ACROSS = ("groups", "final")

@@ -12,11 +12,10 @@ import numpy as np
 from poplite.arrays.intervals import Int64, overlay
 from poplite.errors import InvalidOption
 from poplite.frozen import frozen
-from poplite.graph.graph import Graph
+from poplite.graph.graph import Graph, working_graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.graph.variables import values_for
-from poplite.graph.virtual import working_graph
 from poplite.ops.fuse.placement import held as intervals_of
 from poplite.ops.operands import check_parts, invalid_value
 from poplite.ops.planning import received_cycles

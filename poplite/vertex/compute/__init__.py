@@ -40,6 +40,6 @@ from poplite.vertex.compute.interpreted_fields import (
     OutsideField as OutsideField,
     no_count as no_count,
 )
-from poplite.vertex.compute.typing.facts import (
+from poplite.vertex.compute.typed_facts import (
     Checked as Checked,
 )

@@ -30,7 +30,7 @@ from poplite.frozen import frozen
 from poplite.vertex.compute.arithmetic import Kind
 from poplite.vertex.compute.dialect import is_num_workers
 from poplite.vertex.compute.lanes import WIDTH
-from poplite.vertex.compute.typing.facts import Checked
+from poplite.vertex.compute.typed_facts import Checked
 
 # -- functions that guards call --------------------------------------------------------------------
 

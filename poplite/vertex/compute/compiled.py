@@ -40,7 +40,7 @@ from poplite.source import SourceLocation
 from poplite.vertex.compute.bounds import FUNCTIONS, Guard, Guards, call
 from poplite.vertex.compute.identity import check
 from poplite.vertex.compute.source_text import FUTURE_FLAGS, copied, nested, with_free_names
-from poplite.vertex.compute.typing.facts import Checked
+from poplite.vertex.compute.typed_facts import Checked
 from poplite.vertex.faster import faster_method, promise_of
 from poplite.vertex.vertex import Vertex
 

@@ -24,7 +24,7 @@ from typing import Literal
 
 from poplite.frozen import frozen
 from poplite.vertex.compute.identity import remembered
-from poplite.vertex.compute.typing.facts import Checked
+from poplite.vertex.compute.typed_facts import Checked
 from poplite.vertex.vertex import Vertex
 
 Ends = Literal["always", "by order", "perhaps"]
@@ -269,7 +269,8 @@ def _depth(checked: Checked, of_helpers: Mapping[Checked, int]) -> int:
 def _names_of_data(checked: Checked) -> set[str]:
     """Return the locals that may depend on data; all parameters of a helper may."""
     tree = checked.text.tree
-    changed = {n.target.id for n in _augmented(tree) if isinstance(n.target, ast.Name)}
+    augmented = [node for node in ast.walk(tree) if isinstance(node, ast.AugAssign)]
+    changed = {n.target.id for n in augmented if isinstance(n.target, ast.Name)}
     is_helper = checked.function is not checked.vertex.compute
     first = changed | (_parameters(tree) if is_helper else set())
     return _locals(tree, first, partial(_is_of_data, checked))
@@ -303,10 +304,6 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.ex
 
 def _parameters(tree: ast.FunctionDef) -> set[str]:
     return {argument.arg for argument in tree.args.args}
-
-
-def _augmented(tree: ast.AST) -> list[ast.AugAssign]:
-    return [node for node in ast.walk(tree) if isinstance(node, ast.AugAssign)]
 
 
 def _locals(

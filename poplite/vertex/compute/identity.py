@@ -41,8 +41,8 @@ from poplite.frozen import frozen
 from poplite.vertex.compute.dialect import Scope, scope_of
 from poplite.vertex.compute.helpers import Constants, helper_of
 from poplite.vertex.compute.source_text import read, why_no_text
-from poplite.vertex.compute.typing.facts import Checked, in_order
-from poplite.vertex.compute.typing.infer import infer
+from poplite.vertex.compute.typed_compute import infer
+from poplite.vertex.compute.typed_facts import Checked, in_order
 from poplite.vertex.fields import definition_error
 from poplite.vertex.from_source import why_missing
 from poplite.vertex.vertex import Vertex, has_cycles

@@ -44,7 +44,7 @@ from poplite.vertex.compute.dialect import OPERATIONS
 from poplite.vertex.compute.float_modes import trapping
 from poplite.vertex.compute.identity import remembered
 from poplite.vertex.compute.source_text import SHALLOWER, copied
-from poplite.vertex.compute.typing.facts import Checked, Facts, in_order
+from poplite.vertex.compute.typed_facts import Checked, Facts, in_order
 from poplite.vertex.vertex import Vertex
 
 _ARITHMETIC = "@arithmetic"  # not an identifier, so no user's name can hide it

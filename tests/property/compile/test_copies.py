@@ -13,7 +13,7 @@ from hypothesis import assume, given, strategies as st
 
 import poplite as pl
 from poplite.arrays.intervals import Int64
-from poplite.compile.copies import LIST_SPAN, Side, copied_runs, copied_views
+from poplite.compile.lower_copies import LIST_SPAN, Side, copied_runs, copied_views
 from poplite.compile.places import affine_runs
 from poplite.executable.encoding import Moves, joined_moves
 from poplite.executable.steps import ComputeStep

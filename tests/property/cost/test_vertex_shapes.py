@@ -14,8 +14,8 @@ from poplite.cost.model import alike, vertex_costs
 from poplite.cost.step_cost import pack_on, tile_cycles
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.graph.compute_sets.perf_estimates import distinct, shapes_of, words_of, words_of_vertex
-from poplite.jit.kernels.intervals import distinct as distinct_kernel
-from poplite.jit.kernels.tiles import finish, pack
+from poplite.jit.kernels_intervals import distinct as distinct_kernel
+from poplite.jit.kernels_tiles import finish, pack
 
 vertices = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 50)), max_size=40)
 

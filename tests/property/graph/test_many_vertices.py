@@ -20,7 +20,7 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from helpers.depth import examples, thinned
 from poplite.compile import places
-from poplite.graph.connect.bulk_inputs import edges_of_slices, item_of, made_edges
+from poplite.graph.connect.bulk import edges_of_slices, item_of, made_edges
 from poplite.graph.tensor.tensor import slices_of
 
 # What `Vectors` leaves unwritten is compared as well.

@@ -18,7 +18,7 @@ from hypothesis.extra.numpy import array_shapes, basic_indices
 import poplite as pl
 from poplite import FLOAT, Graph, TensorIndexError
 from poplite.arrays.intervals import Int64
-from poplite.graph.partition import detect_innermost_grouping
+from poplite.graph.partitioners import detect_innermost_grouping
 from poplite.graph.tensor import regions as memory_regions
 from poplite.jit import build
 from poplite.testing import AddressedTensor, check_tensor, tensors, tiles_of

@@ -20,7 +20,6 @@ from helpers.depth import deep, examples, forms, interpreted, thinned, values_on
 from helpers.running import words_of
 from poplite import ops
 from poplite.ops.planning import cycles_of_graph
-from poplite.ops.products.layout import ProductLayout, ProductRequest
 from poplite.ops.products.matmul import (
     MatMulPlan,
     cheapest_ways,
@@ -29,7 +28,14 @@ from poplite.ops.products.matmul import (
     planned,
     ranked,
 )
-from poplite.ops.products.matmul_steps import Multiplication, left_of, product_of, right_of
+from poplite.ops.products.matmul_layout import (
+    Multiplication,
+    ProductLayout,
+    ProductRequest,
+    left_of,
+    product_of,
+    right_of,
+)
 from poplite.program.recording import Recorder
 
 # -- dense products --------------------------------------------------------------------------------

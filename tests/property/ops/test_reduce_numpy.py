@@ -13,7 +13,7 @@ import poplite as pl
 from helpers.depth import deep, examples, forms, interpreted, values_only
 from helpers.running import both_forms, interpreted_sooner
 from poplite import ops
-from poplite.graph.partition import map_blocks, map_linearly
+from poplite.graph.partitioners import map_blocks, map_linearly
 
 Array = npt.NDArray[Any]
 

@@ -19,8 +19,8 @@ from helpers.depth import examples, values_only
 from helpers.running import both_forms, simulated
 from poplite import ops
 from poplite.executable import encoding as op
+from poplite.jit import kernels_written as kernels
 from poplite.jit.build import BoundKernel
-from poplite.jit.kernels import written as kernels
 from poplite.simulator.strict import checks, replay
 from poplite.simulator.strict.checks import MOST_LOOKS, StrictChecks
 from poplite.simulator.strict.looks import CompiledLook, KernelCall, LookPlan

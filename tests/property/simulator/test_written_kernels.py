@@ -10,8 +10,8 @@ from hypothesis import given, strategies as st
 
 import helpers.written_in_numpy as written_in_numpy
 from poplite.executable import encoding as op
+from poplite.jit import kernels_written as kernels
 from poplite.jit.build import BoundKernel
-from poplite.jit.kernels import written as kernels
 from poplite.simulator.run.launches import BoundPart
 
 STRIDE = 256

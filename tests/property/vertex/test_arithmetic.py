@@ -20,7 +20,7 @@ from helpers.depth import thinned, values_only
 from poplite.types import ElementType
 from poplite.vertex.compute import arithmetic, check
 from poplite.vertex.compute.arithmetic import INT_MAX, INT_MIN, Kind, Number, binary_kind
-from poplite.vertex.compute.typing.facts import NumberValue, meet_numbers
+from poplite.vertex.compute.typed_facts import NumberValue, meet_numbers
 
 # -- drawn vertices --------------------------------------------------------------------------------
 # Each program mixes all kinds of numbers, loops that may run zero times, branches and stores,

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from helpers import scripts
+from helpers import running
 from helpers.depth import examples, values_only
 from poplite.vertex.compute import check
 from poplite.vertex.compute.bounds import conditions
@@ -170,7 +170,7 @@ def test_the_same_as_plain_python(
 ) -> None:
     path = tmp_path_factory.mktemp("drawn") / "walk.py"
     path.write_text(HEAD + body + "\n")
-    vertex: type[pl.Vertex] = scripts.load(path).Walk
+    vertex: type[pl.Vertex] = running.load(path).Walk
     try:
         check(vertex)
     except pl.VertexCompileError:  # a division by a number that may be 0, say
@@ -203,7 +203,7 @@ def text(folder: Path, body: str) -> tuple[str, list[str] | None]:
     """The guarded text of a body, and what must be so for it to need no checks."""
     path = folder / "walk.py"
     path.write_text(HEAD + body + "\n        self.total = total\n")
-    checked = check(scripts.load(path).Walk)
+    checked = check(running.load(path).Walk)
     tree, needed = guarded(checked), conditions(checked)
     found = "" if tree is None else ast.unparse(ast.fix_missing_locations(tree))
     return found, None if needed is None else [ast.unparse(each) for each in needed]
@@ -368,7 +368,7 @@ def test_what_once_went_outside(tmp_path: Path, checks: str, body: str, fault: s
         "m": 1,
         "long": -(2**63),
     }
-    said = outcome(scripts.load(path).Walk, values, checks=checks)
+    said = outcome(running.load(path).Walk, values, checks=checks)
     shown = fault.replace("rows[1]", "rows") if checks == "fast" else fault
     assert shown in str(said)
 

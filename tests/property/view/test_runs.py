@@ -17,7 +17,7 @@ from poplite.arrays.intervals import Int64
 from poplite.arrays.series import Digit, coalesce, pack
 from poplite.errors import SizeOverflowError
 from poplite.jit.build import address, native
-from poplite.jit.kernels.views import MARK, TEST, add_multiples, visit
+from poplite.jit.kernels_views import MARK, TEST, add_multiples, visit
 from poplite.view import (
     Storage,
     View,

@@ -11,7 +11,8 @@ from hypothesis import given, strategies as st
 
 import poplite as pl
 from helpers.running import both_forms
-from poplite.compile.checks import check_program, races
+from poplite.compile.checks import check_program
+from poplite.compile.races import races
 from poplite.errors import (
     ControlProgramError,
     EmptyComputeSetWarning,

@@ -12,7 +12,7 @@ import pytest
 import poplite as pl
 from poplite.graph.compute_sets.edge_table import edge_table
 from poplite.graph.compute_sets.vertex_block import Edges
-from poplite.graph.connect.bulk_inputs import edges_of as of_slices
+from poplite.graph.connect.bulk import edges_of as of_slices
 from poplite.graph.tensor.tensor import SliceLists, Slices
 from poplite.vertex.fields import Field
 from poplite.view import addresses

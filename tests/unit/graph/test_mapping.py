@@ -20,7 +20,7 @@ from poplite.errors import (
     TensorIndexError,
 )
 from poplite.graph import Graph, tile_mapping as mapping_module, variable_mapping as tile_table
-from poplite.graph.partition import (
+from poplite.graph.partitioners import (
     cut,
     grid_blocks,
     halo_blocks,

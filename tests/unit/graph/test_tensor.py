@@ -13,7 +13,7 @@ import pytest
 import poplite as pl
 from helpers.depth import deep
 from poplite import FLOAT, INT, Graph, Target, Tensor
-from poplite.graph.partition import detect_innermost_grouping
+from poplite.graph.partitioners import detect_innermost_grouping
 from poplite.view import addresses
 
 # -- members ---------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import poplite as pl
-from poplite.graph.partition import map_blocks, map_linearly
+from poplite.graph.partitioners import map_blocks, map_linearly
 from poplite.testing import check_tensor
 from poplite.view import Storage, addresses
 

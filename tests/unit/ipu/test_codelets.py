@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers import pages, scripts
+from helpers import pages, running
 from helpers.arithmetic_rows import ROWS, SECTIONS, Row, source
 from helpers.codelet_programs import PROGRAMS, Cast, Raised
 from helpers.codelets import (
@@ -38,9 +38,9 @@ from helpers.vertex_classes import Key, vertex_classes
 from poplite import ops
 from poplite.errors import VertexCompileError
 from poplite.ipu.codelets.file_text import codelet_file
-from poplite.ipu.codelets.terms import identifier
+from poplite.ipu.codelets.function import identifier
 from poplite.ipu.tables import tables_of
-from poplite.testing import native_codelets
+from poplite.testing import forms
 from poplite.types import ELEMENT_TYPES, element_type
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import Vertex, has_compute
@@ -68,7 +68,7 @@ def tables(folder: Path) -> dict[type[Vertex], list[Row]]:
         rows = [row for row in ROWS if row.section == section and "QUARTER" not in str(row)]
         path = folder / f"section{number}.py"
         path.write_text(source(rows).replace("class Table", f"class Table{number}"))
-        found[getattr(scripts.load(path), f"Table{number}")] = rows
+        found[getattr(running.load(path), f"Table{number}")] = rows
     return found
 
 
@@ -129,7 +129,7 @@ def test_programs_that_check_indices_have_equal_bits(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     checked = functools.partial(codelet_file, stops_outside=True)
-    monkeypatch.setattr(native_codelets, "codelet_file", checked)
+    monkeypatch.setattr(forms, "codelet_file", checked)
     assert_equal_bits(compiled([*PROGRAMS], tmp_path), iter(PROGRAMS), 6)
 
 

@@ -25,7 +25,7 @@ from helpers.host_program import building
 from poplite.errors import BY_POPLAR_NAME
 from poplite.ipu import building as ipu_building
 from poplite.ipu.building import cpp_compiler, host_text
-from poplite.ipu.device_process import Child, Halted, error_of
+from poplite.ipu.device import Child, Halted, error_of
 from poplite.ipu.tables import Tables
 
 FAKE = Path(__file__).parents[2] / "helpers" / "fake_device.py"

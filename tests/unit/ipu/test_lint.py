@@ -17,12 +17,12 @@ from hypothesis import given, strategies as st
 import poplite as pl
 from helpers.codelets import NATIVE
 from helpers.depth import deep, examples
-from helpers.scripts import load
+from helpers.running import load
 from helpers.vertex_classes import vertex_classes
 from poplite.ipu import Finding
 from poplite.ipu.codelets.file_text import codelet_file
 from poplite.ipu.linting import emulated, findings_text, is_placed
-from poplite.testing.faster_forms import classes_of
+from poplite.testing.forms import classes_of
 from poplite.vertex.vertex import MultiVertex, Vertex, has_compute
 
 MANY = 7

@@ -26,7 +26,7 @@ from helpers.codelets import compiler
 from helpers.depth import deep, thinned
 from helpers.host_program import building, host_binary, library_of, stand_in_sdk
 from helpers.mirrored import Mirrors
-from helpers.scripts import script
+from helpers.running import script
 from poplite.ipu import building as ipu_building
 from poplite.ipu.building import host_text
 from poplite.ipu.tables import tables_of

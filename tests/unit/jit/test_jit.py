@@ -15,8 +15,7 @@ import pytest
 
 import poplite as pl
 from helpers.depth import deep
-from helpers.running import full_disk, python
-from helpers.scripts import load
+from helpers.running import full_disk, load, python
 from poplite import files
 from poplite.jit import build, object_cache
 from poplite.vertex.compute import code_identity

@@ -27,8 +27,8 @@ from poplite.jit import object_cache, side_by_side
 from poplite.jit.build import Builds, Job, built, exported, kernel_job
 from poplite.jit.kernel_code import Primitive
 from poplite.jit.kernels import Bytes, Int32s, Int64s
-from poplite.jit.kernels.intervals import repeat_pattern
-from poplite.jit.kernels.written import gather_held
+from poplite.jit.kernels_intervals import repeat_pattern
+from poplite.jit.kernels_written import gather_held
 from poplite.jit.numba_context import contexts, processor
 from poplite.jit.side_by_side import Helper, SideBySide
 from poplite.machine.facts import CODE_FACTS

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import poplite as pl
-from helpers import scripts
+from helpers import running
 from helpers.depth import deep, thinned
 from helpers.running import python, words_of
 from helpers.source_tree import MODULES, statements_in, tree_of
@@ -153,7 +153,7 @@ CHANGES = {
 def load(folder: Path, text: str) -> ModuleType:
     path = folder / "program.py"
     path.write_text(text)
-    return scripts.load(path, "cache_program")
+    return running.load(path, "cache_program")
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -581,7 +581,7 @@ def test_choices_in_a_file_change_the_name(tmp_path: Path, monkeypatch: pytest.M
 def test_code_for_another_level_is_made_anew(tmp_path: Path) -> None:
     script = (
         "import sys\nfrom poplite.jit.build import native\n"
-        "from poplite.jit.kernels.intervals import repeat_pattern\n"
+        "from poplite.jit.kernels_intervals import repeat_pattern\n"
         "native(repeat_pattern)\nprint('poplite.jit.kernel_code' in sys.modules)"
     )
     cache = str(tmp_path / "cache")

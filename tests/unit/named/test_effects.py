@@ -20,7 +20,7 @@ from poplite.errors import (
     ReadOnlyError,
 )
 from poplite.jit.build import no_collection
-from poplite.named.effects import Effect
+from poplite.named.programs import Effect
 
 H, W = ng.make_axis(3, "H"), ng.make_axis(2, "W")
 

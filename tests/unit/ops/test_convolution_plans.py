@@ -13,8 +13,8 @@ import poplite as pl
 from helpers.depth import forms, interpreted, thinned, values_only
 from poplite import ops
 from poplite.ops import nn
-from poplite.ops.convolutions.request import Spacing, forward, parts, request_of, spacings
 from poplite.ops.nn.pooling import cheapest_way, pooling_layout
+from poplite.ops.products.convolution_request import Spacing, forward, parts, request_of, spacings
 
 
 def small(graph: pl.Graph, **more: Any) -> pl.ops.ConvolutionPlan:

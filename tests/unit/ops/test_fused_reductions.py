@@ -15,8 +15,14 @@ from helpers.depth import interpreted, thinned
 from poplite import ops
 from poplite.ops.fuse import contractions, lowering
 from poplite.ops.fuse.contractions import ProductPrices
-from poplite.ops.fuse.gathering import ReadOperand, VectorReads, gathering_cycles
-from poplite.ops.fuse.pricing import Bound, Remembered, compared
+from poplite.ops.fuse.pricing import (
+    Bound,
+    ReadOperand,
+    Remembered,
+    VectorReads,
+    compared,
+    gathering_cycles,
+)
 from poplite.ops.reductions import build
 from poplite.ops.reductions.plan import Plan, Problem, plan_for
 from poplite.vertices.estimators import reduce_one

@@ -13,7 +13,7 @@ import pytest
 import poplite as pl
 from helpers.depth import forms, interpreted, thinned, values_only
 from poplite import ops
-from poplite.ops.products.layout import MatrixBlocks
+from poplite.ops.products.matmul_layout import MatrixBlocks
 from poplite.vertices.amp import amp_cycles, amp_reference
 from poplite.vertices.reduce import partials_reference
 

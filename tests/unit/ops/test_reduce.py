@@ -11,7 +11,7 @@ import pytest
 import poplite as pl
 from helpers.depth import deep, interpreted, thinned
 from poplite import ops
-from poplite.graph.partition import map_linearly
+from poplite.graph.partitioners import map_linearly
 from poplite.ops.reductions.stage import pieces_of
 
 

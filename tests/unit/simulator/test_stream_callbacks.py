@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers.running import both_forms
-from helpers.streams import made
+from helpers.running import both_forms, made
 from poplite.graph.host import StreamCallback
 
 NOT_AVAILABLE, SUCCESS = StreamCallback.Result.NOT_AVAILABLE, StreamCallback.Result.SUCCESS
@@ -200,7 +199,7 @@ def test_an_exception_reaches_run_as_it_is(interpret: bool) -> None:
     (note,) = error.__notes__
     assert "at step 1 of 2" in note
     assert "the callback of stream 'in', made at" in note
-    assert "helpers/streams.py:" in note
+    assert "helpers/running.py:" in note
     assert engine.read(x).tolist() == [0] * 4  # the block that failed did not arrive
     engine.run()
     assert engine.read(x).tolist() == [4] * 4

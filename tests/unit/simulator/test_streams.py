@@ -11,9 +11,8 @@ import numpy.typing as npt
 import pytest
 
 import poplite as pl
-from helpers.running import both_forms
-from helpers.streams import made
-from poplite.simulator.host.actions import format_tensor
+from helpers.running import both_forms, made
+from poplite.simulator.run.host_actions import format_tensor
 
 # -- streams ---------------------------------------------------------------------------------------
 

@@ -13,9 +13,8 @@ import poplite as pl
 from helpers.depth import values_only
 from helpers.vertices import Count
 from poplite.executable import encoding as op
-from poplite.simulator.strict.origins import UnwrittenCopies
 from poplite.simulator.strict.replay import Replay
-from poplite.simulator.strict.shadow import Shadow
+from poplite.simulator.strict.shadow import Shadow, UnwrittenCopies
 
 
 class Sum(pl.Vertex):

@@ -334,7 +334,7 @@ def test_results_that_were_left_unwritten_without_any_other_reason(bench: Bench)
 
 def test_a_log_that_is_full_is_forgotten(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is said is true then, though less."""
-    monkeypatch.setattr("poplite.simulator.strict.origins.MOST_NOTED", 1)
+    monkeypatch.setattr("poplite.simulator.strict.shadow.MOST_NOTED", 1)
     a, b, c = bench.vector("a", 1), bench.vector("b"), bench.vector("c")
     bench.copy((b, a), (b, c), (c, b), (b, c))
     with bench.program:

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers import scripts
+from helpers import running
 from helpers.arithmetic_rows import ROWS, SECTIONS, TYPES, Row, source
 from helpers.depth import thinned
-from helpers.running import interpreted_sooner
-from helpers.scripts import load
+from helpers.running import interpreted_sooner, load
 from poplite.errors import VertexCompileError
 from poplite.types import ElementType
 from poplite.vertex.compute import check
@@ -266,7 +265,7 @@ LONG = ("Integers", "Functions")
 def load_table(text: str, folder: Path) -> type[pl.Vertex]:
     path = folder / "table.py"
     path.write_text(text)
-    vertex: type[pl.Vertex] = scripts.load(path).Table
+    vertex: type[pl.Vertex] = running.load(path).Table
     return vertex
 
 

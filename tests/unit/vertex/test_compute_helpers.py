@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import poplite as pl
-from helpers import scripts
+from helpers import running
 from helpers.depth import values_only
 from poplite.errors import TensorIndexError, VertexCompileError
 from poplite.vertex.compute import check, code_identity
@@ -217,7 +217,7 @@ def load(folder: Path, body: str) -> Any:
     """Import a module whose class V computes the body."""
     path = folder / f"helpers_{next(_numbers)}.py"
     path.write_text(HEAD + textwrap.indent(textwrap.dedent(body), " " * 8))
-    return scripts.load(path)
+    return running.load(path)
 
 
 def run(vertex: type[pl.Vertex], *, interpret: bool, n: int = 7) -> tuple[list[float], list[int]]:
@@ -473,7 +473,7 @@ def test_nothing_runs_after_a_fault_in_a_helper(interpret: bool, tmp_path: Path)
     head = HEAD.replace("class V(Base):\n", "class V(Base):\n" + text)
     path.write_text(head + textwrap.indent(body, " " * 8))
     with pytest.raises(TensorIndexError, match="index 7 of 3"):
-        run(scripts.load(path).V, interpret=interpret)
+        run(running.load(path).V, interpret=interpret)
 
 
 def test_an_edited_helper_is_another_code(tmp_path: Path) -> None:
@@ -485,7 +485,7 @@ def test_an_edited_helper_is_another_code(tmp_path: Path) -> None:
         """Return the identity of the class in a copy of the module that was edited."""
         path = tmp_path / f"{name}.py"
         path.write_text(Path(module.__file__).read_text().replace(old, new))
-        again = scripts.load(path)
+        again = running.load(path)
         again.V.__module__ = module.V.__module__
         return repr(code_identity(again.V))
 

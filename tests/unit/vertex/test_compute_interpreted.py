@@ -20,7 +20,7 @@ import pytest
 
 import poplite as pl
 from helpers.depth import deep
-from helpers.scripts import load
+from helpers.running import load
 from poplite.errors import TensorIndexError, UnknownField, VertexCompileError
 from poplite.ipu.codelets.file_text import codelet_file
 from poplite.vertex.compute import InterpretedSelf, check, compiled_form, interpreted, loops_of

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import poplite as pl
-from helpers.scripts import load
+from helpers.running import load
 from poplite.errors import VertexCompileError
 from poplite.vertex.compute import check
 

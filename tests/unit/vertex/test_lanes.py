@@ -13,8 +13,7 @@ import pytest
 
 import poplite as pl
 from helpers.depth import deep, thinned, values_only
-from helpers.running import words_of
-from helpers.scripts import load
+from helpers.running import load, words_of
 from poplite.errors import FloatingPointTrap, TensorIndexError, VertexCompileError
 from poplite.vertex.compute import check
 

@@ -17,7 +17,7 @@ from helpers.depth import deep, thinned
 from poplite import FLOAT, Graph, concat as concat_tensors
 from poplite.arrays.intervals import Int64
 from poplite.errors import SizeOverflowError
-from poplite.graph.partition import detect_innermost_grouping
+from poplite.graph.partitioners import detect_innermost_grouping
 from poplite.view import (
     MOST_LEVELS,
     Storage,
@@ -410,9 +410,9 @@ def test_repetitions_of_different_lengths_or_phases_are_compared_once() -> None:
 
 @pytest.mark.usefixtures("_small_memory")
 def test_views_too_long_to_compare_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("poplite.view.equality.STEPS", 0)
-    monkeypatch.setattr("poplite.view.equality.MOST_STEPS", 0)
-    monkeypatch.setattr("poplite.view.equality.MOST_STREAMED", 0)
+    monkeypatch.setattr("poplite.view.aliases.STEPS", 0)
+    monkeypatch.setattr("poplite.view.aliases.MOST_STEPS", 0)
+    monkeypatch.setattr("poplite.view.aliases.MOST_STREAMED", 0)
     a = pl.Graph(pl.Target(tiles=1)).add_variable(pl.INT, (2,), "a")
     with pytest.raises(pl.SizeOverflowError, match="too long to compare"):
         assert pl.concat([a.reverse(0), a]) == pl.concat([a[1:2], a[:1], a])

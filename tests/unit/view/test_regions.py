@@ -12,8 +12,8 @@ import pytest
 from poplite import FLOAT, Graph, SizeOverflowError
 from poplite.arrays.intervals import Int64
 from poplite.jit import build
-from poplite.jit.kernels.intervals import repeat_joining, repeat_pattern
-from poplite.jit.kernels.views import leaf_runs
+from poplite.jit.kernels_intervals import repeat_joining, repeat_pattern
+from poplite.jit.kernels_views import leaf_runs
 from poplite.view import (
     Storage,
     View,

@@ -12,8 +12,8 @@ import pytest
 from poplite import FLOAT, INT, Output, Target, Vertex, concat
 from poplite.display import Displayed
 from poplite.graph import Graph
+from poplite.graph.graph import VirtualGraph
 from poplite.graph.tile_mapping import TileMapping
-from poplite.graph.virtual import VirtualGraph
 from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequence
 from poplite.report import Report
 from poplite.simulator.engine import Engine

@@ -1,1 +1,0 @@
-"""Convolutions, with plans of how tiles share them."""

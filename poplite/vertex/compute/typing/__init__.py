@@ -1,1 +1,0 @@
-"""The kind of every number in `compute`."""

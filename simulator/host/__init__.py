@@ -1,1 +1,0 @@
-"""Host services for a running program: streams, buffers, tensors, prints."""
