@@ -31,8 +31,7 @@ then `summary`, `dataflow`, and `notebook` and `pictures`.  Nothing below import
 of this package.
 
 Positions follow from the data (tile number, element index, program order); the dataflow graph alone
-has a layout of its own (`draw.layered_layout`), and a better one where Graphviz is installed
-(`draw.graphviz_layout`).
+has a layout of its own, and a better one where Graphviz is installed (`draw.layouts`).
 """
 
 from poplite.public import names_of

@@ -50,9 +50,8 @@ from poplite.viz.painters import Forms, PictureData
 from poplite.viz.program import program_tree
 from poplite.viz.steps import scope_tree, step_list, timeline_of
 from poplite.viz.summary import summary_of
-from poplite.viz.tensors.field import frames_of_field
 from poplite.viz.tensors.frame_picture import regions_forms
-from poplite.viz.tensors.frames import RegionFrames, frames_of, regions_json
+from poplite.viz.tensors.frames import RegionFrames, frames_of, frames_of_field, regions_json
 from poplite.viz.tensors.views import read_operation
 from poplite.viz.tile_map import quantity_map
 

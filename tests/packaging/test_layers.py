@@ -34,7 +34,8 @@ ROOMS = {
     " | host | strict | compiled_program | accesses accounts reporting"
     " | states | engine_arguments | simulated | poplar_only | engine | decided"
     " | sent_functions sweeps",
-    "viz": "colours | draw | marks | paint_svg paint_text | painters | names | one_tile | memory"
+    "viz": "colours | draw | marks | paint_svg paint_text | paint_html painters | names"
+    " | one_tile | memory"
     " steps tile_map program_nodes | tensors program exchange compare | summary"
     " | dataflow | page | notebook pictures",
 }

@@ -33,7 +33,7 @@ from poplite.viz.dataflow.graph import (
 )
 from poplite.viz.dataflow.links import NOUNS, NodeKind
 from poplite.viz.draw.columns import cut
-from poplite.viz.draw.layered_layout import GAP, LayeredLayout, LayoutLink, layered
+from poplite.viz.draw.layouts import GAP, LayeredLayout, LayoutLink, layered
 from poplite.viz.draw.svg import Canvas, number, text_width
 from poplite.viz.draw.units import name_text, size_text
 from poplite.viz.marks import (

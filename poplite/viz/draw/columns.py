@@ -19,6 +19,9 @@ from poplite.viz.draw.units import name_text
 LEFT_TO_RIGHT = "\u200e"
 """A mark without width: what follows runs from left to right."""
 
+KEPT = "\u00a0"
+"""A blank at which no line breaks."""
+
 LEAST_NAME = 8
 """Cells that are left of a name, however little room there is."""
 
@@ -126,14 +129,14 @@ def fitted(text: str, room: int) -> str:
 def wrapped(text: str, width: int) -> list[str]:
     """Break a text into lines of at most `width` cells between words; wider words are shortened.
 
-    >>> wrapped("tile 37 needs more", 8)
+    >>> wrapped(f"tile{KEPT}37 needs more", 8)
     ['tile 37', 'needs', 'more']
     """
     lines = [""]
-    for word in text.split():
-        longer = f"{lines[-1]} {cut(word, width)}".lstrip()
+    for word in re.findall(rf"(?:\S|{KEPT})+", text):
+        longer = f"{lines[-1]} {cut(word.replace(KEPT, ' '), width)}".lstrip()
         if lines[-1] and cells(longer) > width:
-            lines.append(cut(word, width))
+            lines.append(cut(word.replace(KEPT, " "), width))
         else:
             lines[-1] = longer
     return lines
@@ -156,22 +159,6 @@ def folded(line: str, width: int) -> list[str]:
         lines.append(line[:at].rstrip())
         line = " " * indent + line[at:].lstrip()
     return [*lines, line]
-
-
-def fitting(widths: Sequence[int], room: int, spared: Sequence[int]) -> list[int]:
-    """Return which columns of numbers fit `room` cells, each with two behind it.
-
-    Numbers are never cut: columns are left out instead, as many of `spared` as it takes, in order.
-
-    >>> fitting((2, 6, 6, 5), 14, (3, 2)), fitting((2, 6, 6, 5), 40, (3, 2))
-    ([0, 1], [0, 1, 2, 3])
-    """
-    kept = list(range(len(widths)))
-    for column in spared:
-        if sum(widths[k] + 2 for k in kept) <= room:
-            break
-        kept.remove(column)
-    return kept
 
 
 def widest(choices: Sequence[int], room: int) -> int:

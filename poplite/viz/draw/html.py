@@ -62,7 +62,7 @@ def page(
             "<noscript><p>Rest the pointer on a part of the picture to read about it; the numbers "
             "are below as well.</p></noscript>",
             '<p id="save"></p>',
-            facts_table(facts),
+            facts_table(facts.items()),
             *tables,
             folded("As text", f"<pre>{escaped(text)}</pre>"),
             _data(data),
@@ -89,15 +89,15 @@ def escaped(text: str) -> str:
     return escape(text, quote=True)
 
 
-def facts_table(rows: Mapping[str, str]) -> str:
+def facts_table(rows: Iterable[tuple[str, str]]) -> str:
     """Return a table of names and their values.
 
-    >>> facts_table({"tiles": "4"})
+    >>> facts_table([("tiles", "4")])
     '<table class="facts"><tbody><tr><th scope="row">tiles</th><td>4</td></tr></tbody></table>'
     """
     body = "".join(
         f'<tr><th scope="row">{escaped(name)}</th><td>{escaped(value)}</td></tr>'
-        for name, value in rows.items()
+        for name, value in rows
     )
     return f'<table class="facts"><tbody>{body}</tbody></table>'
 
