@@ -43,8 +43,7 @@ from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
 from poplite.viz.colours import RAMP, Role, ramp_step
 from poplite.viz.draw.svg import Canvas
-from poplite.viz.draw.terminal import Style
-from poplite.viz.draw.units import size_text
+from poplite.viz.draw.words import Style, size_text
 
 WIDTH = 80
 """Units across."""

@@ -37,11 +37,10 @@ from poplite.report.per_tile import PerTile
 from poplite.report.report import Report
 from poplite.text import amount, shortened
 from poplite.view import Cat, num_runs, runs, storages
-from poplite.viz.draw.html import asset, escaped
 from poplite.viz.draw.svg import DARK_PAGE, STYLE
-from poplite.viz.draw.units import name_text, shape_text, size_text
+from poplite.viz.draw.words import name_text, shape_text, size_text
 from poplite.viz.marks import FactList, Gap, ListColumn, Listing, ListRow, Mark, Picture, Words
-from poplite.viz.paint_html import paint_html
+from poplite.viz.paint_html import asset, escaped, paint_html
 from poplite.viz.paint_text import paint_text
 from poplite.viz.program import program_tree
 from poplite.viz.summary import class_counts, classes_text, overview_of, summary_of

@@ -20,8 +20,8 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.text import amount
 from poplite.viz.colours import RAMP, Role
-from poplite.viz.draw.columns import cut, fitted, wrapped
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, box, number, text_width
+from poplite.viz.draw.words import cut, fitted, wrapped
 from poplite.viz.marks import (
     WIDTH,
     BarCell,

@@ -27,8 +27,10 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.text import amount
 from poplite.viz.colours import PHASES as PHASES, Role
-from poplite.viz.draw.columns import (
+from poplite.viz.draw.words import (
+    DEFAULT_STYLE,
     LEAST_NAME,
+    Style,
     cells,
     cut,
     fitted,
@@ -37,7 +39,6 @@ from poplite.viz.draw.columns import (
     widest,
     wrapped,
 )
-from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.marks import (
     WIDTH,
     BarCell,

@@ -23,7 +23,7 @@ from poplite.program import Program
 from poplite.viz.dataflow.graph import HOPS, MAX_NODES, Excerpt, dataflow_of
 from poplite.viz.dataflow.picture import dataflow_dot, dataflow_forms
 from poplite.viz.draw.svg import SvgText
-from poplite.viz.draw.terminal import Style
+from poplite.viz.draw.words import Style
 from poplite.viz.program import MOST_LINES, program_tree
 from poplite.viz.summary import summary_of
 from poplite.viz.tensors.frame_picture import regions_forms

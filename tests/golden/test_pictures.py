@@ -41,8 +41,7 @@ from poplite.viz import (
 )
 from poplite.viz.compare import Comparison, outcomes, parsed
 from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
-from poplite.viz.draw.columns import cells
-from poplite.viz.draw.terminal import Style
+from poplite.viz.draw.words import Style, cells
 from poplite.viz.exchange import traffic_of
 from poplite.viz.memory import live_steps, memory_bars
 from poplite.viz.one_tile import tile_contents

@@ -26,7 +26,7 @@ from poplite.report.trace import trace_of
 from poplite.viz.compare import Comparison, outcomes, parsed
 from poplite.viz.dataflow.graph import dataflow_of_report
 from poplite.viz.dataflow.picture import dataflow_dot, dataflow_forms
-from poplite.viz.draw.terminal import Style
+from poplite.viz.draw.words import Style
 from poplite.viz.exchange import traffic_of
 from poplite.viz.memory import STACKS, Stack, live_steps, memory_bars
 from poplite.viz.notebook import html

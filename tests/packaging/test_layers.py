@@ -141,7 +141,7 @@ LOADED_BY_NAME = {
     "simulator.run.binding": "none: it knows classes of the library by their module",
     "testing.native_codelets": "the folder of headers in C++",
     "tools.command": "itself, in the processes of ranks",
-    "viz.draw.html": "the folder of style sheets",
+    "viz.paint_html": "the folder of style sheets",
     "tools.viz.commands": "pictures of reports, each by the module and name of its function",
     "tools.viz.flags": "none: the package of functions that run subcommands",
 }

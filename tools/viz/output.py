@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 from poplite.files import check_folder, write_bytes, write_text
 from poplite.frozen import frozen
 from poplite.tools.viz.flags import command, drawn_width, file_error
-from poplite.viz.draw.terminal import Style
+from poplite.viz.draw.words import Style
 
 if TYPE_CHECKING:
     from poplite.viz.draw.svg import SvgText

@@ -39,7 +39,7 @@ from poplite.viz.colours import (
     color_of,
     ink_on,
 )
-from poplite.viz.draw.columns import cells
+from poplite.viz.draw.words import cells
 
 LONGEST_HEADING = 100
 """Cells of a picture's heading; its `aria-label` has all of it."""

@@ -39,9 +39,8 @@ from poplite.frozen import frozen
 from poplite.graph.tile_mapping import NO_TILE
 from poplite.text import amount
 from poplite.viz.colours import CATEGORIES, RAMP, Role
-from poplite.viz.draw.columns import wrapped
 from poplite.viz.draw.svg import Canvas, box, text_width
-from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
+from poplite.viz.draw.words import DEFAULT_STYLE, Style, wrapped
 from poplite.viz.marks import Legend, Sketch
 
 ASPECT = 2.0

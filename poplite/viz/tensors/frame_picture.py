@@ -27,13 +27,10 @@ from poplite.arrays.intervals import Int64
 from poplite.graph.tile_mapping import NO_TILE, ranges
 from poplite.report.per_tile import LazySequence
 from poplite.text import amount
-from poplite.viz.draw.columns import cut, wrapped
-from poplite.viz.draw.html import asset, page
 from poplite.viz.draw.svg import Canvas, number, text_width
-from poplite.viz.draw.terminal import Style
-from poplite.viz.draw.units import name_text
+from poplite.viz.draw.words import Style, cut, name_text, wrapped
 from poplite.viz.marks import ListColumn, Listing, ListRow, Mark, Picture, Sketch, heading
-from poplite.viz.paint_html import tables_html
+from poplite.viz.paint_html import asset, page, tables_html
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text
 from poplite.viz.painters import Forms, forms_of

@@ -38,8 +38,8 @@ from poplite.graph.variable_mapping import split
 from poplite.text import amount
 from poplite.types import type_text
 from poplite.view import num_runs, runs, storages
-from poplite.viz.draw.json_text import json_text
-from poplite.viz.draw.units import name_text, shape_text, size_text
+from poplite.viz.draw.data_text import json_text
+from poplite.viz.draw.words import name_text, shape_text, size_text
 from poplite.viz.tensors.views import TensorOperation, applied, read_operation
 
 if TYPE_CHECKING:

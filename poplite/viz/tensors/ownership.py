@@ -32,13 +32,11 @@ from poplite.graph.tile_mapping import NO_TILE, ranges
 from poplite.report.compilation import Variable as SavedVariable
 from poplite.report.report import Report
 from poplite.text import amount
-from poplite.viz.draw.columns import KEPT
-from poplite.viz.draw.html import page
-from poplite.viz.draw.json_text import json_text
-from poplite.viz.draw.units import name_text, shape_text, size_text
+from poplite.viz.draw.data_text import json_text
+from poplite.viz.draw.words import KEPT, name_text, shape_text, size_text
 from poplite.viz.marks import Gap, ListColumn, Listing, ListRow, Mark, Picture, Words, heading
 from poplite.viz.names import SAVE_AGAIN, TYPES, check_known
-from poplite.viz.paint_html import tables_html
+from poplite.viz.paint_html import page, tables_html
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text
 from poplite.viz.painters import Forms, forms_of
@@ -203,7 +201,7 @@ def tensor_picture(owned: Ownership) -> Picture:
     >>> owned = Ownership(
     ...     "v", "float32", 4, (4,), np.array([0, 3]), np.array([3, 1]), np.array([0, -1]), None
     ... )
-    >>> from poplite.viz.draw.terminal import Style
+    >>> from poplite.viz.draw.words import Style
     >>> print(paint_text(tensor_picture(owned), Style(ascii_only=True)))
     'v' float32[4]
     on 1 tile (0), 16 B, 1 element unmapped

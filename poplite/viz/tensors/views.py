@@ -31,7 +31,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import concat
 from poplite.types import ELEMENT_TYPES, NUMPY_TYPES, ElementType, element_type
 from poplite.view import num_runs, runs
-from poplite.viz.draw.units import name_text, shape_text
+from poplite.viz.draw.words import name_text, shape_text
 
 if TYPE_CHECKING:
     from poplite.graph.tensor.tensor import Tensor

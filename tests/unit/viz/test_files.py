@@ -25,8 +25,8 @@ from poplite.tools.viz import main
 from poplite.viz import SvgText
 from poplite.viz.colours import LIGHT, RAMP
 from poplite.viz.draw import svg
-from poplite.viz.draw.columns import cells, cut, filled, quoted, wrapped
 from poplite.viz.draw.svg import Canvas, box
+from poplite.viz.draw.words import cells, cut, filled, quoted, wrapped
 
 # -- whole or not at all ---------------------------------------------------------------------------
 

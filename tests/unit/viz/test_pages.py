@@ -20,9 +20,9 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.viz import tensor_html, tiles_html
 from poplite.viz.colours import OVER_LIMIT
 from poplite.viz.compare import Check, CheckOutcome, Comparison, numbers_of, outcomes, parsed
-from poplite.viz.draw.html import escaped
-from poplite.viz.draw.terminal import Style
+from poplite.viz.draw.words import Style
 from poplite.viz.page import document, report_page
+from poplite.viz.paint_html import escaped
 
 # -- one picture -----------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ import poplite as pl
 from poplite.errors import PopliteError, SizeOverflowError, TensorIndexError, UnknownName
 from poplite.viz import regions_svg, regions_text
 from poplite.viz.draw.svg import SvgText
-from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
+from poplite.viz.draw.words import DEFAULT_STYLE, Style
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text
 from poplite.viz.tensors import frames

@@ -18,7 +18,7 @@ from poplite.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.viz import tensor_svg, tensor_text
 from poplite.viz.draw.svg import SvgText
-from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
+from poplite.viz.draw.words import DEFAULT_STYLE, Style
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text
 from poplite.viz.tensors.flat_page import (
