@@ -44,7 +44,7 @@ from poplite.viz.paint_html import asset, escaped, paint_html
 from poplite.viz.paint_text import paint_text
 from poplite.viz.program import program_tree
 from poplite.viz.summary import class_counts, classes_text, overview_of, summary_of
-from poplite.viz.tensors.ownership import ownership_of, tensor_picture
+from poplite.viz.tensors.ownership import ownership_of
 from poplite.viz.tile_map import TileMap, tile_load, vertices_map
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def tensor_cell(tensor: Tensor) -> str:
     True
     """
     if not (fine := _too_fine(tensor)):
-        return shown(*tensor_picture(ownership_of(tensor)).marks)
+        return shown(*ownership_of(tensor).picture().marks)
     size = tensor.num_elements * tensor.element_type.size_bytes
     facts = {
         "name": name_text(tensor.name),

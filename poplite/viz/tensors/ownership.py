@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -32,14 +31,12 @@ from poplite.graph.tile_mapping import NO_TILE, ranges
 from poplite.report.compilation import Variable as SavedVariable
 from poplite.report.report import Report
 from poplite.text import amount
-from poplite.viz.draw.data_text import json_text
+from poplite.viz.draw.data_text import as_data, by_field
 from poplite.viz.draw.words import KEPT, name_text, shape_text, size_text
 from poplite.viz.marks import Gap, ListColumn, Listing, ListRow, Mark, Picture, Words, heading
 from poplite.viz.names import SAVE_AGAIN, TYPES, check_known
 from poplite.viz.paint_html import page, tables_html
-from poplite.viz.paint_svg import paint_svg
-from poplite.viz.paint_text import paint_text
-from poplite.viz.painters import Forms, forms_of
+from poplite.viz.painters import PictureData
 from poplite.viz.tensors.flat_page import Plot, fold, page_sketch, rectangles
 from poplite.viz.tensors.views import Index, Selection, select
 
@@ -52,7 +49,7 @@ SHOWN_INTERVALS = 4
 
 
 @frozen(eq=False)
-class Ownership:
+class Ownership(PictureData):
     """The tiles of a tensor's elements.
 
     Attributes:
@@ -62,6 +59,8 @@ class Ownership:
         tile: int64[runs], owner of each run, -1 for none.
         view: what is pointed out, or None.
     """
+
+    KIND = "tensor"
 
     name: str
     type_name: str
@@ -112,6 +111,57 @@ class Ownership:
         low = np.maximum(self.view.begin[source], self.begin[run])
         high = np.minimum(end[source], self.begin[run] + self.length[run])
         return self.tile[run], high - low
+
+    def picture(self) -> Picture:
+        """Return the tensor on a page, and in text the intervals of each tile below it.
+
+        >>> owned = Ownership(
+        ...     "v", "float32", 4, (4,), np.array([0, 3]), np.array([3, 1]), np.array([0, -1]), None
+        ... )
+        >>> from poplite.viz.draw.words import Style
+        >>> print(owned.text(Style(ascii_only=True)))
+        'v' float32[4]
+        on 1 tile (0), 16 B, 1 element unmapped
+        axis 0 across
+        <BLANKLINE>
+           0       1       2       3
+        0 |0                      |///////|
+        <BLANKLINE>
+        numbers are tiles, / unmapped
+        <BLANKLINE>
+        tile  elements  bytes  intervals
+           0         3   12 B  [0, 3)
+        none         1    4 B  [3, 4)
+        <BLANKLINE>
+        """
+        notes = [line for line in (self.placement(), self.view_summary()) if line]
+        marks: tuple[Mark, ...] = (Words("no elements", "soft"),)
+        if self.num_elements:
+            caption = Words(fold(self.shape).caption(), "soft")
+            marks = (caption, Gap(), *_on_page(self), interval_table(self))
+        return Picture(self.title, (*heading(self.title, *notes), *marks))
+
+    def data(self) -> dict[str, object]:
+        """Return an entry of `begin`, `length` and `tile` for each run; null is no tile."""
+        found = by_field(self, "type_name", "view") | {"element_type": self.type_name}
+        found["tile"] = [None if tile == NO_TILE else tile for tile in self.tile.tolist()]
+        view = self.view and by_field(self.view, "text") | {"index": self.view.text}
+        data: dict[str, object] = as_data(found | {"view": view})
+        return data
+
+    def page(self, command: str = "") -> str:
+        """Return a page with the intervals of each tile.
+
+        >>> x = Graph().add_variable("float32", (4,), "x", mapping=5)
+        >>> "<td>[0, 4)</td>" in ownership_of(x).page()
+        True
+        """
+        size = size_text(self.element_bytes)
+        facts = {"elements": f"{self.num_elements:,} of {size} each"}
+        facts["placement"] = self.placement()
+        facts |= {"view": self.view_summary().removeprefix("view ")} if self.view else {}
+        parts = self.svg(), [tables_html(self.picture())], self.text(), self.json()
+        return page("Tiles of a tensor", self.title, facts, *parts, command=command)
 
 
 def ownership_of(tensor: Tensor, view: str | Index | tuple[Index, ...] | None = None) -> Ownership:
@@ -187,46 +237,6 @@ def _place(graph: Graph, variable: SavedVariable) -> None:
 
 
 # -- picture ---------------------------------------------------------------------------------------
-
-
-def tensor_forms(owned: Ownership) -> Forms:
-    """Return the forms of who owns a tensor's elements."""
-    json, html = partial(tensor_json, owned), partial(tensor_page, owned)
-    return forms_of(tensor_picture(owned), json, html)
-
-
-def tensor_picture(owned: Ownership) -> Picture:
-    """Return the tensor on a page, and in text the intervals of each tile below it.
-
-    >>> owned = Ownership(
-    ...     "v", "float32", 4, (4,), np.array([0, 3]), np.array([3, 1]), np.array([0, -1]), None
-    ... )
-    >>> from poplite.viz.draw.words import Style
-    >>> print(paint_text(tensor_picture(owned), Style(ascii_only=True)))
-    'v' float32[4]
-    on 1 tile (0), 16 B, 1 element unmapped
-    axis 0 across
-    <BLANKLINE>
-       0       1       2       3
-    0 |0                      |///////|
-    <BLANKLINE>
-    numbers are tiles, / unmapped
-    <BLANKLINE>
-    tile  elements  bytes  intervals
-       0         3   12 B  [0, 3)
-    none         1    4 B  [3, 4)
-    <BLANKLINE>
-    """
-    notes = [line for line in (owned.placement(), owned.view_summary()) if line]
-    marks: tuple[Mark, ...] = (Words("no elements", "soft"),)
-    if owned.num_elements:
-        marks = (
-            Words(fold(owned.shape).caption(), "soft"),
-            Gap(),
-            *_on_page(owned),
-            interval_table(owned),
-        )
-    return Picture(owned.title, (*heading(owned.title, *notes), *marks))
 
 
 def _on_page(owned: Ownership) -> tuple[Mark, ...]:
@@ -386,62 +396,3 @@ def _intervals(group: list[TileRow]) -> str:
     more = f" and {count - SHOWN_INTERVALS:,} more" if count > SHOWN_INTERVALS else ""
     moved = f", then {group[1].begin[0] - row.begin[0]:+,} a tile" if len(group) > 1 else ""
     return f"{text}{more}{moved}"
-
-
-# -- data ------------------------------------------------------------------------------------------
-
-
-def tensor_json(owned: Ownership) -> str:
-    """Return the tiles of a tensor's elements as JSON.
-
-    `begin`, `length` and `tile` have an entry for each run of elements; the tile of elements
-    without one is null.
-
-    >>> import json
-    >>> owned = Ownership(
-    ...     "v", "float32", 4, (4,), np.array([0, 3]), np.array([3, 1]), np.array([0, -1]), None
-    ... )
-    >>> json.loads(tensor_json(owned))["tile"]
-    [0, None]
-    """
-    view = owned.view and {
-        "index": owned.view.text,
-        "shape": owned.view.shape,
-        "begin": owned.view.begin.tolist(),
-        "length": owned.view.length.tolist(),
-    }
-    data = {
-        "name": owned.name,
-        "element_type": owned.type_name,
-        "element_bytes": owned.element_bytes,
-        "shape": owned.shape,
-        "begin": owned.begin.tolist(),
-        "length": owned.length.tolist(),
-        "tile": [None if tile == NO_TILE else tile for tile in owned.tile.tolist()],
-        "view": view,
-    }
-    return json_text("tensor", data)
-
-
-def tensor_page(owned: Ownership, command: str = "") -> str:
-    """Return the tensor picture as HTML; `command` is what writes the page, if a command does.
-
-    >>> x = Graph().add_variable("float32", (4,), "x", mapping=5)
-    >>> "<td>[0, 4)</td>" in tensor_page(ownership_of(x))
-    True
-    """
-    facts = {
-        "elements": f"{owned.num_elements:,} of {size_text(owned.element_bytes)} each",
-        "placement": owned.placement(),
-    }
-    facts |= {"view": owned.view_summary().removeprefix("view ")} if owned.view else {}
-    return page(
-        "Tiles of a tensor",
-        owned.title,
-        facts,
-        paint_svg(tensor_picture(owned)),
-        [tables_html(tensor_picture(owned))],
-        paint_text(tensor_picture(owned)),
-        tensor_json(owned),
-        command=command,
-    )

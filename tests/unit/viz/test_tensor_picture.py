@@ -19,8 +19,6 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.viz import tensor_svg, tensor_text
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.words import DEFAULT_STYLE, Style
-from poplite.viz.paint_svg import paint_svg
-from poplite.viz.paint_text import paint_text
 from poplite.viz.tensors.flat_page import (
     MIXED,
     MOST_RECTANGLES,
@@ -34,7 +32,6 @@ from poplite.viz.tensors.flat_page import (
 from poplite.viz.tensors.ownership import (
     Ownership,
     ownership_of,
-    tensor_picture,
     tile_rows,
 )
 from poplite.viz.tensors.views import select
@@ -54,12 +51,12 @@ def owned(tiles: npt.ArrayLike, view: str | None = None) -> Ownership:
 
 def text_of(owned: Ownership, style: Style = DEFAULT_STYLE) -> str:
     """The picture as text."""
-    return paint_text(tensor_picture(owned), style)
+    return owned.text(style)
 
 
 def svg_of(owned: Ownership) -> SvgText:
     """The picture as SVG."""
-    return paint_svg(tensor_picture(owned))
+    return owned.svg()
 
 
 def blocks(rows: int, columns: int, down: int, across: int) -> npt.NDArray[np.int64]:
