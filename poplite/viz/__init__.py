@@ -1,8 +1,9 @@
 """Drawings of graphs, programs and mappings, as text, SVG and pages of their own.
 
 A picture is made in two steps: its data is gathered from a report by a function, as a `PictureData`
-of `painters`, whose method `picture` returns a `Picture`, which is `marks`; `paint_text` and
-`paint_svg` paint marks, and nothing else does.  Roles and their colours are in `colours`::
+of `painters`, whose method `picture` returns a `Picture`, which is `marks`; `paint_text`,
+`paint_svg` and `paint_html` paint marks, and nothing else does.  Roles and their colours are in
+`colours`::
 
     file        functions                 of
     memory      memory_bars, live_steps   what every tile needs, or one tile in each step
