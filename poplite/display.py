@@ -4,7 +4,7 @@ Pictures are drawn by a higher layer, which the packages of the objects cannot i
 of an object that a notebook can show derives from `Displayed`, and the module that draws it is
 looked up by name when a notebook first asks for a picture::
 
-    Tensor, TileMapping, ComputeSet, Graph, Program, Report
+    Tensor, TileMapping, ComputeSet, Graph, Program, Report, ReportPart
          |  is a
     Displayed._repr_html_() - - by name - -> poplite.viz.notebook.html(value)
     Report.to_html() - - - - - by name - -> poplite.viz.page.report_page(report)
@@ -16,6 +16,7 @@ looked up by name when a notebook first asks for a picture::
 from __future__ import annotations
 
 from collections.abc import Iterable
+from html import escape
 from importlib import import_module
 from typing import TextIO
 
@@ -40,6 +41,43 @@ class Displayed:
     def _repr_html_(self) -> str:
         shown: str = import_module(_PICTURES).html(self)
         return shown
+
+
+class ReportPart(Displayed):
+    """Base class of the parts of reports, which a notebook shows as tables of their fields.
+
+    >>> import poplite as pl
+    >>> report = pl.Engine(pl.Graph(pl.Target(tiles=4)), pl.Sequence()).report()
+    >>> isinstance(report.execution, ReportPart)
+    True
+    """
+
+    __slots__ = ()
+
+
+class ShownPage:
+    """A page in a frame of a notebook's cell, as `report.show()` returns it.
+
+    Attributes:
+        html: the page.
+        height: pixels of the frame.
+
+    >>> ShownPage("<head></head>", 90)._repr_html_()[:23]
+    '<iframe class="poplite"'
+    """
+
+    __slots__ = ("height", "html")
+
+    def __init__(self, html: str, height: int) -> None:
+        self.html, self.height = html, height
+
+    def _repr_html_(self) -> str:
+        # What is chosen stands in the address, which the page may change on this base alone.
+        page = self.html.replace("<head>", '<head>\n<base href="about:srcdoc">', 1)
+        return (
+            f'<iframe class="poplite" sandbox="allow-scripts allow-downloads" '
+            f'style="width:100%;height:{self.height}px;border:0" srcdoc="{escape(page)}"></iframe>'
+        )
 
 
 def write_dataflow(graph: Displayed, programs: Iterable[Displayed], stream: TextIO) -> None:

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from poplite.display import ReportPart
 from poplite.errors import ProfilingDisabled
 from poplite.frozen import frozen
 from poplite.machine.target import MOST_REPLICAS, Target
@@ -233,7 +234,7 @@ class LoweredVariables:
 
 
 @frozen
-class Compilation:
+class Compilation(ReportPart):
     """The compiled graph and programs.
 
     Attributes:

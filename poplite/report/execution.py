@@ -19,6 +19,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from poplite.arrays.intervals import Int64
+from poplite.display import ReportPart
 from poplite.frozen import frozen
 from poplite.machine.target import Target
 from poplite.report.per_tile import PerPair, PerTile
@@ -117,7 +118,7 @@ class TilePairs:
 
 
 @frozen
-class Phase:
+class Phase(ReportPart):
     """One phase of a step; all but its causes are totals over all executions of the step.
 
     Attributes:
@@ -215,7 +216,7 @@ class IpuStep:
 
 
 @frozen
-class ExecutionStep:
+class ExecutionStep(ReportPart):
     """The cost of one place of a program, over all its executions.
 
     Attributes:
@@ -363,7 +364,7 @@ class OperationCycles:
 
 
 @frozen
-class Execution:
+class Execution(ReportPart):
     """All runs of an engine since it was created.
 
     Attributes:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Literal
 
+from poplite.display import ReportPart
 from poplite.frozen import frozen
 from poplite.text import amount, printable, shortened
 
@@ -56,7 +57,7 @@ class WorstTile:
 
 
 @frozen
-class Finding:
+class Finding(ReportPart):
     """Something that takes or loses cycles, summed over all places with the same cause and line.
 
     Attributes:
@@ -122,7 +123,7 @@ class Finding:
 
 
 @frozen
-class Insights:
+class Insights(ReportPart):
     """Where to look first.
 
     Attributes:

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from poplite.display import Displayed, report_page
+from poplite.display import Displayed, ShownPage, report_page
 from poplite.errors import (
     ControlProgramError,
     ProfilingDisabled,
@@ -475,6 +475,24 @@ class Report(Displayed):
         """
         fix = 'report.to_html(title="heat")'
         return report_page(self, checked_kind(title, str, "report.to_html: title", fix))
+
+    def show(self, *, height: int = 720, title: str = "poplite report") -> ShownPage:
+        """Return the page of the report for a notebook, which shows it in a frame of the cell.
+
+        Args:
+            height: the height of the frame, in pixels.
+            title: the title of the page.
+
+        Returns:
+            What the last line of a cell shows. It needs no other file and no network.
+
+        >>> import poplite as pl
+        >>> engine = pl.Engine(pl.Graph(pl.Target(tiles=4)), pl.Sequence())
+        >>> engine.report().show(height=400)._repr_html_().count("height:400px")
+        1
+        """
+        pixels = checked_kind(height, int, "report.show: height", "report.show(height=720)")
+        return ShownPage(self.to_html(title=title), pixels)
 
     def rows(self) -> dict[str, str]:
         """Return the most important numbers as text, by name."""

@@ -1,8 +1,9 @@
 """Drawings of graphs, programs and mappings, as text, SVG and pages of their own.
 
 A picture is made in two steps: its data is gathered from a report by a function, as a `PictureData`
-of `painters`, whose method `picture` returns a `Picture`, which is `marks`; `paint_text` and
-`paint_svg` paint marks, and nothing else does.  Roles and their colours are in `colours`::
+of `painters`, whose method `picture` returns a `Picture`, which is `marks`; `paint_text`,
+`paint_svg` and `paint_html` paint marks, and nothing else does.  Roles and their colours are in
+`colours`::
 
     file        functions                 of
     memory      memory_bars, live_steps   what every tile needs, or one tile in each step
@@ -31,8 +32,7 @@ then `summary`, `dataflow`, and `notebook` and `pictures`.  Nothing below import
 of this package.
 
 Positions follow from the data (tile number, element index, program order); the dataflow graph alone
-has a layout of its own (`draw.layered_layout`), and a better one where Graphviz is installed
-(`draw.graphviz_layout`).
+has a layout of its own, and a better one where Graphviz is installed (`draw.layouts`).
 """
 
 from poplite.public import names_of

@@ -36,9 +36,7 @@ from poplite.report.execution import PHASE_KINDS
 from poplite.report.sweep import BYTES, SECONDS, Sweep
 from poplite.text import amount, clipped
 from poplite.viz.colours import Role
-from poplite.viz.draw.html import page, table
-from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
-from poplite.viz.draw.units import name_text, size_text
+from poplite.viz.draw.words import DEFAULT_STYLE, Style, name_text, size_text
 from poplite.viz.marks import (
     ListColumn,
     Listing,
@@ -50,6 +48,7 @@ from poplite.viz.marks import (
     Words,
     composed,
 )
+from poplite.viz.paint_html import page, table
 from poplite.viz.painters import PictureData
 
 if TYPE_CHECKING:

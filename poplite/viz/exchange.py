@@ -16,8 +16,8 @@ from poplite.frozen import frozen
 from poplite.report.execution import BetweenRanks, ExecutionStep, Phase
 from poplite.text import amount
 from poplite.viz.colours import Role
-from poplite.viz.draw.json_text import as_data, by_field
-from poplite.viz.draw.units import name_text, share_text, size_text
+from poplite.viz.draw.data_text import as_data, by_field
+from poplite.viz.draw.words import name_text, share_text, size_text
 from poplite.viz.marks import (
     BarPart,
     Gap,

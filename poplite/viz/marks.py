@@ -43,8 +43,7 @@ from poplite.arrays.intervals import Int64
 from poplite.frozen import frozen
 from poplite.viz.colours import RAMP, Role, ramp_step
 from poplite.viz.draw.svg import Canvas
-from poplite.viz.draw.terminal import Style
-from poplite.viz.draw.units import size_text
+from poplite.viz.draw.words import Style, size_text
 
 WIDTH = 80
 """Units across."""
@@ -83,7 +82,7 @@ class Legend:
     """The meaning of colours.
 
     Attributes:
-        roles: the roles that have them.
+        roles: the roles that have them; one without words belongs to the next that has.
         in_text: whether text has the characters of the roles.
     """
 
@@ -120,7 +119,8 @@ class ListColumn:
     Attributes:
         title: what stands above it.
         form: "number" stands to the right and is never cut; "name" is cut in its middle where
-            there is no room; "bar" takes the room that is left.
+            there is no room; "words", the last column, are wrapped; "bar" takes the room that is
+            left.
         spare: where there is no room, which numbers and names are left out first, from 1; 0: never.
         least: units that a bar has at least, for which names are cut; 0: it is left out instead.
             Units that a name has before numbers are left out for it; 0: a few.  Units that the
@@ -133,7 +133,7 @@ class ListColumn:
     """
 
     title: str
-    form: Literal["number", "name", "bar"] = "number"
+    form: Literal["number", "name", "words", "bar"] = "number"
     spare: int = 0
     least: int = 0
     most: int = 0
@@ -175,19 +175,22 @@ class Listing:
         most: rows that are shown in a terminal unless all are asked for.
         has_titles: whether the titles of columns are shown.
         rest: what is said of the number of rows that are not shown.
+        aside: where only text has it, the title under which a page has it below the picture.
     """
 
     columns: tuple[ListColumn, ...]
-    rows: tuple[ListRow, ...]
+    rows: Sequence[ListRow]
     most: int | None = None
     has_titles: bool = True
     rest: str = "more"
+    aside: str = ""
 
     def wholes(self) -> list[float]:
         """Return the size of a whole bar of each column, at least 1; 1 for other columns."""
         found = []
         for k, column in enumerate(self.columns):
-            sizes = [abs(sum(size for _, size in bar_of(row.cells[k]))) for row in self.rows]
+            rows = self.rows if column.form == "bar" else ()
+            sizes = [abs(sum(size for _, size in bar_of(row.cells[k]))) for row in rows]
             found.append(column.whole or max([*sizes, 1]))
         return found
 

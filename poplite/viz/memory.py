@@ -34,10 +34,9 @@ from poplite.report.memory import (
 )
 from poplite.text import amount
 from poplite.viz.colours import MEMORY, Role, category_role
-from poplite.viz.draw.json_text import as_data
+from poplite.viz.draw.data_text import as_data
 from poplite.viz.draw.svg import SvgText
-from poplite.viz.draw.terminal import Style
-from poplite.viz.draw.units import name_text, share_text, size_text
+from poplite.viz.draw.words import Style, name_text, share_text, size_text
 from poplite.viz.marks import (
     BarPart,
     Legend,

@@ -17,7 +17,7 @@ from poplite.report.execution import ExecutionStep
 from poplite.report.memory import Held, Memory, MemoryStep
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import ELEMENT_TYPES
-from poplite.viz.draw.units import name_text, shape_text
+from poplite.viz.draw.words import name_text, shape_text
 
 if TYPE_CHECKING:
     from poplite.report import Report

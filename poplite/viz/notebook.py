@@ -1,42 +1,51 @@
 r"""What a notebook shows for graphs, programs, tensors, mappings, compute sets and reports.
 
-Every element also holds its content as text, which is seen where a page strips style sheets:
-the sheet hides the text and shows the picture, which a style of its own hides otherwise.
-Nothing is fetched and no script runs; rules apply to `.poplite` only, so that a page may hold
-many elements.
+A cell is a picture, painted as HTML.  It also holds the picture as text, which is seen where a
+page strips style sheets: the sheet hides the text and shows the rest, which a style of its own
+hides otherwise.  Nothing is fetched and no script runs; rules apply to `.poplite` only, so that a
+page may hold many cells.  Colours are those of the notebook's theme, or else of the system's.
 
-What would be too fine or too large to draw is left out, and the element says so: it is made
-quickly, whatever the size.
+What would be too fine or too large to draw is left out, and the cell says so: it is made quickly,
+whatever the size.
 
-    >>> shown("two < three", "<p>2</p>").endswith('style="display:none"><p>2</p></div></div>')
+    >>> cell = shown(Words("two < three"))
+    >>> cell.endswith('style="display:none"><p>two &lt; three</p></div></div>')
     True
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, is_dataclass, replace
 from functools import singledispatch
-from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from poplite.display import ReportPart
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tile_mapping import TileMapping, ranges
+from poplite.machine.target import Target
 from poplite.program.base import Program
+from poplite.report.execution import TilePairs
+from poplite.report.findings import Insights
+from poplite.report.per_tile import PerTile
 from poplite.report.report import Report
 from poplite.text import amount, shortened
 from poplite.view import Cat, num_runs, runs, storages
-from poplite.viz.colours import CATEGORIES, KINDS
-from poplite.viz.draw.html import asset, escaped, facts_table, folded, table
-from poplite.viz.draw.terminal import DEFAULT_STYLE
-from poplite.viz.draw.units import name_text, shape_text, size_text
-from poplite.viz.program_nodes import label_of, roles_of
+from poplite.viz.draw.svg import DARK_PAGE, STYLE
+from poplite.viz.draw.words import name_text, shape_text, size_text
+from poplite.viz.marks import FactList, Gap, ListColumn, Listing, ListRow, Mark, Picture, Words
+from poplite.viz.paint_html import asset, escaped, paint_html
+from poplite.viz.paint_text import paint_text
+from poplite.viz.program import program_tree
 from poplite.viz.summary import class_counts, classes_text, overview_of, summary_of
-from poplite.viz.tensors.ownership import ownership_of, tensor_forms
-from poplite.viz.tile_map import TileMap, vertices_map
+from poplite.viz.tensors.ownership import ownership_of
+from poplite.viz.tile_map import TileMap, tile_load, vertices_map
 
 if TYPE_CHECKING:
     from poplite.graph.space import Variable
@@ -53,7 +62,7 @@ MOST_TILES = 5000
 """Tiles of the largest map."""
 
 LISTED = 100
-"""Variables, and compute sets, that are listed."""
+"""Rows of the longest list."""
 
 MOST_VARIABLES = 2000
 """Variables of the largest graph that is counted tile by tile."""
@@ -64,13 +73,10 @@ MOST_LINES = 200
 MOST_LEVELS = 12
 """Levels of the deepest tree."""
 
-OPEN_LINES = 30
-"""Lines of the longest tree that is open at first."""
-
 MOST_VERTICES = 20_000
 """Vertices of the largest graph, and compute set, that are counted by class and tile."""
 
-NAME_LENGTH = 60
+NAME_LENGTH, LONGEST_FIELD = 60, 120
 
 
 @singledispatch
@@ -83,9 +89,45 @@ def html(value: object) -> str:
     raise NotImplementedError(f"a notebook has no picture of {type(value).__name__}")
 
 
+def shown(*marks: Mark, text: str = "") -> str:
+    """Return a cell of marks, which also holds them as text, unless there is better text."""
+    picture = Picture("", marks)
+    rich = paint_html(picture).replace(STYLE, "")
+    style = asset("notebook.css") + STYLE * ("<svg" in rich)
+    return themed(
+        f'<div class="poplite"><style>\n{style}</style>'
+        f'<pre class="poplite-text">{escaped(text or paint_text(picture))}</pre>'
+        f'<div class="poplite-rich" style="display:none">{rich}</div></div>'
+    )
+
+
+LIGHT = "[data-jp-theme-light=true],.vscode-light,[theme=light]"
+DARK = "[data-jp-theme-light=false],.vscode-dark,.vscode-high-contrast,[theme=dark]"
+"""What surrounds cells in JupyterLab, Visual Studio Code and Colab."""
+
+
+def themed(text: str) -> str:
+    r"""Make the rules for dark pages those for dark notebooks, and for others on a dark system.
+
+    >>> print(themed(f"{DARK_PAGE}{{\n.poplite .ink{{fill:#fff}}\n}}\n").replace(DARK, "DARK"))
+    @media (prefers-color-scheme:dark){
+    .poplite .ink:not(:where([data-jp-theme-light=true],...) *){fill:#fff}
+    }
+    .poplite .ink:where(:where(DARK) *){fill:#fff}
+    <BLANKLINE>
+    """
+
+    def both(found: re.Match[str]) -> str:
+        on_system = found[1].replace("{", f":not(:where({LIGHT}) *){{")
+        in_notebook = found[1].replace("{", f":where(:where({DARK}) *){{")
+        return f"{DARK_PAGE}{{\n{on_system}}}\n{in_notebook}"
+
+    return re.sub(rf"{re.escape(DARK_PAGE)}\{{\n((?:\.poplite .*\n)+)\}}\n", both, text)
+
+
 @html.register
 def graph_cell(graph: Graph) -> str:
-    """Return a graph's summary and lists of what is in it; a virtual one shows its top-level graph.
+    """Return a graph's summary and lists of its contents; a virtual one shows its top-level graph.
 
     >>> graph = Graph()
     >>> _ = graph.add_variable("int32", (3,), "x", mapping=7)
@@ -93,74 +135,67 @@ def graph_cell(graph: Graph) -> str:
     True
     """
     graph = graph.top_level_graph
-    facts = _summary(graph)
     variables = [v for v in graph.variables if not v.constant]
     constants = [v for v in graph.variables if v.constant]
-    heading = ["name", "type and shape", "bytes", "tiles"]
-    lists = [
-        _listed("variable", heading, variables, _variable),
-        _listed("constant", heading, constants, _variable),
-        _listed("compute set", ["name", "vertices", "tiles"], graph.compute_sets, _compute_set),
-    ]
-    return shown(f"{graph!r}\n{rows_text(facts)}", facts_table(facts) + "".join(lists))
+    heading = ("name", "type and shape", "bytes", "tiles")
+    return shown(
+        Words(repr(graph)),
+        FactList(tuple(_summary(graph))),
+        *_listed("variables", heading, variables, _variable),
+        *_listed("constants", heading, constants, _variable),
+        *_listed("compute sets", ("name", "vertices", "tiles"), graph.compute_sets, _compute_set),
+    )
 
 
-def _summary(graph: Graph) -> dict[str, str]:
-    """Return what `poplite-viz summary` says, or less of it when counting takes long."""
+def _summary(graph: Graph) -> Iterator[tuple[str, str]]:
+    """Yield what `poplite-viz summary` says, or less of it when the memory model takes long."""
     if len(graph.variables) <= MOST_VARIABLES and graph.num_vertices <= MOST_VERTICES:
         summary = summary_of(graph)
-        rows = dict(summary.rows())
-        del rows["program"]  # a graph has none of its own
-        return {"verdict": summary.verdict, **rows}
-    size = sum(v.num_elements * v.element_type.size_bytes for v in graph.variables)
-    return {
-        "variables and constants": f"{len(graph.variables):,} ({size_text(size)})",
-        "compute sets": f"{len(graph.compute_sets):,}",
-        "vertices": f"{graph.num_vertices:,}",
-        "tiles": f"not counted here, for more than {MOST_VARIABLES:,} variables or "
-        f"{MOST_VERTICES:,} vertices; poplite-viz summary does",
-    }
+        yield "verdict", summary.verdict
+        yield from (row for row in summary.rows() if row[0] != "program")  # a graph has none
+        return
+    load = tile_load(graph)
+    vertices = chain.from_iterable(each.vertices.items() for each in graph.compute_sets)
+    yield load.title, load.summary()
+    yield from (("warning", line) for line in load.warnings())
+    yield "on a tile", load.balance() or "nothing"
+    yield "compute sets", f"{len(graph.compute_sets):,}"
+    yield "vertices", f"{graph.num_vertices:,}: {classes_text(class_counts(vertices))}"
+    large = f"more than {MOST_VARIABLES:,} variables or {MOST_VERTICES:,} vertices"
+    yield "memory in all", f"not counted here, for {large}; poplite-viz summary does"
 
 
 def _listed(
-    noun: str, heading: list[str], items: Sequence[T], row: Callable[[T], list[str]]
-) -> str:
-    """Return a list that folds; nothing when it is empty."""
+    nouns: str, heading: Sequence[str], items: Sequence[T], row: Callable[[T], tuple[str, ...]]
+) -> tuple[Mark, ...]:
+    """Return a list under its number of items; nothing when it is empty."""
     if not items:
-        return ""
-    left = len(items) - LISTED
-    note = f"<p>... {left:,} more</p>" if left > 0 else ""
-    body = table(heading, [row(item) for item in items[:LISTED]], "numbers first")
-    return folded(amount(len(items), noun), body + note)
+        return ()
+    columns = [ListColumn(name, "name" if k == 0 else "number") for k, name in enumerate(heading)]
+    rows = [ListRow(row(item)) for item in items[:LISTED]]
+    more = [Words(f"... {len(items) - LISTED:,} more", "soft")] * (len(items) > LISTED)
+    return (
+        Words(amount(len(items), nouns.removesuffix("s"), nouns), "strong"),
+        Listing(tuple(columns), tuple(rows)),
+        *more,
+    )
 
 
-def _variable(variable: Variable) -> list[str]:
-    kind = variable.element_type
-    tiles = variable.mapping.tiles_used()
-    return [
+def _variable(variable: Variable) -> tuple[str, ...]:
+    kind, mapping = variable.element_type, variable.mapping
+    return (
         shortened(variable.name, NAME_LENGTH),
         f"{kind.dtype}{shape_text(variable.shape)}",
         f"{variable.num_elements * kind.size_bytes:,}",
-        f"{ranges(tiles)}{'' if variable.mapping.is_complete else ' !'}",
-    ]
+        f"{ranges(mapping.tiles_used())}{'' if mapping.is_complete else ' !'}",
+    )
 
 
-def _compute_set(compute_set: ComputeSet) -> list[str]:
-    name, vertices = shortened(compute_set.name, NAME_LENGTH), compute_set.vertices
-    if sum(1 for _ in islice(vertices.singles(), MOST_VERTICES + 1)) > MOST_VERTICES:
-        return [name, f"{len(vertices):,}", "not counted"]
+def _compute_set(compute_set: ComputeSet) -> tuple[str, ...]:
+    vertices = compute_set.vertices
     classes = classes_text(class_counts(vertices.items()))
-    return [name, classes or "0", ranges(sorted(vertices.tiles()))]
-
-
-class _Line(NamedTuple):
-    """One node of a program's tree, in one place."""
-
-    level: int
-    node: Program
-    role: str
-    first_step: int
-    is_folded: bool
+    tiles = ranges(sorted(vertices.tiles()))
+    return shortened(compute_set.name, NAME_LENGTH), classes or "0", tiles
 
 
 @html.register
@@ -168,87 +203,31 @@ def program_cell(program: Program) -> str:
     """Return a program's tree.
 
     >>> from poplite.program import Repeat
-    >>> "Repeat 9 times, 0 steps" in program_cell(Repeat(9, Program()))
+    >>> "Repeat 9 times" in program_cell(Repeat(9, Program()))
     True
     """
-    lines = list(islice(_lines(program), MOST_LINES + 1))
-    cut, lines = len(lines) > MOST_LINES, lines[:MOST_LINES]
-    note = "<p>... and more; poplite-viz program lists all of it</p>" if cut else ""
-    text = "\n".join(f"{'  ' * line.level}{_words(line)}  {_step(line)}".rstrip() for line in lines)
-    return shown(text + ("\n..." if cut else ""), f"{_tree(lines)}{note}")
-
-
-def _lines(program: Program) -> Iterator[_Line]:
-    """Yield the nodes from top to bottom, down to a level."""
-    pending = [(0, program, "", 1)]
-    while pending:
-        level, node, role, first = pending.pop()
-        is_folded = level == MOST_LEVELS and bool(node.children)
-        yield _Line(level, node, role, first, is_folded)
-        below = []
-        children = () if is_folded else zip(node.children, roles_of(node), strict=True)
-        for child, role in islice(children, MOST_LINES):
-            below.append((level + 1, child, role, first))
-            first += child.num_steps
-        pending += reversed(below)
-
-
-def _words(line: _Line) -> str:
-    role = f"{line.role}: " if line.role else ""
-    return f"{role}{repr(line.node)[1:-1]}{', not shown' if line.is_folded else ''}"
-
-
-def _step(line: _Line) -> str:
-    is_step = line.node.num_steps and not line.node.children
-    return f"step {line.first_step:,}" if is_step else ""
-
-
-def _tree(lines: list[_Line]) -> str:
-    """Return nested lists: a line with others below it folds."""
-    opened = " open" if len(lines) <= OPEN_LINES else ""
-    html, level = '<ul class="tree">', 0
-    for line, after in zip(lines, [*(line.level for line in lines[1:]), 0], strict=True):
-        html += "</ul></details></li>" * (level - line.level)
-        level = line.level
-        color = CATEGORIES[KINDS[label_of(line.node).kind]]
-        item = (
-            f'<i style="background:{color}"></i>{escaped(_words(line))}'
-            f"<span>{_step(line)}</span><span>{escaped(name_text(line.node.location.portable))}</span>"
-        )
-        if after > level:
-            fold = " open" if level == 0 else opened
-            html += f"<li><details{fold}><summary>{item}</summary><ul>"
-        else:
-            html += f"<li>{item}</li>"
-    return html + "</ul></details></li>" * level + "</ul>"
+    tree = program_tree(program, depth=MOST_LEVELS, most=MOST_LINES)
+    note = Words(f"... {amount(tree.hidden, 'more line')}; poplite-viz program lists all", "soft")
+    return shown(*replace(tree, hidden=0).picture().marks, *[note] * bool(tree.hidden))
 
 
 @html.register
 def tensor_cell(tensor: Tensor) -> str:
-    """Return a tensor's facts, and who owns its elements.
+    """Return who owns a tensor's elements.
 
     >>> "on 1 tile (0), 12 B" in tensor_cell(Graph().add_variable("int32", (3,), "x", mapping=0))
     True
     """
-    fine = _too_fine(tensor)
-    if fine:
-        size = tensor.num_elements * tensor.element_type.size_bytes
-        facts = {
-            "name": name_text(tensor.name),
-            "type and shape": f"{tensor.element_type.dtype}{shape_text(tensor.shape)}",
-            "elements": f"{tensor.num_elements:,}, {size_text(size)}",
-            "picture": f"none: {fine}",
-        }
-        return shown(f"{tensor!r}\n{rows_text(facts)}", facts_table(facts))
-    owned = ownership_of(tensor)
+    if not (fine := _too_fine(tensor)):
+        return shown(*ownership_of(tensor).picture().marks)
+    size = tensor.num_elements * tensor.element_type.size_bytes
     facts = {
-        "name": name_text(owned.name),
-        "type and shape": f"{owned.type_name}{shape_text(owned.shape)}",
-        "elements": f"{owned.num_elements:,}",
-        "placement": owned.placement(),
+        "name": name_text(tensor.name),
+        "type and shape": f"{tensor.element_type.dtype}{shape_text(tensor.shape)}",
+        "elements": f"{tensor.num_elements:,}, {size_text(size)}",
+        "picture": f"none: {fine}",
     }
-    forms = tensor_forms(owned)
-    return shown(forms.text(DEFAULT_STYLE), facts_table(facts) + forms.svg())
+    return shown(Words(repr(tensor)), FactList(tuple(facts.items())))
 
 
 def _too_fine(tensor: Tensor) -> str:
@@ -302,7 +281,7 @@ def mapping_cell(mapping: TileMapping) -> str:
         [f"{amount(n, 'element')}, {amount(k, 'interval')}" for n, k in parts],
         lambda count: amount(count, "element"),
     ).shown(says_extremes=False)
-    return _shown_with_map(mapping, facts, tiles)
+    return _shown_with_map(facts, tiles)
 
 
 @html.register
@@ -319,7 +298,15 @@ def compute_set_cell(compute_set: ComputeSet) -> str:
         "classes": classes_text(class_counts(vertices.items())) or "none",
         "where": name_text(compute_set.location.portable),
     }
-    return _shown_with_map(compute_set, facts, vertices_map(compute_set))
+    return _shown_with_map(facts, vertices_map(compute_set))
+
+
+def _shown_with_map(facts: dict[str, str], tiles: TileMap) -> str:
+    """Return facts and a tile map; only facts where there are too many tiles to draw."""
+    if len(tiles.value) > MOST_TILES:
+        facts |= {"picture": f"none: more than {MOST_TILES:,} tiles"}
+        return shown(FactList(tuple(facts.items())))
+    return shown(FactList(tuple(facts.items())), Gap(), *tiles.picture().marks)
 
 
 @html.register
@@ -331,35 +318,79 @@ def report_cell(report: Report) -> str:
     True
     """
     modelled = report.compilation.modelled
-    picture = "" if modelled is None else overview_of(report).svg()
-    return shown(str(report), facts_table(report.rows()) + picture)
+    overview = () if modelled is None else overview_of(report).picture().marks
+    return shown(FactList(tuple(report.rows().items())), Gap(), *overview, text=str(report))
 
 
-def shown(text: str, rich: str) -> str:
-    """Return the element that a notebook shows, which holds the same as text and as HTML."""
-    return (
-        f'<div class="poplite"><style>\n{asset("notebook.css")}</style>'
-        f'<pre class="poplite-text">{escaped(text)}</pre>'
-        f'<div class="poplite-rich" style="display:none">{rich}</div></div>'
-    )
+# -- parts of reports ------------------------------------------------------------------------------
 
 
-def rows_text(rows: dict[str, str]) -> str:
-    """Return names and facts as lines.
+@html.register
+def insights_cell(insights: Insights) -> str:
+    """Return the busiest and the fullest tile, and what takes most cycles, with its share.
 
-    >>> print(rows_text({"tiles": "4", "bytes": "16 B"}))
-    tiles  4
-    bytes  16 B
+    >>> import poplite as pl
+    >>> "needs 3,168" in insights_cell(pl.Engine(pl.Graph(), pl.Sequence()).report().insights)
+    True
     """
-    width = max(map(len, rows))
-    return "\n".join(f"{name:<{width}}  {value}" for name, value in rows.items())
+    named = (("busiest", insights.busiest), ("fullest", insights.fullest))
+    facts = [
+        (name, f"tile {each.tile:,} needs {each.most:,} {unit}, {each.mean:,.1f} on average")
+        for (name, each), unit in zip(named, ("cycles", "B"), strict=True)
+        if each is not None
+    ]
+    facts += [(f"{each.share:.1%}", name_text(each.text)) for each in insights.findings]
+    return shown(FactList(tuple(facts)))
 
 
-def _shown_with_map(thing: object, facts: dict[str, str], tiles: TileMap) -> str:
-    """Return facts and a tile map; only facts where there are too many tiles to draw."""
-    if len(tiles.value) > MOST_TILES:
-        facts = facts | {"picture": f"none: more than {MOST_TILES:,} tiles"}
-        return shown(f"{thing!r}\n{rows_text(facts)}", facts_table(facts))
-    forms = tiles
-    text = f"{rows_text(facts)}\n\n{forms.text(DEFAULT_STYLE)}"
-    return shown(text, facts_table(facts) + forms.svg())
+@html.register
+def part_cell(part: ReportPart) -> str:
+    """Return the fields of a part of a report as a table, and its lists as tables below it.
+
+    >>> import poplite as pl
+    >>> "<td>1,472 tiles" in part_cell(pl.Engine(pl.Graph(), pl.Sequence()).report().compilation)
+    True
+    """
+    facts, lists = _fields(part)
+    tables = (mark for name, parts in lists.items() for mark in _table(name, parts))
+    return shown(FactList(tuple(facts.items())), *tables)
+
+
+def _table(name: str, parts: Sequence[Any]) -> tuple[Mark, ...]:
+    found = [_fields(part)[0] for part in parts[:LISTED]]
+    heading = list(dict.fromkeys(key for facts in found for key in facts))
+    rows = (tuple(facts.get(key, "") for key in heading) for facts in found)
+    return _listed(name, heading, parts, lambda _: next(rows))
+
+
+def _fields(part: Any) -> tuple[dict[str, str], dict[str, Sequence[Any]]]:
+    """Return the fields of a part that are numbers and words, and those that are lists of parts."""
+    facts: dict[str, str] = {}
+    lists: dict[str, Sequence[Any]] = {}
+    for each in fields(part):
+        name, value = each.name.replace("_", " "), getattr(part, each.name)
+        if isinstance(value, Sequence) and len(value) and is_dataclass(value[0]):
+            lists[name] = value
+        elif is_dataclass(value) and each.repr and not isinstance(value, ONE_LINE):
+            facts |= {f"{name}: {key}": text for key, text in _fields(value)[0].items()}
+        elif text := _text(value):
+            facts[name] = text
+    return facts, lists
+
+
+ONE_LINE = PerTile, TilePairs, Target
+"""Fields that are parts themselves, and are said in a line or not at all."""
+
+
+def _text(value: object) -> str:
+    """Return a field in words; empty where it says nothing, or far too much."""
+    match value:
+        case PerTile() | Target():
+            return repr(value).strip("<>").partition(" ")[2]
+        case str() | bool():
+            return name_text(str(value))
+        case int() | float():
+            return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+        case tuple():
+            return shortened(", ".join(map(_text, value)), LONGEST_FIELD)
+    return ""

@@ -19,8 +19,7 @@ from poplite.report.execution import TIME_PARTS, TimePart
 from poplite.report.memory import NO_STEP, bytes_by_step, peaks_of, thing_kind
 from poplite.viz.colours import MEMORY, SPENT, Role
 from poplite.viz.draw.svg import SvgText
-from poplite.viz.draw.terminal import Style
-from poplite.viz.draw.units import name_text, share_text, size_text
+from poplite.viz.draw.words import Style, name_text, share_text, size_text
 from poplite.viz.marks import (
     Legend,
     LengthStrip,

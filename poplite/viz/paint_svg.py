@@ -20,8 +20,8 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.text import amount
 from poplite.viz.colours import RAMP, Role
-from poplite.viz.draw.columns import cut, fitted, wrapped
 from poplite.viz.draw.svg import LONGEST_HEADING, Canvas, SvgText, box, number, text_width
+from poplite.viz.draw.words import cut, fitted, wrapped
 from poplite.viz.marks import (
     WIDTH,
     BarCell,
@@ -157,13 +157,13 @@ def _sketch(sketch: Sketch, pen: Pen) -> None:
 def _legend(legend: Legend, pen: Pen) -> None:
     x: float = MARGIN
     for role in legend.roles:
-        wide = 17 + text_width(role.words, 11) + 14
+        wide = 17 + text_width(role.words, 11) + 14 if role.words else 12
         if x > MARGIN and x + wide > MARGIN + WIDE:
             x, pen.y = MARGIN, pen.y + ROW
         pen.canvas.rect(x, pen.y + 4, 12, 12, role.kind)
         pen.canvas.text(x + 17, pen.y + 14, role.words, "soft")
         x += wide
-        pen.reach(x - 14)
+        pen.reach(x - 14 * bool(role.words))
     pen.y += ROW
 
 
@@ -184,7 +184,7 @@ def _facts(facts: FactList, pen: Pen) -> None:
 @paint_mark.register
 def _listing(listing: Listing, pen: Pen) -> None:
     rows = listing.rows[:MOST_ROWS]
-    if not rows:
+    if not rows or listing.aside:
         return
     table = _Table(listing, rows)
     pen.reach(table.right)

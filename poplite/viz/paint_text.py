@@ -27,8 +27,10 @@ import numpy.typing as npt
 from poplite.arrays.intervals import Int64
 from poplite.text import amount
 from poplite.viz.colours import PHASES as PHASES, Role
-from poplite.viz.draw.columns import (
+from poplite.viz.draw.words import (
+    DEFAULT_STYLE,
     LEAST_NAME,
+    Style,
     cells,
     cut,
     fitted,
@@ -37,7 +39,6 @@ from poplite.viz.draw.columns import (
     widest,
     wrapped,
 )
-from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
 from poplite.viz.marks import (
     WIDTH,
     BarCell,
@@ -80,6 +81,10 @@ STEP, LEAST_TITLE, LEAST_DEEP = 2, 24, 4
 
 LEAST_SHARE = 0.5
 """Share of the limit from which on the fullest place is drawn against all of it."""
+
+LEAST_WORDS = 30
+"""Cells of words beside a row, below which they take lines of their own."""
+WORDS_BELOW = 8
 
 SHORTEST_BAR = 4
 """Cells of a bar in a listing, below which it shows nothing and is left out."""
@@ -165,13 +170,13 @@ def wall(style: Style) -> str:
 def _listing(listing: Listing, style: Style) -> Iterator[str]:
     shown = listing.rows if style.full or listing.most is None else listing.rows[: listing.most]
     table = _Table(listing, shown, style)
+    yield from [""] * bool(listing.aside)
     if listing.has_titles:
         titles = ListRow(tuple("" if c.form == "bar" else c.title for c in listing.columns))
-        yield style.faint(table.line(titles).rstrip())
+        yield from (style.faint(line.rstrip()) for line in table.lines(titles))
     for row in shown:
-        line = table.line(row)
         paint = {"soft": style.faint, "strong": style.bold}.get(row.tone, str)
-        yield paint(line.rstrip())
+        yield from (paint(line.rstrip()) for line in table.lines(row))
     if more := len(listing.rows) - len(shown):
         yield from map(style.faint, wrapped(f"... {more:,} {listing.rest}", style.columns))
 
@@ -190,6 +195,10 @@ class _Table:
         kept = self._fitting(least, spared)
         self.kept = {k for k in kept if self.wide[k] or self.columns[k].form == "bar"}
         self.room -= sum(self.wide[k] + 2 for k in self._of("number"))
+        if listing.columns[-1].form == "words":
+            words = [listing.columns[-1].title, *(str(row.cells[-1]) for row in rows)]
+            self.words = min(LEAST_WORDS, max(map(cells, words)))
+            self.room -= self.words + 2
         self._narrow_names()
         self._fit_bars()
         if 0 <= self.last < max(self.kept) and not self._of("bar"):  # numbers end on the right
@@ -223,7 +232,7 @@ class _Table:
     def _widest(self, k: int, listing: Listing, rows: Sequence[ListRow]) -> int:
         """Return the cells that a column of texts asks for."""
         column = self.columns[k]
-        if column.form == "bar":
+        if column.form in ("bar", "words"):
             return 0
         title = [cells(column.title)] if listing.has_titles else []
         step = STEP if k == self.last else 0
@@ -254,6 +263,17 @@ class _Table:
             least = SHORTEST_BAR * (2 if self.columns[k].signed else 1)
             self.wide[k] = wide if wide >= least else 0
             self.kept -= {k} if not self.wide[k] else set()
+
+    def lines(self, row: ListRow) -> list[str]:
+        """Return a row as lines: words are beside it, or below where there is little room."""
+        line, indent = self.line(row), sum(self.wide[k] + 2 for k in self.kept)
+        if self.columns[-1].form != "words":
+            return [line]
+        below = self.style.columns - indent < self.words
+        indent = WORDS_BELOW if below else indent
+        words = wrapped(str(row.cells[-1]), self.style.columns - indent)
+        first, *rest = (f"{'':{indent}}{each}" for each in words)
+        return [line, first, *rest] if below else [f"{line}  {words[0]}", *rest]
 
     def line(self, row: ListRow) -> str:
         """Return a row as a line, with what follows its last name where that fits."""

@@ -9,10 +9,9 @@ from typing import ClassVar, ParamSpec, TypeVar
 from poplite.errors import ArgumentKind, annotated, instance_of
 from poplite.frozen import frozen
 from poplite.report import Report
-from poplite.viz.draw.csv_text import csv_text
-from poplite.viz.draw.json_text import as_data, json_text
+from poplite.viz.draw.data_text import as_data, csv_text, json_text
 from poplite.viz.draw.svg import SvgText
-from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
+from poplite.viz.draw.words import DEFAULT_STYLE, Style
 from poplite.viz.marks import Picture
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text

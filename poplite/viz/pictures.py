@@ -23,12 +23,12 @@ from poplite.program import Program
 from poplite.viz.dataflow.graph import HOPS, MAX_NODES, Excerpt, dataflow_of
 from poplite.viz.dataflow.picture import dataflow_dot, dataflow_forms
 from poplite.viz.draw.svg import SvgText
-from poplite.viz.draw.terminal import Style
+from poplite.viz.draw.words import Style
 from poplite.viz.program import MOST_LINES, program_tree
 from poplite.viz.summary import summary_of
 from poplite.viz.tensors.frame_picture import regions_forms
 from poplite.viz.tensors.frames import RegionFrames, frames_of_tensors
-from poplite.viz.tensors.ownership import ownership_of, tensor_forms, tensor_page
+from poplite.viz.tensors.ownership import ownership_of
 from poplite.viz.tensors.views import Index
 from poplite.viz.tile_map import TileLoad, judged_load, tile_load
 
@@ -183,7 +183,7 @@ def tensor_text(
     0 │0                              │
     """
     style = Style(color, ascii_only, width, full)
-    return tensor_forms(ownership_of(tensor, view)).text(style)
+    return ownership_of(tensor, view).text(style)
 
 
 @_checked
@@ -205,7 +205,7 @@ def tensor_svg(tensor: Tensor, view: View | None = None) -> SvgText:
     >>> tensor_svg(x, "0, 1:3")[:4]
     '<svg'
     """
-    return tensor_forms(ownership_of(tensor, view)).svg()
+    return ownership_of(tensor, view).svg()
 
 
 @_checked
@@ -227,7 +227,7 @@ def tensor_html(tensor: Tensor, view: View | None = None) -> str:
     >>> tensor_html(x, "0, 1:3").splitlines()[0]
     '<!doctype html>'
     """
-    return tensor_page(ownership_of(tensor, view))
+    return ownership_of(tensor, view).page()
 
 
 @_checked

@@ -52,8 +52,7 @@ from poplite.report.program_tree import (
 )
 from poplite.source import SourceLocation, location_from
 from poplite.text import amount
-from poplite.viz.draw.columns import names_in, pattern_of
-from poplite.viz.draw.units import name_text, size_text
+from poplite.viz.draw.words import name_text, names_in, pattern_of, size_text
 
 if TYPE_CHECKING:
     from poplite.report import Report

@@ -53,8 +53,8 @@ from poplite.frozen import frozen
 from poplite.report.execution import TIME_PARTS, ExecutionStep, TimePart, between_syncs
 from poplite.text import amount
 from poplite.viz.colours import PHASES, SPENT, WAITING as WAITING_ROLE, Part, Role
-from poplite.viz.draw.json_text import as_data
-from poplite.viz.draw.units import name_text, parts_of_name, share_text
+from poplite.viz.draw.data_text import as_data
+from poplite.viz.draw.words import name_text, parts_of_name, share_text
 from poplite.viz.marks import (
     Legend,
     ListColumn,

@@ -26,9 +26,8 @@ from poplite.report.memory import Memory, peaks_of
 from poplite.report.report import NO_PROGRAM, Report
 from poplite.text import amount
 from poplite.viz.colours import MEMORY, SPENT, Role
-from poplite.viz.draw.columns import cut
-from poplite.viz.draw.json_text import as_data
-from poplite.viz.draw.units import name_text, share_text, size_text
+from poplite.viz.draw.data_text import as_data
+from poplite.viz.draw.words import cut, name_text, share_text, size_text
 from poplite.viz.marks import (
     FactList,
     Gap,

@@ -68,7 +68,7 @@ def test_tensor_prints_who_owns_what(capsys: pytest.CaptureFixture[str]) -> None
     assert main(["tensor", "net.py:build", "x", "--view", "0, 2:6"]) == 0
     said = capsys.readouterr().out
     assert "view [0, 2:6]: shape [4], 4 elements on 2 tiles (0-1)" in said
-    assert "   2-3    4 each   16 B        0  [8, 16) end to end\n" in said
+    assert " 2-3    4 each   16 B        0  [8, 16) end to end\n" in said
 
 
 @pytest.mark.usefixtures("folder")
@@ -128,9 +128,9 @@ def test_a_file_lists_all_tiles(folder: Path, capsys: pytest.CaptureFixture[str]
     text = SCRIPT.replace("tiles=4", "tiles=90").replace('(4,), "y"', '(180,), "z"')
     (folder / "many.py").write_text(text.replace("mapping=1", f"mapping={intervals}"))
     assert main(["tensor", "many.py:build", "z"]) == 0
-    assert " more tiles; -o FILE.txt writes them all" in capsys.readouterr().out
+    assert " more rows; -o FILE.txt writes them all" in capsys.readouterr().out
     assert main(["tensor", "many.py:build", "z", "-o", "z.txt"]) == 0
-    assert "more tiles" not in (folder / "z.txt").read_text()
+    assert "more rows" not in (folder / "z.txt").read_text()
 
 
 def test_width_is_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -402,7 +402,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def graphviz(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Graphviz that draws."""
     links = [("dot", lambda text, form: b"<svg/>")]
-    monkeypatch.setattr("poplite.viz.draw.graphviz_layout.graphviz_links", lambda: iter(links))
+    monkeypatch.setattr("poplite.viz.draw.layouts.graphviz_links", lambda: iter(links))
 
 
 @pytest.mark.usefixtures("graphviz")
@@ -573,7 +573,7 @@ def test_a_compiler_that_is_missing_leaves_the_cache_unknown(
 def test_no_graphviz_is_no_fault(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("poplite.viz.draw.graphviz_layout.graphviz_links", lambda: iter([]))
+    monkeypatch.setattr("poplite.viz.draw.layouts.graphviz_links", lambda: iter([]))
     assert main(["doctor"]) == 0
     said = capsys.readouterr().out
     assert "  graphviz      no Graphviz found: graphs use the built-in layout" in said
@@ -587,8 +587,6 @@ def test_a_graphviz_that_fails_says_why(
     def fail(text: str, form: str) -> bytes:
         raise OSError("libgvc.so.6: cannot open shared object file")
 
-    monkeypatch.setattr(
-        "poplite.viz.draw.graphviz_layout.graphviz_links", lambda: iter([("dot", fail)])
-    )
+    monkeypatch.setattr("poplite.viz.draw.layouts.graphviz_links", lambda: iter([("dot", fail)]))
     assert main(["doctor"]) == 0
     assert "dot failed: libgvc.so.6: cannot open shared object file" in capsys.readouterr().out

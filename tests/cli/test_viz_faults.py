@@ -175,9 +175,9 @@ def test_a_target_that_gives_no_graph(
         (["weigths"], r"no variable 'weigths' \(did you mean 'weights'\?\)"),
         (["nothing"], r"it has:\n  weights  float32\[4, 6\]\n  bias  int32\[8\]\n"),
         (["weights", "--view", "a:b"], r"view 'a:b' is not an index\n  'a' is neither"),
-        (["weights", "--view", "4"], r"index 4 lies outside axis 0 of 4\n.*\[4, 6\]"),
+        (["weights", "--view", "4"], r"index 4 in dimension 0 of size 4\n.*\[4, 6\]"),
         (["weights", "--view", "2:2"], r"view \[2:2\] selects no element"),
-        (["bias", "--view", "1, 2"], r"names 2 axes but the tensor has 1"),
+        (["bias", "--view", "1, 2"], r"2 indices for a tensor of rank 1"),
     ],
 )
 def test_a_tensor_that_cannot_be_drawn(

@@ -599,10 +599,10 @@ def test_regions_of_what_is_returned(
     printed = capsys.readouterr().out
     assert printed.startswith("regions of 'x'.T, first, weights\n")
     for line in (
-        "1  x: float32[4, 6], 1 interval of 24 elements",
-        "2  'x'.T: float32[6, 4], 6 \u00d7 4 intervals of 1 element",
-        "3  first: float32[2, 6], 1 interval of 12 elements",
-        "4  weights: float32[4, 3], 4 \u00d7 3 intervals of 1 element",
+        "1. x: float32[4, 6], 1 interval of 24 elements",
+        "2. 'x'.T: float32[6, 4], 6 \u00d7 4 intervals of 1 element",
+        "3. first: float32[2, 6], 1 interval of 12 elements",
+        "4. weights: float32[4, 3], 4 \u00d7 3 intervals of 1 element",
     ):
         assert f"\n{line}\n" in printed
     assert main(["regions", "net.py:build", "-o", "all.svg"]) == 0
@@ -616,12 +616,12 @@ def test_regions_of_what_is_returned(
 def test_regions_of_a_variable_and_what_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["regions", "net.py:build", "x", "--op", "dimShuffle 1,0", "--op", "0:2"]) == 0
     printed = capsys.readouterr().out
-    assert "2  dimShuffle(1, 0): float32[8, 2], 8 \u00d7 2 intervals of 1 element" in printed
-    assert "[1, 2)    x[8, 9)       2" in printed
+    assert "2. dimShuffle(1, 0): float32[8, 2], 8 \u00d7 2 intervals of 1 element" in printed
+    assert "[1, 2)    x[8, 9)   2" in printed
     assert main(["regions", "net.py:build", "x", "--op", "0:1", "--format", "html"]) == 0
     page = capsys.readouterr().out
     assert "<code>poplite-viz regions net.py:build x --op 0:1</code>" in page
-    assert "<summary>Numbers of 1 interval of x</summary>" in page
+    assert "<summary>intervals of x</summary>" in page
     for words, message in (
         ([], "neither is given"),
         (["x", "--field", "a.b"], "both are given"),

@@ -210,7 +210,7 @@ def test_commands_draw_regions(
         assert main(words) == 0
     printed = capsys.readouterr().out
     assert (
-        "3  dimShuffle(1, 0): float32[3, 4], 3 \u00d7 4 intervals of 1 element (were 4 of 3)"
+        "3. dimShuffle(1, 0): float32[3, 4], 3 \u00d7 4 intervals of 1 element (were 4 of 3)"
         in printed
     )
     assert "480 B are copied on tile 6, as they lie apart" in printed

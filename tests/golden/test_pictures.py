@@ -41,8 +41,7 @@ from poplite.viz import (
 )
 from poplite.viz.compare import Comparison, outcomes, parsed
 from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
-from poplite.viz.draw.columns import cells
-from poplite.viz.draw.terminal import Style
+from poplite.viz.draw.words import Style, cells
 from poplite.viz.exchange import traffic_of
 from poplite.viz.memory import live_steps, memory_bars
 from poplite.viz.one_tile import tile_contents
@@ -50,9 +49,8 @@ from poplite.viz.painters import Forms, PictureData
 from poplite.viz.program import program_tree
 from poplite.viz.steps import scope_tree, step_list, timeline_of
 from poplite.viz.summary import summary_of
-from poplite.viz.tensors.field import frames_of_field
 from poplite.viz.tensors.frame_picture import regions_forms
-from poplite.viz.tensors.frames import RegionFrames, frames_of, regions_json
+from poplite.viz.tensors.frames import RegionFrames, frames_of, frames_of_field, regions_json
 from poplite.viz.tensors.views import read_operation
 from poplite.viz.tile_map import quantity_map
 

@@ -69,7 +69,7 @@ from poplite.types import BOOL, FLOAT, HALF, INT
 from poplite.vertex.vertex import InOut, Input, MultiVertex, Output, State, Vector, Vertex
 from poplite.viz import graph_text, program_text, summary_text, tiles_text
 from poplite.viz.compare import sweep_grid
-from poplite.viz.draw.terminal import Style
+from poplite.viz.draw.words import Style
 
 MOST_BYTES = LEAST_BYTES
 """Memory that a process may take beyond what it has when it begins to load."""

@@ -26,7 +26,7 @@ from poplite.report.trace import trace_of
 from poplite.viz.compare import Comparison, outcomes, parsed
 from poplite.viz.dataflow.graph import dataflow_of_report
 from poplite.viz.dataflow.picture import dataflow_dot, dataflow_forms
-from poplite.viz.draw.terminal import Style
+from poplite.viz.draw.words import Style
 from poplite.viz.exchange import traffic_of
 from poplite.viz.memory import STACKS, Stack, live_steps, memory_bars
 from poplite.viz.notebook import html
@@ -39,7 +39,7 @@ from poplite.viz.program import program_tree
 from poplite.viz.program_nodes import saved_programs
 from poplite.viz.steps import scope_tree, step_list, timeline_of
 from poplite.viz.summary import summary_of_report
-from poplite.viz.tensors.ownership import graph_of_variables, ownership_of, tensor_forms
+from poplite.viz.tensors.ownership import graph_of_variables, ownership_of
 from poplite.viz.tile_map import WORDS, Quantity, quantity_map, tile_load
 
 NUMBERS = (0, 1, -1, 2, 7, 64, 1 << 12, 1 << 31, 1 << 32, -(1 << 31), 1 << 62, (1 << 63) - 1)
@@ -249,5 +249,5 @@ def _dataflow(report: Report) -> list[object]:
 def _variables(report: Report) -> list[object]:
     graph = graph_of_variables(report)
     drawn: list[Forms | PictureData] = [tile_load(graph)]
-    drawn += [tensor_forms(ownership_of(graph.tensor(each.name))) for each in graph.variables]
+    drawn += [ownership_of(graph.tensor(each.name)) for each in graph.variables]
     return [_drawn(forms) for forms in drawn]

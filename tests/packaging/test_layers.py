@@ -34,7 +34,8 @@ ROOMS = {
     " | strict | compiled_program | accounts reporting"
     " | states | engine_arguments | simulated | poplar_only | engine | decided"
     " | sweeps",
-    "viz": "colours | draw | marks | paint_svg paint_text | painters | names | one_tile | memory"
+    "viz": "colours | draw | marks | paint_svg paint_text | paint_html painters | names"
+    " | one_tile | memory"
     " steps tile_map program_nodes | tensors program exchange compare | summary"
     " | dataflow | page | notebook pictures",
 }
@@ -139,7 +140,7 @@ LOADED_BY_NAME = {
     "simulator.run.binding": "none: it knows classes of the library by their module",
     "testing.forms": "the folder of headers in C++",
     "tools.command": "itself, in the processes of ranks",
-    "viz.draw.html": "the folder of style sheets",
+    "viz.paint_html": "the folder of style sheets",
     "tools.viz.commands": "pictures of reports, each by the module and name of its function",
     "tools.viz.flags": "none: the package of functions that run subcommands",
 }

@@ -100,7 +100,7 @@ def layout() -> DoctorLine:
     >>> layout().fault
     False
     """
-    from poplite.viz.draw.graphviz_layout import graphviz_links, graphviz_picture
+    from poplite.viz.draw.layouts import graphviz_links, graphviz_picture
 
     picture = graphviz_picture("digraph { a -> b }", "svg")
     if picture.content is not None:
@@ -115,11 +115,11 @@ def png() -> DoctorLine:
     >>> png().fault
     False
     """
-    from poplite.viz.draw.png import INSTALL, is_possible
+    from poplite.viz.draw.svg import INSTALL, is_possible
 
     if is_possible():
-        return DoctorLine("png", "pillow")
-    return DoctorLine("png", "pillow is missing: pictures are written as text and svg", INSTALL)
+        return DoctorLine("png", "resvg_py")
+    return DoctorLine("png", "resvg_py is missing: pictures are written as text and svg", INSTALL)
 
 
 def cache() -> DoctorLine:

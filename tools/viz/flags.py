@@ -320,7 +320,7 @@ def fitted(text: str, width: int | None) -> str:
     >>> fitted("cycles", None)
     'cycles\n'
     """
-    from poplite.viz.draw.columns import folded
+    from poplite.viz.draw.words import folded
 
     if width is None:
         return f"{text}\n"

@@ -23,7 +23,7 @@ from poplite.tools.viz.load_target import first_steps, in_order, load_programs
 from poplite.tools.viz.output import Destination
 from poplite.viz.dataflow.graph import Dataflow, Excerpt, dataflow_of, dataflow_of_report
 from poplite.viz.dataflow.picture import FIRST_LINE, dataflow_dot, dataflow_forms
-from poplite.viz.draw.graphviz_layout import graphviz_links, graphviz_picture
+from poplite.viz.draw.layouts import graphviz_links, graphviz_picture
 from poplite.viz.program import MOST_LINES, ProgramTree, program_tree
 from poplite.viz.summary import summary_of, summary_of_report
 

@@ -72,7 +72,7 @@ def run_parsed(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> i
 
 def failed(command: str, error: PopliteError, arguments: argparse.Namespace) -> int:
     """Print the message of a user's error, or the traceback if requested; return 1."""
-    from poplite.viz.draw.units import name_text
+    from poplite.viz.draw.words import name_text
 
     if arguments.traceback:
         traceback.print_exc()

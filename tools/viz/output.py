@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 from poplite.files import check_folder, write_bytes, write_text
 from poplite.frozen import frozen
 from poplite.tools.viz.flags import command, drawn_width, file_error
-from poplite.viz.draw.terminal import Style
+from poplite.viz.draw.words import Style
 
 if TYPE_CHECKING:
     from poplite.viz.draw.svg import SvgText
@@ -100,15 +100,15 @@ class Destination:
                 self.write(forms.text(self.text_style(arguments)))
 
     def write_picture(self, picture: SvgText) -> None:
-        """Write a picture as SVG or PNG; without Pillow, write SVG in place of PNG and raise."""
-        from poplite.viz.draw.png import INSTALL, is_possible
+        """Write a picture as SVG or PNG; without resvg_py, write SVG in place of PNG and raise."""
+        from poplite.viz.draw.svg import INSTALL, is_possible
 
         if self.format != "png" or is_possible():
             self.write(picture.png() if self.format == "png" else picture)
             return
         instead = "" if self.path is None else str(picture.write(self.path.with_suffix(".svg")))
         raise file_error(
-            "cannot draw a PNG: Pillow is not installed",
+            "cannot draw a PNG: resvg_py is not installed",
             found=f"wrote {instead!r} instead" if instead else "",
             fix=f"run {INSTALL}, or pass --format svg",
         )

@@ -12,10 +12,9 @@ from poplite.tools.viz.flags import build_flags, command, option_error
 from poplite.tools.viz.load_report import is_report_file, load_report, load_variables
 from poplite.tools.viz.load_target import is_graph_file, load_programs, load_tensors
 from poplite.tools.viz.output import Destination
-from poplite.viz.tensors.field import frames_of_field
 from poplite.viz.tensors.frame_picture import regions_forms
-from poplite.viz.tensors.frames import RegionFrames, frames_of, frames_of_tensors
-from poplite.viz.tensors.ownership import ownership_of_variable, tensor_forms
+from poplite.viz.tensors.frames import RegionFrames, frames_of, frames_of_field, frames_of_tensors
+from poplite.viz.tensors.ownership import ownership_of
 from poplite.viz.tensors.views import read_operation
 from poplite.viz.tile_map import Quantity, TileLoad, judged_load, quantity_map, tile_load
 
@@ -100,10 +99,10 @@ def draw_tensor(arguments: argparse.Namespace, out: Destination) -> None:
     graph = load_variables(arguments, [arguments.name])
 
     variable = variable_named(graph.space, arguments.name, at=None)
-    owned = ownership_of_variable(variable, arguments.view)
+    owned = ownership_of(graph.tensor(variable.name), arguments.view)
     view = ["--view", arguments.view] if arguments.view is not None else []
     words = [arguments.target, arguments.name, *build_flags(arguments), *view]
-    out.draw(tensor_forms(owned), arguments, "tensor", *words)
+    out.draw(owned, arguments, "tensor", *words)
 
 
 # -- regions ---------------------------------------------------------------------------------------

@@ -58,8 +58,8 @@ from poplite.viz.dataflow.links import (
     scope_of,
     shared,
 )
-from poplite.viz.draw.json_text import by_field, json_text
-from poplite.viz.draw.units import name_text, shape_text, size_text
+from poplite.viz.draw.data_text import by_field, json_text
+from poplite.viz.draw.words import name_text, shape_text, size_text
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph

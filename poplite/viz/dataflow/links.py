@@ -54,8 +54,7 @@ from poplite.report.compilation import Access
 from poplite.report.program_tree import num_steps
 from poplite.types import ELEMENT_TYPES, type_text
 from poplite.view import Storage, View, runs, storages
-from poplite.viz.draw.columns import names_in
-from poplite.viz.draw.units import name_text, parts_of_name
+from poplite.viz.draw.words import name_text, names_in, parts_of_name
 from poplite.viz.names import check_known, size_bytes
 from poplite.viz.program_nodes import leaf_kind, of_copy
 from poplite.viz.summary import class_counts, edges_of

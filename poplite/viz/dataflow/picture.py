@@ -32,10 +32,9 @@ from poplite.viz.dataflow.graph import (
     dataflow_of_report,
 )
 from poplite.viz.dataflow.links import NOUNS, NodeKind
-from poplite.viz.draw.columns import cut
-from poplite.viz.draw.layered_layout import GAP, LayeredLayout, LayoutLink, layered
+from poplite.viz.draw.layouts import GAP, LayeredLayout, LayoutLink, layered
 from poplite.viz.draw.svg import Canvas, number, text_width
-from poplite.viz.draw.units import name_text, size_text
+from poplite.viz.draw.words import cut, name_text, size_text
 from poplite.viz.marks import (
     Legend,
     ListColumn,

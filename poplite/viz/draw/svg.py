@@ -1,7 +1,7 @@
 """A small writer of SVG, and the text that every drawing function returns.
 
 `SvgText` is text, picture and file in one: print it, let a notebook show it, or call
-`write`.  `Canvas` collects shapes; colours are classes, and one style sheet gives them
+`write`.  `Canvas` writes shapes; colours are classes, and one style sheet gives them
 their values for light and dark pages.  Equal input gives equal bytes.
 
     >>> canvas = Canvas(40, 20, title="two < three")
@@ -9,23 +9,37 @@ their values for light and dark pages.  Equal input gives equal bytes.
     >>> picture = canvas.text_of()
     >>> picture.startswith("<svg"), "two &lt; three" in picture
     (True, True)
+
+A PNG is made of the SVG by resvg, with the font Roboto, and for letters that this lacks with the
+fonts of the machine.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeAlias
 from xml.sax.saxutils import escape, quoteattr
 
-from poplite.errors import InvalidOption, checked_kind
+from poplite.errors import FileLoadError, InvalidOption, checked_kind
 from poplite.files import checked_path, write_bytes, write_text
-from poplite.viz.draw.columns import cells
-from poplite.viz.draw.png import png_of
-from poplite.viz.draw.scene import ASIDE, Group, Path as PathShape, Rect, Scene, Shape, Text
-from poplite.viz.draw.style_sheet import STYLE, additional
+from poplite.viz.colours import (
+    ADDITIONAL,
+    CATEGORIES,
+    DARK,
+    LIGHT,
+    OVER_LIMIT,
+    RAMP,
+    RAMP_INK,
+    color_of,
+    ink_on,
+)
+from poplite.viz.draw.words import cells
 
 LONGEST_HEADING = 100
 """Cells of a picture's heading; its `aria-label` has all of it."""
@@ -33,27 +47,23 @@ LONGEST_HEADING = 100
 MEAN_GLYPH = 0.58
 """Width of an average glyph over the font size, on the wide side."""
 
+ASIDE = 9
+"""Pixels between a line of text and what stands aside."""
+
 
 class SvgText(str):
     """A picture as SVG text; a notebook shows it as a picture.
-
-    Attributes:
-        scene: its shapes; None of text that no `Canvas` made.
 
     >>> SvgText("<svg/>")._repr_svg_()
     '<svg/>'
     """
 
-    __slots__ = ("scene",)
+    __slots__ = ()
 
-    scene: Scene | None
-
-    def __new__(cls, text: str, scene: Scene | None = None) -> SvgText:
-        """Make a picture of its text and the scene that it was written from."""
+    def __new__(cls, text: str) -> SvgText:
+        """Make a picture of its text."""
         checked_kind(text, str, "viz.SvgText: text", "the text of an SVG")
-        picture = super().__new__(cls, text)
-        picture.scene = scene
-        return picture
+        return super().__new__(cls, text)
 
     def _repr_svg_(self) -> str:
         return str(self)
@@ -62,20 +72,13 @@ class SvgText(str):
         """Return the picture as PNG, of twice as many pixels, on a light page.
 
         Raises:
-            InvalidOption: when this text was not drawn here.
-            FileLoadError: when Pillow is not installed.
+            InvalidOption: when this text is not an SVG.
+            FileLoadError: when resvg_py is not installed, or the picture is too large.
 
         >>> Canvas(40, 20, title="nothing").text_of().png()[1:4]
         b'PNG'
         """
-        if self.scene is None:
-            raise InvalidOption(
-                "only what poplite drew can become a PNG",
-                at=None,
-                found="this text was made by something else",
-                fix="picture.png(), where tiles_svg(graph) or the like returned the picture",
-            )
-        return png_of(self.scene)
+        return png_of(self)
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the picture to a file, completely or not at all.
@@ -87,8 +90,9 @@ class SvgText(str):
             The path.
 
         Raises:
+            InvalidOption: when a PNG is asked for and this text is not an SVG.
             FileLoadError: when the folder does not exist or refuses the file, or a PNG is asked for
-                and Pillow is not installed.
+                and resvg_py is not installed.
 
         >>> SvgText("<svg/>").write("no/such/map.svg")
         Traceback (most recent call last):
@@ -119,7 +123,7 @@ def text_width(text: str, size: float) -> float:
 
 
 class Canvas:
-    """Collects the shapes of one picture; the title is for screen readers.
+    """Writes the shapes of one picture, from back to front; the title is for screen readers.
 
     Lengths are in pixels, `kind` holds classes of the style sheet, and `tip` is shown while the
     pointer rests on a shape.
@@ -127,14 +131,19 @@ class Canvas:
 
     def __init__(self, width: float, height: float, *, title: str) -> None:
         self.width, self.height, self.title = width, height, title
-        self._shapes: list[Shape] = []
-        self._open: list[tuple[str, str, int | None, list[Shape]]] = []
+        self._lines: list[str] = []
+        self._kinds: set[str] = set()
 
     def rect(
         self, x: float, y: float, width: float, height: float, kind: str, *, tip: str = ""
     ) -> None:
         """Add a rectangle; x and y are its left and top edges."""
-        self._shapes.append(Rect(x, y, width, height, kind, tip))
+        self._add(
+            f'<rect x="{number(x)}" y="{number(y)}" width="{number(width)}"'
+            f' height="{number(height)}" class="{kind}"',
+            kind,
+            f">{_title(tip)}</rect>" if tip else "/>",
+        )
 
     def text(
         self, x: float, y: float, text: str, kind: str, *, aside: str = "", tip: str = ""
@@ -144,35 +153,47 @@ class Canvas:
         The line starts at x, or is centred there (class `mid`) or ends (`end`); y is its base.  A
         `halo` around it is a text of its own below: not all that draw SVG know `paint-order`.
         """
-        classes = kind.split()
+        begin, classes = f'<text x="{number(x)}" y="{number(y)}"', kind.split()
         if "halo" in classes:
             rim = " ".join(each for each in classes if each not in ("ink", "soft"))
-            self._shapes.append(Text(x, y, text, rim))
+            self._add(f'{begin} class="{rim}" aria-hidden="true">{escape(text)}</text>', rim)
             kind = " ".join(each for each in classes if each != "halo")
-        self._shapes.append(Text(x, y, text, kind, aside, tip))
+        more = f'<tspan dx="{ASIDE}" class="soft">{escape(aside)}</tspan>' if aside else ""
+        self._add(f'{begin} class="{kind}">{_title(tip)}{escape(text)}{more}</text>', kind)
 
     def path(self, data: str, kind: str) -> None:
         """Add a path; `data` holds its commands."""
-        self._shapes.append(PathShape(data, kind))
+        self._add(f'<path d="{data}" class="{kind}"/>', kind)
 
     def open(self, kind: str, *, tip: str = "", key: int | None = None) -> None:
-        """Open a group; what is added until `close` belongs to it.
+        """Open a group; what is added until `close` belongs to it, and has its classes.
 
         The script of a page finds the same thing in several groups by its `key`.
         """
-        self._open.append((kind, tip, key, self._shapes))
-        self._shapes = []
+        known = "" if key is None else f' data-key="{key}"'
+        self._add(f'<g class="{kind}"{known}>{_title(tip)}', kind)
 
     def close(self) -> None:
         """Close the group opened last."""
-        kind, tip, key, shapes = self._open.pop()
-        shapes.append(Group(kind, tip, tuple(self._shapes), key))
-        self._shapes = shapes
+        self._lines.append("</g>")
+
+    def _add(self, line: str, kind: str, end: str = "") -> None:
+        self._lines.append(line + end)
+        self._kinds.update(kind.split())
 
     def text_of(self) -> SvgText:
         """Return the picture: one `<svg>` element, ended by a line break."""
-        scene = Scene(self.width, self.height, self.title, tuple(self._shapes))
-        return SvgText(_written(scene), scene)
+        width, height = number(self.width), number(self.height)
+        body = "\n".join(self._lines)
+        scope, rules, patterns = _hatching(body, self._kinds)
+        return SvgText(
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="poplite{scope}" width="{width}"'
+            f' height="{height}" viewBox="0 0 {width} {height}" role="img"'
+            f" aria-label={quoteattr(self.title)}>\n"
+            f"<style>\n{STYLE}{additional(self._kinds)}{rules}</style>\n{patterns}"
+            f'<rect width="{width}" height="{height}" rx="6" class="page"/>\n'
+            f"{body}\n</svg>\n"
+        )
 
 
 def box(x: float, y: float, width: float, height: float) -> str:
@@ -184,69 +205,17 @@ def box(x: float, y: float, width: float, height: float) -> str:
     return f"M{number(x)} {number(y)}h{number(width)}v{number(height)}h-{number(width)}z"
 
 
-def _written(scene: Scene) -> str:
-    """Return a scene as SVG."""
-    width, height = number(scene.width), number(scene.height)
-    body = "\n".join(line for shape in scene.shapes for line in _lines(shape))
-    scope, rules, patterns = _hatching(body)
-    rules = additional(_kinds(scene.shapes)) + rules
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="poplite{scope}" width="{width}"'
-        f' height="{height}" viewBox="0 0 {width} {height}" role="img"'
-        f" aria-label={quoteattr(scene.title)}>\n"
-        f"<style>\n{STYLE}{rules}</style>\n{patterns}"
-        f'<rect width="{width}" height="{height}" rx="6" class="page"/>\n'
-        f"{body}\n</svg>\n"
-    )
-
-
-def _lines(shape: Shape) -> Iterator[str]:
-    """Yield the lines of a shape."""
-    match shape:
-        case Rect(x, y, width, height, kind, tip):
-            begin = (
-                f'<rect x="{number(x)}" y="{number(y)}" width="{number(width)}"'
-                f' height="{number(height)}" class="{kind}"'
-            )
-            yield f"{begin}>{_title(tip)}</rect>" if tip else f"{begin}/>"
-        case Text(x, y, text, kind, aside, tip):
-            hidden = ' aria-hidden="true"' if "halo" in kind.split() else ""
-            more = f'<tspan dx="{ASIDE}" class="soft">{escape(aside)}</tspan>' if aside else ""
-            yield (
-                f'<text x="{number(x)}" y="{number(y)}" class="{kind}"{hidden}>{_title(tip)}'
-                f"{escape(text)}{more}</text>"
-            )
-        case PathShape(data, kind):
-            yield f'<path d="{data}" class="{kind}"/>'
-        case Group(kind, tip, shapes, key):
-            known = "" if key is None else f' data-key="{key}"'
-            yield f'<g class="{kind}"{known}>{_title(tip)}'
-            for each in shapes:
-                yield from _lines(each)
-            yield "</g>"
-
-
-def _kinds(shapes: Iterable[Shape]) -> set[str]:
-    """Return all classes of shapes."""
-    found: set[str] = set()
-    for shape in shapes:
-        found.update(shape.kind.split())
-        if isinstance(shape, Group):
-            found |= _kinds(shape.shapes)
-    return found
-
-
 def _title(tip: str) -> str:
     return f"<title>{escape(tip)}</title>" if tip else ""
 
 
-def _hatching(body: str) -> tuple[str, str, str]:
+def _hatching(body: str, kinds: set[str]) -> tuple[str, str, str]:
     """Return the class, the rules and the patterns of a picture that has hatched parts.
 
     Patterns are found by an id, which must be of this picture alone: a page that holds
     several finds only the first, and none while that one is hidden.
     """
-    used = [kind for kind in HATCHED if re.search(rf'class="{kind}[ "]', body)]
+    used = [kind for kind in HATCHED if kind in kinds]
     if not used:
         return "", "", ""
     own = f"poplite-{hashlib.sha256(body.encode()).hexdigest()[:8]}"
@@ -271,3 +240,147 @@ HATCHED = {
     "waiting": (4, ACROSS, '<path d="M1 0h1.4v4h-1.4z" class="waiting"/>'),
 }
 """The pattern of a class: how large, turned how, and what is drawn in it."""
+
+
+# -- style sheet -----------------------------------------------------------------------------------
+
+FONT = "ui-sans-serif,system-ui,'Segoe UI',Roboto,'Helvetica Neue',Arial,'DejaVu Sans',sans-serif"
+
+DARK_PAGE = "@media (prefers-color-scheme:dark)"
+
+Rules: TypeAlias = list[tuple[str, str]]
+"""Selectors and their declarations, in the order of the sheet: later ones win."""
+
+
+def _themed(*, dark: bool) -> Rules:
+    """Return the rules that differ between a light and a dark page."""
+    colors = DARK if dark else LIGHT
+    ramp, ramp_ink = (each[::-1] if dark else each for each in (RAMP, RAMP_INK))
+    rules = [
+        (".page", f"fill:{colors['page']}"),
+        (".veil", f"fill:{colors['page']}"),
+        (".seam", f"stroke:{colors['page']}"),
+        (".ink", f"fill:{colors['ink']}"),
+        (".soft", f"fill:{colors['soft']}"),
+        (".dots", f"fill:{colors['soft']}"),
+        (".hatch", f"stroke:{colors['soft']}"),
+        (".none", f"fill:{colors['empty']}"),
+        (".rule", f"stroke:{colors['line']}"),
+        (".mark", f"stroke:{colors['mark']}"),
+        (".halo", f"stroke:{colors['page']};fill:{colors['page']}"),
+    ]
+    rules += [(f".q{step}", f"fill:{color}") for step, color in enumerate(ramp)]
+    rules += [(f".i{step}", f"fill:{color}") for step, color in enumerate(ramp_ink)]
+    for k in range(len(CATEGORIES)):
+        rules.append((f".c{k}", f"fill:{color_of(f'c{k}', dark=dark)}"))
+        rules.append((f".k{k}", f"fill:{ink_on(f'c{k}', dark=dark)}"))
+    return rules
+
+
+def _fixed() -> Rules:
+    """Return the rules that hold on every page."""
+    return [
+        ("text", f"font-family:{FONT};font-size:11px"),
+        (".head", "font-size:15px;font-weight:600"),
+        (".line", "font-size:12px"),
+        (".small", "font-size:10px"),
+        (".mid", "text-anchor:middle"),
+        (".end", "text-anchor:end"),
+        (".over", f"fill:{OVER_LIMIT}"),
+        (".bang", "fill:#fff;font-weight:700"),
+        (".rule", "fill:none;stroke-width:1"),
+        (".mark", "fill:none;stroke-width:1.6"),
+        (".fine", "stroke-width:.8"),
+        (".halo", "stroke-width:4;stroke-linejoin:round"),
+        (".flush", "shape-rendering:crispEdges"),
+        (".seam", "stroke-width:.75"),
+        (".hatch", "stroke-width:1.2"),
+        (".veil", "fill-opacity:.72;fill-rule:evenodd;pointer-events:none"),
+    ]
+
+
+FAINT = {"ribbon": ".4", "haze": ".12"}
+"""How much areas cover that not every picture has."""
+
+
+def _css(rules: Rules) -> str:
+    """Keep rules to our pictures: a page may hold other drawings, with other classes."""
+    return "".join(f".poplite {selector}{{{declared}}}\n" for selector, declared in rules)
+
+
+_LIGHT = _themed(dark=False)
+
+STYLE = _css(_LIGHT) + _css(_fixed()) + f"{DARK_PAGE}{{\n" + _css(_themed(dark=True)) + "}\n"
+"""The style sheet of every picture, for light and dark pages."""
+
+
+def additional(kinds: Iterable[str]) -> str:
+    """Return the rules of those of these classes that not every picture has.
+
+    >>> print(additional(["gaps", "q3"]), end="")
+    .poplite .gaps{fill:#dfe5e9}
+    @media (prefers-color-scheme:dark){
+    .poplite .gaps{fill:#2c3840}
+    }
+    """
+    light, dark = (_added(set(kinds), page) for page in (0, 1))
+    return f"{_css(light)}{DARK_PAGE}{{\n{_css(dark)}}}\n" if light else ""
+
+
+def _added(kinds: Iterable[str], page: int) -> Rules:
+    colors = [
+        (f".{kind}", f"fill:{ADDITIONAL[kind][page]}") for kind in ADDITIONAL if kind in kinds
+    ]
+    colors += [
+        (f".on-{kind}", f"fill:{ink_on(kind, dark=bool(page))}")
+        for kind in ADDITIONAL
+        if f"on-{kind}" in kinds
+    ]
+    return colors + [(f".{kind}", f"fill-opacity:{FAINT[kind]}") for kind in FAINT if kind in kinds]
+
+
+# -- PNG -------------------------------------------------------------------------------------------
+
+SCALE = 2
+"""Pixels of a PNG for one of the picture."""
+
+MOST_PIXELS = 120_000_000
+"""Pixels of the largest PNG."""
+
+INSTALL = 'pip install "poplite[png]"'
+
+
+def is_possible() -> bool:
+    """Return whether resvg, which makes PNG of SVG, is there with its font."""
+    return all(map(find_spec, ("resvg_py", "font_roboto")))
+
+
+def png_of(picture: SvgText) -> bytes:
+    """Return a picture as a file in PNG."""
+    if not is_possible():
+        raise FileLoadError("cannot draw a PNG: resvg_py is not installed", at=None, fix=INSTALL)
+    import font_roboto
+    import resvg_py
+
+    size = re.match(r'<svg [^>]*width="([\d.]+)" height="([\d.]+)"', picture)
+    wide, high = (math.ceil(SCALE * float(each)) for each in size.groups()) if size else (0, 0)
+    if wide * high > MOST_PIXELS:
+        raise FileLoadError(
+            f"a PNG of {wide:,} x {high:,} pixels is too large",
+            at=None,
+            found=f"{wide * high:,} pixels, and {MOST_PIXELS:,} at most",
+            fix="write SVG, or draw less",
+        )
+    fonts = [font_roboto.font_files[name] for name in ("Roboto", "RobotoBold")]
+    try:
+        content: bytes = resvg_py.svg_to_bytes(
+            picture, zoom=SCALE, background="white", font_files=fonts
+        )
+    except ValueError as error:
+        raise InvalidOption(
+            "only an SVG can become a PNG",
+            at=None,
+            found=f"this text is not one: {error}",
+            fix="picture.png(), where tiles_svg(graph) or the like returned the picture",
+        ) from error
+    return content

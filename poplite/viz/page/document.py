@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 from poplite.report.memory import KIND_NAMES, KINDS
 from poplite.viz.colours import MEMORY, RAMP, TIME, color_of, ink_on
 from poplite.viz.dataflow.picture import report_svg
-from poplite.viz.draw.html import asset, escaped
-from poplite.viz.draw.units import name_text
+from poplite.viz.draw.words import name_text
 from poplite.viz.page.pack import Arrays
 from poplite.viz.page.report_data import report_data
 from poplite.viz.page.words import printable_in, shared
+from poplite.viz.paint_html import asset, escaped
 
 if TYPE_CHECKING:
     from poplite.report import Report

@@ -19,39 +19,30 @@ under each other; where a reader wants no motion, one follows the other at once.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
 from poplite.arrays.intervals import Int64
 from poplite.graph.tile_mapping import NO_TILE, ranges
+from poplite.report.per_tile import LazySequence
 from poplite.text import amount
-from poplite.viz.draw.columns import cells, cut, wrapped
-from poplite.viz.draw.flat_page import Rectangles, TileColors, colors_of, fold, rectangles
-from poplite.viz.draw.html import asset, numbers_table, page
-from poplite.viz.draw.page_cells import (
-    LARGEST,
-    PageCells,
-    draw_cells,
-    draw_legend,
-    draw_numbers,
-    legend_width,
-    page_cells,
-)
 from poplite.viz.draw.svg import Canvas, number, text_width
-from poplite.viz.draw.terminal import Style
-from poplite.viz.draw.units import name_text
-from poplite.viz.marks import Picture, Sketch, heading
+from poplite.viz.draw.words import Style, cut, name_text, wrapped
+from poplite.viz.marks import ListColumn, Listing, ListRow, Mark, Picture, Sketch, heading
+from poplite.viz.paint_html import asset, page, tables_html
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text
 from poplite.viz.painters import Forms, forms_of
+from poplite.viz.tensors.flat_page import LARGEST, Plot, Rectangles, colors_of, fold, rectangles
 from poplite.viz.tensors.frames import Frame, RegionFrames, Strip, regions_json
 
 WIDTH = 760
 LARGEST_CELL = 28
-GRID_HEIGHT = 260
-"""Pixels of the tallest result."""
+LARGEST_GRID = WIDTH, 260
+"""Pixels of the largest result."""
+
+NO_PARTS = Rectangles(*(np.empty(0, np.int64) for _ in range(5)))
 
 MOST_MOVING = 4096
 """Elements of the largest result whose elements move on a page."""
@@ -70,12 +61,9 @@ LONGEST_LINE = 120
 SEAM_FROM = 3.0
 """Elements narrower than this, in pixels, touch."""
 
-INDENT = 3
 MOST_WRITTEN = 256
 """Elements of the largest result that is written out in text."""
 SHOWN_INTERVALS = 12
-MOST_ROWS = 500
-"""Intervals of a frame in its table on a page; the JSON has the rest."""
 
 
 def captions(shown: RegionFrames, number: int, *, times: str = "\u00d7") -> list[str]:
@@ -158,146 +146,100 @@ def regions_picture(shown: RegionFrames, *, moves: bool = False) -> Picture:
     >>> x = Graph().add_variable("float32", (4,), "x", mapping=0)
     >>> picture = regions_picture(frames_of(x, [read_operation("reverse 0")]))
     >>> print(paint_text(picture).splitlines()[-4])
-       [0, 1)    x[3, 4)      0
+    [0, 1)    x[3, 4)   0
     >>> "element 3 of x, tile 0" in paint_svg(picture)
     True
     """
-    drawing = _Drawing(shown, moves)
-    frames = tuple(
-        Sketch(
-            drawing.width(k),
-            drawing.height(k),
-            partial(drawing.draw, k),
-            partial(_frame_lines, shown, k),
-        )
-        for k in range(len(shown.frames))
-    )
-    legend = Sketch(legend_width(drawing.legend), 12, drawing.draw_legend, lambda _: [])
+    drawing = _Drawing(shown, moves=moves)
+    frames: list[Mark] = []
+    for k, frame in enumerate(shown.frames):
+        frames.append(drawing.sketch(k))
+        frames += [_table(frame, shown.strip)] * bool(frame.num_intervals)
+    values = [plot.blocks.value for plot in drawing.plots if plot is not None]
+    legend = drawing.colors.legend(np.concatenate([shown.strip.pieces.tile, *values]))
     return Picture(shown.title, (*heading(shown.title), *frames, legend))
 
 
-@dataclass(frozen=True)
 class _Drawing:
-    """Frames with what they share: scale and colours."""
+    """Frames with what they share: scale, colours and, where elements move, their heights.
 
-    shown: RegionFrames
-    moves: bool
+    Attributes:
+        window: the part of the strip that is drawn.
+        unit: pixels of an element in its order, and on the strip.
+        cell: pixels of an element's cell, where a result is drawn element by element.
+        plots: the result of each frame on a page; None where it has no elements.
+        colors: those of the tensor picture of the first frame.
+        said: the lines above each frame.
+        rooms: the pixels kept free for each frame's lines, and for its result.
+    """
 
-    @cached_property
-    def window(self) -> tuple[int, int]:
-        """The part of the strip that is drawn: all, unless little is shown of one variable."""
+    def __init__(self, shown: RegionFrames, *, moves: bool) -> None:
+        self.shown, self.moves, frames = shown, moves, shown.frames
+        self.most = MOST_MOVING if moves else MOST_ELEMENTS
+        self.window = self._window()
+        longest = max(frame.num_elements for frame in frames)
+        self.unit = WIDTH / max(1, longest, self.window[1] - self.window[0])
+        self.plots = [_plot(each, LARGEST_GRID) if each.num_elements else None for each in frames]
+        pages = [plot.page for plot in self.plots if plot and plot.page.size <= self.most]
+        wide, tall = (
+            max((getattr(page, side) for page in pages), default=1) for side in ("columns", "rows")
+        )
+        self.cell = min(LARGEST_CELL, WIDTH / wide, LARGEST_GRID[1] / tall)
+        first = _plot(frames[0]) if frames[0].num_elements else self.plots[-1]
+        tiles = shown.strip.pieces.tiles()
+        self.colors = first.colors(tiles) if first else colors_of(NO_PARTS, tiles)
+        self.said = [self._caption(k) for k in range(len(frames))]
+        rooms = [
+            (LINE * len(self.said[k]), self._height(plot)) for k, plot in enumerate(self.plots)
+        ]
+        highest = (max(line for line, _ in rooms), max(grid for _, grid in rooms))
+        self.rooms = [highest] * len(rooms) if moves else rooms
+
+    def _window(self) -> tuple[int, int]:
+        """Return the part of the strip: all, unless little is shown of one variable."""
         size, frames = self.shown.strip.num_elements, self.shown.frames
         low = min((int(f.begin.min()) for f in frames if f.num_elements), default=0)
         high = max((int((f.begin + f.length).max()) for f in frames if f.num_elements), default=0)
         margin = (high - low) // 4 + 1
         low, high = max(0, low - margin), min(size, high + margin)
-        if len(self.shown.strip.names) > 1 or 2 * (high - low) > size:
-            return 0, size
-        return low, high
+        is_long = len(self.shown.strip.names) > 1 or 2 * (high - low) > size
+        return (0, size) if is_long else (low, high)
 
-    @cached_property
-    def unit(self) -> float:
-        """Pixels of an element in its order, and on the strip."""
-        longest = max(frame.num_elements for frame in self.shown.frames)
-        return WIDTH / max(1, longest, self.window[1] - self.window[0])
-
-    @cached_property
-    def cell(self) -> float:
-        """Pixels of an element's cell, where no frame is drawn in blocks."""
-        pages = [
-            fold(frame.shape)
-            for frame in self.shown.frames
-            if frame.num_elements and self.by_element(frame)
-        ]
-        wide, tall = (
-            max((p.columns for p in pages), default=1),
-            max((p.rows for p in pages), default=1),
-        )
-        return min(LARGEST_CELL, WIDTH / wide, GRID_HEIGHT / tall)
-
-    @cached_property
-    def pages(self) -> list[PageCells | None]:
-        """The result of each frame on a page; None where it has no elements."""
-        return [
-            _page_of(frame, (WIDTH, GRID_HEIGHT)) if frame.num_elements else None
-            for frame in self.shown.frames
-        ]
-
-    @cached_property
-    def colors(self) -> TileColors:
-        """The colours of all tiles: those of the tensor picture of the first frame."""
-        tiles, first = self.shown.strip.pieces.tiles(), self.shown.frames[0]
-        if first.num_elements:
-            return _page_of(first).colors(tiles)
-        return colors_of(Rectangles(*(np.empty(0, np.int64) for _ in range(5))), tiles)
-
-    @cached_property
-    def legend(self) -> list[tuple[list[str], str]]:
-        """The classes and words of the legend."""
-        values = [page.blocks.value for page in self.pages if page is not None]
-        return self.colors.legend(np.concatenate([self.shown.strip.pieces.tile, *values]))
-
-    def by_element(self, frame: Frame) -> bool:
-        """Return whether a result is drawn element by element."""
-        return frame.num_elements <= (MOST_MOVING if self.moves else MOST_ELEMENTS)
-
-    def caption(self, k: int) -> list[str]:
-        """Return the lines above a frame."""
-        frame, lines = self.shown.frames[k], captions(self.shown, k)
-        if (page := self.pages[k]) is not None and not self.by_element(frame):
-            lines += page.notices
-        if len(_runs_of(frame)[0]) > MOST_RIBBONS:
+    def _caption(self, k: int) -> list[str]:
+        lines, plot = captions(self.shown, k), self.plots[k]
+        lines += plot.notices if plot and plot.page.size > self.most else []
+        if len(_runs_of(self.shown.frames[k])[0]) > MOST_RIBBONS:
             lines.append(f"ribbons are drawn as {PARTS} parts, each coloured by its middle element")
         return [part for line in lines for part in wrapped(line, LONGEST_LINE)]
 
-    def grid_height(self, k: int) -> float:
-        """Return the height of the result of a frame."""
-        page = self.pages[k]
-        if page is None:
+    def _height(self, plot: Plot | None) -> float:
+        """Return the height of a result."""
+        if plot is None:
             return 0.0
-        by_element = self.by_element(self.shown.frames[k])
-        return page.page.rows * self.cell if by_element else page.height
+        return plot.page.rows * self.cell if plot.page.size <= self.most else plot.height
 
-    def room(self, k: int) -> float:
-        """Return the height kept free for a result: where elements move, the same for all."""
-        every = range(len(self.shown.frames)) if self.moves else [k]
-        return max(self.grid_height(each) for each in every)
+    def sketch(self, k: int) -> Sketch:
+        """Return a frame."""
+        width = max(WIDTH, *(text_width(line, 12) for line in self.said[k]))
+        height = sum(self.rooms[k]) + 14 + BAR + RIBBONS + STRIP + 48
+        return Sketch(width, height, partial(self._draw, k), partial(_frame_lines, self.shown, k))
 
-    def lines_room(self, k: int) -> int:
-        """Return the lines kept free for a caption."""
-        every = range(len(self.shown.frames)) if self.moves else [k]
-        return max(len(self.caption(each)) for each in every)
-
-    def width(self, k: int) -> float:
-        """Return the width of a frame."""
-        return max(WIDTH, *(text_width(line, 12) for line in self.caption(k)))
-
-    def height(self, k: int) -> float:
-        """Return the height of a frame."""
-        return LINE * self.lines_room(k) + self.room(k) + 14 + BAR + RIBBONS + STRIP + 48
-
-    def draw(self, k: int, canvas: Canvas, left: float, top: float) -> None:
-        """Draw a frame."""
-        frame, page = self.shown.frames[k], self.pages[k]
+    def _draw(self, k: int, canvas: Canvas, left: float, top: float) -> None:
+        frame, plot = self.shown.frames[k], self.plots[k]
         canvas.open("frame")
-        for n, line in enumerate(self.caption(k)):
+        for n, line in enumerate(self.said[k]):
             canvas.text(left, top + 14 + LINE * n, line, "line soft" if n else "line ink")
-        top += LINE * self.lines_room(k) + 8
-        bar = top + self.room(k) + 14
-        if page is not None:
-            if self.by_element(frame):
+        lines, grid = self.rooms[k]
+        top, bar = top + lines + 8, top + lines + grid + 22
+        if plot is not None:
+            if plot.page.size <= self.most:
                 self._draw_elements(canvas, frame, left, top)
             else:
-                draw_cells(canvas, page, self.colors, left, top)
-                draw_numbers(canvas, page, self.colors, left, top)
+                plot.draw(canvas, self.colors, left, top)
             self._draw_ribbons(canvas, frame, left, bar + BAR)
             self._draw_bar(canvas, frame, left, bar)
         self._draw_strip(canvas, left, bar + BAR + RIBBONS)
         canvas.close()
-
-    def draw_legend(self, canvas: Canvas, left: float, top: float) -> None:
-        """Draw what colours mean."""
-        draw_legend(canvas, self.legend, left, top)
 
     def _draw_elements(self, canvas: Canvas, frame: Frame, left: float, top: float) -> None:
         columns, cell, colors = fold(frame.shape).columns, self.cell, self.colors
@@ -390,10 +332,10 @@ class _Drawing:
                 canvas.text(x, top + STRIP + 14, shown, "soft")
 
 
-def _page_of(frame: Frame, largest: tuple[float, float] = LARGEST) -> PageCells:
+def _plot(frame: Frame, largest: tuple[float, float] = LARGEST) -> Plot:
     folded, pieces = fold(frame.shape), frame.pieces
     tiles = rectangles(pieces.begin, pieces.length, pieces.tile, folded.columns)
-    return page_cells(folded, tiles, largest=largest)
+    return Plot(folded, tiles, largest=largest)
 
 
 def _runs_of(frame: Frame) -> tuple[Int64, Int64, Int64]:
@@ -438,13 +380,11 @@ def _tiles_at(frame: Frame, element: Int64) -> Int64:
 
 
 def _frame_lines(shown: RegionFrames, k: int, style: Style) -> list[str]:
-    """Return a frame as text: its captions, its elements where they are few, its intervals."""
+    """Return a frame as text: its captions, and its elements where they are few."""
     head, *more = captions(shown, k, times="x" if style.ascii_only else "\u00d7")
-    first, *rest = wrapped(head, style.columns - INDENT)
-    frame, body = shown.frames[k], [style.bold(line) for line in rest]
-    body += [part for line in more for part in wrapped(line, style.columns - INDENT)]
-    body += [*_elements(frame, shown.strip, style), *_table(frame, shown.strip, style)]
-    return ["", f"{k + 1:<{INDENT}}{style.bold(first)}", *(f"{'':{INDENT}}{line}" for line in body)]
+    lines = map(style.bold, wrapped(f"{k + 1}. {head}", style.columns))
+    said = [part for line in more for part in wrapped(line, style.columns)]
+    return ["", *lines, *said, *_elements(shown.frames[k], shown.strip, style)]
 
 
 def _elements(frame: Frame, strip: Strip, style: Style) -> list[str]:
@@ -454,7 +394,7 @@ def _elements(frame: Frame, strip: Strip, style: Style) -> list[str]:
     labels = [element_text(strip, place) for place in frame.positions()]
     columns = frame.shape[-1] if frame.shape else 1
     room = max(map(len, labels))
-    if columns * (room + 1) - 1 > style.columns - INDENT:
+    if columns * (room + 1) - 1 > style.columns:
         return []
     rows = [labels[k : k + columns] for k in range(0, len(labels), columns)]
     block = frame.shape[-2] if len(frame.shape) > 2 else len(rows)
@@ -480,37 +420,27 @@ def element_text(strip: Strip, position: int) -> str:
     return f"{cut(strip.names[variable].rpartition('/')[2], 6)}{number}"
 
 
-def _table(frame: Frame, strip: Strip, style: Style) -> list[str]:
-    count = frame.num_intervals
-    if not count:
-        return []
-    shown = count if style.full or count <= SHOWN_INTERVALS else SHOWN_INTERVALS - 1
-    begin, length = frame.begin[:shown], frame.length[:shown]
-    at = np.cumsum(length) - length
-    columns = [
-        ("elements", *_intervals(at, length)),
-        ("interval", *strip.interval_texts(begin, length)),
-        ("tile", *strip.tiles_texts(begin, length)),
-    ]
-    room = style.columns - INDENT
-    wide = [max(map(cells, column)) for column in columns]
-    wide[1] = min(wide[1], room - wide[0] - wide[2] - 4)
-    own, interval, on = columns
-    lines = [
-        f"{_padded(a, wide[0])}  {_padded(cut(b, wide[1]), wide[1])}  {c:>{wide[2]}}"
-        for a, b, c in zip(own, interval, on, strict=True)
-    ]
-    more = f"... {count - shown:,} more; -o FILE.txt writes them all" if shown < count else ""
-    return ["", style.faint(lines[0]), *lines[1:], *(wrapped(more, room) if more else [])]
+def _table(frame: Frame, strip: Strip) -> Listing:
+    """Return the intervals of a frame, and the tiles that each is on."""
+    at = np.cumsum(frame.length) - frame.length
+    variable, first = strip.places(frame.begin)
+    names = [name_text(name) for name in strip.names]
+    columns = (at, frame.length, variable, first)
 
+    def row(number: int) -> ListRow:
+        place, size, owner, low = (int(column[number]) for column in columns)
+        tiles = strip.tiles_text(int(frame.begin[number]), size)
+        whole, own = f"[{place:,}, {place + size:,})", f"[{low:,}, {low + size:,})"
+        return ListRow((whole, f"{names[owner]}{own}", tiles))
 
-def _intervals(begin: Int64, length: Int64) -> list[str]:
-    ends = zip(begin.tolist(), (begin + length).tolist(), strict=True)
-    return [f"[{low:,}, {high:,})" for low, high in ends]
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - cells(text))
+    heading = (
+        ListColumn("elements", "name"),
+        ListColumn("interval", "name"),
+        ListColumn("tiles", "words"),
+    )
+    rows, title = LazySequence(frame.num_intervals, row), f"intervals of {frame.operation}"
+    rest = "more; -o FILE.txt writes them all"
+    return Listing(heading, rows, SHOWN_INTERVALS, rest=rest, aside=title)
 
 
 # -- page ------------------------------------------------------------------------------------------
@@ -522,7 +452,7 @@ def regions_page(shown: RegionFrames, command: str = "") -> str:
     >>> from poplite.graph import Graph
     >>> from poplite.viz.tensors.frames import frames_of, read_operation
     >>> x = Graph().add_variable("float32", (4,), "x", mapping=0)
-    >>> "<td>[3, 4)</td>" in regions_page(frames_of(x, [read_operation("reverse 0")]))
+    >>> "<td>x[3, 4)</td>" in regions_page(frames_of(x, [read_operation("reverse 0")]))
     True
     """
     facts = {f"{k + 1}": "; ".join(captions(shown, k)) for k in range(len(shown.frames))}
@@ -531,31 +461,10 @@ def regions_page(shown: RegionFrames, command: str = "") -> str:
         shown.title,
         facts,
         paint_svg(regions_picture(shown, moves=True)),
-        [_page_table(frame, shown.strip) for frame in shown.frames if frame.num_elements],
+        [tables_html(regions_picture(shown))],
         paint_text(regions_picture(shown)),
         regions_json(shown),
         command=command,
     )
     parts = f"<style>\n{asset('regions.css')}</style>\n<script>\n{asset('regions.js')}</script>"
     return html.replace("</body>", f"{parts}\n</body>")
-
-
-def _page_table(frame: Frame, strip: Strip) -> str:
-    begin, length = frame.begin[:MOST_ROWS], frame.length[:MOST_ROWS]
-    at = np.cumsum(length) - length
-    variable = np.searchsorted(strip.first, begin, side="right") - 1
-    rows = []
-    columns = (column.tolist() for column in (at, begin, length, variable))
-    for place, low, size, owner in zip(*columns, strict=True):
-        tiles = strip.tiles_within(low, size)
-        first = low - int(strip.first[owner])
-        rows.append(
-            [
-                f"[{place:,}, {place + size:,})",
-                f"[{first:,}, {first + size:,})",
-                ranges(tiles[tiles >= 0]) if (tiles >= 0).any() else "none",
-                name_text(strip.names[owner]),
-            ]
-        )
-    heading = ["elements", "of", "tiles", "variable"]
-    return numbers_table("intervals", heading, rows, "numbers last", f" of {frame.operation}")

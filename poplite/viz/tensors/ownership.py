@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,35 +31,25 @@ from poplite.graph.tile_mapping import NO_TILE, ranges
 from poplite.report.compilation import Variable as SavedVariable
 from poplite.report.report import Report
 from poplite.text import amount
-from poplite.viz.draw.columns import folded
-from poplite.viz.draw.flat_page import fold, rectangles
-from poplite.viz.draw.html import numbers_table, page
-from poplite.viz.draw.json_text import json_text
-from poplite.viz.draw.page_cells import PageDrawing, page_cells
-from poplite.viz.draw.page_lines import page_lines
-from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
-from poplite.viz.draw.units import name_text, shape_text, size_text
-from poplite.viz.marks import Gap, Mark, Picture, Sketch, Words, heading
+from poplite.viz.draw.data_text import as_data, by_field
+from poplite.viz.draw.words import KEPT, name_text, shape_text, size_text
+from poplite.viz.marks import Gap, ListColumn, Listing, ListRow, Mark, Picture, Words, heading
 from poplite.viz.names import SAVE_AGAIN, TYPES, check_known
-from poplite.viz.paint_svg import paint_svg
-from poplite.viz.paint_text import paint_text
-from poplite.viz.painters import Forms, forms_of
+from poplite.viz.paint_html import page, tables_html
+from poplite.viz.painters import PictureData
+from poplite.viz.tensors.flat_page import Plot, fold, page_sketch, rectangles
 from poplite.viz.tensors.views import Index, Selection, select
 
 if TYPE_CHECKING:
-    from poplite.graph.space import Variable
     from poplite.graph.tensor.tensor import Tensor
 
 SHOWN_TILES = 40
-LEAST_ROOM = 30
-"""Cells; where the last column has less room, intervals take a line of their own."""
-INDENT = 8
-SHOWN_INTERVALS = 6
+SHOWN_INTERVALS = 4
 """Intervals of one tile in the table; more are counted."""
 
 
 @frozen(eq=False)
-class Ownership:
+class Ownership(PictureData):
     """The tiles of a tensor's elements.
 
     Attributes:
@@ -69,6 +59,8 @@ class Ownership:
         tile: int64[runs], owner of each run, -1 for none.
         view: what is pointed out, or None.
     """
+
+    KIND = "tensor"
 
     name: str
     type_name: str
@@ -120,6 +112,57 @@ class Ownership:
         high = np.minimum(end[source], self.begin[run] + self.length[run])
         return self.tile[run], high - low
 
+    def picture(self) -> Picture:
+        """Return the tensor on a page, and in text the intervals of each tile below it.
+
+        >>> owned = Ownership(
+        ...     "v", "float32", 4, (4,), np.array([0, 3]), np.array([3, 1]), np.array([0, -1]), None
+        ... )
+        >>> from poplite.viz.draw.words import Style
+        >>> print(owned.text(Style(ascii_only=True)))
+        'v' float32[4]
+        on 1 tile (0), 16 B, 1 element unmapped
+        axis 0 across
+        <BLANKLINE>
+           0       1       2       3
+        0 |0                      |///////|
+        <BLANKLINE>
+        numbers are tiles, / unmapped
+        <BLANKLINE>
+        tile  elements  bytes  intervals
+           0         3   12 B  [0, 3)
+        none         1    4 B  [3, 4)
+        <BLANKLINE>
+        """
+        notes = [line for line in (self.placement(), self.view_summary()) if line]
+        marks: tuple[Mark, ...] = (Words("no elements", "soft"),)
+        if self.num_elements:
+            caption = Words(fold(self.shape).caption(), "soft")
+            marks = (caption, Gap(), *_on_page(self), interval_table(self))
+        return Picture(self.title, (*heading(self.title, *notes), *marks))
+
+    def data(self) -> dict[str, object]:
+        """Return an entry of `begin`, `length` and `tile` for each run; null is no tile."""
+        found = by_field(self, "type_name", "view") | {"element_type": self.type_name}
+        found["tile"] = [None if tile == NO_TILE else tile for tile in self.tile.tolist()]
+        view = self.view and by_field(self.view, "text") | {"index": self.view.text}
+        data: dict[str, object] = as_data(found | {"view": view})
+        return data
+
+    def page(self, command: str = "") -> str:
+        """Return a page with the intervals of each tile.
+
+        >>> x = Graph().add_variable("float32", (4,), "x", mapping=5)
+        >>> "<td>[0, 4)</td>" in ownership_of(x).page()
+        True
+        """
+        size = size_text(self.element_bytes)
+        facts = {"elements": f"{self.num_elements:,} of {size} each"}
+        facts["placement"] = self.placement()
+        facts |= {"view": self.view_summary().removeprefix("view ")} if self.view else {}
+        parts = self.svg(), [tables_html(self.picture())], self.text(), self.json()
+        return page("Tiles of a tensor", self.title, facts, *parts, command=command)
+
 
 def ownership_of(tensor: Tensor, view: str | Index | tuple[Index, ...] | None = None) -> Ownership:
     """Find the tiles of a tensor's elements, and of a view to point out.
@@ -147,27 +190,6 @@ def ownership_of(tensor: Tensor, view: str | Index | tuple[Index, ...] | None = 
         (end - begin)[order],
         tile[order],
         None if view is None else select(tensor.shape, view),
-    )
-
-
-def ownership_of_variable(variable: Variable, view: str | None = None) -> Ownership:
-    """Find the tiles of a variable's elements, as `ownership_of` does for a tensor.
-
-    >>> graph = Graph()
-    >>> _ = graph.add_variable("float32", (8,), "x", mapping=5)
-    >>> ownership_of_variable(graph.variables[0]).placement()
-    'on 1 tile (5), 32 B'
-    """
-    breaks, tile = variable.mapping.pieces()
-    return Ownership(
-        variable.name,
-        str(variable.element_type.dtype),
-        variable.element_type.size_bytes,
-        variable.shape,
-        breaks[:-1],
-        np.diff(breaks),
-        tile.astype(np.int64),
-        None if view is None else select(variable.shape, view),
     )
 
 
@@ -217,55 +239,16 @@ def _place(graph: Graph, variable: SavedVariable) -> None:
 # -- picture ---------------------------------------------------------------------------------------
 
 
-def tensor_forms(owned: Ownership) -> Forms:
-    """Return the forms of who owns a tensor's elements."""
-    json, html = partial(tensor_json, owned), partial(tensor_page, owned)
-    return forms_of(tensor_picture(owned), json, html)
-
-
-def tensor_picture(owned: Ownership) -> Picture:
-    """Return the tensor on a page, and in text the intervals of each tile below it.
-
-    >>> owned = Ownership(
-    ...     "v", "float32", 4, (4,), np.array([0, 3]), np.array([3, 1]), np.array([0, -1]), None
-    ... )
-    >>> print(paint_text(tensor_picture(owned), Style(ascii_only=True)))
-    'v' float32[4]
-    on 1 tile (0), 16 B, 1 element unmapped
-    axis 0 across
-    <BLANKLINE>
-       0       1       2       3
-    0 |0                      |///////|
-    <BLANKLINE>
-    numbers are tiles, / unmapped
-    <BLANKLINE>
-      tile  elements  bytes  intervals
-         0         3   12 B  [0, 3)
-      none         1    4 B  [3, 4)
-    <BLANKLINE>
-    """
-    notes = [line for line in (owned.placement(), owned.view_summary()) if line]
-    marks: tuple[Mark, ...] = (Words("no elements", "soft"),)
-    if owned.num_elements:
-        marks = (Words(fold(owned.shape).caption(), "soft"), Gap(), _on_page(owned), _table(owned))
-    return Picture(owned.title, (*heading(owned.title, *notes), *marks))
-
-
-def _on_page(owned: Ownership) -> Sketch:
+def _on_page(owned: Ownership) -> tuple[Mark, ...]:
     page, view = fold(owned.shape), None
     tiles = rectangles(owned.begin, owned.length, owned.tile, page.columns)
     if (chosen := owned.view) is not None:
         ones = np.ones_like(chosen.begin)
         view = rectangles(chosen.begin, chosen.length, ones, page.columns)
-    used = np.unique(owned.tile[owned.tile >= 0])
-    drawing = PageDrawing(page_cells(page, tiles, view), used, chosen.text if chosen else "")
-    lines = partial(page_lines, page, tiles, view)
-    return Sketch(drawing.width, drawing.height, drawing.draw, lines)
-
-
-def _table(owned: Ownership) -> Sketch:
-    """Return the table of intervals, which a page has apart from its picture."""
-    return Sketch(0, 0, lambda *_: None, lambda style: ["", *interval_table(owned, style)])
+    plot = Plot(page, tiles, view)
+    colors = plot.colors(np.unique(owned.tile[owned.tile >= 0]))
+    legend = colors.legend(plot.blocks.value, chosen.text if chosen else None)
+    return page_sketch(page, tiles, view, plot, colors), legend
 
 
 # -- table of intervals ----------------------------------------------------------------------------
@@ -314,10 +297,10 @@ def tile_rows(owned: Ownership) -> list[TileRow]:
     ]
 
 
-def interval_table(owned: Ownership, style: Style = DEFAULT_STYLE) -> list[str]:
-    """Return a heading, and a line for each tile or series of tiles.
+def interval_table(owned: Ownership) -> Listing:
+    r"""Return a row for each tile or series of tiles.
 
-    Tiles that follow each other share a line when their intervals do: one after the other, or
+    Tiles that follow each other share a row when their intervals do: one after the other, or
     the same ones moved by the same distance::
 
         tile      elements          bytes  intervals
@@ -325,38 +308,18 @@ def interval_table(owned: Ownership, style: Style = DEFAULT_STYLE) -> list[str]:
          0-3      512 each        2,048 B  [0, 32) [128, 160), then +32 a tile
 
     >>> runs = np.arange(0, 8, 2), np.full(4, 2), np.arange(4)
-    >>> for line in interval_table(Ownership("v", "int32", 4, (8,), *runs, None)):
-    ...     print(line)
-      tile  elements  bytes  intervals
-       0-3    2 each    8 B  [0, 8) end to end
+    >>> interval_table(Ownership("v", "int32", 4, (8,), *runs, None)).rows[0].cells
+    ('0-3', '2 each', '8 B', '[0,\xa08) end to end')
     """
-    width, groups = style.columns, list(_series(tile_rows(owned)))
-    shown = groups
-    if not style.full and len(groups) > SHOWN_TILES:
-        groups.sort(key=lambda group: group[0].in_view == 0)  # those in the view are kept
-        shown = groups[: SHOWN_TILES - 1]
-    heading = ["tile", "elements", "bytes", *(["in view"] if owned.view else [])]
-    body = [_cells(group, owned) for group in shown]
-    widths = [max(len(row[k]) for row in [heading, *body]) for k in range(len(heading))]
-    lead = [_aligned(row, widths) for row in [heading, *body]]
-    beside = width - len(lead[0]) - 2 >= LEAST_ROOM
-    gap = "  " if beside else "\n" + " " * INDENT
-    room = width - (len(lead[0]) + 2 if beside else INDENT)
-    texts = [f"{lead[0]}{gap}intervals"]
-    texts += [
-        f"{t}{gap}{_intervals(group, room)}" for t, group in zip(lead[1:], shown, strict=True)
-    ]
-    table = [[part for line in t.splitlines() for part in folded(line, width)] for t in texts]
-    lines = [*map(style.faint, table[0]), *(line for row in table[1:] for line in row)]
-    hidden = sum(len(group) for group in groups[len(shown) :])
-    if hidden:
-        lines += folded(f"  ... {hidden:,} more tiles; -o FILE.txt writes them all", width)
-    return lines
-
-
-def _aligned(cells: list[str], widths: list[int]) -> str:
-    padded = (f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
-    return "  " + "  ".join(padded)
+    groups = list(_series(tile_rows(owned)))
+    if len(groups) > SHOWN_TILES:
+        groups.sort(key=lambda group: group[0].in_view == 0)  # those in the view come first
+    sizes = [ListColumn("elements", spare=2), ListColumn("bytes", spare=1)]
+    seen = [ListColumn("in view")] * (owned.view is not None)
+    columns = (ListColumn("tile"), *sizes, *seen, ListColumn("intervals", "words"))
+    rows = tuple(ListRow((*_cells(group, owned), _intervals(group))) for group in groups)
+    rest = "more rows; -o FILE.txt writes them all"
+    return Listing(columns, rows, SHOWN_TILES, rest=rest, aside="intervals of each tile")
 
 
 def _series(rows: list[TileRow]) -> Iterator[list[TileRow]]:
@@ -422,104 +385,14 @@ def _span(values: list[int]) -> str:
     return f"{least:,}" if least == most else f"{least:,}-{most:,}"
 
 
-def _intervals(group: list[TileRow], room: int) -> str:
-    """Write as many intervals as there is room for, and count the rest."""
+def _intervals(group: list[TileRow]) -> str:
+    """Return the first intervals of the first tile, and how those of the others follow."""
     row, count = group[0], len(group[0].begin)
     if len(group) > 1 and _follows(*group[:2]):
         end = group[-1].begin[0] + group[-1].length[0]
-        return f"[{row.begin[0]:,}, {end:,}) end to end"[:room]
+        return f"[{row.begin[0]:,},{KEPT}{end:,}) end to end"
+    first = zip(row.begin.tolist(), row.length.tolist(), strict=True)
+    text = " ".join(f"[{b:,},{KEPT}{b + n:,})" for b, n in islice(first, SHOWN_INTERVALS))
+    more = f" and {count - SHOWN_INTERVALS:,} more" if count > SHOWN_INTERVALS else ""
     moved = f", then {group[1].begin[0] - row.begin[0]:+,} a tile" if len(group) > 1 else ""
-    text = ""
-    for k in range(count):
-        interval = f"[{row.begin[k]:,}, {row.begin[k] + row.length[k]:,})"
-        longer = f"{text} {interval}" if text else interval
-        rest = f" and {count - k - 1:,} more" if k + 1 < count else ""
-        if text and len(longer) + len(rest) + len(moved) > room:
-            text += f" and {count - k:,} more"
-            break
-        text = longer
-    text += moved
-    return text if len(text) <= room else f"{text[: room - 3]}..."
-
-
-# -- data ------------------------------------------------------------------------------------------
-
-
-def tensor_json(owned: Ownership) -> str:
-    """Return the tiles of a tensor's elements as JSON.
-
-    `begin`, `length` and `tile` have an entry for each run of elements; the tile of elements
-    without one is null.
-
-    >>> import json
-    >>> owned = Ownership(
-    ...     "v", "float32", 4, (4,), np.array([0, 3]), np.array([3, 1]), np.array([0, -1]), None
-    ... )
-    >>> json.loads(tensor_json(owned))["tile"]
-    [0, None]
-    """
-    view = owned.view and {
-        "index": owned.view.text,
-        "shape": owned.view.shape,
-        "begin": owned.view.begin.tolist(),
-        "length": owned.view.length.tolist(),
-    }
-    data = {
-        "name": owned.name,
-        "element_type": owned.type_name,
-        "element_bytes": owned.element_bytes,
-        "shape": owned.shape,
-        "begin": owned.begin.tolist(),
-        "length": owned.length.tolist(),
-        "tile": [None if tile == NO_TILE else tile for tile in owned.tile.tolist()],
-        "view": view,
-    }
-    return json_text("tensor", data)
-
-
-def tensor_page(owned: Ownership, command: str = "") -> str:
-    """Return the tensor picture as HTML; `command` is what writes the page, if a command does.
-
-    >>> x = Graph().add_variable("float32", (4,), "x", mapping=5)
-    >>> "<td>[0, 4)</td>" in tensor_page(ownership_of(x))
-    True
-    """
-    facts = {
-        "elements": f"{owned.num_elements:,} of {size_text(owned.element_bytes)} each",
-        "placement": owned.placement(),
-    }
-    facts |= {"view": owned.view_summary().removeprefix("view ")} if owned.view else {}
-    return page(
-        "Tiles of a tensor",
-        owned.title,
-        facts,
-        paint_svg(tensor_picture(owned)),
-        [_page_table(owned)] if owned.num_elements else [],
-        paint_text(tensor_picture(owned)),
-        tensor_json(owned),
-        command=command,
-    )
-
-
-def _page_table(owned: Ownership) -> str:
-    heading = ["tile", "elements", "bytes", *(["in view"] if owned.view else []), "intervals"]
-    rows = [
-        [
-            "none" if row.tile == NO_TILE else f"{row.tile:,}",
-            f"{row.elements:,}",
-            f"{row.elements * owned.element_bytes:,}",
-            *([f"{row.in_view:,}"] if owned.view else []),
-            _first_intervals(row),
-        ]
-        for row in tile_rows(owned)
-    ]
-    return numbers_table("tiles", heading, rows, "numbers last")
-
-
-def _first_intervals(row: TileRow) -> str:
-    shown = zip(
-        row.begin[:SHOWN_INTERVALS].tolist(), row.length[:SHOWN_INTERVALS].tolist(), strict=True
-    )
-    text = " ".join(f"[{begin:,}, {begin + length:,})" for begin, length in shown)
-    more = len(row.begin) - SHOWN_INTERVALS
-    return f"{text} and {more:,} more" if more > 0 else text
+    return f"{text}{more}{moved}"

@@ -18,10 +18,7 @@ slice of complete rows is one run whatever its size.
 
 from __future__ import annotations
 
-import ast
-import math
 import re
-from collections.abc import Callable
 from types import EllipsisType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,9 +27,11 @@ import numpy as np
 from poplite.arrays.intervals import Int64
 from poplite.errors import InvalidOption, TensorIndexError, did_you_mean
 from poplite.frozen import frozen
+from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import concat
 from poplite.types import ELEMENT_TYPES, NUMPY_TYPES, ElementType, element_type
-from poplite.viz.draw.units import name_text, shape_text
+from poplite.view import num_runs, runs
+from poplite.viz.draw.words import name_text, shape_text
 
 if TYPE_CHECKING:
     from poplite.graph.tensor.tensor import Tensor
@@ -42,6 +41,9 @@ Index = int | slice | EllipsisType
 
 MOST_PIECES = 1 << 24
 """Pieces of a view; their positions take some hundred MB."""
+
+_ENTRIES = re.compile(r",(?![^\[(]*[\])])")
+"""Commas, but for those in brackets."""
 
 _FIX = "give integers and slices for the axes, for instance '2:5, ::2'"
 
@@ -65,53 +67,41 @@ class Selection:
 def parse_view(text: str) -> tuple[Index, ...]:
     """Read the text between the brackets of an index: an entry for each axis named.
 
-    Raises TensorIndexError when it is anything but integers, slices and one ellipsis.
+    Raises TensorIndexError when it is anything but integers, slices and ellipses.
 
     >>> parse_view("2:5, ::2, ..., -1")
     (slice(2, 5, None), slice(None, None, 2), Ellipsis, -1)
     """
-    try:
-        parsed = ast.parse(f"_[{text}]", mode="eval").body
-    except (SyntaxError, ValueError):
-        parsed = None
-    if not isinstance(parsed, ast.Subscript) or not isinstance(parsed.value, ast.Name):
-        raise TensorIndexError(f"view {text!r} is not an index", at=None, fix=_FIX)
-    entries = parsed.slice.elts if isinstance(parsed.slice, ast.Tuple) else [parsed.slice]
-    return tuple(_entry(entry, text) for entry in entries)
+    return tuple(
+        _entry(part.strip(), text) for part in _ENTRIES.split(text.strip().removesuffix(","))
+    )
 
 
-def _entry(node: ast.expr, text: str) -> Index:
-    if isinstance(node, ast.Slice):
-        parts = [_integer(p, text) for p in (node.lower, node.upper, node.step)]
-        if parts[2] == 0:
-            raise TensorIndexError(
-                f"view {text!r} has a step of 0", at=None, fix="a step of 1 or more"
-            )
-        return slice(*parts)
-    if isinstance(node, ast.Constant) and node.value is ...:
+def _entry(part: str, text: str) -> Index:
+    if part == "...":
         return ...
-    value = _integer(node, text)
-    assert value is not None
-    return value
+    ends = [_integer(end.strip(), text) if end.strip() else None for end in part.split(":")]
+    if len(ends) > 3 or ends == [None]:
+        raise TensorIndexError(f"view {text!r} is not an index", at=None, fix=_FIX)
+    if ends[2:] == [0]:
+        raise TensorIndexError(f"view {text!r} has a step of 0", at=None, fix="a step of 1 or more")
+    return slice(*ends) if len(ends) > 1 else ends[0] or 0
 
 
-def _integer(node: ast.expr | None, text: str) -> int | None:
-    sign = 1
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        sign, node = -1, node.operand
-    if node is None:
-        return None
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        return sign * node.value
-    found = f"{ast.unparse(node)!r} is neither an integer nor a slice"
-    raise TensorIndexError(f"view {text!r} is not an index", at=None, found=found, fix=_FIX)
+def _integer(text: str, view: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        found = f"{text!r} is neither an integer nor a slice"
+        message = f"view {view!r} is not an index"
+        raise TensorIndexError(message, at=None, found=found, fix=_FIX) from None
 
 
 def select(shape: tuple[int, ...], view: str | Index | tuple[Index, ...]) -> Selection:
     """Find the elements that a view selects; slices are clamped as NumPy clamps them.
 
-    Raises TensorIndexError when the view is no index, names more axes than there are, an index
-    lies outside its axis, or nothing is selected.
+    Raises TensorIndexError when the view is not an index, names more axes than there are, an index
+    lies outside its axis, or nothing or too many pieces are selected.
 
     >>> select((4, 6), (slice(1, 3), ...)).begin
     array([6])
@@ -119,25 +109,33 @@ def select(shape: tuple[int, ...], view: str | Index | tuple[Index, ...]) -> Sel
     entries = parse_view(view) if isinstance(view, str) else view
     entries = entries if isinstance(entries, tuple) else (entries,)
     text = name_text(" ".join(view.split())) if isinstance(view, str) else _spelled(entries)
-    spread = _spread(entries, shape, text)
-    chosen = [_positions(entry, axis, shape, text) for axis, entry in enumerate(spread)]
-    kept = tuple(
-        len(picked)
-        for picked, entry in zip(chosen, spread, strict=True)
-        if isinstance(entry, slice)
-    )
-    if not math.prod(kept):
+    whole = Graph().add_variable("bool", shape)  # the addresses of which are from 0 on
+    of_shape = f"the tensor's shape is {shape_text(shape)}"
+    try:
+        chosen = whole[entries]
+    except TensorIndexError as error:
+        message = f"view [{text}]: {error.what}"
+        raise TensorIndexError(message, at=None, found=of_shape, fix=error.fix) from None
+    if not chosen.num_elements:
+        message = f"view [{text}] selects no element"
+        raise TensorIndexError(message, at=None, found=of_shape, fix="widen the empty slice")
+    if (pieces := num_runs(chosen.view)) > MOST_PIECES:
         raise TensorIndexError(
-            f"view [{text}] selects no element",
+            f"view [{text}] is {pieces:,} pieces, but at most {MOST_PIECES:,} can be drawn",
             at=None,
-            found=f"the tensor's shape is {shape_text(shape)}",
-            fix="widen the empty slice",
+            found=of_shape,
+            fix="fewer indices, or a step of 1 along the last axis",
         )
-    return Selection(text, kept, *_runs(shape, chosen, text))
+    begin, length = runs(chosen.view)
+    order = np.argsort(begin, kind="stable")
+    begin, end = begin[order], (begin + length)[order]
+    starts = np.flatnonzero(np.append(True, begin[1:] != end[:-1]))
+    ends = end[np.append(starts[1:], len(begin)) - 1]
+    return Selection(text, chosen.shape, begin[starts], ends - begin[starts])
 
 
 def _spelled(entries: tuple[Index, ...]) -> str:
-    return ", ".join(_spelled_entry(entry) for entry in entries)
+    return ", ".join(map(_spelled_entry, entries))
 
 
 def _spelled_entry(entry: Index) -> str:
@@ -145,75 +143,6 @@ def _spelled_entry(entry: Index) -> str:
         ends = ["" if n is None else str(n) for n in (entry.start, entry.stop)]
         return ":".join(ends) + ("" if entry.step is None else f":{entry.step}")
     return "..." if entry is ... else str(entry)
-
-
-def _spread(entries: tuple[Index, ...], shape: tuple[int, ...], text: str) -> list[int | slice]:
-    """Give every axis an entry: an ellipsis, and axes at the end not named, take all."""
-    dots = [k for k, entry in enumerate(entries) if entry is ...]
-    if len(dots) > 1:
-        raise TensorIndexError(f"view [{text}] has {len(dots)} ellipses", at=None, fix="use one")
-    named = len(entries) - len(dots)
-    if named > len(shape):
-        raise TensorIndexError(
-            f"view [{text}] names {named} axes but the tensor has {len(shape)}",
-            at=None,
-            found=f"its shape is {shape_text(shape)}",
-            fix=f"give at most {len(shape)} entries",
-        )
-    cut = dots[0] if dots else len(entries)
-    fill = [slice(None)] * (len(shape) - named)
-    spread = [*entries[:cut], *fill, *entries[cut + 1 :]]
-    return [entry for entry in spread if isinstance(entry, int | slice)]
-
-
-def _positions(entry: int | slice, axis: int, shape: tuple[int, ...], text: str) -> range:
-    """Return the positions chosen on an axis, rising."""
-    extent = shape[axis]
-    if isinstance(entry, slice):
-        chosen = range(*entry.indices(extent))
-        return chosen if chosen.step > 0 else chosen[::-1]
-    if not -extent <= entry < extent:
-        raise TensorIndexError(
-            f"view [{text}]: index {entry} lies outside axis {axis} of {extent}",
-            at=None,
-            found=f"the tensor's shape is {shape_text(shape)}",
-            fix=f"use an index from 0 to {extent - 1}",
-        )
-    return range(entry % extent, entry % extent + 1)
-
-
-def _runs(shape: tuple[int, ...], chosen: list[range], text: str) -> tuple[Int64, Int64]:
-    """Return maximal runs of the product of the positions chosen on each axis.
-
-    Raises TensorIndexError for more pieces than fit in memory.
-    """
-    inner, block = len(shape), 1
-    while inner and len(chosen[inner - 1]) == shape[inner - 1]:
-        inner -= 1
-        block *= shape[inner]
-    joined = 1
-    axes = list(chosen[:inner])
-    if inner and chosen[inner - 1].step == 1:  # one run, which does not reach the next one's begin
-        joined = len(axes[-1])
-        axes[-1] = axes[-1][:1]
-    pieces = math.prod(map(len, axes))
-    if pieces > MOST_PIECES:
-        raise TensorIndexError(
-            f"view [{text}] is {pieces:,} pieces, but at most {MOST_PIECES:,} can be drawn",
-            at=None,
-            found=f"the tensor's shape is {shape_text(shape)}",
-            fix="fewer indices, or a step of 1 along the last axis",
-        )
-    first = np.zeros(1, np.int64)
-    for axis, picked in enumerate(axes):
-        first = (first[:, None] * shape[axis] + np.array(picked)).ravel()
-    if joined > 1:
-        return first * block, np.full(len(first), joined * block)
-    starts = np.ones(len(first), np.bool_)
-    starts[1:] = np.diff(first) != 1
-    at = np.flatnonzero(starts)
-    length = np.diff(np.append(at, len(first)))
-    return first[at] * block, length * block
 
 
 # -- operations ------------------------------------------------------------------------------------
@@ -246,24 +175,24 @@ class TensorOperation:
 
 
 class _Form(NamedTuple):
-    """How an operation is written: with how many numbers, and what it does with them."""
+    """How an operation is written: with how many numbers, and whether these are a list to it."""
 
     least: int
     most: int
     usage: str
-    apply: Callable[[Tensor, tuple[int, ...]], Tensor]
+    takes_list: bool = False
 
 
 FORMS = {
-    "slice": _Form(2, 3, "slice BEGIN END DIM", lambda t, n: t.slice(*n)),
-    "dimShuffle": _Form(0, 99, "dimShuffle 1,0", lambda t, n: t.dim_shuffle(n)),
-    "reshape": _Form(0, 99, "reshape 4,6", lambda t, n: t.reshape(n)),
-    "flatten": _Form(0, 2, "flatten", lambda t, n: t.flatten(*n)),
-    "reverse": _Form(1, 1, "reverse DIM", lambda t, n: t.reverse(*n)),
-    "subSample": _Form(2, 2, "subSample STRIDE DIM", lambda t, n: t.sub_sample(*n)),
-    "upsample": _Form(2, 2, "upsample SCALE DIM", lambda t, n: t.upsample(n[0], n[1])),
-    "broadcast": _Form(2, 2, "broadcast N DIM", lambda t, n: t.broadcast(*n)),
-    "expand": _Form(1, 99, "expand 0", lambda t, n: t.expand(n)),
+    "slice": _Form(2, 3, "slice BEGIN END DIM"),
+    "dimShuffle": _Form(0, 99, "dimShuffle 1,0", takes_list=True),
+    "reshape": _Form(0, 99, "reshape 4,6", takes_list=True),
+    "flatten": _Form(0, 2, "flatten"),
+    "reverse": _Form(1, 1, "reverse DIM"),
+    "subSample": _Form(2, 2, "subSample STRIDE DIM"),
+    "upsample": _Form(2, 2, "upsample SCALE DIM"),
+    "broadcast": _Form(2, 2, "broadcast N DIM"),
+    "expand": _Form(1, 99, "expand 0", takes_list=True),
 }
 """Operations whose arguments are whole numbers, by their names in Poplar."""
 
@@ -360,4 +289,6 @@ def applied(tensor: Tensor, operation: TensorOperation) -> Tensor:
             return concat([tensor, tensor.graph.tensor(operation.word)], *operation.numbers)
         case "reinterpret":
             return tensor.reinterpret(_type_named(operation.word))
-    return FORMS[operation.kind].apply(tensor, operation.numbers)
+    apply, numbers = getattr(tensor, operation.kind), operation.numbers
+    made: Tensor = apply(numbers) if FORMS[operation.kind].takes_list else apply(*numbers)
+    return made

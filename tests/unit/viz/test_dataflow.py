@@ -31,9 +31,8 @@ from poplite.viz.dataflow.graph import (
     dataflow_of_report,
 )
 from poplite.viz.dataflow.picture import dataflow_dot, dataflow_forms, dataflow_picture
-from poplite.viz.draw.columns import cells
-from poplite.viz.draw.layered_layout import GAP, WIDEST, LayoutLink, layered
-from poplite.viz.draw.terminal import Style
+from poplite.viz.draw.layouts import GAP, WIDEST, LayoutLink, layered
+from poplite.viz.draw.words import Style, cells
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.steps import SCOPE_SORTS, ScopeCost, scope_tree
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,9 @@ from poplite.files import check_folder, replacing, unfinished, write_bytes, writ
 from poplite.tools.viz import main
 from poplite.viz import SvgText
 from poplite.viz.colours import LIGHT, RAMP
-from poplite.viz.draw import png
-from poplite.viz.draw.columns import cells, cut, filled, quoted, wrapped
-from poplite.viz.draw.path_lines import path_lines
+from poplite.viz.draw import svg
 from poplite.viz.draw.svg import Canvas, box
+from poplite.viz.draw.words import cells, cut, filled, quoted, wrapped
 
 # -- whole or not at all ---------------------------------------------------------------------------
 
@@ -336,18 +336,26 @@ def test_hatched_parts_have_two_colors() -> None:
         assert (drawn == color(LIGHT[name])).all(axis=2).any()
 
 
-def test_text_that_the_font_lacks_is_written_in_other_letters() -> None:
-    assert png.letters("Übung – 3 × 4") == "Ubung - 3 x 4"
-    assert png.letters("\u5e83\u200e!") == r"\u5e83!"
-    assert png.letters("\u65e5") != png.letters("\u672c")
+def test_letters_with_accents_and_signs_differ_from_those_without() -> None:
+    drawn = []
+    for text in ("Übung – 3 × 4", "Ubung – 3 × 4", "Ubung - 3 × 4", "Ubung - 3 x 4", "\u5e83"):
+        canvas = Canvas(120, 20, title="")
+        canvas.text(4, 14, text, "line ink")
+        drawn.append(pixels(canvas))
+        assert (drawn[-1] < 200).any()
+    assert all((one != other).any() for one, other in pairwise(drawn))
 
 
 def test_arcs_are_round() -> None:
-    (points, closed), *more = path_lines("M4 0a4 4 0 0 1 0 8")
-    assert not closed
-    assert not more
-    assert all(abs(np.hypot(x - 4, y - 4) - 4) < 1e-9 for x, y in points)
-    assert max(x for x, _ in points) > 7.9
+    canvas = Canvas(20, 20, title="")
+    canvas.path("M4 2a8 8 0 0 1 0 16", "ink")
+    dark = (pixels(canvas) < 128).all(axis=2)
+    y, x = np.mgrid[0:40, 0:40] / 2 + 0.25
+    apart = np.hypot(x - 4, y - 10)
+    assert dark.shape == apart.shape
+    inside, outside = (apart < 7.5) & (x > 4.5), (apart > 8.5) | (x < 3.5)
+    assert not (inside & ~dark).any()
+    assert not (outside & dark).any()
 
 
 def test_equal_pictures_are_equal_bytes() -> None:
@@ -374,9 +382,12 @@ def test_too_large_a_picture_says_so() -> None:
         Canvas(10_000, 10_000, title="").text_of().png()
 
 
-def test_text_from_elsewhere_is_no_png() -> None:
-    with pytest.raises(InvalidOption, match="only what poplite drew"):
-        SvgText("<svg/>").png()
+def test_an_svg_from_elsewhere_is_drawn_and_other_text_is_refused() -> None:
+    square = '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>'
+    assert Image.open(io.BytesIO(SvgText(square).png())).size == (16, 16)
+    for text in ("<svg", "nothing"):
+        with pytest.raises(InvalidOption, match="only an SVG can become a PNG"):
+            SvgText(text).png()
 
 
 def test_the_suffix_decides(tmp_path: Path) -> None:
@@ -385,19 +396,19 @@ def test_the_suffix_decides(tmp_path: Path) -> None:
     assert picture.write(tmp_path / "a.svg").read_text() == picture
 
 
-def test_without_pillow_there_is_an_svg(
+def test_without_resvg_there_is_an_svg(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(png, "is_possible", lambda: False)
+    monkeypatch.setattr(svg, "is_possible", lambda: False)
     Path("few.py").write_text(BUILD)
     assert main(["tiles", "few.py:build", "-o", "map.png"]) == 1
     said = capsys.readouterr().err
-    assert "Pillow is not installed" in said
+    assert "resvg_py is not installed" in said
     assert "wrote 'map.svg' instead" in said
     assert 'pip install "poplite[png]"' in said
     assert Path("map.svg").read_text().startswith("<svg")
-    with pytest.raises(FileLoadError, match="Pillow"):
+    with pytest.raises(FileLoadError, match="resvg_py"):
         Canvas(8, 8, title="").text_of().png()
 
 

@@ -22,9 +22,8 @@ from poplite.graph import Graph
 from poplite.program import Copy, Execute
 from poplite.viz import tensor_svg, tensor_text, tiles_svg, tiles_text
 from poplite.viz.colours import OVER_LIMIT
-from poplite.viz.draw.columns import cells
 from poplite.viz.draw.svg import SvgText
-from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
+from poplite.viz.draw.words import DEFAULT_STYLE, Style, cells
 from poplite.viz.marks import Histogram, Picture
 from poplite.viz.memory import SORTS, STACKS, Stack, live_steps, memory_bars
 from poplite.viz.one_tile import tile_contents

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from poplite import FLOAT, INT, Output, Target, Vertex, concat
-from poplite.display import Displayed
+from helpers.random_reports import random_report
+from poplite import FLOAT, INT, Output, PopliteError, Target, Vertex, concat
+from poplite.display import Displayed, ReportPart
 from poplite.graph import Graph
 from poplite.graph.graph import VirtualGraph
 from poplite.graph.tile_mapping import TileMapping
@@ -18,6 +21,7 @@ from poplite.program import Copy, Execute, PrintTensor, Program, Repeat, Sequenc
 from poplite.report import Report
 from poplite.simulator.engine import Engine
 from poplite.viz import graph_dot, notebook
+from poplite.viz.colours import DARK, LIGHT
 
 NASTY = "a</pre></div><script>\"'&\nb\x00"
 
@@ -85,9 +89,9 @@ def everything(name: str = "x") -> list[object]:
 
 
 def cell(item: object) -> Cell:
-    html = item._repr_html_()  # type: ignore[attr-defined]
-    assert isinstance(html, str)
-    return Cell(html)
+    shown = item._repr_html_()  # type: ignore[attr-defined]
+    assert isinstance(shown, str)
+    return Cell(shown)
 
 
 @pytest.mark.parametrize("name", ["x", NASTY])
@@ -103,23 +107,24 @@ def test_every_kind_is_well_formed_and_holds_its_text(name: str) -> None:
 
 
 def test_the_text_is_seen_without_style_sheets() -> None:
-    html = Graph()._repr_html_()
-    pre = re.search(r"<pre[^>]*>", html)
+    shown = Graph()._repr_html_()
+    pre = re.search(r"<pre[^>]*>", shown)
     assert pre is not None
     assert "none" not in pre[0]
-    assert '<div class="poplite-rich" style="display:none">' in html
-    rules = html[html.index("<style>") : html.index("</style>")]
+    assert '<div class="poplite-rich" style="display:none">' in shown
+    rules = shown[shown.index("<style>") : shown.index("</style>")]
     assert ".poplite > .poplite-text { display: none; }" in rules
     assert ".poplite > .poplite-rich { display: block !important; }" in rules
 
 
 def test_rules_and_ids_are_kept_to_the_picture() -> None:
-    html = "".join(item._repr_html_() for item in everything())  # type: ignore[attr-defined]
-    for sheet in re.findall(r"<style>(.*?)</style>", html, re.S):
-        inner = re.sub(r"@media[^{]*\{", "", sheet)
+    cells = "".join(item._repr_html_() for item in everything())  # type: ignore[attr-defined]
+    for sheet in re.findall(r"<style>(.*?)</style>", cells, re.S):
+        inner = re.sub(r":(not|where)\(:where\([^)]*\) \*\)", "", sheet)
+        inner = re.sub(r"@media[^{]*\{", "", inner)
         for selectors in re.findall(r"([^{}]+)\{[^}]*\}", inner):
             assert all(s.strip().startswith(".poplite") for s in selectors.split(","))
-    ids = re.findall(r' id="([^"]*)"', html)
+    ids = re.findall(r' id="([^"]*)"', cells)
     assert all(name.startswith("poplite-") for name in ids)
     assert len(ids) == len(set(ids))
 
@@ -199,15 +204,21 @@ def test_a_program_is_a_tree_with_step_numbers() -> None:
     program = Sequence(Repeat(9, Sequence(blur, blur)), sharpen, name="main")
     shown = cell(program)
     assert shown.tags.count("details") == 3
-    assert shown.fallback.splitlines() == [
-        "Sequence 'main' 3 steps",
-        "  Repeat 9 times, 2 steps",
-        "    Sequence 2 steps",
-        "      Execute 'blur' 0 vertices  step 1",
-        "      Execute 'blur' 0 vertices  step 2",
-        "  Execute 'sharpen' 0 vertices  step 3",
+    place = f"{Path(sharpen.location.file).name}:{sharpen.location.line}"
+    assert [
+        re.sub(rf" *{Path(__file__).name}:\d+$", "", line) for line in shown.fallback.splitlines()
+    ] == [
+        "program: 3 steps",
+        "",
+        "step  program" + "where".rjust(67),
+        "      Sequence 'main'",
+        "        Repeat 9 times",
+        "          Sequence",
+        "   1        Execute 'blur'  0 vertices",
+        "   2        Execute 'blur'  0 vertices",
+        "   3    Execute 'sharpen'  0 vertices",
     ]
-    assert f"Execute 'sharpen' 0 verticesstep 3{sharpen.location}" in shown.rich
+    assert f"Execute 'sharpen'0 verticesstep 3{place}" in shown.rich
 
 
 def test_large_programs_are_cut() -> None:
@@ -215,18 +226,20 @@ def test_large_programs_are_cut() -> None:
     blur = Execute(graph.add_compute_set("blur"))
     flat = cell(Sequence([blur] * 10_000))
     assert flat.tags.count("li") == notebook.MOST_LINES
-    assert "... and more; poplite-viz program lists all of it" in flat.rich
-    assert flat.fallback.endswith("step 199\n...")
+    assert "... 9,801 more lines; poplite-viz program lists all" in flat.rich
+    assert flat.fallback.endswith("... 9,801 more lines; poplite-viz program lists all\n")
     deep: Program = blur
     for _ in range(10_000):
         deep = Sequence(deep, blur)
     shown = cell(deep)
-    assert "Sequence 9,989 steps, not shown" in shown.rich
+    assert "9,989 steps on 19,976 lines folded" in shown.rich
     assert shown.deepest < 60
     doubled: Program = blur
     for _ in range(60):
         doubled = Sequence(doubled, doubled)
-    assert cell(doubled).tags.count("li") == notebook.MOST_LINES
+    shared = cell(doubled)
+    assert 20 < shared.tags.count("li") < notebook.MOST_LINES
+    assert "as steps 1 on" in shared.rich
 
 
 def test_a_huge_tensor_is_drawn_or_told_in_words() -> None:
@@ -255,6 +268,8 @@ def test_a_huge_graph_is_listed_in_part() -> None:
     for k in range(notebook.MOST_VARIABLES + 1):
         graph.add_variable(FLOAT, (1,), mapping=k % 4)
     shown = cell(graph)
+    assert "2,001 variables8,004 B on 4 of 4 tiles" in shown.rich
+    assert "most 2,004 B (tile 0), least 2,000 B (tile 1), mean 2,001 B" in shown.rich
     assert "not counted here, for more than 2,000 variables" in shown.rich
     assert "2,001 variables" in shown.rich
     assert "... 1,901 more" in shown.rich
@@ -274,6 +289,74 @@ def test_a_report_shows_its_numbers_and_where_time_and_memory_go() -> None:
     assert "svg" not in cell(unmodelled).tags
 
 
+def test_a_graph_of_many_vertices_has_their_classes_and_the_bytes_of_its_variables() -> None:
+    graph = Graph(Target(tiles=4))
+    x = graph.add_variable(FLOAT, (4,), "x", mapping="linear")
+    many = graph.add_compute_set("many")
+    for _ in range(notebook.MOST_VERTICES + 1):
+        graph.add_vertex(many, Zero, tile=3, x=x[3])
+    shown = cell(graph)
+    assert "vertices20,001: Zero 20,001" in shown.rich
+    assert "manyZero 20,0013" in shown.rich
+    assert "16 B on 4 of 4 tiles" in shown.rich
+    assert "20,001" in cell(many).rich
+
+
+def test_parts_of_a_report_are_tables() -> None:
+    graph = Graph(Target(tiles=4))
+    x, y = (graph.add_variable(INT, (8,), name, mapping="linear") for name in "xy")
+    engine = Engine(graph, Copy(x.reverse(0), y))
+    engine.run()
+    report = engine.report()
+    step = report.execution.steps[0]
+    parts: list[tuple[ReportPart, list[str]]] = [
+        (report.compilation, ["target4 tiles, 6 workers", "graph: num variables2"]),
+        (report.execution, ["runs1", "cycles153", "1 step", "x to ycopy0"]),
+        (step, ["namex to y", "kindcopy", "1 phase", "exchange6390"]),
+        (step.phases[0], ["received32 on 4 of 4 tiles", "1 cause"]),
+        (report.insights, ["fullesttile 0 needs 3,264 B", "41.2%exchange: 63 cycles"]),
+        (report.insights.findings[0], ["kindexchange", "what'x' -> 'y'", "steps0"]),
+    ]
+    for part, texts in parts:
+        shown = cell(part)
+        assert "dict" not in shown.rich
+        for text in texts:
+            assert text in shown.rich
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_parts_of_any_report_are_well_formed(seed: int) -> None:
+    report = random_report(6, 4, seed)
+    phases = [phase for step in report.execution.steps for phase in step.phases]
+    parts = [report.compilation, report.execution, *report.execution.steps, *phases]
+    for part in [*parts, report.insights, *report.insights.findings]:
+        assert "script" not in cell(part).tags
+
+
+def test_the_page_of_a_report_is_put_in_a_frame() -> None:
+    page = a_report().show(height=300, title="a < b")._repr_html_()
+    frame = Cell(page)
+    assert frame.tags == ["iframe"]
+    assert "height:300px" in page
+    (attributes,) = re.findall(r"<iframe ([^>]*)>", page)
+    assert 'sandbox="allow-scripts allow-downloads"' in attributes
+    inner = html.unescape(re.findall(r'srcdoc="([^"]*)"', page)[0])
+    assert inner.replace('\n<base href="about:srcdoc">', "") == a_report().to_html(title="a < b")
+    with pytest.raises(PopliteError, match="report.show: height"):
+        a_report().show(height="tall")  # type: ignore[arg-type]
+
+
+def test_colors_follow_the_theme_of_the_notebook() -> None:
+    sheet = re.search(r"<style>(.*?)</style>", everything()[3]._repr_html_(), re.S)  # type: ignore[attr-defined]
+    assert sheet is not None
+    by_system, by_notebook = (
+        re.findall(rf"(?m)^\.poplite \.ink{condition}[^{{]*{{fill:(.*)}}$", sheet[1])
+        for condition in (r":not\(:where\(\[data-jp-theme-light=true", r":where\(:where\(\[data")
+    )
+    assert by_system == by_notebook == [DARK["ink"]]
+    assert re.findall(r"(?m)^\.poplite \.ink{fill:(.*)}$", sheet[1]) == [LIGHT["ink"]]
+
+
 # -- one picture of each class ---------------------------------------------------------------------
 
 
@@ -289,10 +372,10 @@ def displayed() -> dict[type[Displayed], tuple[Displayed, str]]:
             (x, "float32[8, 6]"),
             (graph.tile_mapping(x), "elements of a used tile"),
             (work, "vertices per tile: &#x27;work&#x27;"),
-            (Program(), "Program empty"),
+            (Program(), "</i>Program<span>empty"),
             (Engine(graph, Program()).report(), "what fills tile 0, the fullest"),
         )
-    }
+    } | {ReportPart: (Engine(graph, Program()).report().execution, "runs")}
 
 
 def test_every_displayed_class_has_a_picture_of_its_own() -> None:

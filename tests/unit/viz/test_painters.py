@@ -22,9 +22,7 @@ from poplite.viz.colours import (
     category_role,
     color_of,
 )
-from poplite.viz.draw.columns import cells
-from poplite.viz.draw.html import asset
-from poplite.viz.draw.terminal import Style
+from poplite.viz.draw.words import Style, cells
 from poplite.viz.marks import (
     BarPart,
     FactList,
@@ -48,6 +46,7 @@ from poplite.viz.marks import (
     Words,
     heading,
 )
+from poplite.viz.paint_html import asset
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text
 

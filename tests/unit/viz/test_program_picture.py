@@ -41,8 +41,7 @@ from poplite.tools.viz.load_target import load_target
 from poplite.viz import graph_text, program_svg, program_text, summary_text
 from poplite.viz.colours import KINDS
 from poplite.viz.dataflow.graph import dataflow_of
-from poplite.viz.draw.columns import cells, cut
-from poplite.viz.draw.terminal import Style
+from poplite.viz.draw.words import Style, cells, cut
 from poplite.viz.program import LONGEST_PLACE, MOST_LINES, ProgramTree, program_tree
 from poplite.viz.program_nodes import MOST, label_of, leaf_kind, saved_programs
 

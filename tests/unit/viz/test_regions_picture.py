@@ -13,13 +13,12 @@ import poplite as pl
 from poplite.errors import PopliteError, SizeOverflowError, TensorIndexError, UnknownName
 from poplite.viz import regions_svg, regions_text
 from poplite.viz.draw.svg import SvgText
-from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
+from poplite.viz.draw.words import DEFAULT_STYLE, Style
 from poplite.viz.paint_svg import paint_svg
 from poplite.viz.paint_text import paint_text
 from poplite.viz.tensors import frames
-from poplite.viz.tensors.field import FieldCopies, frames_of_field
 from poplite.viz.tensors.frame_picture import captions, regions_page, regions_picture
-from poplite.viz.tensors.frames import RegionFrames, frames_of
+from poplite.viz.tensors.frames import FieldCopies, RegionFrames, frames_of, frames_of_field
 from poplite.viz.tensors.views import Index, applied, parse_view, read_operation, select
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -217,7 +216,7 @@ def test_any_tensor_is_drawn_after_its_variables() -> None:
     assert [frame.operation for frame in found.frames] == made
     assert [frame.num_intervals for frame in found.frames] == [1, 1, 3, 24]
     text = regions_text([joined, x.T], width=60)
-    assert "[12, 24)  y[0, 12)      3" in text
+    assert "[12, 24)  y[0, 12)   3" in text
     assert "(were" not in text
     assert max(map(len, text.splitlines())) <= 60
     assert regions_svg(joined).count('class="frame"') == 3
@@ -394,10 +393,10 @@ def test_reads_spaces_and_signs() -> None:
         ("2:5 ::2", "is not an index"),
         ("\x00", "is not an index"),
         ("::0", "has a step of 0"),
-        ("9, 0", r"index 9 lies outside axis 0 of 4(.|\n)*shape is \[4, 6\](.|\n)*from 0 to 3"),
-        ("0, -7", "index -7 lies outside axis 1 of 6"),
-        ("0, 1, 2", r"names 3 axes but the tensor has 2"),
-        ("..., ...", "has 2 ellipses"),
+        ("9, 0", r"index 9 in dimension 0 of size 4(.|\n)*shape is \[4, 6\](.|\n)*from -4 to 3"),
+        ("0, -7", "index -7 in dimension 1 of size 6"),
+        ("0, 1, 2", "3 indices for a tensor of rank 2"),
+        ("..., ...", "occurs 2 times"),
         ("3:3", "selects no element"),
         ("100:200", "selects no element"),
     ],

@@ -16,7 +16,7 @@ import poplite as pl
 from poplite.report.execution import TIME_PARTS, BetweenRanks, Phase, between_syncs
 from poplite.report.per_tile import PerTile
 from poplite.viz.colours import SPENT
-from poplite.viz.draw.terminal import Style
+from poplite.viz.draw.words import Style
 from poplite.viz.exchange import traffic_of
 from poplite.viz.names import place_of
 from poplite.viz.paint_svg import paint_svg

@@ -17,7 +17,7 @@ from poplite.graph import Graph
 from poplite.program import Copy, Execute, Repeat, Sequence
 from poplite.simulator.engine import Engine
 from poplite.viz import summary_svg, summary_text
-from poplite.viz.draw.columns import cells
+from poplite.viz.draw.words import cells
 from poplite.viz.summary import ProgramLength, Summary, overview_of, summary_of
 from poplite.viz.tile_map import judged_load
 

@@ -17,8 +17,11 @@ from poplite.arrays.intervals import Int64
 from poplite.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.viz import tensor_svg, tensor_text
-from poplite.viz.draw.flat_page import (
+from poplite.viz.draw.svg import SvgText
+from poplite.viz.draw.words import DEFAULT_STYLE, Style
+from poplite.viz.tensors.flat_page import (
     MIXED,
+    MOST_RECTANGLES,
     Page,
     Rectangles,
     coarse,
@@ -26,16 +29,9 @@ from poplite.viz.draw.flat_page import (
     rectangles,
     tick_step,
 )
-from poplite.viz.draw.page_cells import MOST_RECTANGLES
-from poplite.viz.draw.svg import SvgText
-from poplite.viz.draw.terminal import DEFAULT_STYLE, Style
-from poplite.viz.paint_svg import paint_svg
-from poplite.viz.paint_text import paint_text
 from poplite.viz.tensors.ownership import (
     Ownership,
     ownership_of,
-    ownership_of_variable,
-    tensor_picture,
     tile_rows,
 )
 from poplite.viz.tensors.views import select
@@ -55,12 +51,12 @@ def owned(tiles: npt.ArrayLike, view: str | None = None) -> Ownership:
 
 def text_of(owned: Ownership, style: Style = DEFAULT_STYLE) -> str:
     """The picture as text."""
-    return paint_text(tensor_picture(owned), style)
+    return owned.text(style)
 
 
 def svg_of(owned: Ownership) -> SvgText:
     """The picture as SVG."""
-    return paint_svg(tensor_picture(owned))
+    return owned.svg()
 
 
 def blocks(rows: int, columns: int, down: int, across: int) -> npt.NDArray[np.int64]:
@@ -88,7 +84,7 @@ def body(text: str) -> list[str]:
 def test_ownership_of_a_tensor_and_of_its_variable_agree() -> None:
     tensor = weights()
     by_tensor = ownership_of(tensor)
-    by_variable = ownership_of_variable(tensor.graph.variables[0])
+    by_variable = ownership_of(tensor.graph.tensor("weights"))
     assert by_tensor.begin.tolist() == by_variable.begin.tolist()
     assert by_tensor.tile.tolist() == by_variable.tile.tolist()
     assert by_tensor.tile.tolist()[:3] == [0, 1, -1]
@@ -184,9 +180,9 @@ def test_tiles_one_after_the_other_share_a_line() -> None:
 def test_long_tables_are_cut_with_a_notice_unless_full() -> None:
     tiles = owned(np.repeat(np.arange(200)[::-1], np.arange(200) % 7 + 1))
     text, full = text_of(tiles), text_of(tiles, Style(full=True))
-    assert re.search(r"\.\.\. \d+ more tiles; -o FILE\.txt", text)
-    assert "more tiles" not in full
-    assert "\n   199         1    4 B  [0, 1)\n" in full
+    assert re.search(r"\.\.\. \d+ more rows; -o FILE\.txt", text)
+    assert "more rows" not in full
+    assert "\n 199         1    4 B  [0, 1)\n" in full
 
 
 def test_the_table_gives_intervals_elements_and_bytes() -> None:
@@ -413,9 +409,9 @@ def test_svg_labels_lie_in_the_picture_and_apart(case: Ownership) -> None:
 
 
 def test_a_view_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(TensorIndexError, match="index 4 lies outside axis 0 of 4"):
+    with pytest.raises(TensorIndexError, match="index 4 in dimension 0 of size 4"):
         tensor_svg(weights(), "4")
-    with pytest.raises(TensorIndexError, match="names 3 axes but the tensor has 2"):
+    with pytest.raises(TensorIndexError, match="3 indices for a tensor of rank 2"):
         tensor_text(weights(), (0, slice(None), 1))
 
 

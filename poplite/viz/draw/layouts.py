@@ -1,8 +1,8 @@
-r"""A layered layout: boxes in rows from top to bottom, edges that run from row to row.
+r"""Layouts of graphs: boxes in layers, and Graphviz where there is one.
 
-Each node stands below all that must come before it.  Edges of one hub that are of one kind
-share a trunk past the rows between, so that a variable read by fifty compute sets is drawn
-as a tree and not as fifty lines::
+Boxes are in rows from top to bottom, and edges run from row to row.  Each node stands below all
+that must come before it.  Edges of one hub that are of one kind share a trunk past the rows
+between, so that a variable read by fifty compute sets is drawn as a tree and not as fifty lines::
 
       x               row 0       hub
      / |
@@ -17,13 +17,23 @@ understanding of hierarchical system structures" (1981).
 >>> layout = layered([80, 80, 80], [LayoutLink(0, 1), LayoutLink(0, 2)], [])
 >>> layout.row, layout.center
 ([0, 1, 1], [92.0, 40.0, 144.0])
+
+Graphviz is `dot` on the path, else the pygraphviz package.  Neither is needed: without them DOT
+text can be taken to a machine that has Graphviz.
+
+>>> graphviz_picture("digraph {", "svg").content is None
+True
 """
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
+import shutil
+import subprocess
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from poplite.frozen import frozen
 
@@ -250,3 +260,55 @@ def _spread(
     starts = [mean for mean, _, size in blocks for _ in range(size)]
     for node, start, shift in zip(nodes, starts, offset, strict=True):
         center[node] = start + shift
+
+
+FORMATS = ("svg", "png", "pdf")
+
+
+class GraphvizForm(NamedTuple):
+    """The bytes of a picture's file, or the reason why there is none."""
+
+    content: bytes | None
+    reason: str
+
+
+def graphviz_picture(dot: str, form: str) -> GraphvizForm:
+    """Draw DOT text with the first Graphviz that can; `form` is one of `FORMATS`.
+
+    A Graphviz that fails is treated like one that is missing.
+    """
+    assert form in FORMATS
+    reasons = []
+    for name, draw in graphviz_links():
+        try:
+            return GraphvizForm(draw(dot, form), "")
+        except Exception as error:  # whatever a broken installation raises is reported
+            reasons.append(f"{name} failed: {_first_line(error)}")
+    return GraphvizForm(None, "; ".join(reasons) or "no Graphviz found")
+
+
+def graphviz_links() -> Iterator[tuple[str, Callable[[str, str], bytes]]]:
+    """Yield what can draw DOT text: its name, and a function of the text and the format."""
+    if shutil.which("dot"):
+        yield "dot", _by_dot
+    if importlib.util.find_spec("pygraphviz"):
+        yield "pygraphviz", _by_pygraphviz
+
+
+def _by_dot(dot: str, form: str) -> bytes:
+    import graphviz
+
+    content: bytes = graphviz.Source(dot).pipe(format=form, quiet=True)
+    return content
+
+
+def _by_pygraphviz(dot: str, form: str) -> bytes:
+    pygraphviz: Any = importlib.import_module("pygraphviz")
+    content: bytes = pygraphviz.AGraph(string=dot).draw(format=form, prog="dot")
+    return content
+
+
+def _first_line(error: Exception) -> str:
+    said = error.stderr if isinstance(error, subprocess.CalledProcessError) else b""
+    text = (said or b"").decode(errors="replace").strip() or str(error)
+    return (text.splitlines() or [type(error).__name__])[0]

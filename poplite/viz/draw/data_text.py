@@ -1,4 +1,4 @@
-r"""Data of a picture as JSON, the same outer form for all of them.
+r"""Data of pictures as text: JSON, the same outer form for all, or comma-separated values.
 
 Keys are sorted and everything outside ASCII is escaped, so equal data gives equal bytes,
 whatever is written to; names come back verbatim.
@@ -13,8 +13,10 @@ whatever is written to; names come back verbatim.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -52,3 +54,14 @@ def as_data(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: as_data(each) for key, each in value.items()}
     return [as_data(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def csv_text(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    r"""Return a table as comma-separated values; names that hold commas or quotes are quoted.
+
+    >>> csv_text(["step", "bytes"], [["a, b", 4]])
+    'step,bytes\n"a, b",4\n'
+    """
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows([heading, *rows])
+    return file.getvalue()

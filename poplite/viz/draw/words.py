@@ -1,4 +1,4 @@
-r"""Text in columns of a terminal, whatever characters names are made of.
+r"""Words in pictures: sizes, names on one line, lines that fit columns, colours of a terminal.
 
 A CJK letter or an emoji takes two cells, an accent that joins the letter before it none.
 Names that run from right to left are closed by a mark, or the numbers behind them would
@@ -6,6 +6,10 @@ be drawn in front.
 
     >>> cells("wide"), cells("\u5e83\u3044"), cells("e\u0301")
     (4, 4, 1)
+    >>> size_text(638_976), shape_text((64, 128))
+    ('638,976 B', '[64, 128]')
+    >>> Style().warning("! over"), Style(color=True).warning("! over")
+    ('! over', '\x1b[1;31m! over\x1b[0m')
 """
 
 from __future__ import annotations
@@ -14,10 +18,60 @@ import re
 from collections.abc import Sequence
 from unicodedata import bidirectional, category, east_asian_width
 
-from poplite.viz.draw.units import name_text
+from poplite.frozen import frozen
+from poplite.text import printable
+
+
+def size_text(size_bytes: int) -> str:
+    """Return a size in bytes with separators and unit.
+
+    >>> size_text(4096)
+    '4,096 B'
+    """
+    return f"{size_bytes:,} B"
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    """Return a shape as it follows an element type.
+
+    >>> shape_text((64, 128))
+    '[64, 128]'
+    """
+    return "[" + ", ".join(str(n) for n in shape) + "]"
+
+
+def name_text(name: str) -> str:
+    r"""Return a name on one line, with escapes for what cannot be printed.
+
+    >>> print(name_text("two\nlines"))
+    two\nlines
+    """
+    return printable(name)
+
+
+def parts_of_name(name: str) -> list[str]:
+    """Return the scopes in a name, and last its own part; what is in brackets is one part.
+
+    >>> parts_of_name("net/layer/w"), parts_of_name("net/e[like net/mm]")
+    (['net', 'layer', 'w'], ['net', 'e[like net/mm]'])
+    """
+    return re.split(r"/(?![^\[]*\])", name)
+
+
+def share_text(share: float) -> str:
+    """Return a part of a whole in percent, with one digit.
+
+    >>> share_text(0.759), share_text(0.0002), share_text(0)
+    ('75.9%', '<0.1%', '0.0%')
+    """
+    return "<0.1%" if 0 < share < 0.0005 else f"{100 * share:.1f}%"
+
 
 LEFT_TO_RIGHT = "\u200e"
 """A mark without width: what follows runs from left to right."""
+
+KEPT = "\u00a0"
+"""A blank at which no line breaks."""
 
 LEAST_NAME = 8
 """Cells that are left of a name, however little room there is."""
@@ -126,14 +180,14 @@ def fitted(text: str, room: int) -> str:
 def wrapped(text: str, width: int) -> list[str]:
     """Break a text into lines of at most `width` cells between words; wider words are shortened.
 
-    >>> wrapped("tile 37 needs more", 8)
+    >>> wrapped(f"tile{KEPT}37 needs more", 8)
     ['tile 37', 'needs', 'more']
     """
     lines = [""]
-    for word in text.split():
-        longer = f"{lines[-1]} {cut(word, width)}".lstrip()
+    for word in re.findall(rf"(?:\S|{KEPT})+", text):
+        longer = f"{lines[-1]} {cut(word.replace(KEPT, ' '), width)}".lstrip()
         if lines[-1] and cells(longer) > width:
-            lines.append(cut(word, width))
+            lines.append(cut(word.replace(KEPT, " "), width))
         else:
             lines[-1] = longer
     return lines
@@ -156,22 +210,6 @@ def folded(line: str, width: int) -> list[str]:
         lines.append(line[:at].rstrip())
         line = " " * indent + line[at:].lstrip()
     return [*lines, line]
-
-
-def fitting(widths: Sequence[int], room: int, spared: Sequence[int]) -> list[int]:
-    """Return which columns of numbers fit `room` cells, each with two behind it.
-
-    Numbers are never cut: columns are left out instead, as many of `spared` as it takes, in order.
-
-    >>> fitting((2, 6, 6, 5), 14, (3, 2)), fitting((2, 6, 6, 5), 40, (3, 2))
-    ([0, 1], [0, 1, 2, 3])
-    """
-    kept = list(range(len(widths)))
-    for column in spared:
-        if sum(widths[k] + 2 for k in kept) <= room:
-            break
-        kept.remove(column)
-    return kept
 
 
 def widest(choices: Sequence[int], room: int) -> int:
@@ -198,3 +236,82 @@ def table_lines(rows: Sequence[Sequence[str]], width: int) -> list[str]:
         left = "  " + "".join(f"{part}  " for part in parts)
         lines.append(f"{left}{cut(row[-1], max(LEAST_NAME, width - cells(left)))}".rstrip())
     return lines
+
+
+LEAST_COLUMNS = 40
+"""Width that every text picture may count on."""
+
+MOST_COLUMNS = 10_000
+"""Width that no text picture goes beyond."""
+
+CATEGORY_CODES = ("38;5;32", "38;5;214", "38;5;36", "38;5;175", "38;5;117", "38;5;227")
+"""The Okabe-Ito colours of `colors.CATEGORIES`, nearest of a terminal's 256."""
+
+
+@frozen
+class Style:
+    """What a text picture may use.
+
+    Attributes:
+        color: whether escape codes may be written.
+        ascii_only: whether to keep to ASCII.
+        width: columns to fit.
+        full: whether to write all lines, however many.
+    """
+
+    color: bool = False
+    ascii_only: bool = False
+    width: int = 80
+    full: bool = False
+
+    @property
+    def columns(self) -> int:
+        """The columns to fit, from `LEAST_COLUMNS` to `MOST_COLUMNS`."""
+        return max(min(self.width, MOST_COLUMNS), LEAST_COLUMNS)
+
+    def _coded(self, text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.color and text else text
+
+    def bold(self, text: str) -> str:
+        r"""Return a title, or a part of one.
+
+        >>> Style(color=True).bold("x")
+        '\x1b[1mx\x1b[0m'
+        """
+        return self._coded(text, "1")
+
+    def faint(self, text: str) -> str:
+        r"""Return text that frames a picture.
+
+        >>> Style(color=True).faint("x")
+        '\x1b[2mx\x1b[0m'
+        """
+        return self._coded(text, "2")
+
+    def shade(self, text: str) -> str:
+        r"""Return cells of a quantity; those marked `!` as warnings.
+
+        >>> Style(color=True).shade("##!")
+        '\x1b[36m##\x1b[0m\x1b[1;31m!\x1b[0m'
+        """
+        parts = text.split("!")
+        return self.warning("!").join(self._coded(part, "36") for part in parts)
+
+    def warning(self, text: str) -> str:
+        r"""Return text about something wrong.
+
+        >>> Style(color=True).warning("x")
+        '\x1b[1;31mx\x1b[0m'
+        """
+        return self._coded(text, "1;31")
+
+    def category(self, text: str, number: int) -> str:
+        """Return text in the colour of a category; numbers beyond the last colour start again.
+
+        >>> Style(color=True).category("x", 7) == Style(color=True).category("x", 1)
+        True
+        """
+        return self._coded(text, CATEGORY_CODES[number % len(CATEGORY_CODES)])
+
+
+DEFAULT_STYLE = Style()
