@@ -540,8 +540,7 @@ def _role(annotation: Any) -> Role | None:
 def _role_outside(annotation: Any) -> str:
     """Return what to write instead of C++'s `Vector<Input<Vector<float>>>`, "" for others."""
     (inner,) = get_args(annotation) if get_origin(annotation) is Vector else (None,)
-    role: Any = get_origin(inner)
-    elements: Any = get_args(inner)
+    role, elements = get_origin(inner), get_args(inner)
     return spelled(role[Vector[elements[0]]]) if role in ROLES else ""
 
 

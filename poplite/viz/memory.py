@@ -39,6 +39,7 @@ from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.terminal import Style
 from poplite.viz.draw.units import name_text, share_text, size_text
 from poplite.viz.marks import (
+    MOST_ROWS,
     BarPart,
     Legend,
     ListColumn,
@@ -277,9 +278,6 @@ def _parts_by_thing(peaks: Peaks, tile: int) -> list[BarPart]:
 
 WORST = "worst"
 """Stands for the fullest tile."""
-
-MOST_ROWS = 40
-"""Steps that are written to a terminal."""
 
 LIVE_COLUMNS = (
     ListColumn("#"),

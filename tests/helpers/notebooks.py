@@ -50,7 +50,7 @@ def executed(path: Path, folder: Path) -> Any:
 
 
 def _is_progress(output: Any) -> bool:
-    shown: str = output.get("data", {}).get("text/plain", "")
+    shown = output.get("data", {}).get("text/plain", "")
     return output.get("name") == "stderr" or shown.startswith("poplite: compiling")
 
 
