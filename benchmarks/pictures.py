@@ -26,6 +26,7 @@ import poplite as pl
 from poplite.report import Report
 from poplite.report.per_tile import PerTile
 from poplite.viz import tiles_svg
+from poplite.viz.summary import summary_of_report
 from rows import Row, example, in_turn, run
 
 if TYPE_CHECKING:
@@ -61,7 +62,9 @@ PRESS = """
 """
 
 
-def page_times(report: Report, name: str, samples: int) -> list[Row]:
+def page_times(
+    report: Report, name: str, samples: int, most: tuple[float, float, float] = (0.5, 0.2, 0.1)
+) -> list[Row]:
     """Return the rows of a report's page; they are skipped where there is no browser."""
     names = [f"report page of {name}, {what}" for what in ("first draw", "a tab", "a tile")]
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -86,10 +89,8 @@ def page_times(report: Report, name: str, samples: int) -> list[Row]:
             tiles[key] = [page.evaluate(PRESS, "]") for _ in range(samples)]
         started.close()
     rows = []
-    for what, found, most in zip(
-        names, (first, slowest(tabs), slowest(tiles)), (0.5, 0.2, 0.1), strict=True
-    ):
-        rows.append(Row(what, min(found), "s", "<=", most, found, blank))
+    for what, found, limit in zip(names, (first, slowest(tabs), slowest(tiles)), most, strict=True):
+        rows.append(Row(what, min(found), "s", "<=", limit, found, blank))
     return rows
 
 
@@ -175,6 +176,56 @@ def large(steps: int) -> Report:
     return replace(report, execution=execution)
 
 
+def many_steps(count: int) -> Report:
+    """A report of a program of so many steps."""
+    graph = pl.Graph(pl.Target(tiles=64))
+    x = [graph.add_variable(pl.FLOAT, (512,), f"x{k}", mapping="linear") for k in range(8)]
+    turned = [each.reverse(0) for each in x]
+    copies = [pl.Copy((turned if k % 3 else x)[k % 7], x[7]) for k in range(count)]
+    options = {"debug.allowOutOfMemory": True}
+    engine = pl.Engine(graph, pl.Sequence(*copies), checks="fast", options=options)
+    engine.run()
+    return engine.report()
+
+
+def many_variables(count: int) -> Report:
+    """A report of a graph of so many variables."""
+    graph = pl.Graph(pl.Target(tiles=64))
+    x = [
+        graph.add_variable(pl.FLOAT, (4,), f"layer{k // 100}/x{k}", mapping=k % 64)
+        for k in range(count)
+    ]
+    return pl.Engine(graph, pl.Copy(x[0], x[1]), checks="fast").report()
+
+
+def many_rows(small: bool, samples: int) -> list[Row]:
+    """Pages of long programs and of many variables, and the summary of a large file.
+
+    A key is pressed in at most half a second, whatever a page has.
+    """
+    steps, variables = (300, 1000) if small else (10_000, 100_000)
+    reports = {
+        f"{steps:,} steps": (many_steps(steps), 5.0),
+        f"{variables:,} variables": (many_variables(variables), 20.0),
+    }
+    found = []
+    for name, (report, most_s) in reports.items():
+        found += page_rows(1, report, name, 5000, most_s)
+        found += page_times(report, name, min(3, samples), (2.0, 0.5, 0.5))
+    return [*found, summary_row(min(3, samples), report, name)]
+
+
+def summary_row(samples: int, report: Report, name: str) -> Row:
+    """How long a saved report takes to be read and summed up."""
+    text = report.to_json()
+
+    ours, bare = in_turn(
+        lambda: summary_of_report(Report.from_json(text)), lambda: json.loads(text), samples
+    )
+    what = f"report of {name}, {len(text) / 1e6:.0f} MB, read and summed up"
+    return Row(what, min(ours), "s", "<=", 2.0, ours, bare)
+
+
 def page_rows(samples: int, report: Report, name: str, most_kb: int, most_s: float) -> list[Row]:
     """How large the page of a report is, and how long writing it takes."""
     ours, bare = in_turn(report.to_html, report.to_json, samples)
@@ -196,7 +247,7 @@ def rows(small: bool, samples: int) -> list[Row]:
         *page_times(random, name, samples),
     ]
     loads = [load_row(samples, random, name), first_load_row(samples, random, name)]
-    return [*map_rows(samples), *loads, *pages]
+    return [*map_rows(samples), *loads, *pages, *many_rows(small, samples)]
 
 
 def load_row(samples: int, report: Report, name: str) -> Row:

@@ -23,6 +23,7 @@ from helpers.vertex_classes import Key, all_classes
 from poplite.jit import object_cache, side_by_side
 from poplite.jit.build import Builds, processors
 from poplite.simulator import compiled_parts
+from poplite.tools.viz import progress
 from poplite.vertex.vertex import Vertex
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ if "PYTEST_XDIST_WORKER_COUNT" in os.environ:
     # The workers keep processors busy: helpers that compile get those which are left.
     _left = processors() // int(os.environ["PYTEST_XDIST_WORKER_COUNT"]) - 1
     side_by_side.MOST_HELPERS = max(0, min(_left, side_by_side.MOST_HELPERS))
+
+progress.PATIENCE = 1000.0  # how long a command takes depends on how busy the computer is
 
 os.environ.pop("COLUMNS", None)  # pytest-xdist sets it for its workers
 

@@ -445,6 +445,9 @@ def _repeated(digits: Sequence[Digit], run: int, base: int) -> tuple[Int64, Int6
 NARROW = np.dtype(np.uint32)
 """Type of offsets, if they fit."""
 
+FEW = 64
+"""Equal numbers that are written out."""
+
 MOST_NARROW = 2**32
 """Limit of offsets that are stored in 32 bits."""
 
@@ -470,8 +473,9 @@ class Steps:
     @property
     def step(self) -> int | None:
         """The common distance between neighbours, or None."""
-        if len(self.digits) == 1 and self.digits[0][0] > 1:
-            return self.digits[0][1]
+        if len(self.digits) == 1 and self.digits[0][0]:
+            extent, stride = self.digits[0]
+            return stride if extent > 1 else 0
         digits = coalesce([digit for digit in self.digits if digit[0] != 1])
         return None if len(digits) > 1 else digits[0][1] if digits else 0
 
@@ -483,11 +487,17 @@ class Steps:
     @property
     def low(self) -> int:
         """The least number; there is one."""
+        if len(self.digits) == 1:
+            extent, stride = self.digits[0]
+            return self.first + (extent - 1) * stride if stride < 0 else self.first
         return self.first + sum([min(0, (extent - 1) * stride) for extent, stride in self.digits])
 
     @property
     def high(self) -> int:
         """The greatest number; there is one."""
+        if len(self.digits) == 1:
+            extent, stride = self.digits[0]
+            return self.first + (extent - 1) * stride if stride > 0 else self.first
         return self.first + sum([max(0, (extent - 1) * stride) for extent, stride in self.digits])
 
     def total(self) -> int:
@@ -519,7 +529,10 @@ class Steps:
     def array(self) -> Int64:
         """Return int64[count], read-only, since it may be one number broadcast."""
         if self.step == 0:
-            return np.broadcast_to(np.int64(self.first), self.count)
+            count = self.count
+            if count <= FEW:  # a view would take longer
+                return np.full(count, self.first, np.int64)
+            return np.broadcast_to(np.int64(self.first), count)
         return grid([digit for digit in self.digits if digit[0] != 1] or [(1, 0)], self.first)
 
     def times(self, factor: int) -> Steps:

@@ -48,6 +48,9 @@ def _are_pieces(variable: Variable, known: Known) -> bool:
         or first.num_used < len(first) - 1
     ):
         return False  # only the first piece begins at 0
+    if len(first) == 1:  # of nearly all small variables
+        is_at_0 = not first.num_used or first.values.only == 0
+        return is_at_0 and math.prod(variable.shape) > 0 and tiles.most < known.tiles
     if first.num_used > 2 and first.values.only is not None:
         return False  # several equal numbers do not ascend
     ends = np.append(first.array(), math.prod(variable.shape))

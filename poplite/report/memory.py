@@ -215,8 +215,15 @@ class Memory:
 
     def _sum(self, some: Iterable[Held]) -> PerTile:
         total: Int64 = np.zeros(len(self.including_gaps), np.int64)
+        on_one: dict[int, int] = {}
         for each in some:
-            total[each.bytes.tiles.array()] += each.bytes.values.array()
+            tiles, values = each.bytes.tiles, each.bytes.values
+            if tiles.count == 1:
+                on_one[tiles.at(0)] = on_one.get(tiles.at(0), 0) + values.at(0)
+            else:
+                total[tiles.array()] += values.array()
+        for tile, size in on_one.items():
+            total[tile] += size
         return PerTile.of(total)
 
 

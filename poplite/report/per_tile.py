@@ -68,7 +68,10 @@ class PerTile(Sequence[int]):
     def array(self) -> Int64:
         """Return int64[tiles], read-only."""
         dense = np.zeros(self.num_tiles, np.int64)
-        dense[self.tiles.array()] = self.values.array()
+        if self.tiles.count == 1:
+            dense[self.tiles.at(0)] = self.values.at(0)
+        else:
+            dense[self.tiles.array()] = self.values.array()
         dense.flags.writeable = False
         return dense
 
@@ -111,6 +114,8 @@ class PerTile(Sequence[int]):
         numbers = range(self.num_tiles)[tile]
         if isinstance(numbers, range):
             return [self[number] for number in numbers]
+        if self.tiles.count == 1:
+            return self.values.at(0) if self.tiles.at(0) == numbers else 0
         tiles = self.tiles.array()
         place = int(np.searchsorted(tiles, numbers))
         return self.values.at(place) if place < len(tiles) and tiles[place] == numbers else 0

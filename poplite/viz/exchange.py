@@ -84,7 +84,8 @@ class Traffic(PictureData):
         received: int64[tiles], bytes that each tile receives.
         reasons: why, the most bytes first.
         block: tiles of a row of the matrix.
-        matrix: int64[blocks, blocks], bytes by receiver and source; None where that is not known.
+        matrix: int64[blocks, blocks], bytes by receiver and source, without those of the host;
+            None where that is not known.
         host_bytes: bytes that come from and go to the host, also in `sent` and `received`.
         between_ranks: what the ranks of `pl.mpi.Device` sent each other, the most bytes first.
         top: how many reasons are listed.
@@ -229,6 +230,8 @@ class Traffic(PictureData):
         title = "who receives (down) from whom (across), by bytes"
         if self.block > 1:
             title += f"; {self.block} tiles a row"
+        if self.host_bytes:
+            title += f"; without {self.host_bytes:,} B from or to the host"
         drawn = Matrix(names, names, matrix, shades, tip, corner="tile")
         return [Words(title, "strong"), drawn, Gap(), ShadeScale(shades, 4)]
 
@@ -265,6 +268,7 @@ def traffic_of(report: Report, *, step: str | None = None, top: int = 10) -> Tra
     host = sum(
         phase.sent.total + phase.received.total for phase in phases if phase.kind == "host exchange"
     )
+    own = [phase for phase in phases if phase.kind != "host exchange"]
     return Traffic(
         note=note_of(report),
         steps=tuple(dict.fromkeys(each.name for each, found in moving if found)),
@@ -272,7 +276,7 @@ def traffic_of(report: Report, *, step: str | None = None, top: int = 10) -> Tra
         received=received,
         reasons=_summed_reasons(moving),
         block=block,
-        matrix=None if host else _matrix_of(phases, tiles, block, received),
+        matrix=_matrix_of(own, tiles, block) if own or not host else None,
         host_bytes=host,
         between_ranks=_between_ranks(report, None if step is None else shown),
         top=top,
@@ -300,7 +304,7 @@ def _summed_reasons(moving: Sequence[tuple[ExecutionStep, Sequence[Phase]]]) -> 
     return tuple(sorted(found, key=lambda each: -each.bytes))
 
 
-def _matrix_of(phases: Sequence[Phase], tiles: int, block: int, received: Int64) -> Int64 | None:
+def _matrix_of(phases: Sequence[Phase], tiles: int, block: int) -> Int64 | None:
     """Return bytes by receiver and source; None where its rows are not what tiles receive."""
     blocks = -(-tiles // block)
     total: Int64 = np.zeros((blocks, blocks), np.int64)
@@ -310,5 +314,6 @@ def _matrix_of(phases: Sequence[Phase], tiles: int, block: int, received: Int64)
         to, source, size = phase.pairs.columns()
         place = to * phase.pairs.block // block, source * phase.pairs.block // block
         np.add.at(total, place, size)
+    received: Int64 = sum((p.received.array() for p in phases), np.zeros(tiles, np.int64))
     rows = np.add.reduceat(received, np.arange(0, tiles, block))
     return total if np.array_equal(total.sum(axis=1), rows) else None

@@ -48,6 +48,9 @@ from poplite.viz.draw.words import Style, size_text
 WIDTH = 80
 """Units across."""
 
+MOST_ROWS = 40
+"""Rows of a long listing that standard output has unless all are asked for."""
+
 Tone: TypeAlias = Literal["head", "strong", "plain", "note", "soft"]
 """How a line of words is said: headings of pictures and of parts, lines, what is said beside."""
 

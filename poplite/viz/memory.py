@@ -38,6 +38,7 @@ from poplite.viz.draw.data_text import as_data
 from poplite.viz.draw.svg import SvgText
 from poplite.viz.draw.words import Style, name_text, share_text, size_text
 from poplite.viz.marks import (
+    MOST_ROWS,
     BarPart,
     Legend,
     ListColumn,
@@ -276,9 +277,6 @@ def _parts_by_thing(peaks: Peaks, tile: int) -> list[BarPart]:
 
 WORST = "worst"
 """Stands for the fullest tile."""
-
-MOST_ROWS = 40
-"""Steps that are written to a terminal."""
 
 LIVE_COLUMNS = (
     ListColumn("#"),

@@ -56,6 +56,7 @@ from poplite.viz.colours import PHASES, SPENT, WAITING as WAITING_ROLE, Part, Ro
 from poplite.viz.draw.data_text import as_data
 from poplite.viz.draw.words import name_text, parts_of_name, share_text
 from poplite.viz.marks import (
+    MOST_ROWS,
     Legend,
     ListColumn,
     Listing,
@@ -177,7 +178,7 @@ class StepList(PictureData):
             )
             for row in self.steps
         )
-        return Listing(LIST_COLUMNS, rows)
+        return Listing(LIST_COLUMNS, rows, MOST_ROWS, rest="more steps; --all lists them")
 
     def data(self) -> dict[str, object]:
         """Return all fields, with names for both parts of a phase."""
@@ -608,7 +609,7 @@ class ScopeTree(PictureData):
         more = Words(f"(+N): more inside; --depth {self.depth + 1} shows them", "soft")
         return composed(
             self.heading,
-            Listing(columns, rows) if rows else (),
+            Listing(columns, rows, MOST_ROWS, rest="more scopes; --all lists them") if rows else (),
             more if any(row.aside for row in rows) else (),
         )
 

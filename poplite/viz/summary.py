@@ -381,6 +381,8 @@ def _unmapped(variable: CompiledVariable) -> int:
     """Return the elements of a variable without a tile; 0 where its tiles are not known."""
     if variable.first is None or variable.tiles is None:
         return 0
+    if not variable.tiles.values.count or variable.tiles.values.low >= 0:
+        return 0
     length = np.diff(variable.first.array(), append=math.prod(variable.shape))
     return int(length[variable.tiles.array() < 0].sum())
 

@@ -303,12 +303,19 @@ def run(*arguments: str, folder: Path, root: Path) -> subprocess.CompletedProces
     )
 
 
+def told(errors: str) -> str:
+    """Return what a command wrote on standard error without progress, which a busy machine adds."""
+    work = "reading|building|compiling|running|drawing"
+    return re.sub(rf"^poplite-viz: ({work})\b.*\n", "", errors, flags=re.MULTILINE)
+
+
 def test_as_a_process(folder: Path, root: Path) -> None:
     done = run("tiles", "net.py:build", "-o", "map.svg", folder=folder, root=root)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "wrote map.svg\n")
+    assert (done.returncode, done.stdout, told(done.stderr)) == (0, "", "wrote map.svg\n")
     failed = run("tiles", "net.py:biuld", folder=folder, root=root)
     assert failed.returncode == 1
-    assert failed.stderr.startswith("poplite-viz: 'net.py' has no 'biuld' (did you mean 'build'?)")
+    said = "poplite-viz: 'net.py' has no 'biuld' (did you mean 'build'?)"
+    assert told(failed.stderr).startswith(said)
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(folder: Path, root: Path) -> None:
@@ -323,7 +330,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(folder: Path, root: Path) -> 
     assert process.stderr is not None
     process.stdout.close()
     with process.stderr as stderr:
-        assert stderr.read() == b""
+        assert told(stderr.read().decode()) == ""
     assert process.wait() == 0
 
 
@@ -349,8 +356,8 @@ def test_a_standard_output_that_refuses_is_told(
         check=False,
     )
     assert done.returncode == 1
-    assert done.stderr.startswith(f"poplite-viz: {message}\n  try: pass -o FILE")
-    assert done.stderr.count("\n") == 2
+    assert told(done.stderr).startswith(f"poplite-viz: {message}\n  try: pass -o FILE")
+    assert told(done.stderr).count("\n") == 2
 
 
 @pytest.mark.usefixtures("folder")

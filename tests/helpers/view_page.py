@@ -18,10 +18,11 @@ class ViewPage:
     """The data of a page; `reports` are its reports."""
 
     def __init__(self, html: str) -> None:
-        self.json = _element(html, "data")
+        self._block = gzip.decompress(b64decode(_element(html, "block"), validate=True))
+        begin = json.loads(_element(html, "data"))["begin"]
+        self.json = self._block[begin:].decode()
         self.shown: dict[str, Any] = json.loads(self.json)
         self.reports: list[dict[str, Any]] = self._worded(self.shown["reports"])
-        self._block = gzip.decompress(b64decode(_element(html, "block"), validate=True))
 
     def _worded(self, value: Any) -> Any:
         """Return data with its texts: one that is said often is a number among the words."""

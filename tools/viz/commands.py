@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from poplite.tools.viz.flags import (
     SAVED,
+    add_all,
     add_call_arguments,
     add_choice,
     add_number,
@@ -22,6 +23,7 @@ from poplite.tools.viz.flags import (
     add_report,
     add_run,
     add_steps,
+    add_timeout,
     add_vertices,
     named,
     set_drawing,
@@ -36,7 +38,11 @@ if TYPE_CHECKING:
 QUANTITIES = ("memory", "free", "vertices", "cycles", "waited", "sent", "received", "copied")
 STACKS = ("kind", "variable", "live")
 MEMORY_SORTS = ("tile", "size")
-STEP_SORTS = ("cycles", "program", "balance", "times", "name")
+STEP_SORTS = (
+    *("cycles", "program", "balance", "times", "name"),
+    *("work", "idle workers", "waiting", "copy"),
+    *("exchange", "global exchange", "host exchange", "sync"),
+)
 SCOPE_SORTS = ("cycles", "received", "memory", "name", "program")
 
 LEAST_NODES = 10
@@ -296,6 +302,7 @@ def steps_command(parser: argparse.ArgumentParser) -> None:
     what = "draw the timeline, with a row for this tile alone"
     parser.add_argument("--tile", metavar="N", help=what)
     add_choice(parser, "--sort", STEP_SORTS, "order of the rows")
+    add_all(parser, "steps")
     what = "show only steps with this text in their names"
     parser.add_argument("--match", metavar="TEXT", default="", help=what)
     add_steps(parser)
@@ -325,6 +332,7 @@ def ops_command(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     add_number(parser, "--depth", "number of levels to list", 2)
     add_choice(parser, "--sort", SCOPE_SORTS, "order within a scope")
+    add_all(parser, "scopes")
     _set_picture(parser, "steps.scope_tree", "depth", "sort")
 
 
@@ -337,6 +345,7 @@ def trace_command(parser: argparse.ArgumentParser) -> None:
     add_report(parser, formats=("json",))
     what = "run it with zeros in its streams (default: run it only if it needs no data)"
     parser.add_argument("--run", dest="execute", action="store_true", default=None, help=what)
+    add_timeout(parser)
     what = "tiles with their own tracks (default: the busiest, the least busy, one in between)"
     parser.add_argument("--tiles", metavar="N,...", type=_tile_list, help=what)
     add_number(parser, "--limit", "number of steps to record", 10_000)

@@ -12,6 +12,7 @@ runs it. Modules that load slowly are imported where they are used, so that `--h
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import shlex
 import sys
@@ -103,6 +104,19 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         action="store_false",
         help="only compile it, and show the costs of one run",
     )
+    add_timeout(parser)
+
+
+def add_timeout(parser: argparse.ArgumentParser) -> None:
+    """Add the time after which a program that runs is ended; `load_report` reads it."""
+    what = "end a run of its programs that takes longer, with an error that says where it was"
+    parser.add_argument("--timeout", metavar="SECONDS", type=_seconds, help=what)
+
+
+def add_all(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the flag that lists all rows of a text; `Destination.text_style` reads it."""
+    text = f"list all {what} (default: standard output has the first 40)"
+    parser.add_argument("--all", dest="all_rows", action="store_true", help=text)
 
 
 def add_call_arguments(parser: argparse.ArgumentParser) -> None:
@@ -269,6 +283,16 @@ def _given(text: str) -> tuple[str, Written]:
     if not equals or not name.isidentifier():
         raise argparse.ArgumentTypeError(f"must be NAME=VALUE, such as rows=20; found {text!r}")
     return name, Written(value)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0; found {text!r}")
+    return seconds
 
 
 def number_from(least: int, of: str = "") -> Callable[[str], int]:

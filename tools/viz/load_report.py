@@ -27,6 +27,7 @@ from poplite.errors import FileLoadError, PopliteError
 from poplite.frozen import frozen
 from poplite.tools.viz.flags import SAVED, file_error
 from poplite.tools.viz.load_target import is_graph_file, load_module, load_programs, program_named
+from poplite.tools.viz.progress import doing
 
 if TYPE_CHECKING:
     from poplite import Engine
@@ -90,6 +91,7 @@ def load_each(
             run=wanted if is_target else None,
             vertices=arguments.vertices,
             tracing=tracing,
+            timeout=getattr(arguments, "timeout", None),
         )
         if tracing is not None and loaded.trace is not None:
             loaded = replace(loaded, report=loaded.report.with_order(loaded.trace))
@@ -182,6 +184,7 @@ def load(
     run: bool | None = None,
     vertices: Sequence[str] = (),
     tracing: int | None = None,
+    timeout: float | None = None,
 ) -> LoadedReport:
     """Return the report of a TARGET or of a saved file.
 
@@ -198,6 +201,7 @@ def load(
     """
     is_graph = is_graph_file(target)
     if _is_saved(target):
+        doing(f"reading {target}")
         found = _of_file(target, given, run=run, vertices=vertices)
         _check_program(target, name, found.report)
         return found
@@ -207,8 +211,11 @@ def load(
     elif ":" not in target:
         raise file_error(f"cannot read {target!r}: No such file or directory", fix=f"pass {SAVED}")
     graph, programs = load_programs(target, given, vertices, name)
+    doing(f"compiling {target}")
     with contextlib.redirect_stdout(sys.stderr):
-        report, trace, note = _of_target(graph, programs, target, run=run, tracing=tracing)
+        report, trace, note = _of_target(
+            graph, programs, target, run=run, tracing=tracing, timeout=timeout
+        )
     return LoadedReport(report, graph, tuple(programs.items()), note, trace)
 
 
@@ -277,6 +284,7 @@ def _of_target(
     *,
     run: bool | None,
     tracing: int | None,
+    timeout: float | None,
 ) -> tuple[Report, Trace | None, str]:
     """Run each program once, unless it should not run or its data are missing.
 
@@ -286,7 +294,7 @@ def _of_target(
     from poplite.report.report import NO_PROGRAM
     from poplite.tools.viz.running import Once, run_each
 
-    programs_once = Once(graph, programs)
+    programs_once = Once(graph, programs, timeout=timeout)
     if run is False:
         report = programs_once.engine.report()
         return (report if programs else replace(report, note=NO_PROGRAM)), None, ""
@@ -296,7 +304,7 @@ def _of_target(
 
     def traced(engine: Engine) -> Trace | None:
         with contextlib.nullcontext() if tracing is None else engine.tracing(tracing) as trace:
-            run_each(engine)
+            run_each(engine, programs_once.limit)
         return trace
 
     try:
@@ -307,7 +315,8 @@ def _of_target(
             at=error.at,
             where=error.where,
             found=error.found,
-            fix="pass --no-run to show the costs of one run as compiled",
+            fix="pass --no-run to show the costs of one run as compiled"
+            + (", or a longer --timeout" if programs_once.limit.is_over else ""),
         ) from error
     report = programs_once.engine.report()
     if not programs:

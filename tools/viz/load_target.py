@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 from poplite.errors import FileLoadError, PopliteError, did_you_mean, listed
 from poplite.source import SourceLocation
 from poplite.tools.viz.flags import Written, file_error, name_error, value_of
+from poplite.tools.viz.progress import doing
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
@@ -113,8 +114,10 @@ def load_programs(
     UnknownName if there is no such callable or program, or it takes no such argument.
     """
     if is_graph_file(target):
+        doing(f"reading {target}")
         graph, programs = _read(target, given, vertices)
     else:
+        doing(f"building {target}")
         graph, programs = _checked(_returned(target, given), target)
     if name is not None:
         programs = {name: program_named(programs, name, target)}

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from poplite.errors import PopliteError
 from poplite.tools.viz.commands import SUBCOMMANDS
 from poplite.tools.viz.flags import Run, add_subcommand, terminal_columns
+from poplite.tools.viz.progress import CurrentWork
 
 EPILOG = """\
 examples:
@@ -61,9 +62,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run_parsed(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> int:
     """Run the subcommand that the arguments name, and return the exit code."""
     arguments = parser.parse_args(argv)
+    is_shown = not getattr(arguments, "quiet", True)
     try:
         run: Run = arguments.run
-        return run(arguments)
+        with CurrentWork(parser.prog, is_shown=is_shown):
+            return run(arguments)
     except PopliteError as error:
         return failed(parser.prog, error, arguments)
     except KeyboardInterrupt:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, cast
 from poplite.files import check_folder, write_bytes, write_text
 from poplite.frozen import frozen
 from poplite.tools.viz.flags import command, drawn_width, file_error
+from poplite.tools.viz.progress import doing
 from poplite.viz.draw.words import Style
 
 if TYPE_CHECKING:
@@ -75,13 +76,15 @@ class Destination:
 
     def text_style(self, arguments: argparse.Namespace) -> Style:
         """Return the style of a picture as text, with the width from its flag."""
-        return replace(self.style, width=drawn_width(arguments))
+        full = self.style.full or getattr(arguments, "all_rows", False)
+        return replace(self.style, width=drawn_width(arguments), full=full)
 
     def draw(self, forms: Forms | PictureData, arguments: argparse.Namespace, *words: str) -> None:
         """Draw a picture in its format and write it; a page shows the command with `words`.
 
         A subcommand offers only formats that its pictures have.
         """
+        doing("drawing")
         match self.format:
             case "svg" | "png":
                 self.write_picture(forms.svg())

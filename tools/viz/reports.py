@@ -19,6 +19,7 @@ from poplite.tools.viz.flags import build_flags, command, file_error, fitted, op
 from poplite.tools.viz.load_report import LoadedReport, load, load_each
 from poplite.tools.viz.load_target import in_order
 from poplite.tools.viz.output import Destination, write_stdout
+from poplite.tools.viz.progress import doing
 from poplite.viz.compare import Comparison, column_names, outcomes, sweep_grid
 from poplite.viz.dataflow.graph import dataflow_of
 from poplite.viz.dataflow.picture import dataflow_forms
@@ -35,6 +36,7 @@ def draw_report(arguments: argparse.Namespace) -> int:
     later = [] if arguments.later is None else [arguments.later]
     tracing = MOST_TRACED if arguments.trace else None
     loaded = load_each(arguments, arguments.target, *later, tracing=tracing)
+    doing("drawing")
     if any(each.trace is not None and not each.trace.is_complete for each in loaded):
         print(f"poplite-viz: the order ends after {MOST_TRACED:,} steps", file=sys.stderr)
     report = loaded[0].report
@@ -191,7 +193,8 @@ def _trace(arguments: argparse.Namespace) -> Trace:
 
     target, given, name = arguments.target, arguments.given, arguments.program
     run, vertices = arguments.execute, arguments.vertices
-    loaded = load(target, given, name, run=run, vertices=vertices, tracing=arguments.limit)
+    limits = {"tracing": arguments.limit, "timeout": arguments.timeout}
+    loaded = load(target, given, name, run=run, vertices=vertices, **limits)
     if loaded.trace is not None:
         return loaded.trace
     trace = trace_of(loaded.report)

@@ -7,14 +7,22 @@ data, the run is unknown.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from poplite.compile.compiler import compile_with_marks
-from poplite.errors import GraphMemoryAllocationError, UninitializedReadError
+from poplite.errors import (
+    ControlProgramError,
+    GraphMemoryAllocationError,
+    UninitializedReadError,
+)
 from poplite.simulator.decided import Decided, Unknown
 from poplite.simulator.engine import Engine
+from poplite.text import amount
+from poplite.tools.viz.progress import doing
 
 if TYPE_CHECKING:
     from poplite.executable.executable import Checks, Executable
@@ -25,12 +33,65 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+class TimeLimit:
+    """The time that programs may run, all of their runs together; None for as long as they want.
+
+    Attributes:
+        is_over: whether a program was ended.
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self._seconds = seconds
+        self._end: float | None = None
+        self.is_over = False
+
+    def run(self, engine: Engine, name: str) -> None:
+        """Run a program; raise ControlProgramError with its current step if its time is over."""
+        doing(f"running program {name!r}")
+        if self._seconds is None:
+            engine.run(name)
+            return
+        if self._end is None:
+            self._end = monotonic() + self._seconds
+        has_ended, end = threading.Event(), self._end
+
+        def stop() -> None:
+            while not has_ended.wait(max(0.01, end - monotonic())):
+                self.is_over = True
+                engine.stop()  # again, since it does nothing before the run has begun
+
+        watcher = threading.Thread(target=stop, daemon=True)
+        watcher.start()
+        try:
+            engine.run(name)
+        finally:
+            has_ended.set()
+            watcher.join()
+        if self.is_over:
+            raise over_time(engine, name, self._seconds)
+
+
+def over_time(engine: Engine, name: str, seconds: float) -> ControlProgramError:
+    """Return the error for a program that ran for so many seconds, with the step it was at most."""
+    steps = [step for step in engine.report().execution.steps if step.program_name == name]
+    longest = max(steps, key=lambda step: step.executions, default=None)
+    where = ""
+    if longest is not None:
+        ran = amount(sum(step.executions for step in steps), "step")
+        at = f" ({longest.at})" if longest.at else ""
+        times = amount(longest.executions, "time")
+        where = f"it ran {ran}, most often step {longest.number} {longest.name!r}{at}, {times}"
+    what = f"program {name!r} did not end within {seconds:g} s"
+    return ControlProgramError(what, at=None, found=where, fix="")
+
+
 class Once:
     """The programs of a graph, each of which is run once.
 
     Attributes:
         engine: the engine, which has run them unless their control flow is unknown.
         unknown: unwritten data that control flow depends on; None if there are none.
+        limit: the time that the programs may run, all together.
         invented: data that control flow depends on, and that are computed from the zeros of
             streams and host functions; None if there are none.
 
@@ -45,10 +106,12 @@ class Once:
         *,
         may_overflow: bool = True,
         only_looks: bool = False,
+        timeout: float | None = None,
     ) -> None:
         self._graph, self._programs = graph, programs
         self._may_overflow, self._only_looks = may_overflow, only_looks
         self._device = Decided(ends_loops=only_looks)
+        self.limit = TimeLimit(timeout)
         # Strict checks would reject reads of data that the host would have written.
         self.engine = self._engine("fast", self._device)
         self.unknown: Unknown | None = None
@@ -103,8 +166,8 @@ class Once:
         """Return whether control flow depends only on memory that vertices fill before use."""
         try:
             device = Decided(past_inout=True, ends_loops=True)
-            run_each(Engine(self.engine.executable, device=device))
-            run_each(self._engine("strict", Decided(ends_loops=True)))
+            run_each(Engine(self.engine.executable, device=device), self.limit)
+            run_each(self._engine("strict", Decided(ends_loops=True)), self.limit)
         except UninitializedReadError:
             return False
         return True
@@ -116,7 +179,7 @@ class Once:
             return None
         device = Decided(past_inout=True, by_host=False, ends_loops=True)
         try:
-            run_each(Engine(executable, device=device))
+            run_each(Engine(executable, device=device), self.limit)
         except UninitializedReadError:
             if (unknown := device.unknown()) is None:
                 raise
@@ -124,11 +187,11 @@ class Once:
         return None
 
 
-def run_each(engine: Engine) -> None:
-    """Run each program once, with zeros in all streams."""
+def run_each(engine: Engine, limit: TimeLimit | None = None) -> None:
+    """Run each program once, with zeros in all streams, for no longer than the limit."""
     connect_zeros(engine, *host_needs(engine.executable))
     for name in engine.executable.programs:
-        engine.run(name)
+        (limit or TimeLimit(None)).run(engine, name)
 
 
 def gives_zeros(executable: Executable) -> bool:

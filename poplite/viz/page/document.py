@@ -1,9 +1,10 @@
 """The report page as one HTML file: the data of reports, and the code that draws them.
 
     <noscript>                           the report as text
-    <script type="application/json">     names, steps, trees
-    <script type="text/plain">           arrays and assets/view/*.js, compressed
-    <script>                             assets/view/boot.js, which unpacks both
+    <script type="application/json">     the format, and where the names are in the block
+    <script type="text/plain">           arrays, assets/view/*, and names, steps and trees as JSON,
+                                         all compressed
+    <script>                             assets/view/boot.js, which unpacks it
 
 Nothing is loaded from anywhere, and a Content-Security-Policy forbids that the page does.  Equal
 reports give equal bytes.
@@ -27,7 +28,7 @@ from poplite.viz.paint_html import asset, escaped
 if TYPE_CHECKING:
     from poplite.report import Report
 
-FORMAT, VERSION = "poplite-view", 1
+FORMAT, VERSION = "poplite-view", 2
 
 SCRIPTS = (
     *("words.js", "arrays.js", "derived.js", "state.js", "plot.js", "drag.js", "parts.js"),
@@ -46,7 +47,7 @@ SCRIPTS = (
 """The code of the page, in order: each file may use what stands before it when it is loaded."""
 
 MOST_BLOCK = 5_000_000
-"""Characters of the largest block of arrays; beyond it, numbers of tiles are rounded."""
+"""Characters of the largest block; beyond it, numbers of tiles are rounded."""
 
 MOST_ROUGH = 3
 """How rough data may become, see `report_data`."""
@@ -82,22 +83,21 @@ def report_page(
     for rough in range(MOST_ROUGH + 1):
         arrays = Arrays()
         shown = _shown(report, before, names, arrays, rough=rough)
+        shown["style"] = arrays.add_text(role_colors() + asset("view/view.css"))
         shown["script"] = arrays.add_text(script())
         if graph_svg:
             shown["graph"] = arrays.add_text(graph_svg)
-        block = arrays.block()
+        words: list[str] = []
+        shown["reports"] = shared(printable_in(shown["reports"]), words)
+        shown |= {"title": title, "table": arrays.table, "words": words}
+        block, begin = arrays.block(json_in_page(shown))
         if len(block) <= MOST_BLOCK:
             break
-    words: list[str] = []
-    shown["reports"] = shared(printable_in(shown["reports"]), words)
-    shown |= {"format": FORMAT, "v": VERSION, "title": title}
-    shown |= {"table": arrays.table, "words": words}
     text = str(report) if before is None else f"{before.diff(report)}\n\n{report}"
     parts = {
         "TITLE": escaped(title),
-        "STYLE": role_colors() + asset("view/view.css"),
         "TEXT": escaped(name_text_of_lines(text)),
-        "DATA": json_in_page(shown),
+        "DATA": json_in_page({"format": FORMAT, "v": VERSION, "begin": begin}),
         "BLOCK": block,
         "BOOT": asset("view/boot.js"),
     }

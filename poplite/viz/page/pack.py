@@ -97,9 +97,14 @@ class Arrays:
         """Keep a text that is worth compressing, as the bytes of UTF-8."""
         return self._kept("u1", np.frombuffer(text.encode(), np.uint8))
 
-    def block(self) -> str:
-        """Return all arrays, compressed, in base 64."""
-        return b64encode(gzip.compress(b"".join(self._parts), LEVEL, mtime=0)).decode()
+    def block(self, last: str) -> tuple[str, int]:
+        """Return all arrays and a text after them, compressed, and where the text begins.
+
+        >>> Arrays().block("{}")[1]
+        0
+        """
+        parts = [*self._parts, last.encode()]
+        return b64encode(gzip.compress(b"".join(parts), LEVEL, mtime=0)).decode(), self._size
 
     def _kept(self, kind: str, array: npt.NDArray[Any]) -> dict[str, int]:
         data = array.astype("<" + kind).tobytes()

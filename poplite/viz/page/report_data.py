@@ -8,15 +8,17 @@ the page.  A report of what has not run shows what one run takes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from poplite.report.compilation import Compilation, Variable
 from poplite.report.execution import ExecutionStep, Phase, TilePairs, TypeCycles
+from poplite.report.memory import MemoryStep
 from poplite.report.per_tile import PerTile
-from poplite.report.program_tree import Program
+from poplite.report.program_tree import Program, ProgramType
 from poplite.report.report import Report
 from poplite.viz.page.pack import Arrays
 
@@ -30,6 +32,7 @@ def report_data(report: Report, arrays: Arrays, *, rough: int = 0) -> dict[str, 
     """
     compilation, execution = report.compilation, report.shown
     target = compilation.target
+    marks = _marks(compilation)
     return {
         "machine": {
             "name": target.architecture,
@@ -61,8 +64,9 @@ def report_data(report: Report, arrays: Arrays, *, rough: int = 0) -> dict[str, 
         "rough": rough,
         "steps": [_step(each, arrays, rough=rough) for each in execution.steps],
         "computeSets": [_compute_set(each, arrays) for each in compilation.compute_sets],
-        "memory": _memory(compilation, arrays, exact=rough == 0),
-        "programs": {name: _tree(tree) for name, tree in compilation.programs.items()},
+        "memory": _memory(compilation, arrays, marks, exact=rough == 0),
+        "programs": {name: _tree(tree, name, marks) for name, tree in compilation.programs.items()},
+        "programNames": list(compilation.programs),
         "findings": _findings(report),
         "ranks": [
             [e.name, e.program_name, e.row, e.at, e.executions, e.messages, e.bytes]
@@ -155,7 +159,32 @@ def _findings(report: Report) -> list[dict[str, Any]]:
 # -- memory and programs ---------------------------------------------------------------------------
 
 
-def _memory(compilation: Compilation, arrays: Arrays, *, exact: bool) -> dict[str, Any] | None:
+Marks = Mapping[tuple[str, int], MemoryStep]
+
+
+def _marks(compilation: Compilation) -> Marks:
+    """Return steps that do nothing when they run, such as WriteUndef, by program and row.
+
+    A program tree has neither their names nor numbers, and the plan of memory has not their rows;
+    both have them in order, with their lines.
+    """
+    rest: dict[tuple[str, str], list[MemoryStep]] = {}
+    memory = compilation.modelled
+    for step in () if memory is None else memory.steps:
+        if not step.rows:
+            rest.setdefault((step.program, step.at), []).append(step)
+    found = {}
+    for name, tree in compilation.programs.items() if rest else ():
+        nameless = [each for each in tree.walk() if each.type is ProgramType.MARK and not each.name]
+        for node in reversed(sorted(nameless, key=lambda each: each.row)):
+            if steps := rest.get((name, node.at)):
+                found[name, node.row] = steps.pop()
+    return found
+
+
+def _memory(
+    compilation: Compilation, arrays: Arrays, marks: Marks, *, exact: bool
+) -> dict[str, Any] | None:
     memory = compilation.modelled
     if memory is None:
         return None
@@ -163,6 +192,7 @@ def _memory(compilation: Compilation, arrays: Arrays, *, exact: bool) -> dict[st
     variables = {each.name: each for each in compilation.variables if exact}
     nowhere: list[dict[str, int] | None] = [None] * len(memory.held)
     places = [arrays.add(each.array()) for each in kept] or nowhere
+    rows = {step.number: row for (_, row), step in marks.items()}
     return {
         "needed": arrays.add(memory.including_gaps.array()),
         "addressed": bool(kept),
@@ -185,7 +215,7 @@ def _memory(compilation: Compilation, arrays: Arrays, *, exact: bool) -> dict[st
                 "name": each.name,
                 "program": each.program,
                 "n": each.number,
-                "rows": list(each.rows),
+                "rows": list(each.rows) or [rows[n] for n in (each.number,) if n in rows],
                 "at": each.at,
             }
             for each in memory.steps
@@ -208,14 +238,20 @@ def _pieces(variable: Variable | None, arrays: Arrays) -> dict[str, Any] | None:
     }
 
 
-def _tree(tree: Program) -> list[list[Any]]:
+def _tree(tree: Program, program: str, marks: Marks) -> list[list[Any]]:
     """Return the nodes of a program, each once, children by their numbers; the root is first."""
     nodes = list(tree.walk())
+
+    def name_of(node: Program) -> str:
+        mark = None if node.name or node.children else marks.get((program, node.row))
+        words = "" if mark is None else mark.name
+        return node.name or re.sub(r"^step \S+ of \S+: |, of program '.*'$", "", words)
+
     numbers = {id(node): number for number, node in enumerate(nodes)}
     return [
         [
             node.type.value,
-            node.name,
+            name_of(node),
             node.row,
             [numbers[id(child)] for child in node.children],
             node.at,

@@ -429,6 +429,21 @@ def test_the_host_is_no_tile() -> None:
     assert "the host takes part" in traffic.missing
 
 
+def test_what_the_host_sends_hides_nothing_else() -> None:
+    graph = pl.Graph(pl.Target(tiles=4))
+    a, b = (graph.add_variable(pl.INT, (64,), name, mapping="linear") for name in "ab")
+    stream = graph.add_host_to_device_fifo("in", pl.INT, 64)
+    turned = pl.Copy(a.reverse(0), b)
+    both = traffic_of(pl.Engine(graph, pl.Sequence(pl.Copy(stream, a), turned)).report())
+    alone = traffic_of(pl.Engine(graph, turned).report())
+    assert both.matrix is not None
+    assert alone.matrix is not None
+    assert both.matrix.tolist() == alone.matrix.tolist()
+    for picture in map(paint_text, (both.picture(), alone.picture())):
+        assert "who receives (down) from whom (across)" in picture
+    assert "without 256 B from or to" in " ".join(paint_text(both.picture()).split())
+
+
 def test_what_ranks_sent_each_other_is_listed() -> None:
     report = report_of_shifts(4)
     first, second = report.execution.steps

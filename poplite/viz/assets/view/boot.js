@@ -1,9 +1,7 @@
-// The data of the page: JSON, and one compressed block of arrays, in which its code lies as well.
+// The data of the page: one compressed block of arrays, the code and, from `begin` on, JSON.
 
 "use strict";
-const DATA = JSON.parse(document.getElementById("data").textContent);
-DATA.reports = DATA.reports.map(withWords);
-let BLOCK = null;
+let [DATA, BLOCK] = [null, null];
 
 // Data with its texts: one that is said often is a number among the words.
 function withWords(value) {
@@ -20,6 +18,9 @@ async function unpackBlock() {
   for (let at = 0; at < text.length; at++) packed[at] = text.charCodeAt(at);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   BLOCK = await new Response(stream).arrayBuffer();
+  const { begin } = JSON.parse(document.getElementById("data").textContent);
+  DATA = JSON.parse(new TextDecoder().decode(new Uint8Array(BLOCK, begin)));
+  DATA.reports = DATA.reports.map(withWords);
 }
 
 function textOf(found) {
@@ -29,9 +30,11 @@ function textOf(found) {
 
 async function boot() {
   await unpackBlock();
-  const script = document.createElement("script");
-  script.textContent = textOf(DATA.script);
-  document.body.append(script);
+  for (const name of ["style", "script"]) {
+    const made = document.createElement(name);
+    made.textContent = textOf(DATA[name]);
+    document.body.append(made);
+  }
 }
 
 boot().catch((error) => {

@@ -62,7 +62,8 @@ function waiting(of, step) {
 const syncOf = (of, step) => phasesIn(of, step).reduce((total, phase) => total + phase.sync, 0);
 
 // Where time goes, by part: of one tile, or (-1) of a tile on average.  The parts add up to all
-// cycles; compute is the part of it in which workers had work.
+// cycles; compute is the part of it in which workers had work.  Means need no array of tiles for
+// each step, of which there may be many.
 const timeOf = (of, tile, step) =>
   tile < 0
     ? once(of, `mean time ${step}`, () => timeParted(of, tile, step))
@@ -70,13 +71,28 @@ const timeOf = (of, tile, step) =>
 
 function timeParted(of, tile, step) {
   const found = { compute: 0, "idle workers": 0 };
-  const take = (numbers) => (tile < 0 ? sum(numbers) / numbers.length : numbers[tile]);
-  found["idle workers"] = take(phaseSum(of, "idle", step));
-  found.compute = take(phaseSum(of, "busy", step, "compute")) - found["idle workers"];
-  found.waiting = take(waiting(of, step));
-  for (const kind of PHASE_KINDS.slice(1)) found[kind] = take(phaseSum(of, "busy", step, kind));
+  const take = (field, step, kind) =>
+    tile < 0 ? meanOf(of, field, step, kind) : phaseSum(of, field, step, kind)[tile];
+  found["idle workers"] = take("idle", step);
+  found.compute = take("busy", step, "compute") - found["idle workers"];
+  found.waiting = tile < 0 ? meanWaiting(of, step) : waiting(of, step)[tile];
+  for (const kind of PHASE_KINDS.slice(1)) found[kind] = take("busy", step, kind);
   found.sync = syncOf(of, step);
   return found;
+}
+
+function meanOf(of, field, step, kind = "") {
+  let total = 0;
+  for (const phase of phasesIn(of, step))
+    if (!kind || phase.kind === kind)
+      total += phase[field].c ?? sum(arrayOf(phase[field], of.machine.tiles)) / of.machine.tiles;
+  return total;
+}
+
+function meanWaiting(of, step) {
+  if (step < 0) return of.steps.reduce((total, _, each) => total + timeOf(of, -1, each).waiting, 0);
+  const long = groupsOf(of, step).reduce((total, group) => total + group.length, 0);
+  return long - meanOf(of, "busy", step);
 }
 
 // Vertices on each tile that run in a step, or (-1) stand in all compute sets.

@@ -2,8 +2,9 @@
 
 // The picture that was clicked last.  A click draws all anew, and with the canvas the browser's own
 // double click is lost; but it counts the clicks, by what its user takes for a double one and
-// however long the drawing takes.
+// however long the drawing takes.  A double click takes back what its first click chose.
 let lastClicked = "";
+let beforeClick = {};
 
 function watchPointer(canvas, { at, drag, undrag, pan }) {
   const tip = document.getElementById("tip");
@@ -50,7 +51,11 @@ function watchPointer(canvas, { at, drag, undrag, pan }) {
     const label = canvas.getAttribute("aria-label");
     const isSecond = event.detail > 1 && label === lastClicked;
     lastClicked = label;
-    if (isSecond && undrag) return undrag();
+    if (isSecond && undrag) {
+      Object.assign(state, beforeClick);
+      return undrag();
+    }
+    beforeClick = { tile: state.tile, step: state.step, held: state.held };
     const { text, ...choice } = at?.(...place(event)) ?? {};
     if (Object.keys(choice).length) go(choice);
   });

@@ -1,6 +1,6 @@
-// Find: steps, things in memory and tiles by name or number.
+// Find: steps, things in memory, operations, lines of source and tiles by name or number.
 
-const MOST_HITS = 30;
+const MOST_HITS = 12;
 
 function hitsOf(of, text) {
   const asked = text.trim().toLowerCase();
@@ -9,17 +9,40 @@ function hitsOf(of, text) {
   const number = asked.replaceAll(",", "").replace(/^tile\s*/, "");
   if (/^\d+$/.test(number) && Number(number) < of.machine.tiles)
     found.push([`tile ${thousands(Number(number))}`, "tile", { tile: Number(number) }]);
-  of.steps.forEach((step, place) => {
-    if ((step.name + " " + step.op).toLowerCase().includes(asked))
-      found.push([stepTitle(place), `step ${stepNumber(place)}`, { step: place, tab: "steps" }]);
-  });
-  (of.memory?.held ?? []).forEach((held, place) => {
-    if (held.name.toLowerCase().includes(asked)) {
-      const tile = worst(arrayOf(held.bytes, of.machine.tiles));
-      found.push([held.name, kindOf(held), { held: place, tab: "variables", tile }]);
-    }
-  });
-  return found.slice(0, MOST_HITS);
+  const has = (text) => text.toLowerCase().includes(asked);
+  // The first of each kind of things [place, words that are looked in], as they are found.
+  const add = (things, made) =>
+    found.push(
+      ...things
+        .filter(([, words]) => has(words))
+        .slice(0, MOST_HITS)
+        .map(made),
+    );
+  const held = of.memory?.held ?? [];
+  add(
+    of.steps.map((step, place) => [place, step.name + " " + step.op]),
+    ([place]) => [stepTitle(place), `step ${stepNumber(place)}`, { step: place, tab: "steps" }],
+  );
+  add(
+    held.map((each, place) => [place, each.name]),
+    ([place]) => {
+      const tile = worst(arrayOf(held[place].bytes, of.machine.tiles));
+      return [held[place].name, kindOf(held[place]), { held: place, tab: "variables", tile }];
+    },
+  );
+  add(
+    of.operations.map(([name]) => [name, name]),
+    ([q]) => [q, "operation", { tab: "steps", q }],
+  );
+  const lines = new Map([
+    ...held.map(({ at }) => [at, "variables"]),
+    ...of.steps.map(({ at }) => [at, "steps"]),
+  ]);
+  add(
+    [...lines.keys()].filter(Boolean).map((at) => [at, at]),
+    ([q]) => [placeOf(q), `line of ${lines.get(q)}`, { tab: lines.get(q), q }],
+  );
+  return found;
 }
 
 function setUpFinder() {

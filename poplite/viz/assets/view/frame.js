@@ -29,7 +29,7 @@ function shownIn(tab, of) {
 
 const KEYS = [
   ["1 … 9, 0", "the tabs"],
-  ["/", "find a step, variable or tile"],
+  ["/", "find a step, variable, operation, line or tile"],
   ["j  k", "next and last step"],
   ["[  ]", "tile before and next tile"],
   ["arrows", "move in the map of tiles, when it has the focus"],
@@ -56,13 +56,11 @@ function render() {
   const focus = document.activeElement?.dataset?.focus;
   const caret = document.activeElement?.selectionStart ?? null;
   const place = [scrollX, scrollY];
-  const style = getComputedStyle(view);
-  WIDTH = Math.max(
-    260,
-    Math.floor(view.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight)),
-  );
+  const padding = 2 * parseFloat(getComputedStyle(view).paddingLeft);
+  WIDTH = Math.max(260, Math.floor(view.clientWidth - padding));
   showParts(view, shownIn(state.tab, of));
   view.setAttribute("aria-label", nameOf(state.tab));
+  byId("tab").textContent = nameOf(state.tab);
   byId("side").replaceChildren(...side(of));
   byId("tabs").replaceChildren(...tabButtons());
   showTab(byId("tabs").querySelector('[aria-selected="true"]'));
@@ -102,14 +100,23 @@ function tabButtons() {
     const attributes = {
       role: "tab",
       "aria-selected": String(tab === state.tab),
+      "aria-controls": "view",
+      tabindex: tab === state.tab ? 0 : -1,
       "data-focus": "tab " + tab,
     };
-    return button(
-      [nameOf(tab), el("kbd", {}, (number + 1) % 10)],
-      () => go({ tab }),
-      attributes,
-    );
+    return button([nameOf(tab), el("kbd", {}, (number + 1) % 10)], () => go({ tab }), attributes);
   });
+}
+
+// Arrows turn the tabs where one of them has the focus, which goes with them.
+function onTabKey(event) {
+  const [last, open] = [TABS.length - 1, TABS.indexOf(state.tab)];
+  const [before, next] = [open ? open - 1 : last, open < last ? open + 1 : 0];
+  const tab = TABS[{ ArrowLeft: before, ArrowRight: next, Home: 0, End: last }[event.key]];
+  if (!tab) return;
+  event.preventDefault();
+  go({ tab });
+  byId("tabs").querySelector('[aria-selected="true"]').focus();
 }
 
 function verdict(of) {
@@ -198,6 +205,7 @@ function start() {
   byId("theme").addEventListener("click", turnTheme);
   byId("keys").addEventListener("click", showHelp);
   document.addEventListener("keydown", onKey);
+  byId("tabs").addEventListener("keydown", onTabKey);
   addEventListener("popstate", () => {
     readAddress();
     render();

@@ -2,12 +2,13 @@
 
 const MOST_BLOCKS = 64;
 
-// Bytes by receiver and source, in blocks of as many tiles as fit; null where its rows would not
-// add up to what tiles receive.
+// Bytes by receiver and source, in blocks of as many tiles as fit; null where what moves is not
+// known of pairs, other than what the host sends and receives.
 function pairsOf(of, step) {
   return once(of, `pairs ${step}`, () => {
     const phases = phasesIn(of, step).filter((phase) => phase.pairs);
-    if (!phases.length) return null;
+    const others = phasesIn(of, step).filter((phase) => !phase.pairs && moves(phase));
+    if (!phases.length || others.some((phase) => phase.kind !== "host exchange")) return null;
     const { tiles } = of.machine;
     const kept = Math.max(...phases.map((phase) => phase.pairs.block));
     const block = kept * Math.ceil(tiles / MOST_BLOCKS / kept);
@@ -18,17 +19,8 @@ function pairsOf(of, step) {
       for (const [source, receiver, each] of singlePairs(pairs))
         bytes[blockOf(receiver) * size + blockOf(source)] += each;
     }
-    const rest = new Float64Array(size);
-    phaseSum(of, "received", step).forEach(
-      (each, tile) => (rest[Math.floor(tile / block)] += each),
-    );
-    bytes.forEach((each, place) => (rest[Math.floor(place / size)] -= each));
-    // Where single tiles are left out of a page, what they receive is known roughly.
-    const unknown =
-      of.rough > 1
-        ? phasesIn(of, step).some((phase) => !phase.pairs && moves(phase))
-        : rest.some((each) => each !== 0);
-    return unknown ? null : { block, size, bytes, largest: largestPairs(phases) };
+    const hosted = sum(phaseSum(of, "received", step, "host exchange"));
+    return { block, size, bytes, hosted, largest: largestPairs(phases) };
   });
 }
 
@@ -69,9 +61,9 @@ const moves = (phase) => phase.received.c !== 0;
 function exchangeMatrix(of, step) {
   const found = pairsOf(of, step);
   if (!found) return [note(missingPairs(of, step))];
-  const { block, size, bytes, largest } = found;
+  const { block, size, bytes, hosted, largest } = found;
   const high = most(bytes);
-  const side = clip(Math.floor(Math.min(WIDTH - LEFT - 8, 520) / size), 2, 22);
+  const side = clip(Math.floor(Math.min(WIDTH - LEFT - 24, 520) / size), 2, 22);
   const named = (number) => {
     const last = Math.min(of.machine.tiles, (number + 1) * block) - 1;
     return block === 1 ? thousands(number) : `${thousands(number * block)}–${thousands(last)}`;
@@ -111,7 +103,8 @@ function exchangeMatrix(of, step) {
   const square = block === 1 ? "a pair of tiles" : `${block} × ${block} tiles`;
   const words =
     `Each square is ${square}; the most is ${bytesText(high)}. Rows add up to what tiles ` +
-    "receive; a byte that goes to several tiles counts for each of them.";
+    "receive; a byte that goes to several tiles counts for each of them." +
+    (hosted ? ` What the host sends, ${bytesText(hosted)}, is not drawn.` : "");
   const columns = [
     counted("from tile", (row) => row[0]),
     counted("to tile", (row) => row[1]),

@@ -17,22 +17,16 @@ function choice(label, name, words) {
 }
 
 function stepChoice(label, none) {
-  const options = report().steps.map((step, number) =>
-    el(
-      "option",
-      { value: number, selected: number === chosenStep() },
-      `${stepNumber(number)} ${shortened(stepTitle(number), 50)}`,
-    ),
-  );
-  const pick = (event) =>
-    go({ step: event.target.value === "" ? null : Number(event.target.value) });
-  const all = el("option", { value: "", selected: chosenStep() < 0 }, none);
-  return el(
-    "label",
-    { class: "labelled" },
-    soft(label),
-    el("select", { onchange: pick, "data-focus": label }, all, ...options),
-  );
+  const pick = ({ target }) => go({ step: target.value === "" ? null : Number(target.value) });
+  const select = kept("step choice", [label, none], () => {
+    const options = report().steps.map((_, place) =>
+      el("option", { value: place }, `${stepNumber(place)} ${shortened(stepTitle(place), 50)}`),
+    );
+    const all = el("option", { value: "" }, none);
+    return el("select", { onchange: pick, "data-focus": label }, all, ...options);
+  });
+  select.value = chosenStep() < 0 ? "" : chosenStep();
+  return el("label", { class: "labelled" }, soft(label), select);
 }
 
 function filterField(label) {
@@ -45,9 +39,21 @@ function filterField(label) {
 const KEPT = new Map();
 
 function kept(name, key, make) {
-  const words = [state.of, isDark(), state.unit, ...key].join(" ");
+  const words = [state.of, isDark(), state.unit, ...MORE.values(), ...key].join(" ");
   if (KEPT.get(name)?.words !== words) KEPT.set(name, { words, made: make() });
   return KEPT.get(name).made;
+}
+
+// Many rows are drawn in parts: how often the button below them was pressed, which draws more.
+const MORE = new Map();
+const rowsShown = (key, first) => first * (1 + (MORE.get(key) ?? 0));
+
+function moreButton(key, words) {
+  const more = () => {
+    MORE.set(key, (MORE.get(key) ?? 0) + 1);
+    render();
+  };
+  return remark(words + " ", button("show more", more, { "data-focus": "more " + key }));
 }
 
 const tools = (...parts) => el("div", { class: "tools" }, ...parts);
@@ -68,7 +74,7 @@ function stackBar(parts, whole = 0, shape = "stack") {
     ),
   );
   const words = shown.map(([label, size]) => `${label} ${shareOf(size, total)}`).join(", ");
-  return el("div", { class: shape, role: "img", "aria-label": words }, ...pieces);
+  return el("div", { class: shape, role: "img", "aria-label": words || "nothing" }, ...pieces);
 }
 
 // A bar of what a tile holds: what is past its memory is vermilion, behind a line at the limit.
@@ -87,16 +93,10 @@ function legend(parts, total = 0) {
   return el(
     "div",
     { class: "legend" },
-    ...parts.map(([label, size, fill]) =>
-      el(
-        "span",
-        {},
-        swatch(fill),
-        label,
-        total ? " " : "",
-        total ? bold(shareOf(size, total)) : "",
-      ),
-    ),
+    ...parts.map(([label, size, fill]) => {
+      const share = total ? [" ", bold(shareOf(size, total))] : [];
+      return el("span", {}, swatch(fill), label, ...share);
+    }),
   );
 }
 
@@ -142,9 +142,11 @@ const counted = (name, number, words = thousands, more = {}) => ({
 });
 const sortable = (name, number, words, more) =>
   counted(name, number, words, { sort: number, ...more });
+const shareColumn = (of, cycles, more) =>
+  counted("of all", cycles, (number) => shareOf(number, of.cycles), more);
 // Columns that a narrow page leaves out, and those that one of middle width does too.
-const NARROW = { narrow: false };
-const BROAD = { narrow: false, broad: true };
+const NARROW = { wide: true };
+const BROAD = { wide: true, broad: true };
 const lineColumn = (at) => ({ name: "line", text: (row) => lineOf(at(row)), ...BROAD });
 const slimKind = (held) =>
   held.name.startsWith(kindOf(held)) ? "" : el("span", { class: "soft slim" }, " " + kindOf(held));
@@ -161,23 +163,18 @@ const heldColumns = (held) => [
   { name: "kind", text: (row) => kindOf(held(row)), words: true, ...BROAD },
 ];
 
-// A table.  Columns are {name, text, number, sort, narrow}; `text` makes the content of a cell of a
+// A table.  Columns are {name, text, number, sort, wide}; `text` makes the content of a cell of a
 // row, `sort` its number, by which the table is sorted where its head is clicked.  Columns that are
-// not `narrow` are left out on narrow screens, `broad` ones on those of middle width as well;
-// `words` are not broken.
-function table(columns, rows, { pick, isOn, isPale, sorted = "", most: limit = 400 } = {}) {
-  const by = columns.find((column) => column.sort && column.name === (state.sort || sorted));
+// `wide` are left out on narrow screens, `broad` ones on those of middle width as well; `words` are
+// not broken.
+function table(columns, rows, { pick, isOn, isPale, sorted = "", most: first = 400 } = {}) {
+  const key = [state.tab, ...columns.map((column) => column.name)].join(" ");
+  const limit = rowsShown(key, first);
+  const named = (name) => columns.find((column) => column.sort && column.name === name);
+  const by = named(state.sort) ?? named(sorted);
   const ordered = by ? descending(rows, by.sort) : rows;
   const place = (column) =>
-    [
-      column.number && "number",
-      column.narrow === false && "wide",
-      column.broad && "broad",
-      column.label && "label",
-      column.words && "words",
-    ]
-      .filter(Boolean)
-      .join(" ");
+    ["number", "wide", "broad", "label", "words"].filter((name) => column[name]).join(" ");
   const heads = columns.map((column) => {
     const label = column.name + (column === by ? " ↓" : "");
     const sort = () => go({ sort: state.sort === column.name ? "" : column.name });
@@ -199,7 +196,7 @@ function table(columns, rows, { pick, isOn, isPale, sorted = "", most: limit = 4
     );
   });
   const more = ordered.length - limit;
-  const rest = more > 0 ? remark(`… ${thousands(more)} more; sort or filter to see them`) : "";
+  const rest = more > 0 ? moreButton(key, `… ${thousands(more)} more`) : "";
   return el(
     "div",
     { class: "table" },

@@ -104,7 +104,8 @@ function stepSide(of, tile) {
     el("p", {}, `balance ${percent(balanceOf(of, number))}`),
   ];
   const code = most(step.phases.map((phase) => phase.code));
-  if (code) parts.push(el("p", {}, soft("exchange code "), `${bytesText(code)} on the tile with most`));
+  if (code)
+    parts.push(el("p", {}, soft("exchange code "), `${bytesText(code)} on the tile with most`));
   if (step.op) parts.push(el("p", {}, soft("operation "), step.op));
   if (step.types.length) {
     parts.push(heading("Vertices"));

@@ -70,10 +70,10 @@ function address() {
 }
 
 // Changes what is chosen, and shows it: another tab is a new page of the history, and what is
-// filtered in one stays there.
+// filtered and sorted in one stays there.
 function go(changes) {
   const before = state.tab;
-  if ((changes.tab ?? before) !== before) state.q = "";
+  if ((changes.tab ?? before) !== before) state.q = state.sort = "";
   Object.assign(state, changes);
   if (state.tab !== before) {
     history.pushState(null, "", address());

@@ -131,7 +131,7 @@ function causes(of, chosen) {
     [
       { name: "step", label: true, text: named },
       { name: "what", label: true, text: ({ kind, what }) => [swatch(phaseColor(kind)), what] },
-      { name: "why", text: ({ why }) => soft(why), narrow: false },
+      { name: "why", text: ({ why }) => soft(why), wide: true },
       sortable("bytes in all", ({ bytes }) => bytes, bytesText),
       counted("times", ({ times }) => times, thousands, NARROW),
       lineColumn(({ at }) => at),

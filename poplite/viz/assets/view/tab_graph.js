@@ -26,20 +26,14 @@ function graphTab() {
     svg.setAttribute("height", height * SIZES[graphSize]);
     svg.style.maxWidth = "none";
   };
-  graphSize ??= Math.max(
-    2,
-    SIZES.findLastIndex((each) => each <= Math.min(1, WIDTH / width)),
-  );
+  const largest = (most) => SIZES.findLastIndex((each) => each <= most);
+  graphSize ??= Math.max(2, largest(Math.min(1, WIDTH / width)));
   const by = (change) => () => {
     graphSize = clip(graphSize + change, 0, SIZES.length - 1);
     resize();
   };
   const fit = () => {
-    const scale = WIDTH / width;
-    graphSize = Math.max(
-      0,
-      SIZES.findLastIndex((each) => each <= scale),
-    );
+    graphSize = Math.max(0, largest(WIDTH / width));
     resize();
   };
   const save = () => saveAs(new Blob([textOf(DATA.graph)], { type: "image/svg+xml" }), "graph.svg");

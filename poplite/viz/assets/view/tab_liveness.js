@@ -111,14 +111,7 @@ function livenessBars(of, tile, chosen) {
       groups.forEach((bytes, group) => {
         const tall = (bytes / high) * (base - top);
         y -= tall;
-        if (tall)
-          pen.rect(
-            left + number * wide,
-            y,
-            barOf(wide),
-            tall + 0.3,
-            "memory-" + group,
-          );
+        if (tall) pen.rect(left + number * wide, y, barOf(wide), tall + 0.3, "memory-" + group);
       });
       const past = y - base + (limit / high) * (base - top);
       if (past < 0) pen.rect(left + number * wide, y, barOf(wide), -past, "over");

@@ -37,7 +37,7 @@ function memoryTab(of) {
       [
         ...heldColumns(({ held }) => held),
         sortable("bytes", ({ bytes }) => bytes, bytesText),
-        { name: "live", text: ({ live }) => live, narrow: false },
+        { name: "live", text: ({ live }) => live, wide: true },
         lineColumn(({ held }) => held.at),
       ],
       rows,
@@ -104,7 +104,7 @@ function memoryBars(of, first, end) {
       limit,
     });
     limitLine(pen, limit, high, base, top, width);
-    const label = state.rows === "most" ? "tiles, fullest first" : "tile";
+    const label = state.rows === "most" ? "fullest first" : "tile";
     axis.labels(pen, base + 16, LEFT - 2, width);
     pen.text(label, LEFT - 6, base + 16, "right");
     const place = order.indexOf(chosenTile());

@@ -27,7 +27,8 @@ function overview(of) {
   if (!of.modelled) parts.push(notModelled());
   if (of.steps.length || of.findings.length)
     parts.push(heading("What to look at first"), remark(GAIN), findings(of));
-  parts.push(el("div", { class: "columns" }, vertexClasses(of), machine(of)));
+  const [left, right] = [vertexClasses(of), [machine(of), ...sourceLines(of)]];
+  parts.push(el("div", { class: "columns" }, el("div", {}, ...left), el("div", {}, ...right)));
   return parts;
 }
 
@@ -128,30 +129,25 @@ function finding(found) {
   const choose = () =>
     go({ ...open, tile: found.tile ?? state.tile, step: found.steps[0] ?? null });
   const share = found.share ? [bold(percent(found.share)), soft("of cycles")] : [bold("!")];
+  const sentence = found.sentence.replace(/\([^()]+:\d+ in [^()]+\)/g, (at) => placeOf(at) + ")");
+  const words = [bold(found.kind), ": " + sentence];
   return el(
     "div",
-    { class: "finding", role: "button", ...chooses(choose) },
+    { class: "finding", onclick: choose },
     el("span", { class: "share" }, ...share),
-    el("span", {}, bold(found.kind), ": " + found.sentence + " ", lineOf(found.at)),
+    el("span", {}, el("button", { class: "head" }, words), " ", lineOf(found.at)),
   );
 }
 
 function vertexClasses(of) {
-  if (!of.types.length) return el("div", {}, ...sourceLines(of));
+  if (!of.types.length) return operations(of);
   const shown = [
     { name: "vertex class", text: (row) => row[0] },
     counted("run", (row) => row[1]),
     counted("cycles of all", (row) => row[3]),
     { name: "known", text: (row) => soft(row[2]), words: true },
   ];
-  return el(
-    "div",
-    {},
-    heading("Cycles by vertex class"),
-    table(shown, of.types),
-    ...operations(of),
-    ...sourceLines(of),
-  );
+  return [heading("Cycles by vertex class"), table(shown, of.types), ...operations(of)];
 }
 
 // The lines of source that steps come from, those that take most cycles first.
@@ -173,11 +169,7 @@ function sourceLines(of) {
       { name: "line", text: (row) => lineOf(row.at) },
       counted("steps", (row) => row.steps),
       counted("cycles", (row) => row.cycles),
-      counted(
-        "of all",
-        (row) => row.cycles,
-        (cycles) => shareOf(cycles, of.cycles),
-      ),
+      shareColumn(of, (row) => row.cycles),
     ],
     rows,
     { most: 10, pick: (row) => go({ tab: "steps", step: row.number, q: row.at }) },

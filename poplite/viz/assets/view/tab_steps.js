@@ -80,12 +80,7 @@ function stepsTable(of, unordered) {
       { name: "step", label: true, text: ({ number }) => stepTitle(number) },
       sortable("times", ({ step }) => step.times),
       sortable("cycles", ({ step }) => step.cycles),
-      counted(
-        "of all",
-        ({ step }) => step.cycles,
-        (cycles) => shareOf(cycles, of.cycles),
-        NARROW,
-      ),
+      shareColumn(of, ({ step }) => step.cycles, NARROW),
       { name: "phases, to one scale", text: ({ number }) => phaseBar(of, number, longest) },
       counted("balance", ({ number }) => balanceOf(of, number), percent, {
         sort: ({ number }) => 1 - balanceOf(of, number),

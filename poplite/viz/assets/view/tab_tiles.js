@@ -150,17 +150,17 @@ function histogram(numbers, begin, high) {
   const highest = most(counts);
   const paint = (pen, width) => {
     const one = Math.min(width - 60, 640) / bins;
-    pen.text(thousands(highest), 40, 16, "right");
-    pen.text("tiles", 40, 29, "right");
+    pen.text(thousands(highest), 40, 32, "right");
+    pen.text("tiles", 40, 45, "right");
     counts.forEach((count, number) => {
       const tall = count ? Math.max(2, (count / highest) * 60) : 0;
-      pen.rect(46 + number * one, 70 - tall, one - 1, tall, rampColor((number + 0.5) / bins));
-      pen.rect(46 + number * one, 71, one, 6, rampColor((number + 0.5) / bins));
+      pen.rect(46 + number * one, 86 - tall, one - 1, tall, rampColor((number + 0.5) / bins));
+      pen.rect(46 + number * one, 87, one, 6, rampColor((number + 0.5) / bins));
     });
-    pen.text(measureText(state.by, begin), 46, 91);
-    pen.text(measureText(state.by, high), 46 + bins * one, 91, "right");
+    pen.text(measureText(state.by, begin), 46, 107);
+    pen.text(measureText(state.by, high), 46 + bins * one, 107, "right");
     const x = 46 + clip((numbers[chosenTile()] - begin) / wide, 0, 1) * bins * one;
-    pen.line(x, 6, x, 78, "mark");
+    pen.line(x, 6, x, 94, "mark");
     const right = x > width / 2;
     pen.text(
       `tile ${thousands(chosenTile())}`,
@@ -170,5 +170,5 @@ function histogram(numbers, begin, high) {
       "ink",
     );
   };
-  return figure({ label: "How many tiles have how much", height: 96, paint });
+  return figure({ label: "How many tiles have how much", height: 112, paint });
 }

@@ -24,26 +24,31 @@ function variablesTab(of) {
       soft(`${thousands(shown.length)} of ${amount(rows.length, "thing")} in memory`),
     ),
     ...(chosen ? regionOf(of, chosen) : []),
-    table(
-      [
-        ...heldColumns(({ each }) => each),
+    kept("variables", [state.q, state.sort, state.held], () =>
+      table(
+        [
+          ...heldColumns(({ each }) => each),
+          {
+            name: "type and shape",
+            text: ({ each }) => soft(each.shape ? `${each.type} [${each.shape.join(", ")}]` : ""),
+            wide: true,
+          },
+          sortable("bytes", ({ total }) => total, bytesText),
+          sortable("tiles", ({ tiles }) => tiles),
+          sortable("most on a tile", (row) => row.most, bytesText),
+          { name: "live", label: true, text: ({ each }) => liveText(of, each), wide: true },
+          lineColumn(({ each }) => each.at),
+        ],
+        shown,
         {
-          name: "type and shape",
-          text: ({ each }) => soft(each.shape ? `${each.type} [${each.shape.join(", ")}]` : ""),
-          narrow: false,
+          sorted: "bytes",
+          pick: ({ bytes, number }) => {
+            go({ held: number, tile: worst(bytes) });
+            document.querySelector("#view h3").scrollIntoView({ block: "center" });
+          },
+          isOn: ({ number }) => number === chosen?.number,
         },
-        sortable("bytes", ({ total }) => total, bytesText),
-        sortable("tiles", ({ tiles }) => tiles),
-        sortable("most on a tile", (row) => row.most, bytesText),
-        { name: "live", label: true, text: ({ each }) => liveText(of, each), narrow: false },
-        lineColumn(({ each }) => each.at),
-      ],
-      shown,
-      {
-        sorted: "bytes",
-        pick: ({ bytes, number }) => go({ held: number, tile: worst(bytes) }),
-        isOn: ({ number }) => number === chosen?.number,
-      },
+      ),
     ),
   ];
 }

@@ -44,14 +44,8 @@ const amount = (number, one) => thousands(number) + " " + one + (number === 1 ? 
 
 function duration(cycles, clock) {
   const seconds = cycles / clock;
-  const [scale, unit] =
-    seconds >= 1
-      ? [1, "s"]
-      : seconds >= 1e-3
-        ? [1e3, "ms"]
-        : seconds >= 1e-6
-          ? [1e6, "µs"]
-          : [1e9, "ns"];
+  const units = Object.entries({ s: 1, ms: 1e3, µs: 1e6, ns: 1e9 });
+  const [unit, scale] = units.find(([, scale]) => seconds * scale >= 1) ?? units[3];
   return Number((seconds * scale).toPrecision(3)) + " " + unit;
 }
 
@@ -71,9 +65,7 @@ function el(tag, attributes = {}, ...children) {
     else if (value !== false && value !== null && value !== undefined)
       made.setAttribute(name, value);
   }
-  made.append(
-    ...children.flat().filter((child) => child !== null && child !== undefined && child !== ""),
-  );
+  made.append(...children.flat().filter((child) => child || child === 0));
   return made;
 }
 
@@ -107,8 +99,12 @@ const bodyOf = (rows) => el("tbody", {}, ...rows);
 
 const kindOf = (held) => held.kind.replaceAll("_", " ");
 
-// A line of source, without the folder that all lines share, and a button that copies all of it.
-function lineOf(at) {
+// A line of source as file:line, without the folder that all lines share.
+const placeOf = (at) => at.replace(/(:\d+) .*/, "$1").replace(commonFolder(), "");
+
+// The same, which shows all of it where it is pointed at, with its function and what called that;
+// a button copies it, except within what is a button itself.
+function lineOf(at, copies = true) {
   if (!at) return "";
   const copy = el(
     "button",
@@ -120,12 +116,7 @@ function lineOf(at) {
     copyText(at).then(() => (copy.textContent = "copied"));
     setTimeout(() => (copy.textContent = "copy"), 900);
   });
-  return el(
-    "span",
-    { class: "at", title: at },
-    commonFolder() ? at.replaceAll(commonFolder(), "") : at,
-    copy,
-  );
+  return el("span", { class: "at", title: at }, placeOf(at), copies && copy);
 }
 
 // Pages from disk may lack the clipboard: a field that is copied from does as well.
