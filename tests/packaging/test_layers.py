@@ -35,7 +35,7 @@ ROOMS = {
     " | states | engine_arguments | simulated | poplar_only | engine | decided"
     " | sent_functions sweeps",
     "viz": "colours | draw | marks | paint_svg paint_text | painters | names | one_tile | memory"
-    " steps tile_map program_nodes | tensors program exchange compare | summary"
+    " steps tile_map program_nodes | tensors program exchange lines compare | summary"
     " | dataflow | page | notebook pictures",
 }
 """The same within these packages."""

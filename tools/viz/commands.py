@@ -21,6 +21,7 @@ from poplite.tools.viz.flags import (
     add_program,
     add_report,
     add_run,
+    add_source,
     add_steps,
     add_vertices,
     named,
@@ -275,6 +276,7 @@ def report_command(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("later", metavar="LATER", nargs="?", help="a later report for comparison")
     add_run(parser)
     parser.add_argument("--title", metavar="T", help="title of the page (default: the target)")
+    add_source(parser)
     what = "show the page in a browser; without -o FILE in a new file"
     parser.add_argument("--open", action="store_true", help=what)
     parser.set_defaults(width=terminal_columns())  # with None, lines are not folded
@@ -326,6 +328,18 @@ def ops_command(parser: argparse.ArgumentParser) -> None:
     add_number(parser, "--depth", "number of levels to list", 2)
     add_choice(parser, "--sort", SCOPE_SORTS, "order within a scope")
     _set_picture(parser, "steps.scope_tree", "depth", "sort")
+
+
+def lines_command(parser: argparse.ArgumentParser) -> None:
+    """List cycles, bytes and memory by line of your files.
+
+    List the lines that made steps and variables, and those that called their functions: cycles,
+    bytes that tiles receive, bytes in memory.
+    """
+    add_report(parser, formats=("txt", "svg", "png", "json", "csv"))
+    add_run(parser)
+    add_source(parser)
+    _set_picture(parser, "lines.line_list", "source")
 
 
 def trace_command(parser: argparse.ArgumentParser) -> None:

@@ -18,15 +18,18 @@ from poplite.report.execution import ExecutionStep, Phase, TilePairs, TypeCycles
 from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Program
 from poplite.report.report import Report
+from poplite.viz.lines import line_list
 from poplite.viz.page.pack import Arrays
 
 
-def report_data(report: Report, arrays: Arrays, *, rough: int = 0) -> dict[str, Any]:
+def report_data(
+    report: Report, arrays: Arrays, *, rough: int = 0, source: bool = False
+) -> dict[str, Any]:
     """Return what the page knows of a report; its arrays are added to `arrays`.
 
     `rough` leaves out what takes most room: addresses and tiles of elements from 1 on; of the
     numbers of each tile in phases all but three digits from 2 on; and from 3 on single tiles, of
-    which blocks are kept.
+    which blocks are kept.  `source` is whether the text of lines is in it.
     """
     compilation, execution = report.compilation, report.shown
     target = compilation.target
@@ -73,6 +76,10 @@ def report_data(report: Report, arrays: Arrays, *, rough: int = 0) -> dict[str, 
             [each.name, each.at, each.steps, each.cycles, each.bytes_received]
             for each in execution.operations()
         ],
+        "sources": {
+            each.name: [each.note, each.digest, [list(line) for line in each.text]]
+            for each in (line_list(report, source=True).files if source else ())
+        },
     }
 
 
@@ -134,7 +141,9 @@ def _pairs(pairs: TilePairs, arrays: Arrays) -> dict[str, Any]:
 
 
 def _compute_set(found: Any, arrays: Arrays) -> dict[str, Any]:
-    types = [[each.type, arrays.add(each.count_by_tile.array())] for each in found.vertices]
+    types = [
+        [each.type, arrays.add(each.count_by_tile.array()), each.at] for each in found.vertices
+    ]
     return {"name": found.name, "types": types}
 
 

@@ -16,6 +16,7 @@ const SHOWN = {
   program: [programTab],
   variables: [variablesTab, ...MEMORY],
   graph: [graphTab],
+  source: [sourceTab, RUN[0], [(of) => linesOf(of).size, nothingRan]],
   compare: [compareTab],
 };
 const nameOf = (tab) => tab[0].toUpperCase() + tab.slice(1);
@@ -28,7 +29,7 @@ function shownIn(tab, of) {
 }
 
 const KEYS = [
-  ["1 … 9, 0", "the tabs"],
+  ["1 … 9, 0, s", "the tabs"],
   ["/", "find a step, variable or tile"],
   ["j  k", "next and last step"],
   ["[  ]", "tile before and next tile"],
@@ -105,7 +106,7 @@ function tabButtons() {
       "data-focus": "tab " + tab,
     };
     return button(
-      [nameOf(tab), el("kbd", {}, (number + 1) % 10)],
+      [nameOf(tab), el("kbd", {}, tab === "source" ? "s" : (number + 1) % 10)],
       () => go({ tab }),
       attributes,
     );
@@ -178,12 +179,13 @@ function onKey(event) {
     k: () => of.steps.length && go({ step: Math.max(0, step - 1) }),
     "[": () => go({ tile: (chosenTile() - 1 + tiles) % tiles }),
     "]": () => go({ tile: (chosenTile() + 1) % tiles }),
+    s: () => go({ tab: "source" }),
     u: turnUnits,
     d: turnTheme,
     Escape: () => go({ step: null }),
     "?": showHelp,
   };
-  const tab = /^\d$/.test(event.key) ? TABS[(Number(event.key) + 9) % 10] : null;
+  const tab = /^\d$/.test(event.key) ? TABS.slice(0, -1)[(Number(event.key) + 9) % 10] : null;
   const action = tab ? () => go({ tab }) : keys[event.key];
   if (!action) return;
   event.preventDefault();

@@ -164,8 +164,9 @@ const heldColumns = (held) => [
 // A table.  Columns are {name, text, number, sort, narrow}; `text` makes the content of a cell of a
 // row, `sort` its number, by which the table is sorted where its head is clicked.  Columns that are
 // not `narrow` are left out on narrow screens, `broad` ones on those of middle width as well;
-// `words` are not broken.
-function table(columns, rows, { pick, isOn, isPale, sorted = "", most: limit = 400 } = {}) {
+// `words` are not broken.  Rows that `picks` are picked by a click: all, unless it says which.
+function table(columns, rows, options = {}) {
+  const { pick, picks = () => pick, isOn, isPale, sorted = "", most: limit = 400 } = options;
   const by = columns.find((column) => column.sort && column.name === (state.sort || sorted));
   const ordered = by ? descending(rows, by.sort) : rows;
   const place = (column) =>
@@ -193,7 +194,7 @@ function table(columns, rows, { pick, isOn, isPale, sorted = "", most: limit = 4
       "tr",
       {
         class: classes,
-        ...(pick && { ...chooses(picked), "data-go": true, "data-focus": "row " + number }),
+        ...(picks(row) && { ...chooses(picked), "data-go": true, "data-focus": "row " + number }),
       },
       ...cells,
     );

@@ -137,52 +137,16 @@ function finding(found) {
 }
 
 function vertexClasses(of) {
-  if (!of.types.length) return el("div", {}, ...sourceLines(of));
   const shown = [
     { name: "vertex class", text: (row) => row[0] },
     counted("run", (row) => row[1]),
     counted("cycles of all", (row) => row[3]),
     { name: "known", text: (row) => soft(row[2]), words: true },
   ];
-  return el(
-    "div",
-    {},
-    heading("Cycles by vertex class"),
-    table(shown, of.types),
-    ...operations(of),
-    ...sourceLines(of),
-  );
-}
-
-// The lines of source that steps come from, those that take most cycles first.
-function sourceLines(of) {
-  const found = new Map();
-  of.steps.forEach((step, number) => {
-    const row = found.get(step.at) ?? { at: step.at, number, cycles: 0, steps: 0 };
-    found.set(step.at, row);
-    row.cycles += step.cycles;
-    row.steps += 1;
-  });
-  const rows = descending(
-    [...found.values()].filter((row) => row.at),
-    (row) => row.cycles,
-  );
-  if (!rows.length) return [];
-  const shown = table(
-    [
-      { name: "line", text: (row) => lineOf(row.at) },
-      counted("steps", (row) => row.steps),
-      counted("cycles", (row) => row.cycles),
-      counted(
-        "of all",
-        (row) => row.cycles,
-        (cycles) => shareOf(cycles, of.cycles),
-      ),
-    ],
-    rows,
-    { most: 10, pick: (row) => go({ tab: "steps", step: row.number, q: row.at }) },
-  );
-  return [heading("Cycles by line"), shown];
+  const classes = of.types.length
+    ? [heading("Cycles by vertex class"), table(shown, of.types)]
+    : [];
+  return el("div", {}, ...classes, ...operations(of));
 }
 
 function operations(of) {
