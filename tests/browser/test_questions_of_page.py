@@ -20,10 +20,12 @@ from helpers import answers
 from helpers.answers import Line, cycles_of, fullest, missing, share
 from helpers.depth import deep
 from poplite.report.execution import BetweenRanks
+from poplite.report.limits import limits_of
 from poplite.tools.viz.load_report import load
 from poplite.viz.dataflow.graph import dataflow_of_report
 from poplite.viz.lines import line_list
 from poplite.viz.page import report_page
+from poplite.viz.steps import limits_text, rates_of
 from poplite.viz.tile_map import quantity_map
 
 if TYPE_CHECKING:
@@ -129,6 +131,13 @@ def lines(report: pl.Report) -> list[Line]:
     return [(at,) for at in answers.lines(report)]
 
 
+def rates(report: pl.Report) -> list[Line]:
+    assert any(step.flops for step in report.execution.steps)
+    return [tuple(filter(None, rates_of(step))) for step in report.execution.steps] + [
+        (line,) for line in limits_text(limits_of(report.compilation.target))
+    ]
+
+
 def numbers(report: pl.Report) -> list[Line]:
     return [(file.name,) for file in line_list(report).files] + [
         (f"{line.cycles:,}", f"{line.received:,} B", f"{line.memory:,} B", f"{line.number}")
@@ -188,6 +197,7 @@ ANSWERS: dict[str, list[tuple[str, Lines]]] = {
     "when is memory needed, who frees late?": [("tab=liveness&tile=31", live)],
     "where on the tile does it lie, where are gaps?": [(f"tab=memory&tile={TILE}", gaps)],
     "where do cycles go?": [("tab=steps", steps), ("tab=overview", phases)],
+    "how near is it to the limits of a tile?": [("tab=steps", rates)],
     "what do all tiles do, in time?": [],  # test_the_pointer_tells_what_a_tile_does_when
     "who waits for whom?": [("tab=tiles&by=waited", waited)],
     "how much is exchanged, why, from where to where?": [("tab=exchange", exchanged)],

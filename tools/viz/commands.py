@@ -288,10 +288,11 @@ def report_command(parser: argparse.ArgumentParser) -> None:
 def steps_command(parser: argparse.ArgumentParser) -> None:
     """Draw the costs of each step: cycles, phases, balance.
 
-    Draw a row for each step: its cycles, how often it ran, how balanced its tiles are, and its
-    phases. With --timeline, draw what all tiles do over time.
+    Draw a row for each step: its cycles, how often it ran, how balanced its tiles are, its
+    operations and bytes per cycle beside the limits of a tile, and its phases. With --timeline,
+    draw what all tiles do over time.
     """
-    add_report(parser, formats=("txt", "svg", "png", "json"))
+    add_report(parser, formats=("txt", "svg", "png", "json", "csv"))
     add_run(parser)
     what = "draw tiles from top to bottom, and time from left to right"
     parser.add_argument("--timeline", action="store_true", help=what)

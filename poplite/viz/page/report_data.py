@@ -15,11 +15,13 @@ import numpy as np
 
 from poplite.report.compilation import Compilation, Variable
 from poplite.report.execution import ExecutionStep, Phase, TilePairs, TypeCycles
+from poplite.report.limits import limits_of
 from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Program
 from poplite.report.report import Report
 from poplite.viz.lines import line_list
 from poplite.viz.page.pack import Arrays
+from poplite.viz.steps import limits_text, rates_of
 
 
 def report_data(
@@ -62,6 +64,7 @@ def report_data(
         "cycles": execution.cycles,
         "order": [list(each) for each in report.order],
         "rough": rough,
+        "limits": list(limits_text(limits_of(target))),
         "steps": [_step(each, arrays, rough=rough) for each in execution.steps],
         "computeSets": [_compute_set(each, arrays) for each in compilation.compute_sets],
         "memory": _memory(compilation, arrays, exact=rough == 0),
@@ -100,6 +103,7 @@ def _step(step: ExecutionStep, arrays: Arrays, *, rough: int) -> dict[str, Any]:
         "set": step.compute_set,
         "phases": [_phase(each, arrays, rough=rough) for each in step.phases],
         "types": _types(step.vertex_types),
+        "rates": list(rates_of(step)),
     }
 
 
