@@ -61,9 +61,9 @@ def build(split: int = 2) -> tuple[pl.Graph, pl.Program, pl.Tensor]:
         graph.set_tile_mapping(part, tile)
         graph.set_tile_mapping(partial, tile)
         dot = graph.add_vertex(dots, Dot, tile=tile, row=part, x=x[segment], partial=partial)
-        graph.set_perf_estimate(dot, 5 + (len(part) + 1) // 2)
+        graph.set_perf_estimate(dot, 5 + (len(part) + 1) // 2, flops=2 * len(part))
     block = graph.add_vertices(sums, Sum, tile=np.arange(ROWS) // 3, partials=partials, y=y)
-    graph.set_perf_estimate(block, 5 + (split + 1) // 2)
+    graph.set_perf_estimate(block, 5 + (split + 1) // 2, flops=split)
     return graph, pl.Sequence(pl.Execute(dots), pl.Execute(sums)), y
 
 

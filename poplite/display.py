@@ -112,7 +112,7 @@ def dump_program(graph: Displayed, program: Displayed, stream: TextIO) -> None:
     stream.write(import_module(_PROGRAM).program_text(program))
 
 
-def report_page(report: Displayed, title: str) -> str:
+def report_page(report: Displayed, title: str, *, source: bool) -> str:
     """Return a report as an HTML page, from a module that is looked up by name."""
-    page: str = import_module(_PAGE).report_page(report, title=title)
+    page: str = import_module(_PAGE).report_page(report, title=title, source=source)
     return page

@@ -11,6 +11,10 @@ has one `SourceLocation`, looked up by the calling instruction.
 Objects that a module of poplite creates during its import, such as vertex classes, get a line of
 that module.
 
+A line is a number in a file that may change later.  The size and the time of each file are noted
+when its first line is recorded; `files_of` returns hashes only of files that are still the same,
+and `text_of` the text of a file only if it has such a hash.
+
     >>> here().line > 0
     True
 """
@@ -19,7 +23,10 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
+from collections import defaultdict
+from collections.abc import Iterable
 from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Annotated
@@ -228,6 +235,8 @@ def here(within: int = 1) -> SourceLocation:
     outer = None
     if caller is not None and _is_users(caller):
         outer = SourceLocation(caller.f_code.co_filename, caller.f_lineno, caller.f_code.co_name)
+        _note(outer.file)
+    _note(code.co_filename)
     location = SourceLocation(code.co_filename, frame.f_lineno, code.co_name, outer)
     if len(_known) >= _MOST_KNOWN:
         _known.clear()
@@ -277,3 +286,87 @@ _inside: dict[int, CodeType] = {}
 
 _MOST_KNOWN = 1024
 """Maximum number of locations, with their code, that are cached."""
+
+# -- files of lines --------------------------------------------------------------------------------
+
+
+@frozen
+class SourceFile:
+    """A file of the user's lines, as it was when the first of them was recorded.
+
+    Attributes:
+        name: its path, as lines write it.
+        size: the number of its bytes.
+        digest: the SHA-256 of its content, in hexadecimal digits.
+    """
+
+    name: str
+    size: int
+    digest: str
+
+
+def files_of(lines: Iterable[SourceLocation]) -> tuple[SourceFile, ...]:
+    """Return the files of lines and their callers, by name.
+
+    Left out are files that cannot be read, or have changed since their first line was recorded;
+    those of lines that come from a saved file; and all of several files with the same name.
+    """
+    named: dict[str, set[str]] = defaultdict(set)
+    for path in {each.file for line in lines for each in (line, line.caller) if each}:
+        named[portable_path(path)].add(path)
+    paths = {name: found.pop() for name, found in sorted(named.items()) if len(found) == 1}
+    files = ((name, _content(path)) for name, path in paths.items())
+    return tuple(SourceFile(name, len(c), _digest(c)) for name, c in files if c is not None)
+
+
+def text_of(file: SourceFile) -> bytes | None:
+    """Return the content of a file, which is empty if it has changed; None if it is not there.
+
+    It is looked for in the working directory, and where the lines of this process come from.
+    """
+    paths = [file.name, *(path for path in _stamps if portable_path(path) == file.name)]
+    contents = [content for path in paths if (content := _read(path)) is not None]
+    same = (content for content in contents if _digest(content) == file.digest)
+    return next(same, b"" if contents else None)
+
+
+def _digest(content: bytes) -> str:
+    import hashlib  # not needed until a report is saved or shown
+
+    return hashlib.sha256(content).hexdigest()
+
+
+def _content(path: str) -> bytes | None:
+    """Return the content of a file if it is as it was noted."""
+    noted = _stamps.get(path)
+    content = None if noted is None else _read(path)
+    return content if noted == _stamp(path) else None
+
+
+def _read(path: str) -> bytes | None:
+    """Return the content of a regular file; None if it cannot be read."""
+    if _stamp(path) is None:
+        return None
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    """Return time and size of a regular file, which can be read again; None for any other."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return (found.st_mtime_ns, found.st_size) if stat.S_ISREG(found.st_mode) else None
+
+
+def _note(path: str) -> None:
+    if path not in _stamps:
+        _stamps[path] = _stamp(path)
+
+
+_stamps: dict[str, tuple[int, int] | None] = {}
+"""Time and size of each file when its first line was recorded."""

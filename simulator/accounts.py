@@ -48,7 +48,12 @@ from poplite.machine.target import Target
 from poplite.report.execution import ExecutionStep, Phase, Source, TypeCycles
 from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Programs
-from poplite.simulator.run.slot_counts import SlotTotals, cycles_around, known_slots
+from poplite.simulator.run.slot_counts import (
+    SlotTotals,
+    cycles_around,
+    known_flops,
+    known_slots,
+)
 from poplite.vertex.from_source import is_generated
 from poplite.vertex.vertex import Vertex
 
@@ -384,7 +389,7 @@ def _slots(
 ) -> tuple[Series, TypeCycles]:
     """Return the slots of each vertex of a family, and their sum."""
     slots, source = known_slots(vertices, executable.target)
-    flops = None if vertices.flops is None else vertices.flops.total()
+    flops = known_flops(vertices, executable.target)
     count = vertices.numbers.count
     return slots, TypeCycles(names[vertices.cls], count, source, slots.total(), flops)
 

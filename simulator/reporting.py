@@ -73,6 +73,7 @@ from poplite.simulator.accounts import Accounts, elapsed, type_names
 from poplite.simulator.compiled_program import EnginePrograms
 from poplite.simulator.run.touched import field_rows, numbers_within, starts_and_lengths
 from poplite.simulator.running import Recording
+from poplite.source import SourceLocation, files_of
 from poplite.text import clipped, integer_or_none, of_type
 from poplite.vertex.fields import Field
 from poplite.vertex.vertex import Vertex
@@ -479,7 +480,15 @@ def compilation_of(executable: Executable) -> Compilation:
         variables=LateSequence(lambda: variables_of(executable)),
         accesses=LateSequence(lambda: accesses_of(executable)),
         joined=LateSequence(lambda: tuple(joined_copies(executable))),
+        sources=LateSequence(lambda: files_of(_locations(executable))),
     )
+
+
+def _locations(executable: Executable) -> Iterator[SourceLocation]:
+    """Yield the lines of variables, of vertices and of programs."""
+    yield from (variable.location for variable in executable.layout.variables)
+    yield from (line for origins in executable.origins for line in origins.locations)
+    yield from (line for code in executable.programs.values() for line in code.locations)
 
 
 def memory_of(executable: Executable) -> Memory | None:

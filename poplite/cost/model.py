@@ -167,8 +167,15 @@ class _Part:
         return self._known("formula", cycles, _by_kind([answer.flops for answer in answers], kind))
 
     def _known(self, source: SlotSource, slots: Series, flops: Series) -> VertexCosts:
-        known = flops if flops.high else None
+        # 0 is also the default of who does not count operations.
+        is_known = flops.high > 0 or not has_floats(self.family.cls)
+        known = flops if is_known else None
         return VertexCosts(self.family.cls, *self._places(), source, slots, known, None, None)
+
+
+def has_floats(cls: type[Vertex]) -> bool:
+    """Return whether a vertex class has a field of floating-point numbers."""
+    return any(field.element.is_floating_point for field in cls.fields.values())
 
 
 def _words(columns: Sequence[Column], vertex: int) -> tuple[int, ...]:

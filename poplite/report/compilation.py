@@ -27,7 +27,7 @@ from poplite.report.validate import (
     in_program,
     is_element_type,
 )
-from poplite.source import Line
+from poplite.source import Line, SourceFile
 
 # -- accesses of steps -----------------------------------------------------------------------------
 # Which tiles hold a variable's elements, and which steps read and write it.
@@ -258,6 +258,8 @@ class Compilation(ReportPart):
         accesses: the accesses of steps to these, in the order of the programs; empty in reports
             saved without them.
         joined: adjacent Copies that could be one Copy; empty in reports saved without them.
+        sources: the files of the user's lines that are known as they were when the lines were
+            recorded; they do not make reports different.
     """
 
     RULES: ClassVar[tuple[Rule, ...]] = (
@@ -286,6 +288,7 @@ class Compilation(ReportPart):
     variables: Sequence[Variable] = field(default=(), repr=False)
     accesses: Sequence[StepAccesses] = field(default=(), repr=False)
     joined: Sequence[JoinedCopies] = field(default=(), repr=False)
+    sources: Sequence[SourceFile] = field(default=(), repr=False, compare=False)
 
     @property
     def program_names(self) -> list[str]:

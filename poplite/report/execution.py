@@ -190,7 +190,8 @@ class TypeCycles:
         source: the source of their cycles.
         cycles: total of all of them: instructions that workers issued; for a `MultiVertex`, cycles
             of its tile.
-        flops: total of floating-point operations; None without an estimate.
+        flops: total of floating-point operations, of which a fused multiplication and addition is
+            two; None if unknown.
     """
 
     name: str
@@ -281,6 +282,37 @@ class ExecutionStep(ReportPart):
     def bytes_received(self) -> Int64:
         """Total of bytes that each tile received: int64[tiles]."""
         return self._sum("received")
+
+    @property
+    def flops(self) -> int | None:
+        """Total of floating-point operations of its vertices; None if some are unknown."""
+        known = [each.flops for each in self.vertex_types if each.flops is not None]
+        return sum(known) if len(known) == len(self.vertex_types) else None
+
+    @property
+    def flops_per_cycle(self) -> float | None:
+        """Floating-point operations per cycle of the step, on average of all tiles.
+
+        None if some are unknown.
+        """
+        flops, cycles = self.flops, self.cycles * self.target.tiles
+        return None if flops is None else flops / cycles if cycles else 0.0
+
+    @property
+    def exchanged_per_cycle(self) -> float | None:
+        """Bytes per cycle that the tile receives or sends that moves the most in an exchange.
+
+        Only cycles of phases count in which data move between tiles of an IPU; None without such
+        phases.
+        """
+        phases = [phase for phase in self.phases if phase.kind == "exchange" and phase.cycles]
+        moved = sum(max(phase.received.most, phase.sent.most) for phase in phases)
+        return moved / sum(phase.cycles for phase in phases) if phases else None
+
+    @property
+    def code_bytes(self) -> int:
+        """Maximum bytes of exchange code on a tile, used in one execution of a phase."""
+        return max((phase.code_bytes for phase in self.phases), default=0)
 
     @property
     def tile_balance(self) -> float:

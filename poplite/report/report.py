@@ -458,15 +458,17 @@ class Report(Displayed):
             content = read_content(name)
         return from_json(Report, content, repr(name))
 
-    def to_html(self, *, title: str = "poplite report") -> str:
+    def to_html(self, *, title: str = "poplite report", source: bool = False) -> str:
         """Return the report as a page: interactive pictures of tiles, memory, time and programs.
 
         Args:
             title: the title of the page.
+            source: whether the page contains the text of the lines that the report names, with five
+                lines around each; only of files that are the same as when the report was made.
 
         Returns:
-            The content of an HTML file that needs no other file and no network. Pages of equal
-            reports and titles are equal.
+            The content of an HTML file that needs no other file and no network. Without `source`,
+            pages of equal reports and titles are equal.
 
         >>> import poplite as pl
         >>> engine = pl.Engine(pl.Graph(pl.Target(tiles=4)), pl.Sequence())
@@ -474,7 +476,9 @@ class Report(Displayed):
         '<!doctype html>'
         """
         fix = 'report.to_html(title="heat")'
-        return report_page(self, checked_kind(title, str, "report.to_html: title", fix))
+        checked_kind(title, str, "report.to_html: title", fix)
+        checked_kind(source, bool, "report.to_html: source", "report.to_html(source=True)")
+        return report_page(self, title, source=source)
 
     def show(self, *, height: int = 720, title: str = "poplite report") -> ShownPage:
         """Return the page of the report for a notebook, which shows it in a frame of the cell.

@@ -51,6 +51,7 @@ from poplite.arrays.intervals import Int64
 from poplite.errors import UnknownName, did_you_mean, listed
 from poplite.frozen import frozen
 from poplite.report.execution import TIME_PARTS, ExecutionStep, TimePart, between_syncs
+from poplite.report.limits import Limit, limits_of
 from poplite.text import amount
 from poplite.viz.colours import PHASES, SPENT, WAITING as WAITING_ROLE, Part, Role
 from poplite.viz.draw.data_text import as_data
@@ -77,9 +78,12 @@ LEAST_BAR, LONGEST_NAME = 10, 44
 LIST_COLUMNS = (
     ListColumn("#"),
     ListColumn("cycles"),
-    ListColumn("of all", spare=3),
-    ListColumn("times", spare=1),
-    ListColumn("balance", spare=2),
+    ListColumn("of all", spare=6),
+    ListColumn("times", spare=4),
+    ListColumn("balance", spare=5),
+    ListColumn("op/cycle", spare=3),
+    ListColumn("B/cycle", spare=2),
+    ListColumn("code B", spare=1),
     ListColumn("step", "name", most=LONGEST_NAME),
     ListColumn("", "bar", least=LEAST_BAR),
 )
@@ -100,6 +104,11 @@ class StepRow:
         balance: mean of the tiles' busy cycles, divided by the busiest tile's.
         parts: its phases on the slowest tile, in order, with total cycles.
         time: what a tile did on average, in cycles that add up to those of the step.
+        flops: total of floating-point operations; None where some are not known.
+        flops_per_cycle: the same by cycle of the step, on average of all tiles.
+        exchanged_per_cycle: bytes by cycle of exchange on the tile that moves the most; None
+            without exchange.
+        code_bytes: exchange code on the tile with most.
     """
 
     number: int
@@ -112,6 +121,10 @@ class StepRow:
     balance: float
     parts: tuple[tuple[Part, int], ...]
     time: Mapping[TimePart, float]
+    flops: int | None
+    flops_per_cycle: float | None
+    exchanged_per_cycle: float | None
+    code_bytes: int
 
 
 @frozen
@@ -123,12 +136,14 @@ class StepList(PictureData):
         steps: those that are listed.
         cycles: of all steps, also of those that are not listed.
         num_steps: how many steps there are in all.
+        limits: what a tile can do in a cycle.
     """
 
     note: str
     steps: tuple[StepRow, ...]
     cycles: int
     num_steps: int
+    limits: tuple[Limit, ...] = ()
 
     KIND: ClassVar = "steps"
 
@@ -159,7 +174,8 @@ class StepList(PictureData):
         present = {part for row in self.steps for part, cycles in row.time.items() if cycles > 0}
         legend = Legend(tuple(role for part, role in SPENT.items() if part in present))
         listing = self.listing() if self.steps else ()
-        return composed(self.heading, listing, legend if present else ())
+        limits = limits_words(self.limits) if self.limits else ()
+        return composed(self.heading, listing, legend if present else (), limits)
 
     def listing(self) -> Listing:
         """Return a row for each step."""
@@ -171,6 +187,7 @@ class StepList(PictureData):
                     share_text(row.share),
                     f"{row.executions:,}",
                     f"{100 * row.balance:.1f}%",
+                    *rates_of(row),
                     self.label(row),
                     tuple((SPENT[part], each) for part, each in row.time.items() if each > 0),
                 ),
@@ -186,6 +203,56 @@ class StepList(PictureData):
         for row in found["steps"]:
             row["parts"] = [{"kind": kind, "cycles": cycles} for kind, cycles in row["parts"]]
         return found
+
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+        """Return titles and rows of the CSV form; nothing where a number is not known."""
+        names = [
+            *("number", "program", "name", "at", "executions", "cycles", "share", "balance"),
+            *("flops", "flops_per_cycle", "exchanged_per_cycle", "code_bytes"),
+        ]
+        return names, [[getattr(row, name) for name in names] for row in self.steps]
+
+
+def limits_words(limits: Sequence[Limit]) -> tuple[Words, ...]:
+    """Return what numbers by cycle are, with the facts of the limits where a pointer rests."""
+    facts = [f"{name}: {source}" for each in limits for name, source in each.sources.items()]
+    tip = "; ".join(dict.fromkeys(facts))
+    return tuple(Words(line, "soft", tip) for line in limits_text(limits))
+
+
+def limits_text(limits: Sequence[Limit]) -> tuple[str, str]:
+    """Return what operations and bytes by cycle are, and what a tile could do at most.
+
+    >>> from poplite.machine.target import Target
+    >>> limits_text(limits_of(Target()))[1].partition(", ")[0]
+    'B/cycle: of the tile that moves most in an exchange; at most 4'
+    """
+    floats, halves, many_floats, many_halves, link = (f"{each.number:g}" for each in limits)
+    return (
+        "op/cycle: floating-point operations of a tile on average, ? if unknown; at most "
+        f"{floats} of floats and {halves} of halves in vectors, {many_floats} and {many_halves} "
+        "in the matrix unit",
+        f"B/cycle: of the tile that moves most in an exchange; at most {link}, twice that for "
+        "neighbours that receive the same",
+    )
+
+
+def rates_of(step: ExecutionStep | StepRow) -> tuple[str, str, str]:
+    """Return operations and bytes by cycle, and bytes of exchange code, of a step, as text."""
+    code = f"{step.code_bytes:,}" if step.code_bytes else ""
+    flops, moved = step.flops_per_cycle, step.exchanged_per_cycle
+    return per_cycle_text(flops, "?"), per_cycle_text(moved, ""), code
+
+
+def per_cycle_text(number: float | None, unknown: str) -> str:
+    """Return a number by cycle with two digits; `unknown` is said without one.
+
+    >>> per_cycle_text(0.0534, "?"), per_cycle_text(0.001, "?"), per_cycle_text(None, "?")
+    ('0.05', '<0.01', '?')
+    """
+    if number is None:
+        return unknown
+    return "<0.01" if 0 < number < 0.005 else f"{number:.2f}"
 
 
 def _less_of(part: TimePart, row: StepRow) -> float:
@@ -233,7 +300,8 @@ def step_list(
             ),
             fix=f"--match {known[0]!r}, or leave it out",
         )
-    return StepList(note_of(report), tuple(sorted(rows, key=SORTS[sort])), whole, len(steps))
+    ordered, limits = tuple(sorted(rows, key=SORTS[sort])), limits_of(report.compilation.target)
+    return StepList(note_of(report), ordered, whole, len(steps), limits)
 
 
 def _row(step: ExecutionStep, whole: int) -> StepRow:
@@ -248,6 +316,10 @@ def _row(step: ExecutionStep, whole: int) -> StepRow:
         balance=step.tile_balance,
         parts=tuple(_parts(step)),
         time=step.time_parts(),
+        flops=step.flops,
+        flops_per_cycle=step.flops_per_cycle,
+        exchanged_per_cycle=step.exchanged_per_cycle,
+        code_bytes=step.code_bytes,
     )
 
 
@@ -432,6 +504,10 @@ class Timeline(PictureData):
         )
         legend = Legend((*self.present(), WAITING_ROLE))
         return composed(self.heading, (lanes, legend), steps.listing())
+
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+        """Return the table of the steps."""
+        return self.steps.table()
 
     def data(self) -> dict[str, object]:
         """Return the steps, and all tiles in time: states by number in `states`, a list a row.

@@ -86,6 +86,32 @@ def slots_of(cls: type[Vertex], shapes: Int64, target: Target) -> Priced:
     return Priced(slots, "guessed" if guessed else "estimated", _formula(cls, target))
 
 
+def flops_of(cls: type[Vertex], shapes: Int64, target: Target) -> Int64 | None:
+    """Return the floating-point operations of vertices of a class, int64[shapes].
+
+    None if they depend on data, or on which rows of lists are longer than others.
+
+    >>> from poplite.types import FLOAT
+    >>> from poplite.vertex import InOut, Vector
+    >>> class Twice(Vertex):
+    ...     x: InOut[Vector[FLOAT]]
+    ...     def compute(self) -> None:
+    ...         for i in range(len(self.x)):
+    ...             self.x[i] = 2.0 * self.x[i]
+    >>> flops_of(Twice, np.array([[10], [100]]), Target()).tolist()
+    [10, 100]
+    """
+    taking = _taking(cls, target)
+    if taking is None or is_data_dependent(cls, target) or (taking.parts(shapes) == OVER).any():
+        return None
+    for field in fields_of(cls):
+        if field.kind == "rows":
+            rows, elements = shapes[:, field.first_word], shapes[:, field.first_word + 1]
+            if (elements % np.maximum(rows, 1)).any():
+                return None
+    return taking.parts(shapes, 0)
+
+
 def is_data_dependent(cls: type[Vertex], target: Target, *, is_uneven: bool = False) -> bool:
     """Return whether the slots of a class depend on data; False if the class is never compiled.
 
@@ -131,13 +157,13 @@ class _Taking:
     deciding: tuple[str, ...]
     uneven: tuple[str, ...]
 
-    def parts(self, shapes: Int64) -> Int64:
-        """Return 64ths of a slot for each shape, or `OVER`."""
+    def parts(self, shapes: Int64, budget: int = MOST_SLOTS * PARTS) -> Int64:
+        """Return 64ths of a slot for each shape, or `OVER`; operations if the budget is 0."""
         table = np.ascontiguousarray(shapes, np.int64)
         found = np.empty(len(table), np.int64)
         words = [ctypes.c_void_p, *[ctypes.c_int64] * 4, ctypes.c_void_p]
         call = ctypes.CFUNCTYPE(None, *words)(self.code.address)
-        sizes = (*table.shape, self.workers, MOST_SLOTS * PARTS)
+        sizes = (*table.shape, self.workers, budget)
         call(table.ctypes.data, *sizes, found.ctypes.data)
         return found
 

@@ -208,6 +208,11 @@ _LANES = re.compile(r"<([3-9]|\d\d+) x (float|half|i\d+)>")
 _TYPE = re.compile(r"(v\d+)?[fip]\d+")
 """The part of an intrinsic's name that gives its type."""
 
+_VECTOR = re.compile(r"<(\d+) x")
+
+_NO_OPERATIONS = ("slot_float_compare", "slot_convert", "slot_half")
+"""Prices of the aux pipe for comparisons and conversions."""
+
 _PAIR = 8
 """Bytes of two floats, which one load or store moves."""
 
@@ -245,6 +250,30 @@ def prices_of(
                 own.append(_price_of(instruction, cost))
         prices[block.name] = own
     return prices
+
+
+def flops_of(blocks: Sequence[BasicBlock]) -> dict[str, int]:
+    """Return the floating-point operations of each block of a function.
+
+    A fused multiplication and addition counts 2, any other function of numbers 1, also the larger
+    or smaller of two; comparisons, conversions and other choices do not count.
+    """
+    extremes = _compares_of_extremes(blocks)
+    return {
+        block.name: sum(_flops_of(each, extremes) for each in block.instructions)
+        for block in blocks
+    }
+
+
+def _flops_of(instruction: Instruction, extremes: Container[str]) -> int:
+    lanes = _VECTOR.match(instruction.kind)
+    count = int(lanes[1]) if lanes else 1
+    if instruction.opcode == "select":
+        return count if instruction.operands[0] in extremes else 0
+    found = _BY_OPCODE.get(instruction.opcode) or _BY_CALL.get(_function(instruction.callee))
+    if found is None or found[0] != "aux" or found[1] in _NO_OPERATIONS:
+        return 0
+    return 2 * count if found[1] == "slot_fma" else count
 
 
 def _price(pipe: Pipe, slots: float, *, ends: bool = False, calls: bool = False) -> Price:

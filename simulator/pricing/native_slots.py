@@ -55,7 +55,13 @@ from poplite.simulator.pricing.blocks import (
     pointers_of,
     without_checks,
 )
-from poplite.simulator.pricing.instruction_prices import FREE, Cost, block_parts, prices_of
+from poplite.simulator.pricing.instruction_prices import (
+    FREE,
+    Cost,
+    block_parts,
+    flops_of,
+    prices_of,
+)
 from poplite.simulator.pricing.slot_function import (
     RECORD,
     BlockCost,
@@ -202,14 +208,20 @@ _MARKS = 1 << 20
 
 WORD = ir.IntType(64)
 
+FLOPS = "flops"
+"""Name of the function that returns the floating-point operations of a vertex."""
+
 
 def slots_job(name: str, cls: type[Vertex], costs: Mapping[str, float]) -> Job:
     """Return the job that compiles the code for the slots of the vertices of a class.
 
     The function is `slots(shapes, count, words, workers, budget, parts)`. For each of `count`
     shapes, of `words` words each, it writes to `parts` the slots of the slowest of `workers`
-    workers, in 64ths, or `OVER` if they exceed `budget`. Stored with the code is {"deciding": the
-    names of the arguments on which the cost depends, "uneven": the same if rows are uneven}.
+    workers, in 64ths, or `OVER` if they exceed `budget`. If `budget` is 0, it writes the
+    floating-point operations of all workers instead, for shapes that are not `OVER`.
+
+    Stored with the code is {"deciding": the names of the arguments on which the cost depends,
+    "uneven": the same if rows are uneven}.
 
     Raises `VertexCompileError` when `compute` is outside the dialect.
     """
@@ -248,6 +260,9 @@ def slots_object(
     body, declared = without_checks(blocks), declarations(module)
     text = slot_counting_text(PRICED, arguments, body, block_cost, declared, without_memory)
     counted = llvm.parse_assembly(text)
+    flops = {name: BlockCost(number) for name, number in flops_of(blocks).items()}
+    text = slot_counting_text(FLOPS, arguments, body, flops, declared, without_memory)
+    counted.link_in(llvm.parse_assembly(text))
     counted.link_in(llvm.parse_assembly(over_shapes))
     hide(counted, exported)
     optimize(counted)
@@ -322,7 +337,10 @@ def _over_shapes(parameters: Sequence[Parameter], exported: str) -> ir.Module:
     module = ir.Module()
     words = WORD.as_pointer()
     taking = [_kind(p) for p in parameters]
-    priced = ir.Function(module, ir.FunctionType(WORD, [*taking, WORD]), PRICED)
+    priced, flops = (
+        ir.Function(module, ir.FunctionType(WORD, [*taking, WORD]), name)
+        for name in (PRICED, FLOPS)
+    )
     kind = ir.FunctionType(ir.VoidType(), [words, WORD, WORD, WORD, WORD, words])
     function = ir.Function(module, kind, exported)
     shapes, count, width, workers, budget, parts = function.args
@@ -333,11 +351,16 @@ def _over_shapes(parameters: Sequence[Parameter], exported: str) -> ir.Module:
         builder.store(WORD(0), place)
         with count_up(builder, workers) as worker:
             arguments = [_argument(builder, p, shape, worker) for p in parameters]
-            taken = builder.call(priced, [*arguments, budget])
-            most = builder.load(place)
-            # Compared unsigned, so that -1 (OVER) exceeds all others.
-            is_more = builder.icmp_unsigned(">", taken, most)
-            builder.store(builder.select(is_more, taken, most), place)
+            before = builder.load(place)
+            with builder.if_else(builder.icmp_unsigned("==", budget, WORD(0))) as (then, otherwise):
+                with then:
+                    done = builder.call(flops, [*arguments, budget])
+                    builder.store(builder.add(before, done), place)
+                with otherwise:
+                    taken = builder.call(priced, [*arguments, budget])
+                    # Compared unsigned, so that -1 (OVER) exceeds all others.
+                    is_more = builder.icmp_unsigned(">", taken, before)
+                    builder.store(builder.select(is_more, taken, before), place)
     builder.ret_void()
     return module
 

@@ -320,6 +320,18 @@ def known_slots(family: VertexCosts, target: Target) -> tuple[Series, Source]:
     return constant(int(priced.slots[shape.only]), shape.count), priced.source
 
 
+def known_flops(family: VertexCosts, target: Target) -> int | None:
+    """Return the floating-point operations of all vertices of a family; None if unknown."""
+    if family.shapes is None or family.shape is None:
+        return None if family.flops is None else family.flops.total()
+    from poplite.simulator.pricing import flops_of
+
+    flops, shape = flops_of(family.cls, family.shapes, target), family.shape
+    if flops is None or shape.only is None:
+        return None if flops is None else int(flops[shape.array()].sum())
+    return int(flops[shape.only]) * shape.count
+
+
 # -- the tables of an engine -----------------------------------------------------------------------
 
 

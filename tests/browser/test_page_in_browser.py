@@ -664,6 +664,8 @@ def test_a_page_of_one_report_has_no_tab_that_compares(
     for key in "50]":
         found.page.keyboard.press(key)
         assert label.get_attribute("aria-label") == "Steps"
+    found.page.keyboard.press("s")
+    assert label.get_attribute("aria-label") == "Source"
     assert found.complaints == []
 
 

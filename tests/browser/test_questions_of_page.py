@@ -6,11 +6,11 @@ What a command answers is looked for in `tests/cli/test_viz_questions.py`.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -20,9 +20,12 @@ from helpers import answers
 from helpers.answers import Line, cycles_of, fullest, missing, share
 from helpers.depth import deep
 from poplite.report.execution import BetweenRanks
+from poplite.report.limits import limits_of
 from poplite.tools.viz.load_report import load
 from poplite.viz.dataflow.graph import dataflow_of_report
+from poplite.viz.lines import line_list
 from poplite.viz.page import report_page
+from poplite.viz.steps import limits_text, rates_of
 from poplite.viz.tile_map import quantity_map
 
 if TYPE_CHECKING:
@@ -131,6 +134,21 @@ def lines(report: pl.Report) -> list[Line]:
     return [(at,) for at in answers.lines(report)]
 
 
+def rates(report: pl.Report) -> list[Line]:
+    assert any(step.flops for step in report.execution.steps)
+    return [tuple(filter(None, rates_of(step))) for step in report.execution.steps] + [
+        (line,) for line in limits_text(limits_of(report.compilation.target))
+    ]
+
+
+def numbers(report: pl.Report) -> list[Line]:
+    return [(file.name,) for file in line_list(report).files] + [
+        (f"{line.cycles:,}", f"{line.received:,} B", f"{line.memory:,} B", f"{line.number}")
+        for file in line_list(report).files
+        for line in file.lines
+    ]
+
+
 def elements(report: pl.Report) -> list[Line]:
     ((begin, end),) = answers.intervals(report, "x", TILE)
     words = f"{end - begin} elements in 1 interval: [{begin}, {end})"
@@ -182,13 +200,14 @@ ANSWERS: dict[str, list[tuple[str, Lines]]] = {
     "when is memory needed, who frees late?": [("tab=liveness&tile=31", live)],
     "where on the tile does it lie, where are gaps?": [(f"tab=memory&tile={TILE}", gaps)],
     "where do cycles go?": [("tab=steps", steps), ("tab=overview", phases)],
+    "how near is it to the limits of a tile?": [("tab=steps", rates)],
     "what do all tiles do, in time?": [],  # test_the_pointer_tells_what_a_tile_does_when
     "who waits for whom?": [("tab=tiles&by=waited", waited)],
     "how much is exchanged, why, from where to where?": [("tab=exchange", exchanged)],
     "what do I look at first?": [("tab=overview", findings)],
     "what runs after what, and what does it cost?": [("tab=program", program)],
     "what reads and writes what?": [("tab=graph", accesses)],
-    "which line of mine is it?": [("tab=steps", lines), ("tab=overview", lines)],
+    "which line of mine is it?": [("tab=steps", lines), ("tab=source", numbers)],
     "where does a variable lie?": [(f"tab=variables&held=10&tile={TILE}", elements)],
     "why is this field gathered from several places?": [("tab=exchange", gathered)],
     "which operation or layer takes it?": [("bfs: tab=overview", operations)],
@@ -334,16 +353,52 @@ def test_waiting_by_tile(opened: Open, matvec: pl.Report, path: Path) -> None:
     assert f"mean {with_commas(waited.mean())} cycles" in view(page)
 
 
-def test_cycles_by_line(opened: Open, matvec: pl.Report, path: Path) -> None:
-    page = opened(path).page
-    assert "Cycles by line" in view(page)
-    lines: dict[str, int] = defaultdict(int)
-    for step in matvec.execution.steps:
-        lines[step.at] += step.cycles
-    rows = page.locator("h3:text-is('Cycles by line') + * tbody tr").all_inner_texts()
-    assert len(rows) == len(lines)
-    for row, cycles in zip(rows, sorted(lines.values(), reverse=True), strict=True):
-        assert f"{cycles:,}" in row
+def test_a_line_leads_to_its_steps_vertices_and_memory(
+    opened: Open, matvec: pl.Report, path: Path
+) -> None:
+    (file,) = line_list(matvec).files
+    line = max(file.lines, key=lambda line: (line.steps, line.cycles))
+    page = opened(path, "#tab=source").page
+    assert page.locator(".lines tbody tr").count() == len(file.lines)
+    page.locator(f".lines tbody tr:has(td:nth-child(5):text-is('{line.number}'))").click()
+    assert f"line={quote(f'{file.name}:{line.number}', safe='')}" in page.url
+
+    def behind(name: str) -> list[str]:
+        own = page.locator(f".lines td table:has(th:text-is('{name}')) tbody tr")
+        return list(own.all_inner_texts())
+
+    is_here = re.compile(rf"(^|, called at ){re.escape(file.name)}:{line.number}( |$)")
+    steps = [step for step in matvec.execution.steps if is_here.search(step.at)]
+    ordered = sorted(steps, key=lambda step: -step.cycles)
+    assert [row.split("\t")[1] for row in behind("step")] == [f"{s.cycles:,}" for s in ordered]
+    held = [each for each in matvec.compilation.memory.held if is_here.search(each.at)]
+    assert len(behind("in memory")) == len(held)
+    sets = [matvec.compilation.compute_sets[step.compute_set or 0] for step in steps]
+    vertices = [each for one in sets for each in one.vertices if is_here.search(each.at)]
+    counts = sorted((f"{each.count_by_tile.total:,}" for each in vertices), key=len)
+    assert sorted((row.split("\t")[1] for row in behind("vertices")), key=len) == counts
+    page.locator(".lines td table tbody tr").first.click()
+    assert f"tab=steps&tile={int(ordered[0].tile_cycles.argmax())}" in page.url
+    assert f"step={ordered[0].number}" in page.url
+
+
+def test_text_of_lines_is_there_where_it_was_asked_for(
+    opened: Open, matvec: pl.Report, path: Path, tmp_path: Path
+) -> None:
+    lines = Path(MATVEC.partition(":")[0]).read_text().split("\n")
+    shown = tmp_path / "shown.html"
+    shown.write_text(matvec.to_html(source=True))
+    (file,) = line_list(matvec, source=True).files
+    page = opened(shown, "#tab=source").page
+    codes = page.locator(".lines td > code")
+    assert [text.rstrip() for text in codes.all_text_contents()] == [
+        lines[number - 1].rstrip() for number, _ in file.text
+    ]
+    assert f"SHA-256 {file.digest}" in view(page)
+    page.get_by_role("button", name="memory").click()  # sorted: lines around are left out
+    assert codes.count() == len(file.lines)
+    assert "--source" in view(opened(path, "#tab=source").page)
+    assert lines[file.lines[0].number - 1].strip() not in path.read_text()
 
 
 def test_shares_of_the_program(opened: Open, matvec: pl.Report, path: Path) -> None:

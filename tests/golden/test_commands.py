@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "timeline": ("steps run.json --timeline --step 1", "txt svg json"),
     "exchange": ("exchange run.json", "txt svg json"),
     "ops": ("ops run.json", "txt svg json"),
+    "lines": ("lines run.json", "txt svg json"),
     "trace": ("trace run.json --tiles 0", "json"),
     "sweep": ("sweep sweep.json --over split tiles", "txt svg json"),
     "diff": ("diff run.json later.json --fail-if cycles>+500%", "txt svg json"),

@@ -43,6 +43,7 @@ from poplite.viz.compare import Comparison, outcomes, parsed
 from poplite.viz.dataflow.graph import dataflow_json, dataflow_of
 from poplite.viz.draw.words import Style, cells
 from poplite.viz.exchange import traffic_of
+from poplite.viz.lines import line_list
 from poplite.viz.memory import live_steps, memory_bars
 from poplite.viz.one_tile import tile_contents
 from poplite.viz.painters import Forms, PictureData
@@ -156,6 +157,11 @@ def ring_exchange(top: int = 10) -> PictureData:
     return traffic_of(ring(), top=top)
 
 
+def ring_lines(*, source: bool = True) -> PictureData:
+    """What the lines of the ring take, with their text."""
+    return line_list(ring(), source=source)
+
+
 def ring_change(top: int = 20) -> Comparison:
     """What a faster ring changes, with checks that pass and fail."""
     checks = [parsed(text) for text in ("cycles>+5%", "balance<80", "kind:message>+0")]
@@ -205,6 +211,12 @@ PICTURES: dict[str, Callable[[], str]] = {
     "ops_ring.csv": lambda: scope_tree(ring(), depth=5, sort="program").csv(),
     "ops_ring.svg": lambda: scope_tree(ring()).svg(),
     "ops_ring.json": lambda: scope_tree(ring()).json(),
+    "lines_ring.txt": lambda: text_of(ring_lines()),
+    "lines_ring_40.txt": lambda: text_of(ring_lines(), 40, ascii_only=True),
+    "lines_ring_160.txt": lambda: text_of(ring_lines(), 160, color=True),
+    "lines_ring.csv": lambda: ring_lines(source=False).csv(),
+    "lines_ring.svg": lambda: ring_lines().svg(),
+    "lines_ring.json": lambda: ring_lines().json(),
     "diff_ring.txt": lambda: ring_change().text(),
     "diff_ring_40.txt": lambda: ring_change(1).text(Style(width=40, ascii_only=True)),
     "diff_ring_160.txt": lambda: ring_change().text(Style(width=160, color=True)),

@@ -34,6 +34,7 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "exchange": ("exchange", "SAVED"),
     "report": ("report", "SAVED"),
     "program": ("program", "TARGET", "--counts"),
+    "lines": ("lines", "TARGET", "--source"),
     "graph": ("graph", "TARGET", "--layout", "builtin"),
     "tensor": ("tensor", "TARGET", "x"),
     "regions": ("regions", "TARGET", "y", "--op", "reverse 0"),

@@ -36,7 +36,7 @@ ROOMS = {
     " | sweeps",
     "viz": "colours | draw | marks | paint_svg paint_text | paint_html painters | names"
     " | one_tile | memory"
-    " steps tile_map program_nodes | tensors program exchange compare | summary"
+    " steps tile_map program_nodes | tensors program exchange lines compare | summary"
     " | dataflow | page | notebook pictures",
 }
 """The same within these packages."""

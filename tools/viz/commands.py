@@ -22,6 +22,7 @@ from poplite.tools.viz.flags import (
     add_program,
     add_report,
     add_run,
+    add_source,
     add_steps,
     add_timeout,
     add_vertices,
@@ -281,6 +282,7 @@ def report_command(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("later", metavar="LATER", nargs="?", help="a later report for comparison")
     add_run(parser)
     parser.add_argument("--title", metavar="T", help="title of the page (default: the target)")
+    add_source(parser)
     what = "show the page in a browser; without -o FILE in a new file"
     parser.add_argument("--open", action="store_true", help=what)
     parser.set_defaults(width=terminal_columns())  # with None, lines are not folded
@@ -292,10 +294,11 @@ def report_command(parser: argparse.ArgumentParser) -> None:
 def steps_command(parser: argparse.ArgumentParser) -> None:
     """Draw the costs of each step: cycles, phases, balance.
 
-    Draw a row for each step: its cycles, how often it ran, how balanced its tiles are, and its
-    phases. With --timeline, draw what all tiles do over time.
+    Draw a row for each step: its cycles, how often it ran, how balanced its tiles are, its
+    operations and bytes per cycle beside the limits of a tile, and its phases. With --timeline,
+    draw what all tiles do over time.
     """
-    add_report(parser, formats=("txt", "svg", "png", "json"))
+    add_report(parser, formats=("txt", "svg", "png", "json", "csv"))
     add_run(parser)
     what = "draw tiles from top to bottom, and time from left to right"
     parser.add_argument("--timeline", action="store_true", help=what)
@@ -334,6 +337,18 @@ def ops_command(parser: argparse.ArgumentParser) -> None:
     add_choice(parser, "--sort", SCOPE_SORTS, "order within a scope")
     add_all(parser, "scopes")
     _set_picture(parser, "steps.scope_tree", "depth", "sort")
+
+
+def lines_command(parser: argparse.ArgumentParser) -> None:
+    """List cycles, bytes and memory by line of your files.
+
+    List the lines that made steps and variables, and those that called their functions: cycles,
+    bytes that tiles receive, bytes in memory.
+    """
+    add_report(parser, formats=("txt", "svg", "png", "json", "csv"))
+    add_run(parser)
+    add_source(parser)
+    _set_picture(parser, "lines.line_list", "source")
 
 
 def trace_command(parser: argparse.ArgumentParser) -> None:

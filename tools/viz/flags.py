@@ -155,6 +155,15 @@ def add_steps(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--step", metavar="N|A:B|NAME", help=what)
 
 
+def add_source(parser: argparse.ArgumentParser) -> None:
+    """Add the flag that shows the text of lines."""
+    what = (
+        "show the text of the lines that are named, with five lines around each, of files that are "
+        "the same as when the report was made"
+    )
+    parser.add_argument("--source", action="store_true", help=what)
+
+
 def add_choice(
     parser: argparse.ArgumentParser, flag: str, choices: Sequence[str], what: str
 ) -> None:

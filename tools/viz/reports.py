@@ -8,6 +8,7 @@ import sys
 import tempfile
 import webbrowser
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from poplite.errors import UnknownName
@@ -70,10 +71,10 @@ def _destination(arguments: argparse.Namespace) -> Destination:
 def _check(arguments: argparse.Namespace, out: Destination) -> None:
     """Reject incompatible flags, before the user's program runs."""
     page = f"poplite-viz report {arguments.target} -o report.html"
-    for flag, given in (("--open", arguments.open), ("--title", arguments.title)):
-        if given and out.format != "html":
+    for flag in ("open", "title", "source"):
+        if getattr(arguments, flag) and out.format != "html":
             raise option_error(
-                f"{flag} needs a page; found format {out.format}", fix=f"run {page} {flag}"
+                f"--{flag} needs a page; found format {out.format}", fix=f"run {page} --{flag}"
             )
     if arguments.trace:
         _check_trace(arguments)
@@ -105,12 +106,12 @@ def _page(loaded: list[LoadedReport], arguments: argparse.Namespace) -> str:
     places = [each for each in (arguments.target, arguments.later) if each is not None]
     names = [each.replace(os.sep, "/").rpartition("/")[2] for each in places]  # without folders
     title, graph = arguments.title or " and ".join(names), _graph(loaded[-1])
+    shown = partial(report_page, title=title, graph_svg=graph, source=arguments.source)
     if len(loaded) == 1:
-        return report_page(loaded[0].report, title=title, graph_svg=graph)
+        return shown(loaded[0].report)
     one, other = names if names[0] != names[1] else places
     before, after = (each.report for each in loaded)
-    both = (one, other)
-    return report_page(after, title=title, before=before, names=both, graph_svg=graph)
+    return shown(after, before=before, names=(one, other))
 
 
 def _graph(loaded: LoadedReport) -> str:

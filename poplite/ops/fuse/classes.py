@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from poplite.expr.operations import CAST, OPERATIONS
 from poplite.expr.tree import PRECEDENCE, REDUCTIONS, Writer, applied, bracketed
-from poplite.ops.fuse.pricing import KINDS, Computed, computed_of, slots_of, steps_of, walked
+from poplite.ops.fuse.pricing import (
+    KINDS,
+    Computed,
+    computed_of,
+    is_float_operation,
+    slots_of,
+    steps_of,
+    walked,
+)
 from poplite.ops.fuse.recipe import (
     JOINS,
     Body,
@@ -145,6 +154,7 @@ _FIELDS = {
 
 
 LANES = "from poplite.vertex.compute import lanes"
+ESTIMATE = "from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate"
 """The import of `lanes`, through which methods are called on several elements at a time."""
 
 
@@ -155,13 +165,13 @@ def class_text(recipe: Recipe) -> ClassText:
     >>> from poplite.types import FLOAT
     >>> body = Body((Line("multiply", FLOAT, ("a0", "k0")),), "v0", (FLOAT,), (FLOAT,))
     >>> print(class_text(MapRecipe(body, (OperandPart.ELEMENTS,), FLOAT)).text.split("class")[1])
-     Map_678c5aed(Vertex):
+     Map_533f9617(Vertex):
         out: Output[Vector[FLOAT]]
         x0: Input[Vector[FLOAT]]
         k0: State[FLOAT]
     <BLANKLINE>
-        def cycles(self, target: Any) -> int:
-            return map_slots(
+        def cycles(self, target: Any) -> Any:
+            slots = map_slots(
                 [len(self.out)],
                 [
                     ("multiply", FLOAT, FLOAT, "vn"),
@@ -169,6 +179,7 @@ def class_text(recipe: Recipe) -> ClassText:
                 [FLOAT],
                 target,
             )
+            return VertexPerfEstimate(slots, 1 * len(self.out))
     <BLANKLINE>
         def compute(self) -> None:
             k0 = self.k0
@@ -214,21 +225,22 @@ def _map(recipe: MapRecipe, lines: WrittenLines) -> ClassText:
         before + reads + loops,
         lines._replace(types=lines.types | typed),
         _map_price(recipe, steps, is_rows),
-        imports=["from poplite.vertices.estimators import map_slots"],
+        imports=[ESTIMATE, "from poplite.vertices.estimators import map_slots"],
     )
 
 
 def _map_price(recipe: MapRecipe, steps: Sequence[MapOperation], is_rows: bool) -> list[str]:
     """Return the method that prices a map: PopLibs' loops, with each tensor loaded once."""
     rows = "[len(row) for row in self.out]" if is_rows else "[len(self.out)]"
+    elements = f"sum({rows})" if is_rows else "len(self.out)"
     loads = [
         element.__name__
         for element, part in zip(recipe.body.tensors, recipe.parts, strict=True)
         if KINDS[part] == "v"
     ]
     return [
-        "def cycles(self, target: Any) -> int:",
-        "    return map_slots(",
+        "def cycles(self, target: Any) -> Any:",
+        "    slots = map_slots(",
         f"        {rows},",
         "        [",
         *[f"            {_step_text(step)}," for step in steps],
@@ -238,7 +250,22 @@ def _map_price(recipe: MapRecipe, steps: Sequence[MapOperation], is_rows: bool) 
         *["        in_place=True,"][: recipe.in_place is not None],
         *["        is_listed=True,"][:is_rows],
         "    )",
+        f"    return VertexPerfEstimate(slots, {flops_text(steps, elements)})",
     ]
+
+
+def flops_text(steps: Iterable[MapOperation], elements: str) -> str:
+    """Return the floating-point operations of a vertex, given the text of its number of elements.
+
+    Those of numbers are made once, and those of a number for each row once for each row.
+
+    >>> steps = [MapOperation("add", FLOAT, FLOAT, each) for each in ("nn", "vn", "vv")]
+    >>> flops_text(steps, "len(self.out)")
+    '1 * 1 + 2 * len(self.out)'
+    """
+    counts = Counter(step.kind for step in steps if is_float_operation(step))
+    times = {"v": elements, "c": "len(self.out)", "n": "1"}
+    return " + ".join(f"{count} * {times[kind]}" for kind, count in counts.items()) or "0"
 
 
 def _step_text(step: MapOperation) -> str:
@@ -379,6 +406,7 @@ def _sum(recipe: SumRecipe, lines: WrittenLines) -> ClassText:
         made,
         [*method, "", *_cost(recipe)],
         imports=[
+            ESTIMATE,
             "from poplite.vertex.vertex import MultiVertex",
             "from poplite.vertices.reduce import sum_cycles",
             LANES,
@@ -391,15 +419,20 @@ def _cost(recipe: SumRecipe) -> list[str]:
     """Return the method that prices a sum: PopLibs' formula plus the operations on each sum."""
     body, total = recipe.body, recipe.total
     slots = 0.0
-    for step in walked(body, [KINDS[part] for part in recipe.parts]):
+    steps = [*walked(body, [KINDS[part] for part in recipe.parts])]
+    for step in steps:
         slots += slots_of(*step)
+    sums = "len(self.out) * (len(self.slices) - 1)"
+    is_float = body.tensors[total].is_floating_point
+    flops = " + ".join([sums] * is_float + [flops_text(steps, "len(self.out)")])
     slots += sum(
         part is not OperandPart.NUMBER for n, part in enumerate(recipe.parts) if n != total
     )  # loads
     kinds = f"{recipe.body.tensors[total].__name__}, {recipe.out.__name__}"
     return [
-        "def cycles(self, target: Any) -> int:",
-        f"    return sum_cycles(len(self.out), len(self.slices) - 1, {kinds}, {slots:g}, target)",
+        "def cycles(self, target: Any) -> Any:",
+        f"    sizes = len(self.out), len(self.slices) - 1, {kinds}",
+        f"    return VertexPerfEstimate(sum_cycles(*sizes, {slots:g}, target), {flops})",
     ]
 
 

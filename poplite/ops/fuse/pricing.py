@@ -158,6 +158,11 @@ def slots_of(operation: str, element: ElementClass, result: ElementClass, operan
     return UNKNOWN_SLOTS
 
 
+def is_float_operation(step: MapOperation) -> bool:
+    """Return whether a step is a floating-point operation: no comparison, conversion or choice."""
+    return step.result.is_floating_point and step.operation not in ("cast", "select")
+
+
 # -- computation of reduced elements ---------------------------------------------------------------
 # The slots of a reduction for computing an element, in addition to combining it.
 #
@@ -205,8 +210,7 @@ def computed_of(recipe: ReductionRecipe) -> Computed | None:
     body, types = recipe.body, recipe.body.types()
     kinds = ["n" if n in recipe.scalars else "v" for n in range(len(body.tensors))]
     steps, joined = [*walked(body, kinds)], body.result
-    floats = [line for line in body.lines if line.element_type.is_floating_point]
-    flops = sum(line.operation != "cast" for line in floats)
+    flops = sum(map(is_float_operation, steps))
     if recipe.how == "add":
         steps, joined = _before_accumulators(body, steps)
     slots = _loads(recipe, types[joined])

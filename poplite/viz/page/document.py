@@ -33,16 +33,9 @@ FORMAT, VERSION = "poplite-view", 2
 SCRIPTS = (
     *("words.js", "arrays.js", "derived.js", "state.js", "plot.js", "drag.js", "parts.js"),
     *("tab_overview.js", "tab_tiles.js", "tab_memory.js", "strip.js", "tab_liveness.js"),
-    *("course.js", "timeline.js", "tab_steps.js", "matrix.js", "tab_exchange.js", "tab_program.js"),
-    *(
-        "regions.js",
-        "tab_variables.js",
-        "tab_graph.js",
-        "tab_compare.js",
-        "side.js",
-        "find.js",
-        "frame.js",
-    ),
+    *("course.js", "timeline.js", "tab_steps.js", "tab_source.js", "matrix.js", "tab_exchange.js"),
+    *("tab_program.js", "regions.js", "tab_variables.js", "tab_graph.js", "tab_compare.js"),
+    *("side.js", "find.js", "frame.js"),
 )
 """The code of the page, in order: each file may use what stands before it when it is loaded."""
 
@@ -60,6 +53,7 @@ def report_page(
     before: Report | None = None,
     names: tuple[str, str] = ("before", "after"),
     graph_svg: str = "",
+    source: bool = False,
 ) -> str:
     """Return the page of a report.
 
@@ -69,6 +63,7 @@ def report_page(
         before: an earlier report to compare with.
         names: of the two reports that are compared.
         graph_svg: the dataflow graph of the graph itself; else it is what the report knows of it.
+        source: whether the text of the lines that are named is in the page.
 
     Returns:
         The content of a file, which needs no other file and no network.
@@ -82,7 +77,7 @@ def report_page(
     graph_svg = graph_svg or report_svg(report)
     for rough in range(MOST_ROUGH + 1):
         arrays = Arrays()
-        shown = _shown(report, before, names, arrays, rough=rough)
+        shown = _shown(report, before, names, arrays, rough=rough, source=source)
         shown["style"] = arrays.add_text(role_colors() + asset("view/view.css"))
         shown["script"] = arrays.add_text(script())
         if graph_svg:
@@ -106,13 +101,13 @@ def report_page(
 
 
 def script() -> str:
-    """Return the code of the page, whose names are its own, without lines of comment.
+    """Return the code of the page, whose names are its own, without comments and indentation.
 
     >>> script().startswith('"use strict";')
     True
     """
     parts = "\n".join(asset(f"view/{name}") for name in SCRIPTS)
-    parts = re.sub(r"^ *// .*\n", "", parts, flags=re.MULTILINE)
+    parts = re.sub(r"^ *(// .*\n)?", "", parts, flags=re.MULTILINE)
     return f'"use strict";\n(() => {{\n{parts}}})();\n//# sourceURL=poplite-report.js\n'
 
 
@@ -143,12 +138,13 @@ def _shown(
     arrays: Arrays,
     *,
     rough: int,
+    source: bool,
 ) -> dict[str, Any]:
     groups = {name: [c for c, kind in KINDS.items() if kind == name] for name in KIND_NAMES}
     shown: dict[str, Any] = {"ramp": list(RAMP), "kinds": [*groups.items()]}
     shown["time"] = [[part, role.words] for part, role in TIME.items()]
     reports = [report] if before is None else [before, report]
-    shown["reports"] = [report_data(each, arrays, rough=rough) for each in reports]
+    shown["reports"] = [report_data(each, arrays, rough=rough, source=source) for each in reports]
     if before is not None:
         shown["names"] = [name_text(name) for name in names]
         diff = before.diff(report)

@@ -16,19 +16,24 @@ import numpy as np
 
 from poplite.report.compilation import Compilation, Variable
 from poplite.report.execution import ExecutionStep, Phase, TilePairs, TypeCycles
+from poplite.report.limits import limits_of
 from poplite.report.memory import MemoryStep
 from poplite.report.per_tile import PerTile
 from poplite.report.program_tree import Program, ProgramType
 from poplite.report.report import Report
+from poplite.viz.lines import line_list
 from poplite.viz.page.pack import Arrays
+from poplite.viz.steps import limits_text, rates_of
 
 
-def report_data(report: Report, arrays: Arrays, *, rough: int = 0) -> dict[str, Any]:
+def report_data(
+    report: Report, arrays: Arrays, *, rough: int = 0, source: bool = False
+) -> dict[str, Any]:
     """Return what the page knows of a report; its arrays are added to `arrays`.
 
     `rough` leaves out what takes most room: addresses and tiles of elements from 1 on; of the
     numbers of each tile in phases all but three digits from 2 on; and from 3 on single tiles, of
-    which blocks are kept.
+    which blocks are kept.  `source` is whether the text of lines is in it.
     """
     compilation, execution = report.compilation, report.shown
     target = compilation.target
@@ -62,6 +67,7 @@ def report_data(report: Report, arrays: Arrays, *, rough: int = 0) -> dict[str, 
         "cycles": execution.cycles,
         "order": [list(each) for each in report.order],
         "rough": rough,
+        "limits": list(limits_text(limits_of(target))),
         "steps": [_step(each, arrays, rough=rough) for each in execution.steps],
         "computeSets": [_compute_set(each, arrays) for each in compilation.compute_sets],
         "memory": _memory(compilation, arrays, marks, exact=rough == 0),
@@ -77,6 +83,10 @@ def report_data(report: Report, arrays: Arrays, *, rough: int = 0) -> dict[str, 
             [each.name, each.at, each.steps, each.cycles, each.bytes_received]
             for each in execution.operations()
         ],
+        "sources": {
+            each.name: [each.note, each.digest, [list(line) for line in each.text]]
+            for each in (line_list(report, source=True).files if source else ())
+        },
     }
 
 
@@ -97,6 +107,7 @@ def _step(step: ExecutionStep, arrays: Arrays, *, rough: int) -> dict[str, Any]:
         "set": step.compute_set,
         "phases": [_phase(each, arrays, rough=rough) for each in step.phases],
         "types": _types(step.vertex_types),
+        "rates": list(rates_of(step)),
     }
 
 
@@ -138,7 +149,9 @@ def _pairs(pairs: TilePairs, arrays: Arrays) -> dict[str, Any]:
 
 
 def _compute_set(found: Any, arrays: Arrays) -> dict[str, Any]:
-    types = [[each.type, arrays.add(each.count_by_tile.array())] for each in found.vertices]
+    types = [
+        [each.type, arrays.add(each.count_by_tile.array()), each.at] for each in found.vertices
+    ]
     return {"name": found.name, "types": types}
 
 

@@ -351,8 +351,9 @@ def arrays_of(report: Report, shown: dict[str, Any]) -> list[tuple[dict[str, int
     ):
         found += [(data["bytes"], held.bytes.array()), (data["address"], address.array())]
     for each, data in zip(report.compilation.compute_sets, shown["computeSets"], strict=True):
-        for kind, (_, count) in zip(each.vertices, data["types"], strict=True):
+        for kind, (_, count, at) in zip(each.vertices, data["types"], strict=True):
             found.append((count, kind.count_by_tile.array()))
+            assert at == kind.at
     return found
 
 

@@ -16,6 +16,7 @@ const SHOWN = {
   program: [programTab],
   variables: [variablesTab, ...MEMORY],
   graph: [graphTab],
+  source: [sourceTab, RUN[0], [(of) => linesOf(of).size, nothingRan]],
   compare: [compareTab],
 };
 const nameOf = (tab) => tab[0].toUpperCase() + tab.slice(1);
@@ -28,7 +29,7 @@ function shownIn(tab, of) {
 }
 
 const KEYS = [
-  ["1 … 9, 0", "the tabs"],
+  ["1 … 9, 0, s", "the tabs"],
   ["/", "find a step, variable, operation, line or tile"],
   ["j  k", "next and last step"],
   ["[  ]", "tile before and next tile"],
@@ -104,7 +105,8 @@ function tabButtons() {
       tabindex: tab === state.tab ? 0 : -1,
       "data-focus": "tab " + tab,
     };
-    return button([nameOf(tab), el("kbd", {}, (number + 1) % 10)], () => go({ tab }), attributes);
+    const key = el("kbd", {}, tab === "source" ? "s" : (number + 1) % 10);
+    return button([nameOf(tab), key], () => go({ tab }), attributes);
   });
 }
 
@@ -185,12 +187,13 @@ function onKey(event) {
     k: () => of.steps.length && go({ step: Math.max(0, step - 1) }),
     "[": () => go({ tile: (chosenTile() - 1 + tiles) % tiles }),
     "]": () => go({ tile: (chosenTile() + 1) % tiles }),
+    s: () => go({ tab: "source" }),
     u: turnUnits,
     d: turnTheme,
     Escape: () => go({ step: null }),
     "?": showHelp,
   };
-  const tab = /^\d$/.test(event.key) ? TABS[(Number(event.key) + 9) % 10] : null;
+  const tab = /^\d$/.test(event.key) ? TABS.slice(0, -1)[(Number(event.key) + 9) % 10] : null;
   const action = tab ? () => go({ tab }) : keys[event.key];
   if (!action) return;
   event.preventDefault();

@@ -166,8 +166,9 @@ const heldColumns = (held) => [
 // A table.  Columns are {name, text, number, sort, wide}; `text` makes the content of a cell of a
 // row, `sort` its number, by which the table is sorted where its head is clicked.  Columns that are
 // `wide` are left out on narrow screens, `broad` ones on those of middle width as well; `words` are
-// not broken.
-function table(columns, rows, { pick, isOn, isPale, sorted = "", most: first = 400 } = {}) {
+// not broken.  Rows that `picks` are picked by a click: all, unless it says which.
+function table(columns, rows, options = {}) {
+  const { pick, picks = () => pick, isOn, isPale, sorted = "", most: first = 400 } = options;
   const key = [state.tab, ...columns.map((column) => column.name)].join(" ");
   const limit = rowsShown(key, first);
   const named = (name) => columns.find((column) => column.sort && column.name === name);
@@ -190,7 +191,7 @@ function table(columns, rows, { pick, isOn, isPale, sorted = "", most: first = 4
       "tr",
       {
         class: classes,
-        ...(pick && { ...chooses(picked), "data-go": true, "data-focus": "row " + number }),
+        ...(picks(row) && { ...chooses(picked), "data-go": true, "data-focus": "row " + number }),
       },
       ...cells,
     );

@@ -81,6 +81,7 @@ function stepSide(of, tile) {
   const heads = ["phase", "slowest", `tile ${thousands(tile)}`].map((name, place) =>
     el("th", { scope: "col", class: place ? "number" : "" }, name),
   );
+  const moved = step.rates[1] && ` · B/cycle ${step.rates[1]}`;
   const parts = [
     el("hr"),
     el(
@@ -101,7 +102,7 @@ function stepSide(of, tile) {
     phaseBar(of, number, step.cycles),
     el("table", {}, el("thead", {}, el("tr", {}, ...heads)), bodyOf(rows)),
     remark("Phases between two syncs overlap: each tile goes on by itself."),
-    el("p", {}, `balance ${percent(balanceOf(of, number))}`),
+    el("p", {}, `balance ${percent(balanceOf(of, number))} · op/cycle ${step.rates[0]}`, moved),
   ];
   const code = most(step.phases.map((phase) => phase.code));
   if (code)

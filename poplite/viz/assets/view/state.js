@@ -4,6 +4,7 @@ const TABS = [
   ...["overview", "tiles", "memory", "liveness", "steps"],
   ...["exchange", "program", "variables", "graph"],
   ...(DATA.reports.length > 1 ? ["compare"] : []),
+  "source",
 ];
 
 const BY = {
@@ -32,7 +33,7 @@ const CHOICES = {
 
 // Numbers from 0, and texts; empty by default.
 const NUMBERS = ["tile", "step", "held"];
-const TEXTS = ["sort", "zoom", "win", "q"];
+const TEXTS = ["sort", "zoom", "win", "q", "line"];
 
 const state = { unit: "bytes" };
 

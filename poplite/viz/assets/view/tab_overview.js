@@ -27,7 +27,7 @@ function overview(of) {
   if (!of.modelled) parts.push(notModelled());
   if (of.steps.length || of.findings.length)
     parts.push(heading("What to look at first"), remark(GAIN), findings(of));
-  const [left, right] = [vertexClasses(of), [machine(of), ...sourceLines(of)]];
+  const [left, right] = [vertexClasses(of), [machine(of)]];
   parts.push(el("div", { class: "columns" }, el("div", {}, ...left), el("div", {}, ...right)));
   return parts;
 }
@@ -148,33 +148,6 @@ function vertexClasses(of) {
     { name: "known", text: (row) => soft(row[2]), words: true },
   ];
   return [heading("Cycles by vertex class"), table(shown, of.types), ...operations(of)];
-}
-
-// The lines of source that steps come from, those that take most cycles first.
-function sourceLines(of) {
-  const found = new Map();
-  of.steps.forEach((step, number) => {
-    const row = found.get(step.at) ?? { at: step.at, number, cycles: 0, steps: 0 };
-    found.set(step.at, row);
-    row.cycles += step.cycles;
-    row.steps += 1;
-  });
-  const rows = descending(
-    [...found.values()].filter((row) => row.at),
-    (row) => row.cycles,
-  );
-  if (!rows.length) return [];
-  const shown = table(
-    [
-      { name: "line", text: (row) => lineOf(row.at) },
-      counted("steps", (row) => row.steps),
-      counted("cycles", (row) => row.cycles),
-      shareColumn(of, (row) => row.cycles),
-    ],
-    rows,
-    { most: 10, pick: (row) => go({ tab: "steps", step: row.number, q: row.at }) },
-  );
-  return [heading("Cycles by line"), shown];
 }
 
 function operations(of) {

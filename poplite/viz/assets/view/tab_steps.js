@@ -36,6 +36,7 @@ function stepsTab(of) {
     rangeSpent(of),
     tools(filterField("keep steps with …"), sortChoice(of)),
     kept("steps", [state.q, state.sort, chosenStep()], () => stepsTable(of, rows)),
+    ...of.limits.map((line) => remark(line)),
   ];
 }
 
@@ -86,6 +87,9 @@ function stepsTable(of, unordered) {
         sort: ({ number }) => 1 - balanceOf(of, number),
         ...NARROW,
       }),
+      ...["op/cycle", "B/cycle", "code B"].map((name, place) => ({
+        ...{ name, number: true, text: ({ step }) => step.rates[place], ...BROAD },
+      })),
       lineColumn(({ step }) => step.at),
     ],
     rows,
