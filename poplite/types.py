@@ -148,59 +148,115 @@ _CPP_WORDS = {"LONGLONG": "long long"}
 
 
 class FLOAT(ElementType[float], dtype=np.float32):
-    """32-bit IEEE float."""
+    """32-bit IEEE float.
+
+    >>> FLOAT.dtype, FLOAT.size_bytes
+    (dtype('float32'), 4)
+    """
 
 
 class HALF(ElementType[float], dtype=np.float16):
-    """16-bit IEEE float: two bytes in memory, float32 in arithmetic, rounded on each store."""
+    """16-bit IEEE float: two bytes in memory, float32 in arithmetic, rounded on each store.
+
+    >>> HALF.size_bytes, float(HALF.dtype.type(2049))
+    (2, 2048.0)
+    """
 
 
 class QUARTER(ElementType[float], dtype=np.uint8, requires_metadata=True):
-    """8-bit float: a code whose format and scale are the tensor's metadata."""
+    """8-bit float: a code whose format and scale are the tensor's metadata.
+
+    >>> QUARTER.size_bytes, QUARTER.requires_metadata
+    (1, True)
+    """
 
 
 class QUARTER_METADATA(ElementType[int], dtype=np.uint8):
-    """Format and scale of a QUARTER tensor in one byte (`QuarterMetadata`)."""
+    """Format and scale of a QUARTER tensor in one byte (`QuarterMetadata`).
+
+    >>> QUARTER_METADATA.dtype
+    dtype('uint8')
+    """
 
 
 class SIGNED_CHAR(ElementType[int], dtype=np.int8):
-    """8-bit signed integer."""
+    """8-bit signed integer.
+
+    >>> np.iinfo(SIGNED_CHAR.dtype).min, np.iinfo(SIGNED_CHAR.dtype).max
+    (-128, 127)
+    """
 
 
 class CHAR(ElementType[int], dtype=np.int8):
-    """8-bit signed integer; in Poplar distinct from SIGNED_CHAR."""
+    """8-bit signed integer; in Poplar distinct from SIGNED_CHAR.
+
+    >>> CHAR.dtype, CHAR == SIGNED_CHAR
+    (dtype('int8'), False)
+    """
 
 
 class UNSIGNED_CHAR(ElementType[int], dtype=np.uint8):
-    """8-bit unsigned integer."""
+    """8-bit unsigned integer.
+
+    >>> np.iinfo(UNSIGNED_CHAR.dtype).max
+    255
+    """
 
 
 class SHORT(ElementType[int], dtype=np.int16):
-    """16-bit signed integer."""
+    """16-bit signed integer.
+
+    >>> np.iinfo(SHORT.dtype).max
+    32767
+    """
 
 
 class UNSIGNED_SHORT(ElementType[int], dtype=np.uint16):
-    """16-bit unsigned integer."""
+    """16-bit unsigned integer.
+
+    >>> np.iinfo(UNSIGNED_SHORT.dtype).max
+    65535
+    """
 
 
 class INT(ElementType[int], dtype=np.int32):
-    """32-bit signed integer."""
+    """32-bit signed integer.
+
+    >>> np.iinfo(INT.dtype).max
+    2147483647
+    """
 
 
 class UNSIGNED_INT(ElementType[int], dtype=np.uint32):
-    """32-bit unsigned integer."""
+    """32-bit unsigned integer.
+
+    >>> np.iinfo(UNSIGNED_INT.dtype).max
+    4294967295
+    """
 
 
 class LONGLONG(ElementType[int], dtype=np.int64):
-    """64-bit signed integer."""
+    """64-bit signed integer.
+
+    >>> np.iinfo(LONGLONG.dtype).max
+    9223372036854775807
+    """
 
 
 class UNSIGNED_LONGLONG(ElementType[int], dtype=np.uint64):
-    """64-bit unsigned integer, the one type whose arithmetic is unsigned."""
+    """64-bit unsigned integer, the one type whose arithmetic is unsigned.
+
+    >>> np.iinfo(UNSIGNED_LONGLONG.dtype).max
+    18446744073709551615
+    """
 
 
 class BOOL(ElementType[bool], dtype=np.bool_):
-    """Truth value, one byte."""
+    """Truth value, one byte.
+
+    >>> BOOL.dtype, BOOL.size_bytes
+    (dtype('bool'), 1)
+    """
 
 
 INTEGERS_32: tuple[type[ElementType[Any]], ...] = (
@@ -309,7 +365,9 @@ class QuarterFormat(Enumeration):
     """Sign, exponent and mantissa bits of a QUARTER element."""
 
     F143 = "F143"
+    """4 bits of exponent and 3 of mantissa: more precise."""
     F152 = "F152"
+    """5 bits of exponent and 2 of mantissa: a wider range."""
 
     @property
     def mantissa_bits(self) -> int:

@@ -59,6 +59,17 @@ class Executable:
         memory: the contents of the tiles' memory; None if costs are not modelled.
         operations: the operations that functions of `poplite.ops` recorded, with their steps.
         joined: adjacent Copies that could be one Copy; empty if costs are not modelled.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=2))
+    >>> a = graph.add_variable(pl.INT, (3,), "a", mapping=0, initial_value=[1, 2, 3])
+    >>> b = graph.add_variable(pl.INT, (3,), "b", mapping=1)
+    >>> graph.create_host_read("result", b)
+    >>> executable = pl.compileGraph(graph, pl.Copy(a, b))
+    >>> engine = pl.Engine(executable)
+    >>> engine.run()
+    >>> engine.read("result").tolist()
+    [1, 2, 3]
     """
 
     target: Target = field(metadata={"lends": True})

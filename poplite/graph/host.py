@@ -123,9 +123,13 @@ class DataStreamType(Enumeration):
     """Direction of a stream."""
 
     HOST_TO_DEVICE_FIFO = "host to device"
+    """Read by `Copy(stream, tensor)`; the host connects data or a callback."""
     DEVICE_TO_HOST_FIFO = "device to host"
+    """Written by `Copy(tensor, stream)`; the host connects an array or a callback."""
     HOST_TO_DEVICE_BUFFER = "remote buffer to device"
+    """Reads rows of a remote buffer."""
     DEVICE_TO_HOST_BUFFER = "device to remote buffer"
+    """Writes rows of a remote buffer."""
 
     # C++ spelling
 
@@ -143,7 +147,9 @@ class ReplicatedStreamMode(Enumeration):
     """Whether each replica gets its own block from a stream, or all get the same."""
 
     REPLICATE = "replicate"
+    """Each replica gets the next block."""
     BROADCAST = "broadcast"
+    """All replicas get the same block."""
 
 
 @made_by("graph.add_host_to_device_fifo('in', FLOAT, 4)")

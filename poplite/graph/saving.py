@@ -99,6 +99,7 @@ class SerializationFormat(Enumeration):
     """Format of serialised tensors."""
 
     JSON = "json"
+    """Text in JSON, for streams of text."""
     BINARY = "binary"
     """The same text as UTF-8, for streams of bytes."""
     Binary = BINARY

@@ -190,6 +190,13 @@ class Variable(Storage):
         with_value: bool[elements], by replica number (`COMMON` for `initial_value`): which elements
             have an initial value; all others are zeros.  Without an entry, all elements have one.
         metadata: for QUARTER, the element that holds format and scale.
+
+    >>> import poplite as pl
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> x = graph.add_variable(pl.FLOAT, (4, 6), "x", mapping="linear")
+    >>> variable = graph.variables[0]
+    >>> variable.name, variable.shape, variable.element_type
+    ('x', (4, 6), FLOAT)
     """
 
     __slots__ = (

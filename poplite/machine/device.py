@@ -284,7 +284,9 @@ class RelativeSyncDelayType(Enumeration):
     """The delay between tiles when they leave a sync."""
 
     AUTO = "auto"
+    """The delay is chosen for the program."""
     NO_DELAY = "no delay"
+    """All tiles leave at the same time."""
 
 
 _COSTS = {

@@ -44,8 +44,11 @@ class IpuLinkConfiguration(Enumeration):
     """The connections between IPUs."""
 
     DEFAULT = "default"
+    """What every target here reports."""
     SLIDING_WINDOW = "sliding window"
+    """Poplar's name only; no target here reports it."""
     BARLEY_TWIST = "barley twist"
+    """Poplar's name only; no target here reports it."""
 
     # C++ spelling
 
@@ -58,8 +61,11 @@ class IpuLinkTopology(Enumeration):
     """The shape of the links between IPUs."""
 
     MESH = "mesh"
+    """A ladder with open ends, which every target here reports."""
     TORUS = "torus"
+    """A ladder with joined ends; no target here reports it."""
     LINE = "line"
+    """A chain; no target here reports it."""
 
     # C++ spelling
 

@@ -127,6 +127,10 @@ class Target(TargetSpelling, metaclass=ListsPresent):
             are too many tiles or workers, the tiles do not divide among the IPUs, the architecture
             is unknown, or a cost is negative.
         UnknownName: when a cost does not name a constant.
+
+    >>> target = Target(tiles=64, ipus=2, architecture="bow", costs={"sync_cycles": 20})
+    >>> target.tiles_per_ipu, target.workers, target.cost("sync_cycles")
+    (32, 6, 20.0)
     """
 
     tiles: int

@@ -793,6 +793,12 @@ def get_and_modify_floating_point_behaviour(
 
     Raises:
         ControlProgramError: for an invalid graph, sequence or behaviour.
+
+    >>> sequence, off = Sequence(), FloatingPointBehaviour(False, False, False, False, False)
+    >>> exceptions = FloatingPointBehaviour(esr=False, nanoo=False)
+    >>> get_and_modify_floating_point_behaviour(Graph(), sequence, clear=exceptions, set=off)
+    >>> print(sequence.children[0])
+    ModifyFloatingPointBehaviour off inv div0 oflo, on none
     """
     check_appended("get_and_modify_floating_point_behaviour(graph, sequence, ...)", graph, sequence)
     check_name(name, "get_and_modify_floating_point_behaviour")
@@ -810,6 +816,11 @@ def set_stochastic_rounding(graph: Graph, sequence: Sequence, on: bool, name: st
 
     Raises:
         ControlProgramError: for an invalid graph, sequence or truth value.
+
+    >>> sequence = Sequence()
+    >>> set_stochastic_rounding(Graph(), sequence, False)
+    >>> print(sequence.children[0])
+    SetStochasticRounding off
     """
     check_appended("set_stochastic_rounding(graph, sequence, ...)", graph, sequence)
     check_name(name, "set_stochastic_rounding")

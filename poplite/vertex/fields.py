@@ -69,12 +69,19 @@ class VectorLayout(Enumeration):
     """The data stored for a vector besides its elements."""
 
     SPAN = "pointer and count"
+    """The default; any length."""
     SHORT_SPAN = "pointer and count of 11 bits"
+    """At most 2,047 elements, in half the bytes of `SPAN`."""
     ONE_PTR = "pointer"
+    """No count, so half the bytes of `SPAN`."""
     SCALED_PTR32 = "16-bit pointer in units of 4 bytes"
+    """A shorter pointer, to elements that begin at a multiple of 4 bytes."""
     SCALED_PTR64 = "16-bit pointer in units of 8 bytes"
+    """A shorter pointer, to elements that begin at a multiple of 8 bytes."""
     SCALED_PTR128 = "16-bit pointer in units of 16 bytes"
+    """A shorter pointer, to elements that begin at a multiple of 16 bytes."""
     COMPACT_PTR = "the shortest pointer that suffices"
+    """No count, and as few bytes for the pointer as possible."""
 
     @property
     def limit(self) -> int:
@@ -86,8 +93,11 @@ class VectorListLayout(Enumeration):
     """The data stored for a list of vectors besides their elements."""
 
     DELTANELEMENTS = "a pointer, and for each vector an offset and a count"
+    """The form that replaced `DELTAN`."""
     DELTAN = "a pointer, and for each vector an offset and a count, the older form"
+    """Poplar's older form."""
     COMPACT_DELTAN = "as DELTAN, in as few bytes as possible"
+    """Smaller, where offsets and counts are small."""
 
 
 class ProfilerVectorLayout(Enumeration):
@@ -289,7 +299,21 @@ class Elements(Generic[K_co]):
 
 
 class Vector(FieldKind[Elements[K]], Generic[K]):
-    """`Vector[T]`: one edge with many elements; `Vector[Vector[T]]`: a list of edges."""
+    """`Vector[T]`: one edge with many elements; `Vector[Vector[T]]`: a list of edges.
+
+    >>> import poplite as pl
+    >>> class RowSums(pl.Vertex):
+    ...     rows: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
+    ...     sums: pl.Output[pl.Vector[pl.FLOAT]]
+    ...     def compute(self) -> None:
+    ...         for r in range(len(self.rows)):
+    ...             total = 0.0
+    ...             for i in range(len(self.rows[r])):
+    ...                 total += self.rows[r][i]
+    ...             self.sums[r] = total
+    >>> [(field.name, field.depth) for field in RowSums.fields.values()]
+    [('rows', 2), ('sums', 1)]
+    """
 
 
 class _Readable(Generic[K_co]):
@@ -324,19 +348,62 @@ class _Writable(_Readable[K_co]):
 
 
 class Input(_Readable[K_co]):
-    """A field that reads a tensor."""
+    """A field that reads a tensor.
+
+    >>> import poplite as pl
+    >>> class First(pl.Vertex):
+    ...     x: pl.Input[pl.Vector[pl.FLOAT]]
+    ...     y: pl.Output[pl.FLOAT]
+    ...     def compute(self) -> None:
+    ...         self.y = self.x[0]
+    >>> First.fields["x"].role, First.fields["y"].role
+    ('input', 'output')
+    """
 
 
 class State(_Readable[K_co]):
-    """A field whose value is fixed when the graph is built."""
+    """A field whose value is fixed when the graph is built.
+
+    >>> import poplite as pl
+    >>> class Scale(pl.Vertex):
+    ...     factor: pl.State[pl.FLOAT]
+    ...     x: pl.InOut[pl.FLOAT]
+    ...     def compute(self) -> None:
+    ...         self.x *= self.factor
+    >>> graph = pl.Graph(pl.Target(tiles=1))
+    >>> x = graph.add_variable(pl.FLOAT, (), "x", mapping=0)
+    >>> vertex = graph.add_vertex(graph.add_compute_set("scale"), Scale, tile=0, x=x, factor=2.5)
+    >>> vertex.state
+    {'factor': 2.5}
+    """
 
 
 class Output(_Writable[K_co]):
-    """A field that writes a tensor; elements not written keep their value."""
+    """A field that writes a tensor; elements not written keep their value.
+
+    >>> import poplite as pl
+    >>> class Ones(pl.Vertex):
+    ...     y: pl.Output[pl.Vector[pl.INT]]
+    ...     def compute(self) -> None:
+    ...         for i in range(len(self.y)):
+    ...             self.y[i] = 1
+    >>> Ones.fields["y"].role
+    'output'
+    """
 
 
 class InOut(_Writable[K_co]):
-    """A field that reads and writes a tensor in place."""
+    """A field that reads and writes a tensor in place.
+
+    >>> import poplite as pl
+    >>> class Increment(pl.Vertex):
+    ...     x: pl.InOut[pl.Vector[pl.INT]]
+    ...     def compute(self) -> None:
+    ...         for i in range(len(self.x)):
+    ...             self.x[i] += 1
+    >>> Increment.fields["x"].role
+    'inout'
+    """
 
 
 ROLES: dict[object, Role] = {Input: "input", Output: "output", InOut: "inout", State: "state"}

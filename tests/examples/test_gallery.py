@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from helpers.depth import thinned
+from helpers.gallery_pictures import commands
 from helpers.running import python
+from helpers.viewing_pictures import QUESTIONS
 from poplite.tools.viz.load_target import load_programs
 from poplite.viz import graph_text, program_text, summary_text, tiles_text
 
@@ -109,6 +111,39 @@ def test_a_picture_of_text_shows_its_first_lines(answers: tuple[Path, str]) -> N
     lines = [each.text or "" for each in shown if each.tag.endswith("text")]
     assert lines[0] == "what changed from base.json to later.json"
     assert lines[-1].startswith("FAILED  cycles>+5%")
+
+
+# -- docs/gallery.md -------------------------------------------------------------------------------
+
+
+LARGEST_PICTURE = 60_000
+"""Bytes of a picture of the gallery."""
+
+
+def test_the_gallery_is_drawn_by_its_commands(root: Path, tmp_path: Path) -> None:
+    python(tmp_path, root / "tests" / "helpers" / "gallery_pictures.py", tmp_path / "gallery")
+    drawn = {path.name: path for path in (tmp_path / "gallery").iterdir()}
+    kept = {path.name: path for path in (root / "docs" / "gallery").iterdir()}
+    assert set(drawn) == set(kept)
+    for name, path in drawn.items():
+        titles = [ET.parse(each).getroot().attrib["aria-label"] for each in (path, kept[name])]
+        assert re.sub(r"[\d,.]+", "", titles[0]) == re.sub(r"[\d,.]+", "", titles[1])
+        assert max(path.stat().st_size, kept[name].stat().st_size) < LARGEST_PICTURE
+
+
+def test_other_pictures_of_the_gallery_have_the_commands_that_draw_them() -> None:
+    shown = commands("pictures")
+    page = ["report", "examples/photo.py:build", "-o", "report.html"]
+    assert shown.pop("report-page.png") == page
+    of_matvec = dict.fromkeys(("TARGET", "SAVED"), "examples/matvec.py:build")
+    for name, words in shown.items():
+        assert words == [of_matvec.get(word, word) for word in QUESTIONS[Path(name).stem]]
+
+
+def test_each_picture_of_the_gallery_has_a_command(root: Path) -> None:
+    page = (root / "docs" / "gallery.md").read_text("utf-8")
+    shown = re.findall(r"!\[[^]]+\]\((?:gallery|pictures)/([^)]+)\)", page)
+    assert sorted(shown) == sorted([*commands("gallery"), *commands("pictures")])
 
 
 # -- every example drawn ---------------------------------------------------------------------------

@@ -199,6 +199,18 @@ class VertexInstance:
         sizes: sizes of lists of edges and state vectors, by field name, if set.
         estimate: the cost of running it, if set.
         block: the block of vertices that it belongs to, or None.
+
+    >>> import poplite as pl
+    >>> class Double(pl.Vertex):
+    ...     x: pl.InOut[pl.Vector[pl.FLOAT]]
+    ...     def compute(self) -> None:
+    ...         for i in range(len(self.x)):
+    ...             self.x[i] *= 2.0
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> x = graph.add_variable(pl.FLOAT, (8,), "x", mapping=3)
+    >>> vertex = graph.add_vertex(graph.add_compute_set("double"), Double, tile=3, x=x)
+    >>> vertex.tile, vertex.vertex_class.__name__, vertex.connections["x"].shape
+    (3, 'Double', (8,))
     """
 
     graph: Graph
@@ -311,6 +323,28 @@ class FieldRef:
         vertex: the vertex.
         field: the declared field.
         index: the row, or None for the entire field.
+
+    >>> import poplite as pl
+    >>> class Longest(pl.Vertex):
+    ...     rows: pl.Input[pl.Vector[pl.Vector[pl.FLOAT]]]
+    ...     length: pl.Output[pl.INT]
+    ...     def compute(self) -> None:
+    ...         longest = 0
+    ...         for r in range(len(self.rows)):
+    ...             longest = max(longest, len(self.rows[r]))
+    ...         self.length = longest
+    >>> graph = pl.Graph(pl.Target(tiles=1))
+    >>> x = graph.add_variable(pl.FLOAT, (8,), "x", mapping=0)
+    >>> longest = graph.add_variable(pl.INT, (), "longest", mapping=0)
+    >>> vertex = graph.add_vertex(graph.add_compute_set("all"), Longest, tile=0, length=longest)
+    >>> graph.set_field_size(vertex["rows"], 2)
+    >>> graph.connect(vertex["rows"][0], x[:3])
+    >>> graph.connect(vertex["rows"][1], x[3:])
+    >>> engine = pl.Engine(graph, pl.Execute(graph.compute_sets[0]))
+    >>> engine.write(x, 0)
+    >>> engine.run()
+    >>> engine.read(longest)
+    array(5, dtype=int32)
     """
 
     vertex: VertexInstance

@@ -95,6 +95,19 @@ class VertexPerfEstimate:
     Args:
         cycles: cycles of the thread that runs it.
         flops: number of floating-point operations.
+
+    >>> import poplite as pl
+    >>> class Double(pl.Vertex):
+    ...     x: pl.InOut[pl.Vector[pl.FLOAT]]
+    ...     def compute(self) -> None:
+    ...         for i in range(len(self.x)):
+    ...             self.x[i] *= 2.0
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> x = graph.add_variable(pl.FLOAT, (8,), "x", mapping=3)
+    >>> vertex = graph.add_vertex(graph.add_compute_set("double"), Double, tile=3, x=x)
+    >>> graph.set_perf_estimate(vertex, VertexPerfEstimate(30, flops=8))
+    >>> vertex.estimate
+    VertexPerfEstimate(cycles=30, flops=8)
     """
 
     cycles: int
@@ -135,6 +148,19 @@ class FieldData:
             empty for one element.
         layout: how its vectors are stored in memory.
         initial_values: the values of state; None for edges, and if no values were set.
+
+    >>> import poplite as pl
+    >>> class Double(pl.Vertex):
+    ...     x: pl.InOut[pl.Vector[pl.FLOAT]]
+    ...     def compute(self) -> None:
+    ...         for i in range(len(self.x)):
+    ...             self.x[i] *= 2.0
+    >>> graph = pl.Graph(pl.Target(tiles=4))
+    >>> x = graph.add_variable(pl.FLOAT, (8,), "x", mapping=3)
+    >>> vertex = graph.add_vertex(graph.add_compute_set("double"), Double, tile=3, x=x)
+    >>> data = vertex.field_info("x")
+    >>> data.name, data.role, data.rank, data.size, data.element_type
+    ('x', 'inout', 1, 8, FLOAT)
     """
 
     name: str

@@ -108,6 +108,7 @@ class UpsampleMethod(Enumeration):
     """Method of `Tensor.upsample` for filling in elements."""
 
     REPEAT = "repeat"
+    """Each element is repeated; `scale` elements for one."""
 
 
 class Origin(NamedTuple):
