@@ -19,6 +19,7 @@ from poplite.graph.compute_sets.perf_estimates import Estimator
 from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate
 from poplite.graph.compute_sets.vertex_block import VertexBlock
 from poplite.graph.graph import Graph
+from poplite.graph.graph import VirtualGraph
 from poplite.graph.graph import _Field
 from poplite.graph.host import DataStream
 from poplite.graph.host import HostFunction
@@ -35,7 +36,6 @@ from poplite.graph.tensor.regions import VarRegions
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tile_mapping import TileMapping
 from poplite.graph.variables import MappingLike
-from poplite.graph.graph import VirtualGraph
 from poplite.machine.device import Device
 from poplite.machine.facts import Architecture
 from poplite.machine.option_flags import OptionFlags

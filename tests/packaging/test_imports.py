@@ -231,15 +231,6 @@ WITH_EXAMPLES = (
     *("poplite.ops.random", "poplite.testing", "poplite.viz"),
 )
 
-NOT_YET = frozenset(
-    {
-        *("Executable", "FieldData", "FieldRef", "InOut", "Input", "Output", "State", "Target"),
-        *("Variable", "Vector", "VertexInstance", "VertexPerfEstimate"),
-        *("get_and_modify_floating_point_behaviour", "set_stochastic_rounding"),
-    }
-)
-"""Names of `poplite` to which examples are still to be added."""
-
 
 def _needs_example(value: object) -> bool:
     """Return whether a public object is a class or a function whose use an example shows.
@@ -260,7 +251,7 @@ def test_a_public_class_or_function_has_an_example(name: str) -> None:
         for each, value in values.items()
         if _needs_example(value) and ">>> " not in str(value.__doc__)
     }
-    assert without - (NOT_YET if name == "poplite" else set()) == set()
+    assert without == set()
 
 
 def _used(text: str) -> set[tuple[str, str]]:

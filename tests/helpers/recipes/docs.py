@@ -200,11 +200,62 @@ def midpoint(rng: np.random.Generator) -> tuple[Values, Expected]:
     return values, {"partial": np.asarray(np.float32(first + 0.5) * step)}
 
 
+def times_factor_to(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x, factor = floats(rng, int(rng.integers(0, 40))), floats(rng, 1)[0]
+    return {"x": x, "y": x * 0, "factor": factor}, {"y": factor * x}
+
+
+def mean_of_neighbours(rng: np.random.Generator) -> tuple[Values, Expected]:
+    rows, cols = (int(v) for v in rng.integers(1, 9, 2))
+    u = floats(rng, rows + 2, cols + 2)
+    columns = u[1:-1, :-2] + u[1:-1, 2:]
+    mean = (columns + u[:-2, 1:-1] + u[2:, 1:-1]) / np.float32(4)
+    return {"around": u, "own": floats(rng, rows, cols)}, {"own": mean}
+
+
+def pushed(rng: np.random.Generator) -> tuple[Values, Expected]:
+    ring, value = floats(rng, int(rng.integers(1, 20))), floats(rng, 1)
+    oldest = rng.integers(0, len(ring), 1, np.uint32)
+    after = ring.copy()
+    after[oldest] = value
+    mean = in_order(np.float32(0), after) / np.float32(len(ring))
+    values = {"value": value, "ring": ring, "oldest": oldest, "mean": floats(rng, 1)}
+    last = ((oldest + 1) % len(ring)).astype(np.uint32)
+    return values, {"ring": after, "oldest": last, "mean": mean}
+
+
+def looked_up(rng: np.random.Generator) -> tuple[Values, Expected]:
+    table, x = floats(rng, 256), rng.integers(0, 256, int(rng.integers(0, 40)), np.uint8)
+    return {"table": table, "x": x, "y": floats(rng, len(x))}, {"y": table[x]}
+
+
+def taps_added(rng: np.random.Generator) -> tuple[Values, Expected]:
+    taps, y = floats(rng, 2, int(rng.integers(0, 40)))
+    return {"taps": taps, "y": y}, {"y": y + taps}
+
+
+def added_up(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x, total = floats(rng, int(rng.integers(0, 40))), floats(rng, 1)
+    return {"x": x, "total": total}, {"total": in_order(total[0], x)}
+
+
+def smoothed(rng: np.random.Generator) -> tuple[Values, Expected]:
+    x = floats(rng, int(rng.integers(2, 40)))
+    y = (x[:-2] + x[1:-1] + x[2:]) / np.float32(3)
+    return {"x": x, "y": floats(rng, len(y))}, {"y": y}
+
+
 RECIPES: dict[Key, Recipe] = {
     ("README.md", "Slice"): slice_,
     ("docs/arithmetic.md", "Invert"): inverse,
     ("docs/arithmetic.md", "Store"): stored,
     ("docs/arithmetic.md", "Total"): total,
+    ("docs/cookbook.md", "AddTaps"): taps_added,
+    ("docs/cookbook.md", "AddUp"): added_up,
+    ("docs/cookbook.md", "Diffuse"): mean_of_neighbours,
+    ("docs/cookbook.md", "Lookup"): looked_up,
+    ("docs/cookbook.md", "Push"): pushed,
+    ("docs/cookbook.md", "Scale"): times_factor_to,
     ("docs/costs.md", "Shift"): copied,
     ("docs/costs.md", "Total"): sum_("x", "y"),
     ("docs/description.md", "Scale"): times_factor,
@@ -215,12 +266,14 @@ RECIPES: dict[Key, Recipe] = {
     ("docs/guide.md", "Halve"): halve,
     ("docs/guide.md", "Settle"): settle,
     ("docs/guide.md", "Total"): sum_("x", "total"),
+    ("docs/index.md", "Scale"): times_factor,
     ("docs/ipu.md", "Axpy"): axpy("factor"),
     ("docs/ipu.md", "Double"): doubled_in_place,
     ("docs/ipu.md", "Midpoint"): midpoint,
     ("docs/operations.md", "Diffuse"): diffuse,
     ("docs/operations.md", "Dot"): dot("row", "x", "partial"),
     ("docs/operations.md", "Scale"): scale_rows,
+    ("docs/start.md", "Smooth"): smoothed,
     ("docs/testing.md", "Axpy"): axpy("a"),
     ("docs/testing.md", "SumOfSquares"): sum_of_squares,
     ("docs/vertices.md", "AddProduct"): add_product,
