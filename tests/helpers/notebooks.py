@@ -41,12 +41,25 @@ def executed(path: Path, folder: Path) -> Any:
         cell.metadata = {key: value for key, value in cell.metadata.items() if key == "tags"}
         cell.id = f"cell-{number}"
         if cell.cell_type == "code":
-            cell.outputs = [output for output in cell.outputs if not _is_progress(output)]
+            cell.outputs = _joined(cell.outputs)
             for output in cell.outputs:
                 output.get("traceback", []).clear()  # it has the paths of this machine
                 if "image/svg+xml" in output.get("data", {}):
                     output.data["text/plain"] = "a picture"  # not its text once more
     return notebook
+
+
+def _joined(outputs: list[Any]) -> list[Any]:
+    """Return outputs without progress; what is printed comes in one piece, not by time."""
+    joined: list[Any] = []
+    for output in outputs:
+        if _is_progress(output):
+            continue
+        if joined and "text" in output and "text" in joined[-1]:
+            joined[-1].text += output.text
+        else:
+            joined.append(output)
+    return joined
 
 
 def _is_progress(output: Any) -> bool:
