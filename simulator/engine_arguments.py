@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from poplite.report.report import Report
     from poplite.report.trace import Trace
     from poplite.simulator.run.arena import Arena
-    from poplite.simulator.run.host_handles import HostLinks
+    from poplite.simulator.run.host_links import HostLinks
     from poplite.simulator.running import Progress
 
 

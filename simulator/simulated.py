@@ -30,7 +30,7 @@ from poplite.simulator.compiled_program import EnginePrograms
 from poplite.simulator.engine_arguments import LoadedPrograms, Setup, check_root
 from poplite.simulator.run.arena import Arena, Bytes, Floats, Runs as Bounds, carry_memory, within
 from poplite.simulator.run.host_actions import Host
-from poplite.simulator.run.host_handles import RemoteWatch
+from poplite.simulator.run.host_links import RemoteWatch
 from poplite.simulator.run.host_tensors import HostTensors
 from poplite.simulator.running import Announcer, Peers
 from poplite.simulator.strict.checks import StrictChecks

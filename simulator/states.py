@@ -58,7 +58,7 @@ from poplite.frozen import frozen
 from poplite.simulator.accounts import Accounts
 from poplite.simulator.compiled_program import EnginePrograms
 from poplite.simulator.run.arena import Arena
-from poplite.simulator.run.host_handles import HostLinks
+from poplite.simulator.run.host_links import HostLinks
 from poplite.simulator.strict.checks import StrictChecks
 from poplite.types import BOOL
 

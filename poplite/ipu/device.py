@@ -68,7 +68,7 @@ from poplite.simulator.engine_arguments import LoadedPrograms, Setup, Source, ch
 from poplite.simulator.reporting import report_of
 from poplite.simulator.run.arena import Arena, Bytes, carry_memory
 from poplite.simulator.run.host_actions import format_tensor
-from poplite.simulator.run.host_handles import HostLinks, describe
+from poplite.simulator.run.host_links import HostLinks, describe
 from poplite.simulator.run.host_tensors import ByMoves, ByView, HostTensors, TensorPlace
 from poplite.simulator.running import Running, Stopped, busy, shown
 from poplite.text import clipped

@@ -18,6 +18,8 @@ Each byte of the arena has an owner, whose arena contains the authoritative valu
     variables    by the tiles of their elements
     blocks       0: the data that the host reads and writes
     constants    owned by all, since they never change; so is the state of vertices
+
+`poplite.mpi.transport` sends them.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ from poplite.executable.steps import (
 from poplite.graph.tile_mapping import ranges
 from poplite.program.steps import PLAIN, PrintTensorFormat
 from poplite.simulator.run.arena import Arena
-from poplite.simulator.run.host_handles import HostLinks, describe
+from poplite.simulator.run.host_links import HostLinks, describe
 from poplite.simulator.run.host_tensors import read_host
 from poplite.simulator.run.interpreted_vertices import move_between
 from poplite.simulator.running import Peers
