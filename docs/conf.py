@@ -25,7 +25,6 @@ exclude_patterns = ["description.md", "_extensions"]  # of the package index
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 
 # Pages: Markdown as it is read in a repository, where headings can be linked to.
-myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 nb_execution_mode = "off"  # the tests execute notebooks and compare what they print
 
@@ -37,14 +36,12 @@ autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 python_display_short_literal_types = True
 python_maximum_signature_line_length = 88
-napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
 toc_object_entries = False
 
 html_theme = "furo"
-html_static_path = []
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}

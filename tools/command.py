@@ -33,9 +33,17 @@ from poplite.mpi.channel import ENDED, FOLDER, FirstEnd, last_step, left, lost
 from poplite.text import amount
 from poplite.tools.viz import main as viz
 from poplite.tools.viz.doctor import doctor
-from poplite.tools.viz.flags import Commands, add_subcommand, add_target, set_run
+from poplite.tools.viz.flags import (
+    Commands,
+    add_subcommand,
+    add_target,
+    file_error,
+    number_from,
+    set_run,
+)
 from poplite.tools.viz.load_target import load_programs
 from poplite.tools.viz.main import VersionAction, run_parsed
+from poplite.tools.viz.output import write_stdout
 
 if TYPE_CHECKING:
     from poplite.graph.graph import Graph
@@ -204,10 +212,12 @@ def _explain_command(parser: argparse.ArgumentParser) -> None:
 
 
 def _explain(arguments: argparse.Namespace) -> int:
-    sections = re.split(r"^## ", (Path(__file__).parent / "errors.md").read_text(), flags=re.M)[1:]
+    page = (Path(__file__).parent / "errors.md").read_text("utf-8")
+    sections = re.split(r"^## ", page, flags=re.M)[1:]
     by_name = {section.partition("\n")[0]: section for section in sections}
     by_spelling = {name.lower(): name for name in by_name}
-    found = by_spelling.get(arguments.name.lower().replace("_", ""))
+    name = arguments.name.partition("[")[0].rpartition(".")[2]  # also as tracebacks write it
+    found = by_spelling.get(name.lower().replace("_", ""))
     if found is None:
         raise UnknownName(
             f"there is no error class {arguments.name!r}{did_you_mean(arguments.name, by_name)}",
@@ -215,13 +225,13 @@ def _explain(arguments: argparse.Namespace) -> int:
             found=f"classes: {', '.join(by_name)}",
             fix="poplite explain GraphCycleError",
         )
-    print(re.sub(r"^```\w*\n", "", by_name[found], flags=re.M).strip())
+    write_stdout(re.sub(r"^```\w*\n", "", by_name[found], flags=re.M).strip() + "\n")
     return 0
 
 
 def _doctor_command(parser: argparse.ArgumentParser) -> None:
     """Check the installation: versions, optional packages, the folder of compiled vertices."""
-    set_run(parser, lambda _: doctor())
+    set_run(parser, doctor)
 
 
 def _cache_command(parser: argparse.ArgumentParser) -> None:
@@ -237,14 +247,21 @@ def _cache_command(parser: argparse.ArgumentParser) -> None:
 def _cache(arguments: argparse.Namespace) -> int:
     from poplite.jit.object_cache import cache_folder
 
-    folder = cache_folder()
-    files = [*folder.glob("*.o")] if folder.is_dir() else []
-    size = sum(file.stat().st_size for file in files)
-    if arguments.what == "clear":
-        for file in files:
-            file.unlink(missing_ok=True)
-    done = "deleted " if arguments.what == "clear" else ""
-    print(f"{done}{amount(len(files), 'compiled class', 'compiled classes')}, {size:,} B, {folder}")
+    is_clear = arguments.what == "clear"
+    try:
+        folder = cache_folder()
+        files = [*folder.glob("*.o")] if folder.is_dir() else []
+        size = sum(file.stat().st_size for file in files)
+        if is_clear:
+            for file in files:
+                file.unlink(missing_ok=True)
+    except (OSError, RuntimeError) as error:
+        verb = "delete" if is_clear else "read"
+        raise file_error(
+            f"cannot {verb} compiled vertices: {error}", fix="poplite doctor"
+        ) from error
+    done = "deleted " if is_clear else ""
+    write_stdout(f"{done}{amount(len(files), 'compiled file')}, {size:,} B, {folder}\n")
     return 0
 
 
@@ -264,15 +281,11 @@ def _run_command(parser: argparse.ArgumentParser) -> None:
     divided among ranks, with the same values and cycles; this needs pip install 'poplite[mpi]'.
     """
     add_target(parser)
-    parser.add_argument("-n", dest="ranks", metavar="RANKS", type=_ranks, help="number of ranks")
+    parser.add_argument(
+        "-n", dest="ranks", metavar="RANKS", type=number_from(1, "ranks"), help="number of ranks"
+    )
     parser.add_argument("--on-ranks", action="store_true", help=argparse.SUPPRESS)
     set_run(parser, _run)
-
-
-def _ranks(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a number of ranks, at least 1; found {text!r}")
-    return int(text)
 
 
 def _run(arguments: argparse.Namespace) -> int:

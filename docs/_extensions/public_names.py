@@ -5,8 +5,8 @@
     ```
 
 A page lists the names that belong together; what is said of each comes from its docstring. The
-build warns of a public name that no page documents. A name in backquotes in a docstring is a
-link where it is public.
+build warns of a public name that the pages of its package leave out. A name in backquotes in a
+docstring is a link where it is public.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ class _Part:
         return self._known("formula", cycles, _by_kind([answer.flops for answer in answers], kind))
 
     def _known(self, source: SlotSource, slots: Series, flops: Series) -> VertexCosts:
-        # 0 is also the default of who does not count operations.
+        # 0 is also the default of estimators that do not count operations.
         is_known = flops.high > 0 or not has_floats(self.family.cls)
         known = flops if is_known else None
         return VertexCosts(self.family.cls, *self._places(), source, slots, known, None, None)

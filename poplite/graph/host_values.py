@@ -59,7 +59,7 @@ _CODES = {"f2": "<e", "f4": "<f", "i1": "<b", "i2": "<h", "i4": "<i", "i8": "<q"
     "u4": "<I",
     "u8": "<Q",
 }
-"""Format codes of `struct`, whose standard sizes check the range."""
+"""Format codes of `struct`, of standard sizes, so that packing checks the range."""
 
 _INTS = {
     element: struct.Struct(_CODES[element.dtype.str[1:]])
@@ -197,7 +197,7 @@ def _as_array(element: ElementClass, value: npt.ArrayLike, what: str) -> npt.NDA
         array = _without_objects(element, array, what)
     kind = array.dtype.kind
     if not array.size and isinstance(value, list | tuple):
-        kind = element.dtype.kind  # NumPy calls an empty list float64
+        kind = element.dtype.kind  # NumPy gives an empty list the type float64
     if _KIND_ORDER.get(kind, 9) > _KIND_ORDER[element.dtype.kind]:
         shown = clipped(value, 41)
         shown = shown if len(shown) <= 40 else type(value).__name__

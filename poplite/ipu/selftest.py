@@ -349,10 +349,12 @@ def _different(got: Sequence[Array], want: Sequence[Array]) -> tuple[int, int]:
 
 
 # -- the library -----------------------------------------------------------------------------------
-# Small programs, the rows of the second program, which together use every class of the library.
+# Each row of the second program is made by one function below; together they use every class of
+# the library::
 #
 #     reduce add      SumRows, SumColumns, SumColumnsOfTile
-# Each function adds its tensors and steps to a graph, and returns the tensors that it writes.
+#
+# A function adds tensors and steps to a graph, and returns the tensors that it writes.
 
 
 TILES = 12
@@ -519,7 +521,7 @@ ArgSort"""
 
 
 def _one_by_one(x: Inputs) -> list[Tensor]:
-    """Add a vertex of each class in `ONE_BY_ONE`, with operands for its fields."""
+    """Add a vertex of each class in `_ONE_BY_ONE`, with operands for its fields."""
     steps, written = x.graph.add_compute_set("one by one"), []
     for number, name in enumerate(_ONE_BY_ONE.split()):
         cls = getattr(vertices, name)

@@ -217,7 +217,7 @@ def checked_runtime_options(options: object, debug_name: object = "") -> None:
             found=of_type(debug_name),
             fix="engine.run(program, name, RuntimeOptions())",
         )
-    if options is None:  # first: this function is called in every run
+    if options is None:  # fast path: this function is called in every run
         return
     if isinstance(options, Mapping):
         RuntimeOptions(options)

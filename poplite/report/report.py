@@ -362,19 +362,14 @@ class Report(Displayed):
             ControlProgramError: if pandas is not installed.
         """
         steps = self.shown.steps
+        parts = [step.time_parts() for step in steps]
         plain = (
-            "number",
-            "program_name",
-            "name",
-            "at",
-            "kind",
-            "operation",
-            "executions",
-            "cycles",
+            *("number", "program_name", "name", "at", "kind", "operation"),
+            *("executions", "cycles", "flops", "code_bytes"),
         )
         columns: dict[str, list[Any]] = {
             **{name: [getattr(step, name) for step in steps] for name in plain},
-            **{part: [step.time_parts()[part] for step in steps] for part in TIME_PARTS},
+            **{part: [each[part] for each in parts] for part in TIME_PARTS},
             "balance": [step.tile_balance for step in steps],
             "bytes_sent": [int(step.bytes_sent.sum()) for step in steps],
             "bytes_received": [int(step.bytes_received.sum()) for step in steps],

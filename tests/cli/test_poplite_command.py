@@ -242,7 +242,10 @@ def test_a_folder_that_is_not_a_checkout_is_refused(
 # -- explain, doctor, cache ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["GraphCycleError", "graphcycleerror", "graph_cycle_error"])
+@pytest.mark.parametrize(
+    "name",
+    ["GraphCycleError", "graphcycleerror", "graph_cycle_error", "poplite.errors.GraphCycleError"],
+)
 def test_an_error_is_explained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", name]) == 0
     said = capsys.readouterr().out
@@ -264,13 +267,16 @@ def test_compiled_vertices_are_counted_and_deleted(
     cache = tmp_path / "cache"
     monkeypatch.setenv("POPLITE_CACHE_DIR", str(cache))
     assert main(["cache", "info"]) == 0
-    assert capsys.readouterr().out == f"0 compiled classes, 0 B, {cache}\n"
+    assert capsys.readouterr().out == f"0 compiled files, 0 B, {cache}\n"
     cache.mkdir()
     (cache / "a.o").write_bytes(b"12345")
     (cache / "notes.txt").write_text("of the user")
     assert main(["cache", "clear"]) == 0
-    assert capsys.readouterr().out == f"deleted 1 compiled class, 5 B, {cache}\n"
+    assert capsys.readouterr().out == f"deleted 1 compiled file, 5 B, {cache}\n"
     assert [each.name for each in cache.iterdir()] == ["notes.txt"]
+    (cache / "folder.o").mkdir()
+    assert main(["cache", "clear"]) == 1
+    assert "cannot delete compiled vertices: " in capsys.readouterr().err
 
 
 def test_the_package_is_the_command(folder: Path) -> None:

@@ -51,6 +51,8 @@ SHELL_COMMANDS = {
             ".venv/bin/python -m pytest -q test_smooth.py",
             ".venv/bin/python smooth.py",
             ".venv/bin/poplite-viz report smooth.py:build -o smooth.html",
+            ".venv/bin/poplite-viz report smooth.py:build -o before.json",
+            ".venv/bin/poplite-viz diff before.json smooth.py:build",
         ),
         "tests/docs/test_pages_run.py",
     ),

@@ -267,6 +267,8 @@ def test_the_first_vertex_is_tested_run_and_mistaken_as_the_page_says(
         mistaken["main"]()
     smooth = str(tmp_path / "smooth.py:build")
     assert main(["report", smooth, "-o", str(tmp_path / "smooth.html")]) == 0
+    assert main(["report", smooth, "-o", str(tmp_path / "before.json")]) == 0
+    assert main(["diff", str(tmp_path / "before.json"), smooth]) == 0
     assert len(page.read_text().split()) <= 1500
     assert sum(len(text.splitlines()) for _, text in blocks(page, "sh")) <= 10
 

@@ -259,14 +259,14 @@ def count_of(probe: Probe, field: Field, value: Any) -> int | None:
     if isinstance(value, np.ndarray) and field.role == "input" and field.depth == 0:
         return _count_of_array(probe, field, value)
     if not takes_number(field, value):
-        check_tensor(probe.vertex, field, value, field.depth)  # this refuses it
+        check_tensor(probe.vertex, field, value, field.depth)  # always raises
     return None
 
 
 def _count_of_state(probe: Probe, field: Field, value: Any) -> int | None:
     what = f"{probe.vertex}: field '{field.name}'"
     if isinstance(value, Tensor | Slices | SliceLists):
-        as_state(probe.vertex, field, value)  # this refuses it
+        as_state(probe.vertex, field, value)  # always raises
     if field.depth and isinstance(value, list | tuple):
         if not all(np.ndim(item) == 1 for item in value):
             unmasked(value, what)
@@ -677,7 +677,7 @@ def _check_complete(probe: Probe, values: Values) -> None:
     for name, value in values.items():
         field = check_declared(probe.vertex, name)
         if name in RESERVED_NAMES:
-            as_state(probe.vertex, field, value)  # this refuses it
+            as_state(probe.vertex, field, value)  # always raises
     for name, field in probe.vertex.vertex_class.fields.items():
         if name in values or name in RESERVED_NAMES or field.is_implicit:
             continue

@@ -3,8 +3,8 @@
     bind(vertex, {"x": x, "a": 2.0}, at)         edges and state by name
     bind_row(vertex["rows"][2], t, at)           one row of a list of edges
 
-`poplite.graph.connect.rules` has the rules. A vertex of a template gets its class here, as soon as
-the connected tensors determine it.
+The rules are in `poplite.graph.connect.rules`. A vertex of a template gets its class here, as soon
+as the connected tensors determine it.
 
 Source: Poplar user guide, "Connecting vertices".
 """
@@ -229,7 +229,7 @@ def _bind(vertex: VertexInstance, values: Mapping[str, object], at: SourceLocati
     for name, value in values.items():
         field = fields.get(name)
         if field is None or field.is_implicit:
-            field = check_declared(vertex, name)  # this refuses it
+            field = check_declared(vertex, name)  # always raises
         if not field.is_edge:
             if field.variable is None or isinstance(value, Tensor):
                 state[name] = _state(vertex, field, value)

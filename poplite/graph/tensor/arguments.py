@@ -183,7 +183,7 @@ def dimension(value: object, tensor: NamedView, axis: object = None) -> int:
 def dimensions(values: Sequence[int], what: str, tensor: NamedView) -> list[int]:
     """Return an argument as the numbers of existing dimensions, or refuse it."""
     if not is_sequence(values):
-        numbers(values, what, tensor)  # this refuses it
+        numbers(values, what, tensor)  # always raises
     return [dimension(each, tensor) for each in values]
 
 

@@ -5,11 +5,12 @@ Ranges of variables are arrays that behave like a list of `VariableInterval`::
     t of shape (2, 6)        t[:, 2:4] reads       t [2, 4)  t [8, 10)
                              as arrays             number 0 0, begin 2 8, end 4 10
 
-A tensor may read millions of ranges, and most programs use only the arrays.
+A tensor may consist of millions of ranges, and most programs use only the arrays.
 
-In memory order, regions are found for all tiles at once or for each tile, since work on a tile is
-divided by ranges of its memory, not of the tensor. A *group* is a list of intervals of the
-flattened tensor that form, one after the other, one contiguous range of memory::
+Regions in memory order are found either regardless of tiles or for each tile by itself. Memory
+order matters because work on a tile is divided by ranges of its memory, not of the tensor. A
+*group* is a list of intervals of the flattened tensor that form, one after the other, one
+contiguous range of memory::
 
     t = x.T, x of shape (2, 3)          memory    0 1 2 3 4 5
                                         t         0 2 4 1 3 5
@@ -51,8 +52,8 @@ SHOWN = 6
 MOST_VIEWS = 64
 """Maximum number of intervals that become separate views.
 
-For more, all runs from the first to the last interval are listed, which is impossible for two
-distant intervals of a large transposed tensor.
+For more intervals, all runs between the first and the last are listed. A few intervals are not
+handled that way: two distant ones in a large transposed tensor can have too many runs between them.
 """
 
 
@@ -166,7 +167,7 @@ class VarRegions(Sequence[VariableInterval]):
         return len(self) == len(other) and list(self) == list(other)
 
     def strided(self) -> list[tuple[Variable, StridedIntervals]]:
-        """Return the same ranges, in the same order, as few groups at regular distances.
+        """Return the same ranges, in the same order, as a few groups of evenly spaced ranges.
 
         >>> import poplite as pl
         >>> columns = pl.Graph().add_variable(pl.FLOAT, (8, 12)).T
@@ -180,7 +181,7 @@ class VarRegions(Sequence[VariableInterval]):
         ]
 
     def _of_one_variable(self) -> Iterator[VarRegions]:
-        """Yield the longest parts with ranges of one variable."""
+        """Yield the maximal parts whose ranges belong to one variable."""
         ends = [*(np.flatnonzero(np.diff(self.number)) + 1).tolist(), len(self)]
         return (self[a:b] for a, b in pairwise([0, *ends]) if a < b)
 
@@ -330,7 +331,7 @@ class TileRegions(OnAccess[SortedRegions]):
 
 
 def _intervals(regions: SortedRegions) -> str:
-    """Return the number of intervals, and the first of them as groups at regular distances."""
+    """Return the number of intervals, and the first of them as evenly spaced groups."""
     begin = regions.begin
     count = amount(len(begin), "interval")
     return f"{count}: {strided_text(begin, begin + regions.length)}" if len(begin) else count

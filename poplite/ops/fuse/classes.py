@@ -154,8 +154,10 @@ _FIELDS = {
 
 
 LANES = "from poplite.vertex.compute import lanes"
-ESTIMATE = "from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate"
 """The import of `lanes`, through which methods are called on several elements at a time."""
+
+ESTIMATE = "from poplite.graph.compute_sets.perf_estimates import VertexPerfEstimate"
+"""The import of what a formula returns that counts floating-point operations."""
 
 
 def class_text(recipe: Recipe) -> ClassText:
