@@ -176,7 +176,8 @@ class Target(TargetSpelling, metaclass=ListsPresent):
             whole = max(1, round(self.tiles / self.ipus)) * self.ipus
             raise InvalidMachineModel(
                 f"Target: {amount(self.tiles, 'tile')} cannot be divided among {self.ipus:,} IPUs",
-                found=f"all IPUs have equally many tiles; {self.tiles % self.ipus:,} are left over",
+                found="every IPU must have the same number of tiles; the remainder is "
+                f"{self.tiles % self.ipus:,}",
                 fix=f"Target(tiles={whole}, ipus={self.ipus}), with the total number of tiles",
             )
         if self.tiles * self.workers > MOST_WORKERS:

@@ -475,12 +475,15 @@ class Report(Displayed):
         checked_kind(source, bool, "report.to_html: source", "report.to_html(source=True)")
         return report_page(self, title, source=source)
 
-    def show(self, *, height: int = 720, title: str = "poplite report") -> ShownPage:
+    def show(
+        self, *, height: int = 720, title: str = "poplite report", source: bool = False
+    ) -> ShownPage:
         """Return the page of the report for a notebook, which shows it in a frame of the cell.
 
         Args:
             height: the height of the frame, in pixels.
             title: the title of the page.
+            source: as in `to_html`.
 
         Returns:
             What the last line of a cell shows. It needs no other file and no network.
@@ -491,7 +494,7 @@ class Report(Displayed):
         1
         """
         pixels = checked_kind(height, int, "report.show: height", "report.show(height=720)")
-        return ShownPage(self.to_html(title=title), pixels)
+        return ShownPage(self.to_html(title=title, source=source), pixels)
 
     def rows(self) -> dict[str, str]:
         """Return the most important numbers as text, by name."""

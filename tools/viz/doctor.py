@@ -51,7 +51,7 @@ def doctor(_: object = None) -> int:
     write_stdout(fitted("\n".join(lines), terminal_columns()))
     faults = [finding.name for finding in findings if finding.fault]
     if faults:
-        print(f"poplite-viz: not working: {', '.join(faults)}", file=sys.stderr)
+        print(f"poplite: not working: {', '.join(faults)}", file=sys.stderr)
     return 1 if faults else 0
 
 

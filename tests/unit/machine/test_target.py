@@ -126,7 +126,9 @@ def test_tiles_count_those_of_all_ipus() -> None:
 
 @pytest.mark.parametrize(("tiles", "ipus", "left", "fix"), [(10, 4, 2, 8), (2, 3, 2, 3)])
 def test_tiles_divide_among_the_ipus(tiles: int, ipus: int, left: int, fix: int) -> None:
-    message = f"^Target: {tiles} tiles cannot be divided among {ipus} IPUs .*{left} are left over"
+    message = (
+        f"^Target: {tiles} tiles cannot be divided among {ipus} IPUs .*the remainder is {left}"
+    )
     with pytest.raises(InvalidMachineModel, match=f"(?s){message}") as caught:
         Target(tiles=tiles, ipus=ipus)
     assert f"Target(tiles={fix}, ipus={ipus})" in caught.value.fix
