@@ -245,12 +245,11 @@ def _cache_command(parser: argparse.ArgumentParser) -> None:
 
 
 def _cache(arguments: argparse.Namespace) -> int:
-    from poplite.jit.object_cache import cache_folder
+    from poplite.jit.object_cache import cache_folder, cached_files
 
     is_clear = arguments.what == "clear"
     try:
-        folder = cache_folder()
-        files = [*folder.glob("*.o")] if folder.is_dir() else []
+        files = cached_files()
         size = sum(file.stat().st_size for file in files)
         if is_clear:
             for file in files:
@@ -261,7 +260,7 @@ def _cache(arguments: argparse.Namespace) -> int:
             f"cannot {verb} compiled vertices: {error}", fix="poplite doctor"
         ) from error
     done = "deleted " if is_clear else ""
-    write_stdout(f"{done}{amount(len(files), 'compiled file')}, {size:,} B, {folder}\n")
+    write_stdout(f"{done}{amount(len(files), 'compiled file')}, {size:,} B, {cache_folder()}\n")
     return 0
 
 

@@ -57,6 +57,12 @@ def cache_folder() -> Path:
     return Path(base).absolute() / "poplite"
 
 
+def cached_files() -> list[Path]:
+    """Return the files of compiled code in the cache folder; none if there is no folder."""
+    folder = cache_folder()
+    return [*folder.glob("*.o")] if folder.is_dir() else []
+
+
 def digest(makers: Sequence[str], *parts: object) -> str:
     """Return a name for code made from the given parts, on this machine with these versions.
 

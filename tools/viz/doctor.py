@@ -137,7 +137,7 @@ def cache() -> DoctorLine:
     fault = object_cache.write_fault()
     try:
         folder = object_cache.cache_folder()
-        files = [*folder.glob("*.o")] if folder.is_dir() else []
+        files = object_cache.cached_files()
         closed = sum(not os.access(file, os.R_OK) for file in files)
         kept = f"{len(files)} compiled"
     except (OSError, RuntimeError):  # the folder is inaccessible or missing: `fault` reports it
