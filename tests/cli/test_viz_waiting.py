@@ -171,10 +171,11 @@ def test_steps_are_sorted_by_every_part_of_time(
     report = random_report(4, 20, 0)
     report.save("run.json")
     assert main(["steps", "run.json", "--sort", sort]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    rows, _ = capsys.readouterr().out.split("\nop/cycle: ")  # the limits of the machine follow
+    lines = rows.splitlines()
     numbers = [int(line.split()[0]) for line in lines if line.strip()[:1].isdigit()]
     listed = [row.number for row in step_list(report, sort=sort).steps]
-    assert [number for number in numbers if number in listed][: len(listed)] == listed
+    assert [number for number in numbers if number in listed] == listed
 
 
 def test_the_steps_that_are_listed_take_most(capsys: pytest.CaptureFixture[str]) -> None:
