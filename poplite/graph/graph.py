@@ -40,6 +40,7 @@ import numpy.typing as npt
 
 from poplite.display import Displayed, write_dataflow
 from poplite.errors import (
+    SHOWN_FAULTS,
     GraphConnectionError,
     InvalidTileMapping,
     ListsPresent,
@@ -92,6 +93,7 @@ from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import UNSIGNED_INT, ElementTypeLike, QuarterMetadata, unmasked
 from poplite.view import Storage
+from poplite.view.regions import storages
 
 if TYPE_CHECKING:
     from poplite.arrays.intervals import Int64
@@ -502,28 +504,37 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         variable = variable_named(self.space, name, call=f"graph.tensor({clipped(name)})")
         return of_variable(self.top_level_graph, variable)
 
-    def variable_of(self, storage: Storage) -> Variable:
-        """Return the variable that owns a storage.
+    def variable_of(self, source: Tensor | Storage) -> Variable:
+        """Return the variable that a tensor views, or that owns a storage.
 
         Args:
-            storage: the storage below a view: `tensor.view.space`, if it has a single one.
+            source: a tensor of one variable, or the storage below a view: `tensor.view.space`.
 
         Raises:
-            GraphConnectionError: when the storage belongs to another graph.
+            GraphConnectionError: when it belongs to another graph, or the tensor views no variable
+                or several.
 
         >>> from poplite.graph import Graph
         >>> graph = Graph()
         >>> x = graph.add_variable("float32", (4,), "x")
-        >>> graph.variable_of(graph.variables[0].storage)
+        >>> graph.variable_of(x[1:])
         <Variable 'x' float32[4]>
         """
+        below = storages(source.view) if isinstance(source, Tensor) else (source,)
+        if len(below) != 1:
+            names = ", ".join(f"'{self.variable_of(each).name}'" for each in below[:SHOWN_FAULTS])
+            raise GraphConnectionError(
+                f"graph.variable_of(): the tensor views {amount(len(below), 'variable')}",
+                found=f"{source!r}: {names or 'no elements'}",
+                fix="pass a view of a single variable",
+            )
         known = self.space.variables
-        if isinstance(storage, Storage) and 0 <= storage.id < len(known):
-            variable = known[storage.id]
-            if variable.storage is storage:
+        if isinstance(below[0], Storage) and 0 <= below[0].id < len(known):
+            variable = known[below[0].id]
+            if variable.storage is below[0]:
                 return variable
         raise GraphConnectionError(
-            f"{clipped(storage, 80)} does not belong to {self!r}",
+            f"{clipped(source, 80)} does not belong to {self!r}",
             fix="use the graph of the tensor: tensor.graph",
         )
 

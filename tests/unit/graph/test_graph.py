@@ -119,6 +119,17 @@ class TestVariables:
         with pytest.raises(GraphConnectionError, match="does not belong to <Graph 4 tiles"):
             graph.variable_of(other.variables[0].storage)
 
+    def test_the_variable_of_a_tensor(self, graph: Graph) -> None:
+        x, y = (graph.add_variable(INT, (4,), name) for name in "xy")
+        assert graph.variable_of(x[1:].reshape((3, 1))) is graph.variables[0]
+        with pytest.raises(GraphConnectionError, match="views 2 variables") as raised:
+            graph.variable_of(concat([x, y]))
+        assert "'x', 'y'" in str(raised.value)
+        with pytest.raises(GraphConnectionError, match="views 0 variables"):
+            graph.variable_of(x[:0])
+        with pytest.raises(GraphConnectionError, match="does not belong to <Graph"):
+            Graph().variable_of(x)
+
 
 class TestNames:
     def test_scopes_nest_and_end(self, graph: Graph) -> None:
