@@ -36,6 +36,8 @@ from poplite.frozen import frozen
 _PACKAGE = os.path.dirname(__file__) + os.sep
 """Prefix of the paths of poplite's files."""
 
+_CREATING = frozenset({"__init__", "__new__", "__post_init__", "set_once"})
+
 _INNER = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 """Names of code objects that belong to the enclosing function."""
 
@@ -259,6 +261,14 @@ def is_outside(frame: FrameType) -> bool:
     if module.partition(".")[0] == "poplite":
         return code.co_name == "<module>"  # it is being imported
     return not _is_standard(code.co_filename) and _NUMPYS.search(code.co_filename) is None
+
+
+def is_called_by_user() -> bool:
+    """Return whether the user's own line calls the class whose object is being created."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_name in _CREATING:
+        frame = frame.f_back
+    return frame is not None and is_outside(frame)
 
 
 def _is_users(frame: FrameType) -> bool:

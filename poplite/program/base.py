@@ -26,12 +26,13 @@ once, both bodies of an If, a function in each place that calls it), so that a m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import MISSING, field, fields
 from functools import lru_cache, partial, wraps
 from operator import attrgetter
 from string import Formatter
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -49,6 +50,12 @@ from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, fitted, items_or_none, of_type, printable
 from poplite.types import BOOL, INT, UNSIGNED_INT
 from poplite.walks import bottom_up
+
+if TYPE_CHECKING:
+    from poplite.program.recording import RecordedSteps
+
+OPEN: ContextVar[tuple[RecordedSteps, ...]] = ContextVar("open steps", default=())
+"""The open blocks of steps, the innermost last."""
 
 NUMBERS = INT, UNSIGNED_INT
 """Element types that can control a Switch."""
@@ -124,6 +131,8 @@ class Program(Displayed):
         object.__setattr__(self, "location", at)
         object.__setattr__(self, "num_steps", steps)
         object.__setattr__(self, "is_empty", is_empty)
+        if blocks := OPEN.get():
+            blocks[-1].note_made(self)
 
     def _check(self) -> None:
         """Refuse values that do not fit each other, and fill in derived fields."""

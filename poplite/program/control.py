@@ -18,7 +18,6 @@ an engine. From then on it may not change, since its steps have been counted and
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextvars import ContextVar
 from dataclasses import InitVar, field
 from operator import index as whole_number
 from types import MappingProxyType
@@ -57,9 +56,6 @@ from poplite.types import INT
 
 if TYPE_CHECKING:
     from poplite.program.recording import RecordedSteps
-
-OPEN: ContextVar[tuple[RecordedSteps, ...]] = ContextVar("open steps", default=())
-"""The open blocks, the innermost last."""
 
 
 @made_by("Sequence(*programs), or Switch(control, cases)")
@@ -137,8 +133,6 @@ class Sequence(Growing):
             programs = programs if found is None else tuple(found)
         listed = [checked(each, f"Sequence, program {i}") for i, each in enumerate(programs)]
         set_once(self, used_at=None, _programs=listed, name=name, _block=None, _made=range(0))
-        if blocks := OPEN.get():
-            blocks[-1].note_made(self)
 
     def add(self, program: Program) -> Self:
         """Append a program.

@@ -16,6 +16,7 @@ asynchronous task, that entered it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -27,15 +28,18 @@ from poplite.expr.tree import Expr
 from poplite.graph.compute_sets.compute_set import ComputeSet, RecordedOperation
 from poplite.graph.graph import Graph, home_graph, mapping_graph, working_graph
 from poplite.graph.tensor.tensor import Tensor
-from poplite.program.base import Program, checked, fill
-from poplite.program.control import OPEN, Sequence, check_appended
+from poplite.program.base import OPEN, Program, checked, fill
+from poplite.program.control import Sequence, check_appended
 from poplite.program.steps import Execute
-from poplite.source import SourceLocation, here
+from poplite.source import SourceLocation, here, is_called_by_user
 from poplite.text import amount
 from poplite.view.aliases import ViewIndex
 
 _OVER: ContextVar[Graph | None] = ContextVar("graph of operations", default=None)
 """The graph that determines the tiles of operations, if a call names one."""
+
+_NO_OTHERS = 2
+"""The references to an object that only one local variable and `sys.getrefcount` refer to."""
 
 _OPERATION = "operation"
 """The kind of name for operations, whose names are unique."""
@@ -68,6 +72,7 @@ class RecordedSteps(Sequence):
     _around: RecordedSteps | None
     _is_part: bool  # of a loop, a branch or a function
     _made_inside: list[Sequence]
+    _written: list[Program]  # the programs that the user's own lines have created in the block
     _over: Graph | None  # the first virtual graph that determined the tiles of an operation
 
     def __init__(
@@ -81,7 +86,7 @@ class RecordedSteps(Sequence):
         super().__init__(name=name)
         is_part = is_function or around is not None
         fill(self, _graph=graph, _around=around, _blocks=[])
-        fill(self, _is_part=is_part, _made_inside=[], _over=None)
+        fill(self, _is_part=is_part, _made_inside=[], _written=[], _over=None)
 
     @property
     def graph(self) -> Graph:
@@ -143,15 +148,31 @@ class RecordedSteps(Sequence):
         recorded = self._blocks.pop()
         OPEN.set(tuple(each for each in OPEN.get() if each is not self))
         created, self._made_inside[:] = [*self._made_inside], []
+        written, self._written[:] = self._written[::-1], []
         if failure[0] is None:
             for program in recorded:
                 super().add(program)
             self._check_used(created)
+            self._check_kept(written)
 
-    def note_made(self, sequence: Sequence) -> None:
-        """Record a Sequence that was created while this block is the innermost."""
-        if self._is_part:
-            self._made_inside.append(sequence)
+    def note_made(self, program: Program) -> None:
+        """Record a program that was created while this block is the innermost."""
+        if self._is_part and isinstance(program, Sequence):
+            self._made_inside.append(program)
+        if is_called_by_user():
+            self._written.append(program)
+
+    def _check_kept(self, written: list[Program]) -> None:
+        """Refuse programs that nothing refers to: they would never run, without a word."""
+        while written:
+            program = written.pop()
+            if sys.getrefcount(program) == _NO_OTHERS and not program.is_empty:
+                raise ControlProgramError(
+                    f"{program!r} was created inside {self!r}, but not added to it",
+                    at=program.location,
+                    found="only operations append to an open block; nothing refers to this program",
+                    fix="call block.add(program), with the block of `with graph.steps() as block:`",
+                )
 
     def _check_used(self, created: Iterable[Sequence]) -> None:
         """Refuse steps recorded inside a loop, a branch or a function but not added to it."""

@@ -417,6 +417,51 @@ def test_the_block_of_a_sequence_ends_with_all_its_steps_or_none(graph: pl.Graph
         pass
 
 
+DROPPED: dict[str, Callable[[pl.Tensor, pl.Tensor], pl.Program]] = {
+    "Copy 'x' -> 'y'": lambda x, y: pl.Copy(x, y),
+    "PrintTensor 'x'": lambda x, y: pl.PrintTensor(x),
+    "Repeat 3 times": lambda x, y: pl.Repeat(3, pl.Copy(x, y)),
+    "Sequence 1 step": lambda x, y: pl.Sequence(pl.Copy(x, y)),
+}
+
+
+@pytest.mark.parametrize("what", DROPPED)
+@pytest.mark.parametrize("inside", ["steps", "sequence", "repeat"])
+def test_a_program_that_is_created_in_a_block_and_kept_nowhere_is_refused(
+    inside: str, what: str
+) -> None:
+    """It never ran, without a word."""
+    graph = pl.Graph(pl.Target(tiles=2))
+    x, y = (graph.add_variable(pl.INT, (4,), name, mapping="linear") for name in "xy")
+    blocks: dict[str, Callable[[], Any]] = {
+        "steps": graph.steps,
+        "sequence": pl.Sequence,
+        "repeat": lambda: pl.ops.repeat(3),
+    }
+
+    def record() -> None:
+        with graph.steps(), blocks[inside]():
+            ops.zero(y)
+            DROPPED[what](x, y)
+
+    with pytest.raises(pl.ControlProgramError) as caught:
+        record()
+    assert f"<{what}" in caught.value.what
+    assert "not added to it" in caught.value.what
+    assert caught.value.at is not None
+    assert caught.value.at.file == __file__
+
+
+def test_programs_that_are_kept_in_a_block_are_not_refused() -> None:
+    graph = pl.Graph(pl.Target(tiles=2))
+    x, y = (graph.add_variable(pl.INT, (4,), name, mapping="linear") for name in "xy")
+    with graph.steps() as step:
+        body = pl.Copy(x, y)
+        later = pl.Sequence(pl.Copy(y, x))
+        step.add(pl.Repeat(3, body))
+    assert (len(step.programs), later.num_steps) == (1, 1)
+
+
 @pytest.mark.parametrize("inside", ["repeat", "if", "f"])
 @pytest.mark.parametrize("how", ["steps", "sequence", "program"])
 def test_steps_of_a_loop_a_branch_or_a_function_that_run_nowhere_are_refused(
@@ -591,7 +636,8 @@ def test_copies_to_and_from_the_host_go_by_the_index_of_a_loop(
     assert seen == [0, 1, 2]
     assert capsys.readouterr().err.split("i: ")[1:] == ["0\n", "1\n", "2\n"]
     with loop.graph.steps(), ops.repeat(2) as i:
-        assert repr(ErrorProgram("stop", i)) == "<ErrorProgram 'stop', 'repeat/index_1'>"
+        stop = ErrorProgram("stop", i)
+        assert repr(stop) == "<ErrorProgram 'stop', 'repeat/index_1'>"
 
 
 INDEXED: dict[str, Callable[[pl.Tensor, Any], object]] = {
@@ -674,11 +720,11 @@ def test_nothing_writes_the_index_of_a_loop(write: Callable[[Loop, LoopIndex], o
 
 def test_views_are_those_of_the_tensor_and_the_index_ends_with_its_loop() -> None:
     loop = Loop()
-    with loop.graph.steps(), ops.repeat(3) as i:
+    with loop.graph.steps() as steps, ops.repeat(3) as i:
         with pytest.raises(pl.AbsentMember) as caught:
             i.reshape((1,))
         assert "i.tensor.reshape" in caught.value.fix
-        pl.Copy(i, loop.number)
+        steps.add(pl.Copy(i, loop.number))
     for use in (
         lambda: pl.Copy(i, loop.number),
         lambda: ops.embedding(loop.table, i),

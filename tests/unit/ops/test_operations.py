@@ -493,8 +493,10 @@ def test_operands_decide_where_nothing_else_does() -> None:
     )
     plan = ops.plan_matmul(outer, m=64, k=64, n=64)
 
+    separate = pl.Sequence()
+
     def tiles(expr: Any, **more: Any) -> list[int]:
-        made = tiles_made(graph, lambda: ops.map(expr, program=pl.Sequence(), **more))
+        made = tiles_made(graph, lambda: ops.map(expr, program=separate, **more))
         return sorted(made)
 
     assert tiles(x @ y) == [4, 5]  # two virtual graphs over the same tiles
