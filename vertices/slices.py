@@ -268,6 +268,8 @@ class SetListed(Vertex, Generic[T]):
     owners: State[UNSIGNED_INT]
     length: State[UNSIGNED_INT]
 
+    _scattered = "x"
+
     def join(self, old: Any, new: Any) -> Any:
         """Return the new value of an element."""
         return new

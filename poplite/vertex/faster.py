@@ -138,7 +138,7 @@ def faster_method(cls: type) -> FunctionType | None:
 
 _NOT_USED = frozenset(
     {"constraints", "cycles", "fields", "location", "memory_constraints", "type_variables"}
-    | {"strided_rows", "_specialised"}
+    | {"strided_rows", "_scattered", "_specialised"}
 )
 """Attributes of vertex classes that `compute` cannot use."""
 

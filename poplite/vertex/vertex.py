@@ -331,6 +331,9 @@ class Vertex(metaclass=VertexMeta):
     location: ClassVar[SourceLocation]
     """Where the class was defined."""
 
+    _scattered: ClassVar[str | None] = None
+    """The vector that `compute` accesses in no order, so that drivers fetch it from memory."""
+
     _arguments: ClassVar[tuple[str, ...]] = ("self",)
     """Names of the arguments of `compute`."""
 

@@ -69,6 +69,10 @@ accesses are logged, also the chunk's word for the log, and the number of the wo
 last constant is the size of the record in words."""
 
 
+CACHE_LINE = 64
+"""Size of a cache line in bytes."""
+
+
 def storage_type(element: type[ElementType[Any]]) -> ir.Type:
     """Return the LLVM type of an element in memory."""
     return ir.FloatType() if element is FLOAT else ir.IntType(8 * element.size_bytes)
@@ -286,6 +290,14 @@ def record_fault(builder: ir.IRBuilder, faults: Any, *words: Any) -> None:
     """Emit the stores of a fault record: vertex, field, index, length."""
     for number, word in enumerate((INDEX(1), *words)):
         builder.store(word, builder.gep(faults, [INDEX(number)]))
+
+
+def fetch_line(builder: ir.IRBuilder, at: Any) -> None:
+    """Emit the fetch of a cache line by the address of a byte, which may be any number."""
+    kind = ir.FunctionType(ir.VoidType(), [at.type, *[NARROW] * 3])
+    fetch = builder.module.declare_intrinsic("llvm.prefetch", [at.type], kind)
+    is_store, locality, is_data = 0, 3, 1
+    builder.call(fetch, [at, *map(NARROW, (is_store, locality, is_data))])
 
 
 def pair_type(form: RowForm) -> ir.Type:

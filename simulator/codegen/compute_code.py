@@ -61,6 +61,8 @@ class Variant:
             only during strict checks, and is optimized less.
         fetched: name of the field whose loads also fetch memory that is read later, the rows of a
             faster form (`StridedRows`); None if there is none.
+        scattered: name of the vector of the next vertex that a driver fetches while a vertex runs;
+            None if there is none.
         modes: the modes of floating-point arithmetic from which it selects when it runs; empty for
             the default.
         counting: how it counts the slots of each vertex; None if it does not.
@@ -70,6 +72,7 @@ class Variant:
     logged: bool = False
     modes: tuple[int, ...] = ()
     fetched: str | None = None
+    scattered: str | None = None
     counting: Counting | None = None
 
 

@@ -43,6 +43,7 @@ from poplite.simulator.codegen.accessors import (
     ABOUT_VERTEX,
     ABOUT_WORDS,
     ABOUT_WORKER,
+    CACHE_LINE,
     INDEX,
     NARROW,
     RESULT,
@@ -50,6 +51,7 @@ from poplite.simulator.codegen.accessors import (
     Use,
     access_of,
     arguments_of,
+    fetch_line,
     random_of,
     record_fault,
     storage_type,
@@ -61,6 +63,7 @@ from poplite.simulator.codegen.compute_code import (
     linked_compute,
     relevant,
 )
+from poplite.simulator.codegen.lane_accessors import smaller_of
 from poplite.types import metadata_edge
 from poplite.vertex.compute import check
 from poplite.vertex.vertex import MultiVertex, Vertex
@@ -68,6 +71,9 @@ from poplite.vertex.vertex import MultiVertex, Vertex
 _BYTES, _WORDS = ir.IntType(8).as_pointer(), INDEX.as_pointer()
 DRIVER = ir.FunctionType(ir.VoidType(), [_BYTES, _WORDS, *[INDEX] * 4, _WORDS])
 """arena, rows, low, high, first, last, faults."""
+
+MOST_FETCHED = 4096
+"""Maximum number of bytes that are fetched for a vertex, which may access few of many bytes."""
 
 
 def driver_job(name: str, cls: type[Vertex], columns: Columns, variant: Variant) -> Job:
@@ -200,7 +206,24 @@ class DriverEmitter(VertexWalk):
 
     def emit_vertex(self, parts: dict[tuple[int, str], Any]) -> None:
         """Emit the code that runs one vertex; `parts` has its words by field and part."""
-        self.run(parts[NUMBER, "number"], self.arguments(parts))
+        arguments = self.arguments(parts)
+        if self._variant.scattered is not None:
+            self._fetch_next(self._variant.scattered, arguments)
+        self.run(parts[NUMBER, "number"], arguments)
+
+    def _fetch_next(self, field: str, arguments: Mapping[str, Any]) -> None:
+        """Emit fetches of the memory behind a vector, where the next vertex usually has its own.
+
+        Loads in no order are not predicted by the processor, and the next vertex would wait for a
+        few of them at a time.
+        """
+        builder, line_size = self.builder, INDEX(CACHE_LINE)
+        length = arguments[f"{field}.length"]
+        behind = builder.bitcast(builder.gep(arguments[field], [length]), _BYTES)
+        size = builder.mul(length, INDEX(self.cls.fields[field].element.size_bytes))
+        size = smaller_of(builder, size, INDEX(MOST_FETCHED))
+        with count_up(builder, builder.udiv(size, line_size)) as line:
+            fetch_line(builder, builder.gep(behind, [builder.mul(line, line_size)]))
 
     def arguments(self, parts: dict[tuple[int, str], Any]) -> dict[str, Any]:
         """Emit the arguments of `compute`, by name."""

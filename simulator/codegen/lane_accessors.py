@@ -30,6 +30,7 @@ from poplite.executable import encoding as op
 from poplite.simulator.codegen.accessors import (
     ABOUT_FAULTS,
     ABOUT_VERTEX,
+    CACHE_LINE,
     INDEX,
     LANES,
     NARROW,
@@ -39,6 +40,7 @@ from poplite.simulator.codegen.accessors import (
     FieldAccess,
     Use,
     access_of,
+    fetch_line,
     record_fault,
     seen_type,
     storage_type,
@@ -53,9 +55,6 @@ if TYPE_CHECKING:
 
 
 BYTE, PLACE = ir.IntType(8), ir.IntType(32)
-
-CACHE_LINE = 64
-"""Size of a cache line in bytes."""
 
 PAGES_AHEAD, BESIDE = 8192, 128
 """Distances in bytes to the memory that is fetched: from lanes that fill a cache line, and from
@@ -243,12 +242,8 @@ class LaneAccess:
         """Emit fetches of memory that is read later; they may be of any address."""
         size, pointer = self._width * self._access.element.size_bytes, BYTE.as_pointer()
         begin, at = PAGES_AHEAD if size >= CACHE_LINE else BESIDE, builder.bitcast(at, pointer)
-        kind = ir.FunctionType(ir.VoidType(), [pointer, *[NARROW] * 3])
-        fetch = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
-        is_store, locality, is_data = 0, 3, 1
         for line in range(begin, begin + size, CACHE_LINE):
-            how = map(NARROW, (is_store, locality, is_data))
-            builder.call(fetch, [builder.gep(at, [INDEX(line)]), *how])
+            fetch_line(builder, builder.gep(at, [INDEX(line)]))
 
     def define_store(self, builder: ir.IRBuilder) -> None:
         """Define the store of `count` lanes; it returns the same status as stores of elements."""

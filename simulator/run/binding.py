@@ -301,7 +301,8 @@ class _Kinds:
         modes = modes_of(cls, self.executable.float_modes)
         rows = None if form is None else cls.strided_rows
         fetched = None if rows is None else rows.field
-        return Driver(cls, columns, Variant(is_checked, logged, modes, fetched), form)
+        variant = Variant(is_checked, logged, modes, fetched, cls._scattered)
+        return Driver(cls, columns, variant, form)
 
 
 def is_put_off(form: FasterForm) -> bool:

@@ -39,6 +39,7 @@ from poplite.simulator.compiled_parts import Driver, own_jobs
 from poplite.simulator.pricing.native_slots import slots_job
 from poplite.vertex.compute import faster_form
 from poplite.vertices.reduce import SumColumnsOfTile
+from poplite.vertices.slices import AddListed
 
 # -- kernels ---------------------------------------------------------------------------------------
 
@@ -523,3 +524,13 @@ def test_rows_are_fetched_before_they_are_read_where_the_variant_asks_for_it(
     is_one_load = masks_in_hardware(processor().features)
     is_fetched = any("prefetch" in each.name for each in made.functions)
     assert is_fetched == (fetched is not None and is_one_load)
+
+
+@pytest.mark.parametrize("scattered", [None, "x"])
+def test_what_the_next_vertex_accesses_in_no_order_is_fetched_where_the_variant_asks_for_it(
+    scattered: str | None,
+) -> None:
+    cls = AddListed[pl.FLOAT]
+    rows = columns(list(cls.fields.values()), (None,) * len(cls.fields))
+    text = Driver(cls, rows, Variant(scattered=scattered)).job().arguments[0]
+    assert ("@llvm.prefetch" in text) == (scattered is not None)
