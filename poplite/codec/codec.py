@@ -473,6 +473,10 @@ class _Column(NamedTuple):
     fitting: set[type]
 
 
+_OMITTED = object()
+"""Takes the place of a field that a record does not have."""
+
+
 class RecordCoder(Coder):
     """Dataclasses, as the saved fields of their constructor, without those that have defaults.
 
@@ -541,38 +545,48 @@ class RecordCoder(Coder):
         """Decode many JSON values."""
         if not data:
             return []
-        everywhere, somewhere = self._check_names(data)
-        columns: dict[str, Iterable[Any]] = {}
+        found = self._fields(self._columns(data), len(data), of)
         for name, make in self.parameters.items():
-            if name in somewhere:
-                columns[name] = self._column(name, data, of, name in everywhere)
-            elif make is not None:
-                columns[name] = [make() for _ in data]
-            else:
-                columns[name] = repeat(of.lent[name], len(data))
-            if name in self.lent:
-                [of.lent[name]] = columns[name]
+            if name not in found:
+                found[name] = [make() for _ in data] if make else repeat(of.lent[name], len(data))
+            elif make:
+                found[name] = [make() if each is _OMITTED else each for each in found[name]]
         try:
-            return list(map(self.cls, *[columns[name] for name in self.parameters]))
+            return list(map(self.cls, *[found[name] for name in self.parameters]))
         except PopliteError as error:  # from a class that checks its arguments
             raise Malformed(error.what) from error
 
-    def _column(self, name: str, data: Sequence[Json], of: Reader, everywhere: bool) -> list[Any]:
-        """Return the values of a field; records without it get its default."""
-        some = data if everywhere else [each for each in data if name in each]
+    def _fields(
+        self, columns: Mapping[str, Sequence[Json]], count: int, of: Reader
+    ) -> dict[str, Iterable[Any]]:
+        """Decode the columns of `count` records, those of one coder together."""
+        found: dict[str, Iterable[Any]] = {}
+        for coder, fields in self.groups:
+            names = [field.name for field in fields if field.name in columns]
+            if len(names) > 1 and not of.one_by_one:
+                parts = list(chain.from_iterable([columns[name] for name in names]))
+                values = iter(self._decoded(names[0], coder, parts, of))
+                found.update([(name, list(islice(values, count))) for name in names])
+            else:
+                found.update([(n, self._decoded(n, coder, columns[n], of)) for n in names])
+            for name in self.lent.intersection(names):
+                [of.lent[name]] = found[name]
+        return found
+
+    @staticmethod
+    def _decoded(name: str, coder: Coder, data: Sequence[Json], of: Reader) -> list[Any]:
+        """Decode the JSON of a field, without the places where it is omitted."""
         try:
-            found = self.coders[name].decode_all([each[name] for each in some], of)
+            if _OMITTED not in data:
+                return coder.decode_all(data, of)
+            values = iter(coder.decode_all([each for each in data if each is not _OMITTED], of))
+            return [each if each is _OMITTED else next(values) for each in data]
         except Malformed as error:
             error.place.append(f".{name}")
             raise
-        make = self.parameters[name]
-        if everywhere or make is None:
-            return found
-        parts = iter(found)
-        return [next(parts) if name in each else make() for each in data]
 
-    def _check_names(self, data: Sequence[Json]) -> tuple[set[str], set[str]]:
-        """Check the names of fields; return those that all records have, and those that some do."""
+    def _columns(self, data: Sequence[Json]) -> dict[str, Sequence[Json]]:
+        """Return the JSON of each field that some records have; check the names of fields."""
         for each in data:
             if type(each) is not dict:
                 raise Malformed(f"{shown(each)} is not a valid {self.name}")
@@ -586,8 +600,10 @@ class RecordCoder(Coder):
                     f"{shown(each)} is not a valid {self.name}: the required field "
                     f"{missing!r} is missing"
                 )
-        somewhere = set().union(*kinds)
-        return somewhere.intersection(*kinds), somewhere
+        if len(kinds) == 1:
+            return dict(zip(data[0], zip(*map(dict.values, data), strict=True), strict=True))
+        names = dict.fromkeys(chain.from_iterable(kinds))
+        return {name: [each.get(name, _OMITTED) for each in data] for name in names}
 
 
 class EitherCoder(Coder):
@@ -778,7 +794,11 @@ def lines_of(data: Json) -> list[str]:
 
 def written_locations(locations: Iterable[SourceLocation]) -> list[Json]:
     """Return lines as a file lists them, each with its callers, the nearest first."""
-    return [[_portable(line), _callers(line)] for line in locations]
+    names: dict[str, str] = {}
+    return [
+        [_portable(line, names), [_portable(each, names) for each in _callers(line)]]
+        for line in locations
+    ]
 
 
 def decoded_locations(data: Json) -> list[SourceLocation]:
@@ -801,20 +821,22 @@ def decoded_locations(data: Json) -> list[SourceLocation]:
     return found
 
 
-def _portable(location: SourceLocation) -> list[Any]:
-    """Return a line as JSON: with a path relative to the working directory, or a file name."""
+def _portable(location: SourceLocation, names: dict[str, str]) -> list[Any]:
+    """Return a line as JSON; `names` keeps the names of files that are known."""
+    name = names.get(location.file)
+    if name is None:
+        name = names[location.file] = _name_of(location.file)
+    return [name, location.line, location.function]
+
+
+def _name_of(file: str) -> str:
+    """Return a path relative to the working directory, or a file name."""
     # Bytes of a path that are not valid UTF-8 appear as surrogates in the string.
-    file = shortest(location.file).encode(errors="replace").decode()
-    return [
-        os.path.basename(file) if os.path.isabs(file) else file,
-        location.line,
-        location.function,
-    ]
+    file = shortest(file).encode(errors="replace").decode()
+    return os.path.basename(file) if os.path.isabs(file) else file
 
 
-def _callers(location: SourceLocation) -> list[list[Any]]:
-    found, caller = [], location.caller
-    while caller is not None:
-        found.append(_portable(caller))
-        caller = caller.caller
-    return found
+def _callers(location: SourceLocation) -> Iterator[SourceLocation]:
+    while (caller := location.caller) is not None:
+        yield caller
+        location = caller

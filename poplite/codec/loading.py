@@ -119,23 +119,20 @@ class Format:
     def text(self, parts: Mapping[str, Any], path: str, number: int | None = None) -> str:
         """Return the JSON of a file, the header first; reject text with a lone surrogate."""
         header = dict(zip(self.keys, (self.kind, number or self.numbers[0]), strict=True))
-        one, other = (
-            json.dumps(
-                each,
-                allow_nan=False,
-                check_circular=False,  # the output of coders is finite
-                separators=(",", ":"),
-            )
-            for each in (header, parts)
+        text = json.dumps(
+            header | dict(parts),
+            allow_nan=False,
+            check_circular=False,  # the output of coders is finite
+            separators=(",", ":"),
         )
         try:
-            check_characters(other, parts)
+            check_characters(text, parts)
         except Malformed as error:
             raise FileLoadError(
                 f"cannot write {path!r}: {error}",
                 fix="use another name in the graph",
             ) from error
-        return f"{one[:-1]},{other[1:]}"
+        return text
 
     def parts(self, data: Any) -> dict[str, Any]:
         """Check the header of `data`, the whole contents of a file, and return the rest."""
