@@ -263,7 +263,7 @@ class Code:
     def acting_rows(self) -> list[int]:
         """The rows that do the work of a step or call back, ascending."""
         callbacks = np.flatnonzero(self.ops[:, 0] == CALLBACK)
-        return [*map(int, np.union1d(self.step_rows, callbacks))]
+        return sorted({*self.step_rows.tolist(), *callbacks.tolist()})
 
     @property
     def first_numbers(self) -> npt.NDArray[np.int64]:
@@ -271,8 +271,10 @@ class Code:
 
         These are the numbers in messages.
         """
-        begins = np.unique(self.ops[self.ops[:, 0] == CALL, 1])
         calls = np.flatnonzero(self.ops[:, 0] == CALL)
+        if not len(calls):
+            return self.step_numbers
+        begins = np.unique(self.ops[calls, 1])
         of_row = np.searchsorted(begins, np.arange(len(self.ops)), "right")  # 0 for the program
         before = np.full(len(begins) + 1, self.num_steps, np.int64)
         before[0] = 0

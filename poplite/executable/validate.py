@@ -45,7 +45,6 @@ from poplite.graph.compute_sets.perf_estimates import MOST
 from poplite.graph.space import COMMON, Variable
 from poplite.machine.target import MOST_REPLICAS
 from poplite.report.memory import Category
-from poplite.report.program_tree import Program, num_steps
 from poplite.report.validate import Known, check_parts
 from poplite.types import UNSIGNED_INT
 from poplite.vertex.fields import WORDS, fields_of
@@ -103,9 +102,14 @@ def validate(executable: Executable) -> None:
             )
     _check_costs(executable)
     _check_joined(executable)
-    trees = program_trees(executable)
-    _check_trees(executable, trees)
-    _check_parts_of_reports(executable, trees)
+    known = Known.of(
+        program_trees(executable),
+        executable.memory,
+        tiles=executable.target.tiles,
+        compute_sets=len(executable.origins),
+    )
+    _check_trees(executable, known)
+    _check_parts_of_reports(executable, known)
     for field in dataclasses.fields(executable):
         if field.name not in CHECKED:
             with at(f".{field.name}"):
@@ -124,24 +128,19 @@ def _check_joined(executable: Executable) -> None:
             check_copy_cost(joined.cost)
 
 
-def _check_trees(executable: Executable, trees: Mapping[str, Program]) -> None:
+def _check_trees(executable: Executable, known: Known) -> None:
     """Check that the trees of programs, on which reports rely, contain all steps with costs."""
-    for name, tree in trees.items():
-        code = executable.programs[name]
+    for name, code in executable.programs.items():
         with at(f".programs[{name!r}]"):
-            steps = {node.row for node in tree.walk() if not node.children}
             for row in _costly_rows(executable, code):
-                if row not in steps:
+                if (name, row) not in known.rows:
                     raise Malformed(f"row {row:,} is not a valid step of the program")
-            _check_numbers(code, num_steps(tree))
+            _check_numbers(code, known.programs[name])
 
 
-def _check_parts_of_reports(executable: Executable, trees: Mapping[str, Program]) -> None:
+def _check_parts_of_reports(executable: Executable, known: Known) -> None:
     """Check the parts that reports copy: memory, operations, and pairs of tiles."""
     memory = executable.memory
-    known = Known.of(
-        trees, memory, tiles=executable.target.tiles, compute_sets=len(executable.origins)
-    )
     check_parts(executable, known, ("costs", "action_costs", "memory", "operations", "joined"))
     for number, each in enumerate(() if memory is None else memory.held):
         if each.category not in CATEGORIES:

@@ -90,11 +90,14 @@ def check_code(
         "action": num_actions,
         "compute set": sum(isinstance(step, ComputeStep) for step in steps),
     }
-    for kind in np.flatnonzero(np.bincount(ops[:, 0])).tolist():
+    kinds = np.flatnonzero(np.bincount(ops[:, 0])).tolist()
+    for kind in kinds:
         rows = np.flatnonzero(ops[:, 0] == kind)
         for word, operand in enumerate(OPERANDS[kind], 1):
             _check_operand(operand, ops, rows, ops[rows, word], section, there)
-    _check_scalars(ops, arena)
+    for kind in kinds:
+        if "scalar" in OPERANDS[kind]:
+            _check_scalars(kind, ops[ops[:, 0] == kind], arena)
     _check_floats(ops, float_modes)
     _check_calls(ops, section, begins)
     _check_blocks(ops)
@@ -161,21 +164,18 @@ def _check_cases(
             raise Malformed("the cases of a SWITCH are not ascending")
 
 
-def _check_scalars(ops: npt.NDArray[np.int64], arena: int) -> None:
-    for kind in np.flatnonzero(np.bincount(ops[:, 0])).tolist():
-        if "scalar" not in (operands := OPERANDS[kind]):
-            continue
-        own = ops[ops[:, 0] == kind]
-        position = own[:, 2]
-        size = 1 if kind == op.COLLECT else 4
-        sizes = own[:, 3] if "bytes" in operands else np.full(len(own), size)
-        if ((sizes != 1) & (sizes != 4)).any():
-            raise Malformed(f"a scalar has an invalid size of {int(sizes.max()):,} B")
-        inside = (position >= 0) & (position <= arena - sizes) & (position % sizes == 0)
-        if not inside.all():
-            raise Malformed(
-                f"a scalar at {int(position[~inside][0]):,} is outside the arena of {arena:,} B"
-            )
+def _check_scalars(kind: int, own: npt.NDArray[np.int64], arena: int) -> None:
+    """Check the scalars that the ops of a kind name."""
+    position = own[:, 2]
+    size = 1 if kind == op.COLLECT else 4
+    sizes = own[:, 3] if "bytes" in OPERANDS[kind] else np.full(len(own), size)
+    if ((sizes != 1) & (sizes != 4)).any():
+        raise Malformed(f"a scalar has an invalid size of {int(sizes.max()):,} B")
+    inside = (position >= 0) & (position <= arena - sizes) & (position % sizes == 0)
+    if not inside.all():
+        raise Malformed(
+            f"a scalar at {int(position[~inside][0]):,} is outside the arena of {arena:,} B"
+        )
 
 
 def _check_floats(ops: npt.NDArray[np.int64], modes: tuple[int, ...]) -> None:

@@ -154,7 +154,9 @@ class Memory:
         ),
         (
             "no item may be larger than the memory of the fullest tile",
-            lambda each, _: all(one.bytes.most <= each.including_gaps.most for one in each.held),
+            lambda each, _: (
+                max([one.bytes.most for one in each.held], default=0) <= each.including_gaps.most
+            ),
         ),
         (
             "the numbers of steps must ascend",

@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
-from operator import attrgetter
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 from poplite.arrays.series import Listed, Steps, limits
@@ -154,7 +153,8 @@ class _Checks:
         cls: Any = type(parts[0])
         rules = _rules(cls)
         for name, holds in rules.fields:
-            for value in map(attrgetter(name), parts):
+            for part in parts:
+                value = getattr(part, name)
                 if not holds(value, self._known):
                     raise Malformed(f"{cls.__name__}.{name} cannot be {clipped(value)}")
         self.check_below(parts, rules.looked_at)
@@ -165,20 +165,21 @@ class _Checks:
 
     def check_below(self, parts: Sequence[Any], names: Iterable[str]) -> None:
         """Check the values of some fields of objects of a class, and sum their numbers."""
+        cls = type(parts[0])
         for name in names:
-            column = list(map(attrgetter(name), parts))
-            total = sum([value for value in column if type(value) is int])
+            column = [getattr(part, name) for part in parts]
             kinds = dict.fromkeys(map(type, column))
+            if int in kinds:
+                self.totals[cls, name] += sum([each for each in column if type(each) is int])
             if is_tuple := tuple in kinds:
                 column = [each for value in column for each in value or ()]
                 kinds = dict.fromkeys(map(type, column))
             for kind in kinds:
                 if kind is PerTile:
                     spreads = [each.values for each in column if type(each) is PerTile]
-                    total += sum([limits(values)[1] for values in spreads])
+                    self.totals[cls, name] += sum([limits(values)[1] for values in spreads])
                 elif _is_object(kind):
                     self._check_each(column, kind, f".{name}", is_tuple=is_tuple)
-            self.totals[type(parts[0]), name] += total
 
     def _check_each(self, column: Sequence[Any], kind: type, name: str, *, is_tuple: bool) -> None:
         if not self._one_by_one:
