@@ -92,12 +92,12 @@ class AmpMatMul(MultiVertex, Generic[T]):
 
     @faster(bits="equal", wide={"LANES": 64})
     def in_registers(self, worker: int) -> None:
-        """One worker computes columns of four rows at a time: each sum in a lane, in order.
+        """One worker computes columns of six or four rows at a time: each sum in a lane, in order.
 
-        The sums of 16 columns fill 8 of 16 registers of eight floats, in addition to two for x and
-        one for a weight; the sums of 64 columns fill 16 of 32 registers of 16 floats. Two of these
-        are updated at once, with a latency of four steps each, so eight of them would suffice if no
-        load were late. The weights of four rows stay in a cache while all columns pass them. The
+        The sums of 16 columns of six rows fill 12 of 16 registers of eight floats, in addition to
+        two for x and one for a weight; the sums of 64 columns fill 24 of 32 registers of 16 floats.
+        All columns of x are loaded from the second cache again for each group of rows, which is
+        what limits four rows of many columns. The weights of a group stay in the first cache. The
         last columns and rows are computed again together with some before them, with the same
         result; a single remaining row is computed alone.
 
@@ -105,25 +105,58 @@ class AmpMatMul(MultiVertex, Generic[T]):
         """
         columns = self.columns
         outputs, inputs = len(self.out) // columns, len(self.x) // columns
-        fours = (outputs + 2) // 4 if outputs >= 4 else 0
+        sixes = outputs // 6 if columns >= self.LANES else 0
+        if sixes > 0 and 1 < outputs % 6 < 4:
+            sixes -= 1  # two groups of four instead
+        fours = (outputs - 6 * sixes + 2) // 4 if outputs >= 4 else 0
         if worker == 0 and inputs == 0:
             for i in range(outputs * columns):
                 self.out[i] = 0.0
         elif worker == 0:
+            for each in range(sixes):
+                self.six_rows(6 * each, inputs, columns)
             for four in range(fours):
-                row = min(4 * four, outputs - 4)
+                row = min(6 * sixes + 4 * four, outputs - 4)
                 if columns >= self.LANES:
                     self.four_rows(row, inputs, columns)
                 else:
                     for strip in range((columns + 15) // 16):
                         self.four_short_rows(row, 16 * strip, inputs, columns)
-            for row in range(4 * fours, outputs):
+            for row in range(6 * sixes + 4 * fours, outputs):
                 for column in range(0, columns - 63, 64):
                     self.one_row(row, column, inputs, columns)
                 if columns < 64:
                     self.short_row(row, inputs, columns)
                 elif columns % 64 > 0:
                     self.one_row(row, columns - 64, inputs, columns)
+
+    def six_rows(self, row: int, inputs: int, columns: int) -> None:
+        """Compute six rows, as `four_rows` computes four."""
+        weight = row * inputs
+        for strip in range((columns + self.LANES - 1) // self.LANES):
+            column = max(0, min(self.LANES * strip, columns - self.LANES))
+            x = self.x.lanes(column, self.LANES)
+            one = fma(self.weights[weight], x, 0.0)
+            two = fma(self.weights[weight + inputs], x, 0.0)
+            three = fma(self.weights[weight + 2 * inputs], x, 0.0)
+            four = fma(self.weights[weight + 3 * inputs], x, 0.0)
+            five = fma(self.weights[weight + 4 * inputs], x, 0.0)
+            six = fma(self.weights[weight + 5 * inputs], x, 0.0)
+            for k in range(1, inputs):
+                x = self.x.lanes(k * columns + column, self.LANES)
+                one = fma(self.weights[weight + k], x, one)
+                two = fma(self.weights[weight + inputs + k], x, two)
+                three = fma(self.weights[weight + 2 * inputs + k], x, three)
+                four = fma(self.weights[weight + 3 * inputs + k], x, four)
+                five = fma(self.weights[weight + 4 * inputs + k], x, five)
+                six = fma(self.weights[weight + 5 * inputs + k], x, six)
+            to = row * columns + column
+            self.out.set_lanes(to, one)
+            self.out.set_lanes(to + columns, two)
+            self.out.set_lanes(to + 2 * columns, three)
+            self.out.set_lanes(to + 3 * columns, four)
+            self.out.set_lanes(to + 4 * columns, five)
+            self.out.set_lanes(to + 5 * columns, six)
 
     def four_rows(self, row: int, inputs: int, columns: int) -> None:
         """Compute four rows, `LANES` columns at a time; the last block overlaps the one before."""
