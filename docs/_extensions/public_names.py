@@ -169,7 +169,6 @@ def resolve_types_exactly(app: Sphinx, doctree: nodes.document) -> None:
 PLACES = {
     "../CONTRIBUTING.md": "contributing.md",
     "../CHANGELOG.md": "changelog.md",
-    "../README.md": "index.md",
     "../examples": "gallery.md",
     "../tools/errors.md": "errors-by-name.md",
 }

@@ -216,16 +216,17 @@ def test_commands_draw_regions(
     assert "480 B are copied on tile 6, as they lie apart" in printed
 
 
-# -- commands of README.md -------------------------------------------------------------------------
+# -- commands of viewing.md ------------------------------------------------------------------------
 
 
 @deep
-def test_commands_of_the_readme(
+def test_commands_of_the_page_on_viewing(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "examples").symlink_to(root / "examples")
     monkeypatch.chdir(tmp_path)
-    lines = re.findall(r"^\.venv/bin/poplite-viz (.*)$", (root / "README.md").read_text(), re.M)
+    page = root / "docs" / "viewing.md"
+    lines = re.findall(r"^\.venv/bin/poplite-viz (.*)$", page.read_text(), re.M)
     commands = ["report", "summary", "tiles", "tensor", "program", "graph", "doctor"]
     assert [line.split()[0] for line in lines] == commands
     for line in lines:

@@ -164,18 +164,16 @@ def test_no_operation_of_the_libraries_is_said_to_be_absent_that_is_there() -> N
 
 
 @pytest.mark.parametrize("name", ["SupervisorVertex", "poprand", "popnn", "popsparse"])
-def test_both_pages_name_what_is_looked_for_most(name: str) -> None:
-    readme = (ROOT / "README.md").read_text()
+def test_both_lists_name_what_is_looked_for_most(name: str) -> None:
     assert name in ABSENT
-    assert (
-        re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower().removesuffix(" vertex") in readme.lower()
-    )
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower().removesuffix(" vertex")
+    assert words in MODELLED.lower()
 
 
 # -- what is named as absent -----------------------------------------------------------------------
 
 
-README = (ROOT / "README.md").read_text()
+MODELLED = (ROOT / "docs" / "modelled.md").read_text()
 
 NOT_YET = {
     "stalls of supervisors, memory banks": (),
@@ -183,7 +181,7 @@ NOT_YET = {
     "several IPUs, replicas and remote buffers there": (),
     "random numbers in vertices": ("urand", "grand"),
 }
-"""What the last column of README's table says, and names that would be there if it were wrong."""
+"""What the last column of the table of docs/modelled.md says, and names that contradict it."""
 
 PACKAGES = {
     "popops": popops,
@@ -204,14 +202,14 @@ def has(owner: object, path: str) -> bool:
 
 
 def test_what_is_not_yet_modelled_is_not_there() -> None:
-    table = README[README.index("| modelled | not yet |") :].partition("\n\n")[0]
+    table = MODELLED[MODELLED.index("| modelled | not yet |") :].partition("\n\n")[0]
     said = {row.split("|")[2].strip() for row in table.splitlines()[2:]}
     assert said - {""} == set(NOT_YET)
     assert not [name for names in NOT_YET.values() for name in names if has(pl, name)]
 
 
-@pytest.mark.parametrize("name", re.findall(r"`(\w+::\w+)`", README))
-def test_what_readme_calls_absent_is_absent(name: str) -> None:
+@pytest.mark.parametrize("name", re.findall(r"`(\w+::\w+)`", MODELLED))
+def test_what_the_page_calls_absent_is_absent(name: str) -> None:
     owner, _, member = name.partition("::")
     if owner in PACKAGES:
         assert not has(PACKAGES[owner], member)
