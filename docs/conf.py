@@ -21,7 +21,7 @@ extensions = [
     "myst_nb",
     "public_names",
 ]
-exclude_patterns = ["description.md", "_extensions"]  # of the package index
+exclude_patterns = ["description.md", "_extensions", "_static"]  # of the package index
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 
 # Pages: Markdown as it is read in a repository, where headings can be linked to.
@@ -42,6 +42,10 @@ napoleon_use_ivar = True
 toc_object_entries = False
 
 html_theme = "furo"
+html_show_copyright = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+pygments_dark_style = "github-dark"
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}

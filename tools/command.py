@@ -23,13 +23,15 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from poplite import errors
 from poplite.errors import ControlProgramError, DeviceRuntimeError, UnknownName, did_you_mean
 from poplite.mpi.channel import ENDED, FOLDER, FirstEnd, last_step, left, lost
+from poplite.poplar.absent import absent_names
 from poplite.text import amount
 from poplite.tools.viz import main as viz
 from poplite.tools.viz.doctor import doctor
@@ -207,7 +209,9 @@ def _selftest(arguments: argparse.Namespace) -> int:
 
 def _explain_command(parser: argparse.ArgumentParser) -> None:
     """Explain an error: its meaning, a program that gives it, and the message."""
-    parser.add_argument("name", metavar="NAME", help="a class, such as GraphCycleError")
+    parser.add_argument(
+        "name", metavar="NAME", help="a class or its name in Poplar, such as GraphCycleError"
+    )
     set_run(parser, _explain)
 
 
@@ -215,18 +219,39 @@ def _explain(arguments: argparse.Namespace) -> int:
     page = (Path(__file__).parent / "errors.md").read_text("utf-8")
     sections = re.split(r"^## ", page, flags=re.M)[1:]
     by_name = {section.partition("\n")[0]: section for section in sections}
-    by_spelling = {name.lower(): name for name in by_name}
-    name = arguments.name.partition("[")[0].rpartition(".")[2]  # also as tracebacks write it
-    found = by_spelling.get(name.lower().replace("_", ""))
-    if found is None:
+    preface, classes = _meant(arguments.name, by_name)
+    if not classes:
         raise UnknownName(
             f"there is no error class {arguments.name!r}{did_you_mean(arguments.name, by_name)}",
             at=None,
             found=f"classes: {', '.join(by_name)}",
             fix="poplite explain GraphCycleError",
         )
-    write_stdout(re.sub(r"^```\w*\n", "", by_name[found], flags=re.M).strip() + "\n")
+    text = "".join(by_name[each] for each in classes)
+    write_stdout(preface + re.sub(r"^```\w*\n", "", text, flags=re.M).strip() + "\n")
     return 0
+
+
+def _meant(written: str, known: Iterable[str]) -> tuple[str, list[str]]:
+    """Return the classes that a name of poplite or of Poplar means, and a line to put first."""
+    name = re.split(r"\.|::", written.partition("[")[0])[-1]  # also as tracebacks write it
+    by_spelling = {each.lower(): each for each in known}
+    ours = by_spelling.get(name.lower().replace("_", ""))
+    if ours is None and name == errors.PopliteError.poplar:
+        ours = "PopliteError"
+    if ours is None and name.startswith("FLOATING_POINT_"):
+        ours = "FloatingPointTrap" if name in errors.ErrorCode.__members__ else None
+    if ours is not None:
+        return "", [ours]
+    same = [
+        each for each in by_spelling.values() if vars(getattr(errors, each)).get("poplar") == name
+    ]
+    absent = {**absent_names("poputil"), **absent_names("pl")}.get(name)
+    if same or absent is None:
+        return "", same
+    reason, instead = absent
+    near = [each for each in re.findall(r"pl\.(\w+)", instead) if each in by_spelling.values()]
+    return f"poplite has no {name}: {reason}.\n\n", near
 
 
 def _doctor_command(parser: argparse.ArgumentParser) -> None:

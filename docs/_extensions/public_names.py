@@ -45,10 +45,11 @@ class Names(SphinxDirective):
         package = import_module(self.arguments[0])
         source, line = self.get_source_info()
         text = StringList(["````{eval-rst}"], source)  # the page is Markdown, docstrings are not
+        shown = _shown(self.env)
         for name in " ".join(self.content).split():
-            _shown(self.env).setdefault(package.__name__, set()).add(name)
-            for each in _directive(package, name):
+            for each in _directive(package, name, is_repeated=_is_shown(shown, package, name)):
                 text.append(each, source, line)
+            shown.setdefault(package.__name__, set()).add(name)
         text.append("````", source, line)
         node = nodes.section()
         node.document = self.state.document
@@ -56,7 +57,13 @@ class Names(SphinxDirective):
         return node.children
 
 
-def _directive(package: ModuleType, name: str) -> Iterator[str]:
+def _is_shown(shown: dict[str, set[str]], package: ModuleType, name: str) -> bool:
+    """Return whether another package shows the same class by this name."""
+    others = (import_module(other) for other, names in shown.items() if name in names)
+    return any(getattr(other, name) is getattr(package, name) for other in others)
+
+
+def _directive(package: ModuleType, name: str, *, is_repeated: bool) -> Iterator[str]:
     """Yield the directive of autodoc for a name."""
     value = getattr(package, name)
     is_class = isinstance(value, type)
@@ -66,6 +73,8 @@ def _directive(package: ModuleType, name: str) -> Iterator[str]:
     yield f".. auto{kind}:: {package.__name__}.{name}"
     if kind == "class":
         yield "   :members:"
+        if is_repeated:
+            yield "   :no-index:"
     yield ""
 
 

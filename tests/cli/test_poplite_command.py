@@ -255,6 +255,38 @@ def test_an_error_is_explained(name: str, capsys: pytest.CaptureFixture[str]) ->
     assert "```" not in said
 
 
+@pytest.mark.parametrize(
+    ("name", "starts"),
+    [
+        ("poplar_error", "PopliteError\n\nThe base class"),
+        ("poplar::index_error", "TensorIndexError\n\nAn index"),
+        ("FLOATING_POINT_DIVIDE_BY_ZERO", "FloatingPointTrap\n\nA vertex"),
+        ("link_error", "poplite has no link_error: nothing is linked.\n\nVertexCompileError\n"),
+        ("poplibs_error", "poplite has no poplibs_error: all errors have classes of poplite."),
+    ],
+)
+def test_poplar_names_lead_to_classes(
+    name: str, starts: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", name]) == 0
+    assert capsys.readouterr().out.startswith(starts)
+
+
+@pytest.mark.parametrize(
+    ("name", "classes"),
+    [
+        ("graph_program_compilation_error", ["VertexCompileError", "VertexDefinitionError"]),
+        ("runtime_error", ["ApplicationRuntimeError", "DeviceRuntimeError"]),
+    ],
+)
+def test_a_poplar_name_of_several_classes_explains_each(
+    name: str, classes: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", name]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line in classes] == classes
+
+
 def test_an_unknown_error_suggests_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "GraphCycleEror"]) == 1
     said = capsys.readouterr().err

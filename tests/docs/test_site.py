@@ -49,7 +49,10 @@ def test_the_first_page_is_small(site: Path) -> None:
     assert sum((site / part).stat().st_size for part in {*parts, "index.html"}) < 200_000
 
 
-@pytest.mark.parametrize("package", ["poplite", "poplite.ops", "poplite.named", "poplite.viz"])
+@pytest.mark.parametrize(
+    "package",
+    ["poplite", "poplite.ops", "poplite.named", "poplite.viz", "poplite.compat.popnn.gru"],
+)
 def test_other_sites_can_link_to_every_public_name(site: Path, package: str) -> None:
     from sphinx.util.inventory import InventoryFile
 

@@ -63,7 +63,10 @@ class BasicGruCellUnit(Enumeration):
 class GruParams(RecurrentParams):
     """Parameters of a layer, `popnn::gru::GruParams`.
 
-    Attributes specific to this cell, after those common to all cells:
+    All cells have the first eight: `dataType`, `batchSize`, `timeSteps`, `layerSizes`,
+    `activation`, `recurrentActivation`, `outputFullSequence` and `calcInputGradients`.
+
+    Attributes:
         cellOrder: the order of the gates in weights.
         resetAfter: whether the reset gate comes after the product, with two biases.
         varTimeSteps: the number of steps of each sequence, UNSIGNED_INT [batchSize] or [1];

@@ -74,7 +74,10 @@ class LstmState(NamedTuple):
 class LstmParams(RecurrentParams):
     """Parameters of a layer, `popnn::lstm::LstmParams`.
 
-    Attributes specific to this cell, after those common to all cells:
+    All cells have the first eight: `dataType`, `batchSize`, `timeSteps`, `layerSizes`,
+    `activation`, `recurrentActivation`, `outputFullSequence` and `calcInputGradients`.
+
+    Attributes:
         cellOrder: the order of the gates in weights.
         varTimeSteps: the number of steps of each sequence, UNSIGNED_INT [batchSize] or [1];
             None if all sequences have all steps. Outputs after the end of a sequence are 0.
