@@ -27,6 +27,7 @@ source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 # Pages: Markdown as it is read in a repository, where headings can be linked to.
 myst_heading_anchors = 4
 nb_execution_mode = "off"  # the tests execute notebooks and compare what they print
+nb_render_error_lexer = "text"
 
 # Docstrings: names in single backquotes are links where there is such a name.
 default_role = "name"

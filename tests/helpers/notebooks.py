@@ -43,7 +43,9 @@ def executed(path: Path, folder: Path) -> Any:
         if cell.cell_type == "code":
             cell.outputs = _joined(cell.outputs)
             for output in cell.outputs:
-                output.get("traceback", []).clear()  # it has the paths of this machine
+                if "traceback" in output:  # which has the paths of this machine
+                    message = f"{output.ename}: {output.evalue}"
+                    output.traceback = message.splitlines()
                 if "image/svg+xml" in output.get("data", {}):
                     output.data["text/plain"] = "a picture"  # not its text once more
     return notebook
