@@ -35,6 +35,14 @@ autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
+autodoc_type_aliases = {
+    "AxesLike": "AxesLike",
+    "ElementTypeLike": "ElementTypeLike",
+    "MappingLike": "MappingLike",
+    "npt.ArrayLike": "ArrayLike",
+    "ShapeLike": "ShapeLike",
+    "TypeLike": "ElementTypeLike",
+}
 python_display_short_literal_types = True
 python_maximum_signature_line_length = 88
 napoleon_numpy_docstring = False

@@ -14,6 +14,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator, Sequence
+from enum import Enum
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from docutils.statemachine import StringList
-from sphinx.addnodes import pending_xref
+from sphinx.addnodes import desc_annotation, pending_xref
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
@@ -119,6 +120,31 @@ def _spellings() -> frozenset[str]:
     return frozenset(row.member for row in rows if row.member != row.member.lower())
 
 
+def skip_fields_of_tuples(
+    app: Sphinx, what: str, name: str, value: Any, skip: bool, options: Any
+) -> bool | None:
+    """Leave out fields of a named tuple, which its docstring describes."""
+    return True if type(value).__name__ == "_tuplegetter" else None
+
+
+def plain_signature(
+    app: Sphinx, what: str, name: str, value: Any, options: Any, signature: str, result: str
+) -> tuple[str, str] | None:
+    """Show an enumeration without its call, and aliases within unions by their names."""
+    if isinstance(value, type) and issubclass(value, Enum):
+        return "", ""  # the call looks a member up
+    if signature:
+        return re.sub(r"TypeAliasForwardRef\('([\w.]+)'\)", r"\1", signature), result
+    return None
+
+
+def say_which_error(
+    app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]
+) -> None:
+    """Name the class before `whatever f raises`, where a section needs one."""
+    lines[:] = [re.sub(r"^( +)(?=whatever )", r"\1PopliteError: ", line) for line in lines]
+
+
 def add_poplar_declarations(
     app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]
 ) -> None:
@@ -173,6 +199,13 @@ def resolve_types_exactly(app: Sphinx, doctree: nodes.document) -> None:
         link.attributes.pop("refspecific", None)
 
 
+def leave_out_objects(app: Sphinx, doctree: nodes.document) -> None:
+    """Leave out values of attributes that are not numbers or text: they say nothing to a reader."""
+    for shown in list(doctree.findall(desc_annotation)):
+        if re.match(r" = .*\(", shown.astext(), re.DOTALL):
+            shown.parent.remove(shown)
+
+
 # -- links to files outside the site ---------------------------------------------------------------
 
 PLACES = {
@@ -203,8 +236,12 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("names", Names)
     app.add_role("name", name_role)
     app.connect("autodoc-skip-member", skip_poplar_spelling)
+    app.connect("autodoc-skip-member", skip_fields_of_tuples)
+    app.connect("autodoc-process-signature", plain_signature)
+    app.connect("autodoc-process-docstring", say_which_error, priority=100)
     app.connect("autodoc-process-docstring", add_poplar_declarations, priority=900)
     app.connect("doctree-read", resolve_types_exactly)
+    app.connect("doctree-read", leave_out_objects)
     app.connect("source-read", lead_to_pages)
     app.connect("html-page-context", load_notebook_style_where_used, priority=900)
     app.connect("env-check-consistency", missing_names)
