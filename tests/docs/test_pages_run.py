@@ -252,7 +252,7 @@ def test_the_first_vertex_is_tested_run_and_mistaken_as_the_page_says(
     root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = root / "docs" / "start.md"
-    vertex, test, graph = (text for _, text in blocks(page, "python"))
+    vertex, test, graph, faster = (text for _, text in blocks(page, "python"))
     (tmp_path / "smooth.py").write_text(f"{vertex}\n\n{graph}")
     (tmp_path / "test_smooth.py").write_text(test.replace("# from", "from"))
     assert "1 passed" in python(tmp_path, "-m", "pytest", "-q", "test_smooth.py").stdout
@@ -269,7 +269,16 @@ def test_the_first_vertex_is_tested_run_and_mistaken_as_the_page_says(
     smooth = str(tmp_path / "smooth.py:build")
     assert main(["report", smooth, "-o", str(tmp_path / "smooth.html")]) == 0
     assert main(["report", smooth, "-o", str(tmp_path / "before.json")]) == 0
+    main_text = graph[graph.index("def main") :]
+    (tmp_path / "smooth.py").write_text(
+        f"{vertex}\n\nTILES, LENGTH = 8, 512\n{faster}\n{main_text}"
+    )
+    python(tmp_path, "smooth.py")
+    capsys.readouterr()
     assert main(["diff", str(tmp_path / "before.json"), smooth]) == 0
+    cycles = re.search(r"^cycles +([\d,]+) +([\d,]+)", capsys.readouterr().out, re.MULTILINE)
+    assert cycles is not None
+    assert f"takes {cycles[2]} cycles instead of {cycles[1]}" in page.read_text()
     assert len(page.read_text().split()) <= 1500
     assert sum(len(text.splitlines()) for _, text in blocks(page, "sh")) <= 10
 
