@@ -133,9 +133,10 @@ def plain_signature(
     """Show an enumeration without its call, and aliases within unions by their names."""
     if isinstance(value, type) and issubclass(value, Enum):
         return "", ""  # the call looks a member up
-    if signature:
-        return re.sub(r"TypeAliasForwardRef\('([\w.]+)'\)", r"\1", signature), result
-    return None
+    if not signature:
+        return None
+    plain = re.sub(r"TypeAliasForwardRef\('([\w.]+)'\)", r"\1", signature)
+    return plain.replace("npt.", ""), (result or "").replace("npt.", "")
 
 
 def say_which_error(
