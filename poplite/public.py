@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from importlib import import_module
+from importlib.util import find_spec
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn, TypeVar
 
@@ -30,6 +31,7 @@ Face = tuple[list[str], Callable[[str], object], Callable[[], list[str]]]
 _FOR_TYPES = re.compile(r"^if TYPE_CHECKING:\n((?: .*\n|\n)+)", re.MULTILINE)
 _IMPORT = re.compile(r"^ +from (\S+) import (\([^)]*\)|.*)", re.MULTILINE)
 _NAME = re.compile(r"\bas (\w+)")
+_DEFINED = re.compile(r"^(?:def|class) ([^_]\w*)", re.MULTILINE)
 
 OF_DIMENSIONS = {"axis", "axes", "dim", "dims", "dimension", "dimensions", "reduction_axes"}
 """Names of arguments for dimensions."""
@@ -94,14 +96,27 @@ def loaded_on_use(
 
 
 def imported_for_types(package: str) -> dict[str, str]:
-    """Return the names that a package's source imports for type checkers, with their modules."""
+    """Return the names that a package's source imports for type checkers, with their modules.
+
+    An import of `*` has the names of all functions and classes of the module.
+    """
     module = vars(sys.modules[package])
     # Not by the loader: that of pytest, which loads packages that have a plugin, knows no source.
     block = _FOR_TYPES.search("".join(linecache.getlines(module["__file__"], module)))
     assert block is not None
     return {
-        name: module for module, names in _IMPORT.findall(block[1]) for name in _NAME.findall(names)
+        name: module
+        for module, names in _IMPORT.findall(block[1])
+        for name in (_defined_in(module) if names[0] == "*" else _NAME.findall(names))
     }
+
+
+def _defined_in(module: str) -> list[str]:
+    """Return the names of the public functions and classes of a module, without loading it."""
+    found = find_spec(module)
+    assert found is not None
+    assert found.origin is not None
+    return _DEFINED.findall("".join(linecache.getlines(found.origin)))
 
 
 def _not_installed(package: str, name: str, needed: str) -> Callable[..., NoReturn]:

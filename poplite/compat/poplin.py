@@ -63,7 +63,7 @@ from poplite.graph.host_values import check_room
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor, check_own
 from poplite.graph.tile_mapping import TileMapping
-from poplite.ops.fuse.placement import grain_of
+from poplite.ops.fuse.maps import grain_of
 from poplite.ops.operands import count_of, invalid_value, steps_for
 from poplite.ops.products.matmul import plan_by, product
 from poplite.ops.products.matmul_layout import Options as PlanOptions, checked_options

@@ -22,7 +22,7 @@ from poplite.graph.partitioners import checked_regions, cut_regions
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
-from poplite.ops.fuse.placement import grain_of
+from poplite.ops.fuse.maps import grain_of
 from poplite.poplar.absent import shown as _shown
 from poplite.program import Copy, Sequence as Steps
 from poplite.program.recording import target

@@ -26,7 +26,7 @@ from poplite.errors import SizeOverflowError, checked_truth
 from poplite.expr.operand import Operand
 from poplite.graph.tensor.tensor import Tensor
 from poplite.machine.target import Target
-from poplite.ops.fuse.placement import grain_of
+from poplite.ops.fuse.maps import grain_of
 from poplite.ops.operands import called, count_of, ordered_bits
 from poplite.ops.planning import received_cycles
 from poplite.ops.sorting import (

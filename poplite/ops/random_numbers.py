@@ -29,7 +29,7 @@ from poplite.graph.graph import Graph, mapping_graph
 from poplite.graph.tensor.arguments import no_tensor
 from poplite.graph.tensor.tensor import Slices, Tensor, check_own
 from poplite.graph.tensor.tensor_text import type_and_shape
-from poplite.ops.fuse.placement import Mappings, complete, cuts, held, variable
+from poplite.ops.fuse.maps import Mappings, complete, cuts, held, variable
 from poplite.ops.operands import (
     FLOATS,
     check_type,

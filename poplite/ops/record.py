@@ -28,7 +28,7 @@ from poplite.graph.tensor.tensor import Tensor, check_own
 from poplite.graph.tensor.tensor_text import shared
 from poplite.ops.fuse.contractions import is_dot, layout_of
 from poplite.ops.fuse.lowering import Lowering
-from poplite.ops.fuse.placement import Mappings
+from poplite.ops.fuse.maps import Mappings
 from poplite.ops.fuse.recipe import NOTES
 from poplite.ops.fuse.storing import Root, distinct
 from poplite.ops.operands import (

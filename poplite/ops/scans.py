@@ -24,7 +24,7 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
-from poplite.ops.fuse.placement import Mappings, grain_of, variable
+from poplite.ops.fuse.maps import Mappings, grain_of, variable
 from poplite.ops.operands import (
     NUMBERS,
     called,

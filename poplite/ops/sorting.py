@@ -19,7 +19,7 @@ from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
-from poplite.ops.fuse.placement import Mappings, cuts, grain_of, held, variable
+from poplite.ops.fuse.maps import Mappings, cuts, grain_of, held, variable
 from poplite.ops.operands import (
     FLOATS,
     INDICES,

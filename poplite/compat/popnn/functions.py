@@ -35,7 +35,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.ops import nn
-from poplite.ops.nn.expressions import by_result
+from poplite.ops.nn.training import by_result
 from poplite.ops.reductions.expressions import float_operand
 from poplite.program import Sequence as Steps
 from poplite.types import FLOAT, HALF, INT, UNSIGNED_INT

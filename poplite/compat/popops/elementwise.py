@@ -58,7 +58,7 @@ from poplite.graph.graph import Graph, working_graph
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Slices, Tensor, check_own
 from poplite.graph.tile_mapping import TileMapping, intervals_of, tile_number
-from poplite.ops.fuse.placement import Mappings, add_filling
+from poplite.ops.fuse.maps import Mappings, add_filling
 from poplite.ops.operands import check_writeable
 from poplite.program import Sequence as Steps
 from poplite.text import amount, clipped, of_type

@@ -34,8 +34,7 @@ from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
 from poplite.ops import products, reductions
 from poplite.ops.fuse.classes import class_of
-from poplite.ops.fuse.maps import broadcast_to, map_cycles
-from poplite.ops.fuse.placement import Mappings, place, sent_to, share_of
+from poplite.ops.fuse.maps import Mappings, broadcast_to, map_cycles, place, sent_to, share_of
 from poplite.ops.fuse.pricing import (
     Bound,
     ReadOperand,

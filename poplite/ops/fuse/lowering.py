@@ -44,11 +44,13 @@ from poplite.ops.fuse.contractions import (
     products_of_epilogues,
     with_dots,
 )
-from poplite.ops.fuse.maps import add_copy, add_map, broadcast_to
-from poplite.ops.fuse.placement import (
+from poplite.ops.fuse.maps import (
     Mappings,
     Sending,
+    add_copy,
     add_filling,
+    add_map,
+    broadcast_to,
     complete,
     is_made_in_place,
     like,

@@ -40,7 +40,7 @@ from poplite.expr.tree import (
 from poplite.frozen import frozen
 from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.tensor.tensor import Tensor
-from poplite.ops.fuse.placement import EXACT, Mappings, place
+from poplite.ops.fuse.maps import EXACT, Mappings, place
 from poplite.ops.fuse.pricing import slots_of
 from poplite.ops.fuse.recipe import in_order
 from poplite.program import Execute, Program

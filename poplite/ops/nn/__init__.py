@@ -24,41 +24,6 @@ if TYPE_CHECKING:
         multi_head_attention as multi_head_attention,
         multi_head_attention_gradient as multi_head_attention_gradient,
     )
-    from poplite.ops.nn.expressions import (
-        binary_cross_entropy as binary_cross_entropy,
-        binary_cross_entropy_gradient as binary_cross_entropy_gradient,
-        cross_entropy as cross_entropy,
-        cross_entropy_gradient as cross_entropy_gradient,
-        gelu_erf_gradient as gelu_erf_gradient,
-        gelu_gradient as gelu_gradient,
-        hard_sigmoid as hard_sigmoid,
-        hard_sigmoid_gradient as hard_sigmoid_gradient,
-        log_softmax as log_softmax,
-        log_softmax_gradient as log_softmax_gradient,
-        relu_gradient as relu_gradient,
-        sigmoid_gradient as sigmoid_gradient,
-        softmax as softmax,
-        softmax_gradient as softmax_gradient,
-        squared_error as squared_error,
-        squared_error_gradient as squared_error_gradient,
-        swish_gradient as swish_gradient,
-        tanh_gradient as tanh_gradient,
-    )
-    from poplite.ops.nn.gru_layer import (
-        Gru as Gru,
-        GruGradient as GruGradient,
-        GruSaved as GruSaved,
-        gru as gru,
-        gru_gradient as gru_gradient,
-    )
-    from poplite.ops.nn.lstm_layer import (
-        Lstm as Lstm,
-        LstmGradient as LstmGradient,
-        LstmSaved as LstmSaved,
-        LstmState as LstmState,
-        lstm as lstm,
-        lstm_gradient as lstm_gradient,
-    )
     from poplite.ops.nn.normalisation import (
         ChannelNormGradient as ChannelNormGradient,
         ChannelStatistics as ChannelStatistics,
@@ -75,12 +40,6 @@ if TYPE_CHECKING:
         layer_norm_gradient as layer_norm_gradient,
         running_statistics as running_statistics,
     )
-    from poplite.ops.nn.optimizers import (
-        AdamState as AdamState,
-        adam as adam,
-        adam_state as adam_state,
-        sgd as sgd,
-    )
     from poplite.ops.nn.pooling import (
         average_pool as average_pool,
         average_pool_gradient as average_pool_gradient,
@@ -94,6 +53,43 @@ if TYPE_CHECKING:
         RecurrentWeights as RecurrentWeights,
         plan_gru as plan_gru,
         plan_lstm as plan_lstm,
+    )
+    from poplite.ops.nn.recurrent_layers import (
+        Gru as Gru,
+        GruGradient as GruGradient,
+        GruSaved as GruSaved,
+        Lstm as Lstm,
+        LstmGradient as LstmGradient,
+        LstmSaved as LstmSaved,
+        LstmState as LstmState,
+        gru as gru,
+        gru_gradient as gru_gradient,
+        lstm as lstm,
+        lstm_gradient as lstm_gradient,
+    )
+    from poplite.ops.nn.training import (
+        AdamState as AdamState,
+        adam as adam,
+        adam_state as adam_state,
+        binary_cross_entropy as binary_cross_entropy,
+        binary_cross_entropy_gradient as binary_cross_entropy_gradient,
+        cross_entropy as cross_entropy,
+        cross_entropy_gradient as cross_entropy_gradient,
+        gelu_erf_gradient as gelu_erf_gradient,
+        gelu_gradient as gelu_gradient,
+        hard_sigmoid as hard_sigmoid,
+        hard_sigmoid_gradient as hard_sigmoid_gradient,
+        log_softmax as log_softmax,
+        log_softmax_gradient as log_softmax_gradient,
+        relu_gradient as relu_gradient,
+        sgd as sgd,
+        sigmoid_gradient as sigmoid_gradient,
+        softmax as softmax,
+        softmax_gradient as softmax_gradient,
+        squared_error as squared_error,
+        squared_error_gradient as squared_error_gradient,
+        swish_gradient as swish_gradient,
+        tanh_gradient as tanh_gradient,
     )
 
 __all__, __getattr__, __dir__ = _operations_on_use("ops.nn")

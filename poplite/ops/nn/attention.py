@@ -20,7 +20,7 @@ from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor, check_own
 from poplite.ops.elementwise import where
-from poplite.ops.nn.expressions import softmax, softmax_gradient
+from poplite.ops.nn.training import softmax, softmax_gradient
 from poplite.ops.operands import (
     FLOATS,
     Given,

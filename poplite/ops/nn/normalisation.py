@@ -18,7 +18,7 @@ from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import shared
 from poplite.ops.elementwise import rsqrt
 from poplite.ops.fuse.storing import Root
-from poplite.ops.nn.expressions import by_result
+from poplite.ops.nn.training import by_result
 from poplite.ops.operands import check_closed, check_name, count_of, the_tensor
 from poplite.ops.record import lower
 from poplite.ops.reductions.expressions import Dims, float_operand, mean, sum, variance

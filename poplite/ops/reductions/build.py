@@ -29,8 +29,7 @@ from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.graph.tile_mapping import TileMapping
 from poplite.machine.target import Target
 from poplite.ops.fuse.classes import class_of
-from poplite.ops.fuse.maps import add_copy, least_map_cycles, map_cycles
-from poplite.ops.fuse.placement import Mappings, Sending
+from poplite.ops.fuse.maps import Mappings, Sending, add_copy, least_map_cycles, map_cycles
 from poplite.ops.fuse.pricing import Bound, HeldShare, ReadOperand, Remembered, computed_of
 from poplite.ops.fuse.recipe import ReductionRecipe, Straight
 from poplite.ops.planning import received_cycles

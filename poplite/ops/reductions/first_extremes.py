@@ -23,7 +23,7 @@ from poplite.graph.graph import Graph
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.graph.tile_mapping import TileMapping
-from poplite.ops.fuse.placement import Mappings, spread_evenly
+from poplite.ops.fuse.maps import Mappings, spread_evenly
 from poplite.ops.fuse.pricing import exchange_cycles
 from poplite.ops.reductions.order import Order
 from poplite.ops.reductions.plan import Levels, RemainingPartials, cheapest_levels

@@ -16,7 +16,7 @@ from poplite.graph.graph import Graph, working_graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.graph.variables import values_for
-from poplite.ops.fuse.placement import held as intervals_of
+from poplite.ops.fuse.maps import held as intervals_of
 from poplite.ops.operands import check_parts, invalid_value
 from poplite.ops.planning import received_cycles
 from poplite.ops.slices.grid import (

@@ -32,7 +32,7 @@ from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.graph.tensor.tensor_text import type_and_shape
 from poplite.graph.tile_mapping import TileMapping
 from poplite.ops.elementwise import equal, iota, where
-from poplite.ops.fuse.placement import cuts, held
+from poplite.ops.fuse.maps import cuts, held
 from poplite.ops.operands import (
     FLOATS,
     INDICES,
