@@ -195,7 +195,7 @@ if TYPE_CHECKING:
         SyncType as SyncType,
         WriteUndef as WriteUndef,
     )
-    from poplite.program.function import FunctionBuffer as FunctionBuffer
+    from poplite.program.base import FunctionBuffer as FunctionBuffer
     from poplite.program.steps import (
         ModifyFloatingPointBehaviour as ModifyFloatingPointBehaviour,
         SetFloatingPointBehaviour as SetFloatingPointBehaviour,

@@ -47,7 +47,7 @@ from poplite.program import (
     distinct_decisions,
     distinct_steps,
 )
-from poplite.program.function import FunctionCall
+from poplite.program.base import FunctionCall
 from poplite.source import SourceLocation
 from poplite.text import amount, same_problem
 from poplite.vertex.compute import check

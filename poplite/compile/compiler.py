@@ -79,9 +79,8 @@ from poplite.program import (
     TensorCopy,
     children_first,
 )
-from poplite.program.base import programs_or_none, unknown_kind
+from poplite.program.base import programs_or_none, unknown_kind, written_steps
 from poplite.program.control import runs_in_order
-from poplite.program.function import written_steps
 from poplite.report.memory import Memory, Operation
 from poplite.source import SourceLocation, here
 from poplite.text import clipped, of_type

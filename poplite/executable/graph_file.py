@@ -78,9 +78,15 @@ from poplite.graph.tile_mapping import SomeTiles
 from poplite.graph.variable_mapping import NO_TILE
 from poplite.machine.target import MOST_REPLICAS, Target
 from poplite.program import Call, Copy, CycleStamp, Program, RepeatWhile, Sequence, Switch
-from poplite.program.base import children_first, made_kinds, saved_fields, unknown_kind
+from poplite.program.base import (
+    Function,
+    FunctionBuffer,
+    children_first,
+    made_kinds,
+    saved_fields,
+    unknown_kind,
+)
 from poplite.program.control import MOST_TIMES, with_times
-from poplite.program.function import Function, FunctionBuffer
 from poplite.source import SourceLocation
 from poplite.text import clipped, items_or_none, of_type
 from poplite.types import QUARTER, QUARTER_METADATA, UNSIGNED_INT, ElementType

@@ -44,7 +44,7 @@ from poplite.graph.host import DataStream, HostFunction, HostHandle, RemoteBuffe
 from poplite.graph.space import Variable, check_same_metadata
 from poplite.graph.tensor.tensor import Origin, Tensor
 from poplite.program import Program
-from poplite.program.function import Function, FunctionBuffer
+from poplite.program.base import Function, FunctionBuffer
 from poplite.source import SourceLocation
 from poplite.types import QUARTER, QUARTER_METADATA, ElementType
 from poplite.view import Cat, Storage, View, empty, storages

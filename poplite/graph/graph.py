@@ -107,8 +107,7 @@ if TYPE_CHECKING:
     from poplite.graph.compute_sets.vertex_block import VertexBlock
     from poplite.machine.device import Device
     from poplite.poplar.spellings import GraphSpelling
-    from poplite.program.base import Program
-    from poplite.program.function import Function, FunctionBuffer
+    from poplite.program.base import Function, FunctionBuffer, Program
     from poplite.program.recording import RecordedSteps
     from poplite.vertex.vertex import Vertex
 
@@ -944,7 +943,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         >>> Call(Graph().add_function(Program(), "blur"))
         <Call 'blur', 0 steps>
         """
-        from poplite.program.function import function_of  # it imports this module
+        from poplite.program.base import function_of  # it imports this module
 
         name = checked_name(name, "function", "graph.add_function(program, 'blur')")
         full_name = self._parts.names.unique("function", name or "function")
@@ -1392,7 +1391,7 @@ class Graph(Displayed, GraphSpelling, metaclass=ListsPresent):
         >>> graph.add_function_buffer(graph.add_function(Program(), "blur"))
         <FunctionBuffer of 'blur'>
         """
-        from poplite.program.function import buffer_of  # it imports this module
+        from poplite.program.base import buffer_of  # it imports this module
 
         buffer = buffer_of(self.top_level_graph, function, here())
         buffers = self._parts.function_buffers

@@ -105,8 +105,7 @@ from poplite.program import (
     children_first,
     distinct_steps,
 )
-from poplite.program.base import unknown_kind
-from poplite.program.function import FunctionCall
+from poplite.program.base import FunctionCall, unknown_kind
 from poplite.source import SourceLocation
 from poplite.text import amount, clipped
 from poplite.types import UNSIGNED_INT

@@ -10,6 +10,28 @@ from functools import partial as _partial
 from types import FunctionType as _FunctionType
 from typing import TYPE_CHECKING
 
+from poplite.named.along_axes import (
+    L1_norm as L1_norm,
+    L2_norm as L2_norm,
+    all as all,
+    any as any,
+    argmax as argmax,
+    argmin as argmin,
+    cross_entropy_binary as cross_entropy_binary,
+    cross_entropy_multi as cross_entropy_multi,
+    dot as dot,
+    log_softmax as log_softmax,
+    max as max,
+    mean as mean,
+    min as min,
+    nmap as nmap,
+    prod as prod,
+    softmax as softmax,
+    squared_L2 as squared_L2,
+    sum as sum,
+    take as take,
+    variance as variance,
+)
 from poplite.named.axes import (
     Axes as Axes,
     Axis as Axis,
@@ -17,6 +39,13 @@ from poplite.named.axes import (
     FlattenedAxis as FlattenedAxis,
     make_axes as make_axes,
     make_axis as make_axis,
+)
+from poplite.named.changed_axes import (
+    AxesMap as AxesMap,
+    Namespace as Namespace,
+    ar as ar,
+    ax as ax,
+    make_axis_role as make_axis_role,
 )
 from poplite.named.derivative import deriv as deriv
 from poplite.named.description import TensorDescription as TensorDescription
@@ -63,7 +92,6 @@ from poplite.named.layout import (
     column_major as column_major,
     row_major as row_major,
 )
-from poplite.named.lifting import nmap as nmap
 from poplite.named.op import (
     Op as Op,
     absent_name as _absent_function,
@@ -76,34 +104,6 @@ from poplite.named.programs import (
     repeat as repeat,
     sequential as sequential,
     steps as steps,
-)
-from poplite.named.reducing import (
-    L1_norm as L1_norm,
-    L2_norm as L2_norm,
-    all as all,
-    any as any,
-    argmax as argmax,
-    argmin as argmin,
-    cross_entropy_binary as cross_entropy_binary,
-    cross_entropy_multi as cross_entropy_multi,
-    dot as dot,
-    log_softmax as log_softmax,
-    max as max,
-    mean as mean,
-    min as min,
-    prod as prod,
-    softmax as softmax,
-    squared_L2 as squared_L2,
-    sum as sum,
-    take as take,
-    variance as variance,
-)
-from poplite.named.roles import (
-    AxesMap as AxesMap,
-    Namespace as Namespace,
-    ar as ar,
-    ax as ax,
-    make_axis_role as make_axis_role,
 )
 from poplite.named.shaping import (
     axes_by_role as axes_by_role,

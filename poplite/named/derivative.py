@@ -12,6 +12,16 @@ from collections.abc import Callable
 from typing import Any
 
 from poplite.errors import AxisError
+from poplite.named.along_axes import (
+    AddRows,
+    DotProduct,
+    Reduce,
+    Softmax,
+    Take,
+    VertexMap,
+    dot,
+    sum as sum_of,
+)
 from poplite.named.axes import Axes, Axis
 from poplite.named.changed_axes import spelled
 from poplite.named.elementwise import (
@@ -23,9 +33,7 @@ from poplite.named.elementwise import (
     of_floats,
     strict,
 )
-from poplite.named.lifting import VertexMap
 from poplite.named.op import Op, as_op, nodes_below
-from poplite.named.reducing import AddRows, DotProduct, Reduce, Softmax, Take, dot, sum as sum_of
 from poplite.named.shaping import (
     Broadcast,
     Concat,

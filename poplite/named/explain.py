@@ -18,13 +18,20 @@ from poplite.graph.compute_sets.edge_table import EdgeTables, Family
 from poplite.graph.graph import Graph
 from poplite.graph.space import Variable
 from poplite.graph.tensor.tensor import Tensor
+from poplite.named.along_axes import (
+    Count,
+    DotProduct,
+    Extreme,
+    Reduce,
+    Softmax,
+    VertexMap,
+    num_elements_of,
+)
 from poplite.named.axes import Axes
 from poplite.named.changed_axes import Part
 from poplite.named.description import NO_COPY, TensorDescription
 from poplite.named.elementwise import Elementwise, NumberOp, StopGradient
-from poplite.named.lifting import VertexMap
 from poplite.named.op import Op, nodes_below
-from poplite.named.reducing import Count, DotProduct, Extreme, Reduce, Softmax, num_elements_of
 from poplite.named.shaping import Broadcast, Slice
 from poplite.named.storage import wishes
 from poplite.named.tensors import Gradient, Keep, PlacedByHint, TensorOp

@@ -27,6 +27,17 @@ from poplite.expr.tree import Applied, ElementClass, Expr, Leaf, Number, Weak, v
 from poplite.frozen import frozen
 from poplite.graph.tensor.concat import concat
 from poplite.graph.tensor.tensor import Tensor
+from poplite.named.along_axes import (
+    AddRows,
+    Count,
+    DotProduct,
+    Extreme,
+    Reduce,
+    Softmax,
+    Take,
+    VertexMap,
+    num_elements_of,
+)
 from poplite.named.axes import Axes, AxisRoot, check_lengths, some
 from poplite.named.elementwise import (
     AxisPositions,
@@ -35,18 +46,7 @@ from poplite.named.elementwise import (
     StopGradient,
     check_no_outer,
 )
-from poplite.named.lifting import VertexMap
 from poplite.named.op import Op
-from poplite.named.reducing import (
-    AddRows,
-    Count,
-    DotProduct,
-    Extreme,
-    Reduce,
-    Softmax,
-    Take,
-    num_elements_of,
-)
 from poplite.named.shaping import (
     Broadcast,
     Concat,

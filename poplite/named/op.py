@@ -591,7 +591,7 @@ def unfit_call(
     """Return the error for invalid arguments of a function; the suggested fix has the user's axes.
 
     >>> from poplite.named.axes import make_axis
-    >>> from poplite.named.reducing import sum
+    >>> from poplite.named.along_axes import sum
     >>> from poplite.named.tensors import placeholder
     >>> x = placeholder([make_axis(3, "H"), make_axis(4, "W")])
     >>> unfit_call("ng.sum", sum, (x,), {"axis": -1}).fix

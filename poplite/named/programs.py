@@ -36,13 +36,12 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.space import Variable
 from poplite.graph.tensor.tensor import Tensor
 from poplite.graph.tile_mapping import TileMapping
+from poplite.named.along_axes import AddRows, Take, VertexMap
 from poplite.named.axes import Axes, check_lengths, missing
 from poplite.named.changed_axes import spelled
 from poplite.named.elementwise import NumberOp, check_number
-from poplite.named.lifting import VertexMap
 from poplite.named.lowering import LoweredExpressions
 from poplite.named.op import Op, as_op, makes, nodes_below
-from poplite.named.reducing import AddRows, Take
 from poplite.named.shaping import Broadcast, Regrouped, Relabelled, Slice, by_key
 from poplite.named.tensors import Gradient, PlacedByHint, TensorOp, constant
 from poplite.ops import Root

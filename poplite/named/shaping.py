@@ -27,7 +27,17 @@ from poplite.named.axes import (
     missing,
     some,
 )
-from poplite.named.changed_axes import ALL, Part, axis_part, one_name, only_axis, spelled, without
+from poplite.named.changed_axes import (
+    ALL,
+    AxesMap,
+    Part,
+    axis_part,
+    by_roles,
+    one_name,
+    only_axis,
+    spelled,
+    without,
+)
 from poplite.named.description import TensorDescription
 from poplite.named.elementwise import (
     AxisPositions,
@@ -47,7 +57,6 @@ from poplite.named.layout import (
     RelabelStep,
 )
 from poplite.named.op import Op, as_op, makes, texts_of
-from poplite.named.roles import AxesMap, by_roles
 from poplite.named.tensors import TensorOp
 from poplite.source import here
 from poplite.text import amount, clipped, integer_or_none, of_type

@@ -24,12 +24,11 @@ from poplite.errors import AxisError, InvalidTileMapping
 from poplite.frozen import frozen
 from poplite.graph.graph import Graph
 from poplite.graph.tile_mapping import TileMapping
+from poplite.named.along_axes import DotProduct, Extreme, Reduce, Softmax, VertexMap
 from poplite.named.axes import Axes, Axis, AxisRoot, FlattenedAxis, leaves, some
 from poplite.named.elementwise import Elementwise, StopGradient
 from poplite.named.layout import Layout, row_major
-from poplite.named.lifting import VertexMap
 from poplite.named.op import Op, nodes_below
-from poplite.named.reducing import DotProduct, Extreme, Reduce, Softmax
 from poplite.named.shaping import Broadcast, Regrouped, Relabelled, Slice
 from poplite.named.tensors import Gradient, TensorOp, axis_blocks, check_by_axes
 from poplite.text import amount, clipped, integer_or_none, of_type

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from poplite.ops.elementwise import *  # noqa: F403 - all that it defines
     from poplite.ops.fuse.recipe import Note as Note
     from poplite.ops.fuse.storing import Root as Root
-    from poplite.ops.largest_elements import top_k as top_k
     from poplite.ops.moving import (
         concatenate as concatenate,
         pad as pad,
@@ -80,9 +79,10 @@ if TYPE_CHECKING:
         sum as sum,
         variance as variance,
     )
-    from poplite.ops.scans import (
+    from poplite.ops.rows import (
         cumulative_product as cumulative_product,
         cumulative_sum as cumulative_sum,
+        top_k as top_k,
         unique_sorted as unique_sorted,
     )
     from poplite.ops.slices.choice import (

@@ -47,8 +47,8 @@ from poplite.poplar.binder import FunctionBufferMappingType
 from poplite.poplar.binder import VariableMappingMethod
 from poplite.poplar.callable_values import CalledInt
 from poplite.program.base import Program
-from poplite.program.function import Function
-from poplite.program.function import FunctionBuffer
+from poplite.program.base import Function
+from poplite.program.base import FunctionBuffer
 from poplite.report.report import Report
 from poplite.simulator.poplar_only import Array
 from poplite.types import ElementType

@@ -15,6 +15,8 @@ A program never changes once it is part of another, so one sub-tree may occur in
 """
 
 from poplite.program.base import (
+    Call as Call,
+    Function as Function,
     Program as Program,
     Step as Step,
     children_first as children_first,
@@ -43,7 +45,6 @@ from poplite.program.copy import (
     StreamCopy as StreamCopy,
     TensorCopy as TensorCopy,
 )
-from poplite.program.function import Call as Call, Function as Function
 from poplite.program.steps import (
     Abort as Abort,
     AbortOnCondition as AbortOnCondition,

@@ -34,6 +34,7 @@ from poplite.graph.compute_sets.compute_set import ComputeSet
 from poplite.graph.graph import Graph
 from poplite.graph.tensor.tensor import Tensor
 from poplite.program.base import (
+    Call,
     Program,
     check_name,
     checked,
@@ -43,13 +44,13 @@ from poplite.program.base import (
     derived,
     distinct_steps,
     fill,
+    functions_between,
     noted,
     part,
     programs_or_none,
     set_once,
     unknown_kind,
 )
-from poplite.program.function import Call, functions_between
 from poplite.source import SourceLocation, here
 from poplite.text import amount, clipped, of_type
 from poplite.types import INT

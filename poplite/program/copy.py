@@ -44,6 +44,9 @@ from poplite.graph.tensor.tensor_text import shared, type_and_shape, why_not_wri
 from poplite.graph.tile_mapping import ranges
 from poplite.program.base import (
     NUMBERS,
+    Call,
+    Function,
+    FunctionBuffer,
     Program,
     check_name,
     checked_tensor,
@@ -54,7 +57,6 @@ from poplite.program.base import (
     set_once,
     writes,
 )
-from poplite.program.function import Call, Function, FunctionBuffer
 from poplite.text import amount, clipped, integer_or_none
 from poplite.types import QUARTER, ElementType
 

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 import poplite.named as ng
+from poplite.named.along_axes import AddRows, Count, DotProduct, Extreme, Reduce, Softmax, Take
 from poplite.named.elementwise import AxisPositions, Elementwise, NumberOp, StopGradient
 from poplite.named.op import Op, nodes_below
-from poplite.named.reducing import AddRows, Count, DotProduct, Extreme, Reduce, Softmax, Take
 from poplite.named.shaping import Broadcast, Concat, Regrouped, Relabelled, Slice
 from poplite.named.tensors import Gradient, Keep, PlacedByHint, TensorOp
 

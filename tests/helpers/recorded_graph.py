@@ -20,7 +20,7 @@ from poplite.graph.compute_sets.compute_set import ComputeSet, VertexInstance
 from poplite.graph.tensor.tensor import Tensor
 from poplite.ipu.codelets.file_text import CodeletFile, declared_fields
 from poplite.ipu.codelets.function import member
-from poplite.program.function import FunctionCall
+from poplite.program.base import FunctionCall
 from poplite.types import (
     BOOL,
     CHAR,

@@ -49,8 +49,7 @@ EXCEPTIONS = {
     ("graph.saving", "graph.graph"): "types: its functions are methods of Graph",
     ("graph.saving", "program.base"): "types: what is saved with a graph",
     ("simulator.poplar_only", "simulator.engine"): "types: its functions are methods of Engine",
-    ("graph.graph", "program.base"): "types: Poplar's addFunction takes a program",
-    ("graph.graph", "program.function"): "inside the two methods that make functions",
+    ("graph.graph", "program.base"): "inside the two methods that make functions",
     ("graph.graph", "program.recording"): "inside the method that makes steps",
 }
 """Imports against the order, each with its reason."""

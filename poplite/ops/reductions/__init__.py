@@ -14,6 +14,6 @@ if TYPE_CHECKING:
         FusedReduction as FusedReduction,
         reduce_into as reduce_into,
     )
-    from poplite.ops.reductions.order import ordered as ordered
+    from poplite.ops.reductions.plan import ordered as ordered
 
 __all__, __getattr__, __dir__ = loaded_on_use(__name__)

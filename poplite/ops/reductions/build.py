@@ -34,14 +34,15 @@ from poplite.ops.fuse.pricing import Bound, HeldShare, ReadOperand, Remembered, 
 from poplite.ops.fuse.recipe import ReductionRecipe, Straight
 from poplite.ops.planning import received_cycles
 from poplite.ops.reductions.first_extremes import OF_ROWS, FirstExtremes
-from poplite.ops.reductions.order import Order, ordered
 from poplite.ops.reductions.plan import (
+    Order,
     Plan,
     Problem,
     ReductionWay,
     Stage,
     Types,
     is_cheaper_in_one,
+    ordered,
     plan_for,
 )
 from poplite.ops.reductions.stage import StageWork

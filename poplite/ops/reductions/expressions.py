@@ -52,7 +52,7 @@ from poplite.ops.fuse.maps import EXACT
 from poplite.ops.fuse.storing import MOST_STORED, first_of_repeated
 from poplite.ops.record import map as stored
 from poplite.ops.reductions.first_extremes import has_rows_in_order
-from poplite.ops.reductions.order import ordered
+from poplite.ops.reductions.plan import ordered
 from poplite.program import Sequence as Steps
 from poplite.program.recording import RecordedSteps as Block, Together, graph_for, innermost, target
 from poplite.text import amount, clipped, integer_or_none, of_type

@@ -25,8 +25,7 @@ from poplite.graph.tensor.tensor import Slices, Tensor
 from poplite.graph.tile_mapping import TileMapping
 from poplite.ops.fuse.maps import Mappings, spread_evenly
 from poplite.ops.fuse.pricing import exchange_cycles
-from poplite.ops.reductions.order import Order
-from poplite.ops.reductions.plan import Levels, RemainingPartials, cheapest_levels
+from poplite.ops.reductions.plan import Levels, Order, RemainingPartials, cheapest_levels
 from poplite.program.recording import Recorder
 from poplite.vertex.vertex import Vertex
 from poplite.vertices.reduce import (

@@ -18,9 +18,9 @@ import poplite.named as ng
 from helpers.depth import deep, examples, values_only
 from helpers.named_drawing import STEPS, Drawn, public
 from helpers.named_oracle import evaluate
+from poplite.named.along_axes import DotProduct, Reduce
 from poplite.named.op import Op, nodes_below
 from poplite.named.programs import Assign, Item, Parallel, RepeatEffect, Sequential, roots_of
-from poplite.named.reducing import DotProduct, Reduce
 from poplite.named.tensors import TensorOp
 
 Array = npt.NDArray[Any]

@@ -23,7 +23,7 @@ from poplite.errors import (
 )
 from poplite.named import ar, ax
 from poplite.named.axes import check_lengths, chosen, joint_order
-from poplite.named.roles import by_roles
+from poplite.named.changed_axes import by_roles
 
 # -- axes ------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from helpers.vertices import Count
 from poplite.compile.compiler import compile_graph
 from poplite.executable import encoding as op
 from poplite.program import walk
-from poplite.program.function import written_steps
+from poplite.program.base import written_steps
 from poplite.vertices.filling import count_reference
 
 # -- `Sync`, `WriteUndef`, `Block` -----------------------------------------------------------------
