@@ -9,15 +9,10 @@ Source: PopLibs, `popnn/NonLinearity.hpp`, `popnn/LogSoftmax.hpp`, `popnn/Loss.h
 `popnn/Pooling.hpp`.
 """
 
+from typing import TYPE_CHECKING
+
 from poplite.compat.arguments import library_codelets as _library_codelets
-from poplite.compat.popnn import (
-    bn as bn,
-    gn as gn,
-    gru as gru,
-    in_ as in_,
-    ln as ln,
-    lstm as lstm,
-)
+from poplite.compat.popnn import gru as gru, lstm as lstm
 from poplite.compat.popnn.functions import (
     CROSS_ENTROPY_LOSS as CROSS_ENTROPY_LOSS,
     MASKED_LABEL_CODE as MASKED_LABEL_CODE,
@@ -64,6 +59,11 @@ from poplite.compat.popnn.pooling import (
 )
 from poplite.poplar.absent import shown as _shown
 from poplite.public import names_of
+
+if TYPE_CHECKING:  # their functions are typed in one file
+    from poplite.compat.popnn import norms as bn, norms as gn, norms as in_, norms as ln
+else:
+    from poplite.compat.popnn.norms import bn as bn, gn as gn, in_ as in_, ln as ln
 
 addCodelets = _library_codelets("popnn")
 

@@ -12,8 +12,10 @@ Source: PopLibs, `popops/ElementWise.hpp`, `popops/Expr.hpp`, `popops/Reduce.hpp
 `popops/TopK.hpp`, `popops/Pad.hpp`, `popops/DynamicSlice.hpp`.
 """
 
+from typing import TYPE_CHECKING
+
 from poplite.compat.arguments import library_codelets as _library_codelets
-from poplite.compat.popops import embedding as embedding, expr as expr
+from poplite.compat.popops import expr as expr
 from poplite.compat.popops.elementwise import (
     allTrue as allTrue,
     cast as cast,
@@ -67,6 +69,11 @@ from poplite.compat.popops.slices import (
 )
 from poplite.poplar.absent import shown as _shown
 from poplite.public import names_of
+
+if TYPE_CHECKING:  # its function is typed there
+    from poplite.compat.popops import slices as embedding
+else:
+    from poplite.compat.popops.slices import embedding as embedding
 
 addCodelets = _library_codelets("popops")
 
